@@ -46,13 +46,13 @@ mutants: compiled  ## small errors put into the code one at a time: which of the
 	$(BIN)/python tests/support/named_mutants.py
 
 chaos: $(VENV)/test.stamp  ## break the running service in every known way; writes docs/faults.md
-	$(BIN)/python -m hil_rig.commands.chaos --write
+	$(BIN)/python tests/endurance/chaos.py --write
 
 fuzz: $(VENV)/test.stamp  ## 500 configurations and 20,000 files that nobody would write
-	$(BIN)/python -m hil_rig.commands.fuzz
+	$(BIN)/python tests/endurance/fuzz.py
 
 soak: $(VENV)/test.stamp  ## seven joints for HOURS (1), and what is left then; writes docs/soak.md
-	$(BIN)/python -m hil_rig.commands.soak --hours $(or $(HOURS),1) --write
+	$(BIN)/python tests/endurance/soak.py --hours $(or $(HOURS),1) --write
 
 systemd: $(VENV)/test.stamp  ## the unit under a real systemd, in a guest with a root of its own (as root; 15 min)
 	$(BIN)/python -m pytest -m slow -s tests/end_to_end/test_systemd_uml.py

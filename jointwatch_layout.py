@@ -25,7 +25,6 @@ Uncompiled a layout is the same Python object. The lengths that a declaration na
 layout name the same length, or a field of type int has that name, they must agree.
 """
 
-import copy as copies
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -106,6 +105,11 @@ class Field:
             raise TypeError(f"{name}: expected a number, an array, a layout or a function, found {annotation}")
         if self.array is not None and self.lengths and len(self.lengths) != self.array.dimensions:
             raise TypeError(f"{name}: expected {self.array.dimensions} names of lengths, found {len(self.lengths)}")
+
+    @property
+    def holds_values(self) -> bool:
+        """Whether it is a number or an array."""
+        return self.number is not None or self.array is not None
 
     @property
     def words(self) -> int:
@@ -309,14 +313,17 @@ class Layout(metaclass=_Slots):
             cls._type = LayoutType(cls)
         return cls._type
 
-    def duplicate(self) -> Self:
+    def as_dict(self) -> dict[str, Any]:
+        """Its numbers, and copies of its arrays, by name: what may be pickled."""
+        return {
+            one.name: getattr(self, one.name).copy() if one.array is not None else getattr(self, one.name)
+            for one in self.fields()
+            if one.holds_values
+        }
+
+    def copied(self) -> Self:
         """A layout of equal numbers and copies of the arrays; inner layouts and functions are shared."""
-        return type(self)(
-            **{
-                one.name: copies.copy(value) if one.array is not None else value
-                for one, value in ((one, getattr(self, one.name)) for one in self.fields())
-            }
-        )
+        return type(self)(**{one.name: getattr(self, one.name) for one in self.fields()} | self.as_dict())
 
 
 def _field(name: str, annotation: Any, place: int) -> Field:
@@ -324,6 +331,25 @@ def _field(name: str, annotation: Any, place: int) -> Field:
     while get_origin(plain) is Annotated:
         plain = get_args(plain)[0]
     return FIELDS.get(plain, Field)(name, annotation, place)
+
+
+def copy(source: Layout, target: Layout) -> None:
+    """Take all numbers and arrays of a layout over into another one of its class; kernels may call it, too.
+
+    The arrays must have the same lengths; inner layouts and functions stay as they are. Raises TypeError for a layout
+    of another class and ValueError for other lengths; compiled, lengths are not looked at.
+    """
+    if type(source) is not type(target):
+        raise TypeError(f"expected {type(source).__name__}, found {type(target).__name__}")
+    for field in source.fields():
+        if field.array is None:
+            if field.holds_values:
+                setattr(target, field.name, getattr(source, field.name))
+            continue
+        old, new = getattr(target, field.name), getattr(source, field.name)
+        if old.shape != new.shape:
+            raise ValueError(f"{type(source).__name__}.{field.name}: expected {new.shape}, found {old.shape}")
+        old[...] = new
 
 
 Own = Layout  # any layout: a kernel that knows its class asks for it by `own_as`
@@ -451,6 +477,33 @@ def _write(context: Any, builder: Any, signature: Any, arguments: Any, name: str
 @lower_cast(LayoutType, LayoutType)
 def _cast(_context: Any, _builder: Any, _from: LayoutType, _to: LayoutType, address: Any) -> Any:
     return address
+
+
+@type_callable(copy)
+def _type_copy(_context: Any) -> Any:
+    def typed(source: Any, target: Any) -> Any:
+        return types.none if isinstance(source, LayoutType) and source is target else None
+
+    return typed
+
+
+@lower_builtin(copy, LayoutType, LayoutType)
+def _copy(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    source, target = arguments
+    for field in signature.args[0].layout.fields():
+        if field.array is not None:
+            data, *lengths = (_word(builder, source, field.place + at, constant=True) for at in range(field.words))
+            size = ir.Constant(ir.IntType(64), 1)
+            for length in lengths:
+                size = builder.mul(size, length)
+            where = builder.inttoptr(_word(builder, target, field.place, constant=True), cgutils.voidptr_t)
+            data = builder.inttoptr(data, cgutils.voidptr_t)
+            cgutils.raw_memcpy(builder, where, data, size, field.array.dtype.itemsize)
+        elif field.holds_values:
+            word = _word(builder, source, field.place, constant=False)
+            where = builder.add(target, ir.Constant(ir.IntType(64), 8 * field.place))
+            builder.store(word, builder.inttoptr(where, _pointer_to()))
+    return context.get_dummy_value()
 
 
 @type_callable(len)

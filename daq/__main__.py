@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),
     "baseline": ("daq.commands.baseline", "what each joint was when it was commissioned: show it, or set it"),
     "schema": ("daq.commands.schema", "JSON Schema of the stream's topics, or of the configuration"),
+    "reasons": ("daq.commands.reasons", "why values may not be used: what each reason means, and what to do"),
     "keys": ("daq.commands.keys", "make keys for a locked stream: the server's, and one pair for each client named"),
     "version": ("daq.commands.version", "print the version"),
 }

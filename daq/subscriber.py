@@ -1,4 +1,4 @@
-"""Receives the public stream: iterate over (topic, map), each once, and know of every message that went missing."""
+"""Receives the public stream: iterates over (topic, map), each message once, and counts the missing ones."""
 
 import time
 from collections import Counter
@@ -17,13 +17,13 @@ from daq.stream.priority import give, take
 QUEUE: Final = 100_000  # messages that wait for a busy reader before its own are lost (and counted)
 REFUSALS: Final = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 BROKEN: Final = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
-MOST_BROKEN: Final = 3  # greetings in a row that the other end broke off: it cannot read ours
-OTHERS: Final = "process/"  # said by the supervisor, whose boot is another one than the core's
+MOST_BROKEN: Final = 3  # handshakes in a row that the other end broke off: it cannot read ours
+OTHERS: Final = "process/"  # from the supervisor, whose boot is not the core's
 HEARTBEAT, HEARTBEAT_TIMEOUT = 2_000, 6_000  # ms: a publisher that vanished is noticed, then looked for again
 
 
 class RefusedError(ConnectionError):
-    """The service is there and lets us not in; the text says which key is the wrong one."""
+    """The service is there and refuses us; the text says which key is wrong."""
 
 
 class Continuity:
@@ -34,7 +34,7 @@ class Continuity:
         self.restarts = 0  # of the core, seen in any topic
         self._last: dict[str, tuple[int, int]] = {}
         self._boot: int | None = None
-        self._past: set[int] = set()  # cores that are no more
+        self._past: set[int] = set()  # boots of cores that have ended
 
     def repeats(self, topic: str, update: Mapping[str, Any]) -> bool:
         """Whether this was received already: last values are sent again for someone who has just joined."""
@@ -77,13 +77,13 @@ class Subscriber:
         server_key: Path | None = None,
         priority: int = 0,
     ) -> None:
-        """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never). It
-        raises RefusedError where the service does not let us in.
+        """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never).
+        The iterator raises RefusedError where the service refuses us.
 
         key, server_key: our .key_secret and the server's .key, where the stream is locked (`jointwatch keys`).
-        priority: real-time, of this thread and of ZeroMQ's, so that nothing waits here that [processes] priority has
-        brought at once; 0: none. Raises ValueError for an address that is none, daq.stream.keys.KeyFileError for keys
-        that cannot be used, OSError for a priority that is not allowed.
+        priority: real-time priority of this thread and of ZeroMQ's, as in [processes] priority; 0: none. Raises
+        ValueError for an invalid address, daq.stream.keys.KeyFileError for keys that cannot be used, OSError for a
+        priority that is not allowed.
         """
         self.endpoint = endpoint
         self.malformed = 0  # messages that are not [topic][msgpack map with seq and boot]
@@ -109,7 +109,7 @@ class Subscriber:
         for topic in topics:
             self._socket.setsockopt_string(zmq.SUBSCRIBE, topic)
         self._locked, self._broken = pair is not None, 0
-        self._door = self._socket.get_monitor_socket(REFUSALS | BROKEN | zmq.EVENT_HANDSHAKE_SUCCEEDED)
+        self._monitor = self._socket.get_monitor_socket(REFUSALS | BROKEN | zmq.EVENT_HANDSHAKE_SUCCEEDED)
         try:
             self._socket.connect(endpoint)
         except zmq.ZMQError as error:
@@ -125,10 +125,10 @@ class Subscriber:
         self.close()
 
     def close(self) -> None:
-        """Leave; idempotent."""
+        """Close the sockets; idempotent."""
         if not self._socket.closed:
             self._socket.disable_monitor()
-            self._door.close(linger=0)
+            self._monitor.close(linger=0)
         self._socket.close()
         self._context.term()
 
@@ -158,30 +158,30 @@ class Subscriber:
                 return message
 
     def _wait(self) -> None:
-        """Until something has come. Raises TimeoutError, RefusedError."""
+        """Wait until a message is there. Raises TimeoutError, RefusedError."""
         poller = zmq.Poller()
         poller.register(self._socket, zmq.POLLIN)
-        poller.register(self._door, zmq.POLLIN)
+        poller.register(self._monitor, zmq.POLLIN)
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         while True:
             left = None if deadline is None else round(max(0.0, deadline - time.monotonic()) * 1000)
             ready = dict(poller.poll(left))
-            if self._door in ready:
-                self._heed(recv_monitor_message(self._door)["event"])
+            if self._monitor in ready:
+                self._check_handshake(recv_monitor_message(self._monitor)["event"])
             elif self._socket in ready:
                 return
             else:
                 raise TimeoutError(f"nothing from {self.endpoint} for {self._timeout:g} s: is the service running?")
 
-    def _heed(self, event: int) -> None:
-        """What happened at the door. Raises RefusedError."""
+    def _check_handshake(self, event: int) -> None:
+        """Look at an event of a handshake. Raises RefusedError."""
         self._broken = self._broken + 1 if event == BROKEN else 0
         if event == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
             raise RefusedError(
-                f"{self.endpoint} does not know our key: put its public half (.key) among the service's clients"
+                f"{self.endpoint} does not know our key: put its public half (.key) into the service's clients folder"
             )
         if self._broken >= MOST_BROKEN and self._locked:
-            raise RefusedError(f"{self.endpoint} cannot read what we say: server_key is not its .key")
+            raise RefusedError(f"{self.endpoint} cannot read our messages: server_key is not its .key")
         if event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL or self._broken >= MOST_BROKEN:
             raise RefusedError(
                 f"{self.endpoint} is not locked: leave key and server_key out"

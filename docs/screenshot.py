@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from hil_rig.experiments.fleet import Fleet, record
 from hil_rig.live import Live
+from hil_rig.truth.fleet import Fleet, record
 
 FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
 FOLDER: Final = Path(__file__).parent

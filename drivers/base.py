@@ -39,7 +39,7 @@ class LayoutError(DriverError):
     """The description of frames or packets cannot be used."""
 
 
-class Settings(BaseModel):
+class StrictSettings(BaseModel):
     """Frozen settings; an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

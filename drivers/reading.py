@@ -32,10 +32,10 @@ def joined(batches: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
 
 
 def words(readings: NDArray[np.void]) -> Words:
-    """As kernels see them; the same memory where it has no gaps."""
+    """Readings as the words that kernels see, (readings, WORDS); in the same memory where it has no gaps."""
     return np.ascontiguousarray(readings).view(np.int64).reshape(-1, WORDS)
 
 
 def readings(words: Words) -> NDArray[np.void]:
-    """The inverse."""
+    """Words as readings, in the same memory."""
     return words.view(READING).reshape(-1)

@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 
-from drivers.base import Settings, nearest
+from drivers.base import StrictSettings, nearest
 
 
 class Conversion(NamedTuple):
@@ -159,7 +159,7 @@ def _plain(unit: str) -> str:
 
 
 def _powers(unit: str) -> Powers:
-    """Of the base, of a unit of SI as this file writes it."""
+    """Powers of the base units in a unit of SI as this file writes it."""
     if unit in _SYMBOLS:
         return _SYMBOLS[unit][0]
     return next(powers for powers, name in _NAMED.items() if name == unit)
@@ -280,7 +280,7 @@ def _not_zero(scale: float) -> float:
 Scale = Annotated[FiniteFloat, AfterValidator(_not_zero), Field(description="value in `unit` = scale × raw + offset")]
 
 
-class Quantity(Settings):
+class Quantity(StrictSettings):
     """What a raw number means physically; also the way to say what a DBC leaves out."""
 
     unit: str | None = Field(

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason
 
 
 class Phase(StrEnum):
@@ -55,7 +56,7 @@ class Estimate(NamedTuple):
     time: int  # ns, the instant the last row spoke of (filter delay already removed); 0 before the first row
     phase: Phase
     status: Status
-    reasons: tuple[str, ...]  # why the status is not VALID, in words
+    reasons: tuple[Reason, ...]  # why the status is not VALID
     names: tuple[str, ...]
     values: Floats  # (parameters,)
     deviations: Floats  # (parameters,) standard deviations

@@ -25,7 +25,7 @@ from hil_rig.wire import WIRES
 from hil_rig.wire.base import Wire
 from hil_rig.wire.faults import KINDS, ONE_JOINT, Faults
 from hil_rig.wire.player import Player
-from hil_rig.wire.robot import Robot
+from hil_rig.wire.robot import RigRobot
 
 EXIT_RUNTIME: Final = 1
 EXIT_USAGE: Final = 2
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _write("--urdf", options.urdf, RIGS[options.name].settings().data_sheet())
         joints = _joints(options)
         faults = Faults(options.fault, options.seed)
-        robot = Robot(joints, faults, options.loop)
+        robot = RigRobot(joints, faults, options.loop)
         if options.wire == "udp" and options.speed == float("inf"):
             raise RigError("--speed inf needs a wire that can say stop: slcan or serial")
         if options.wire == "serial" and len(joints) > SERIAL_NODES:
@@ -79,7 +79,7 @@ def _link(link: Path | None, bus: int) -> Path | None:
 
 
 def _perform(
-    options: argparse.Namespace, robot: Robot, wires: Sequence[Wire], faults: Faults, stop: Callable[[], bool]
+    options: argparse.Namespace, robot: RigRobot, wires: Sequence[Wire], faults: Faults, stop: Callable[[], bool]
 ) -> None:
     if options.config is not None:
         more = (options.endpoint, options.page, options.model, options.record)
@@ -101,7 +101,7 @@ def _perform(
         _say(counts | {"faults": faults.counts, "truth": _truth(robot.joints)})
 
 
-def _hello(options: argparse.Namespace, robot: Robot, wires: Sequence[Wire]) -> dict[str, Any]:
+def _hello(options: argparse.Namespace, robot: RigRobot, wires: Sequence[Wire]) -> dict[str, Any]:
     wire = wires[0]
     hello: dict[str, Any] = {
         "rig": options.name,

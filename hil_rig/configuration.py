@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from hil_rig.messages import COUNTER, Field, Message
+from hil_rig.messages import COUNTER, Message, MessageField
 from hil_rig.plants.base import Plant
 from hil_rig.wire.base import Wire
-from hil_rig.wire.robot import Robot
+from hil_rig.wire.robot import RigRobot
 
 DRIVER: Final = "wire"
 BAUDRATE: Final = 3_000_000
@@ -19,7 +19,7 @@ def toml(
     rig: str,
     kind: str,
     wires: Sequence[Wire],
-    robot: Robot,
+    robot: RigRobot,
     endpoint: str,
     page: str,
     model: Path | None = None,
@@ -51,7 +51,7 @@ def toml(
 
 
 def _name(bus: int) -> str:
-    """Of the driver that listens to a bus."""
+    """Name of the driver that listens to a bus."""
     return DRIVER if bus == 0 else f"{DRIVER}{bus + 1}"
 
 
@@ -93,7 +93,7 @@ def _packet(message: Message) -> Iterator[str]:
     yield "]"
 
 
-def _quantity(field: Field) -> dict[str, Any]:
+def _quantity(field: MessageField) -> dict[str, Any]:
     quantity: dict[str, Any] = {"unit": field.unit}
     if field.scale != 1.0:
         quantity["scale"] = field.scale

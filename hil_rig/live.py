@@ -73,7 +73,7 @@ class Live:
 
     @property
     def rig_pid(self) -> int:
-        """Of the rig's process; 0 where none runs."""
+        """Id of the rig's process; 0 where none runs."""
         return self._rig.pid if self._rig is not None and self._rig.poll() is None else 0
 
     def wait_for_rig(self, timeout: float) -> int:

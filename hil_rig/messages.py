@@ -16,7 +16,7 @@ SERIAL_NODES: Final = 15  # … and on a serial line
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class MessageField:
     """One signed integer: value in `unit` = scale × raw; the most negative number means "no value"."""
 
     name: str
@@ -56,7 +56,7 @@ class Message:
     """Fields that are sampled and sent together, up to six bytes of them."""
 
     name: str
-    fields: tuple[Field, ...]
+    fields: tuple[MessageField, ...]
     rank: int = 0  # among the messages of its joint
     node: int = 1  # number of its joint
     bus: int = 0  # of the robot's wires
@@ -72,19 +72,19 @@ class Message:
         return 16 * self.rank + self.node
 
     def of_node(self, node: int, robot: int) -> "Message":
-        """The same message of another joint of a robot of so many joints."""
+        """The message as another joint sends it; robot: how many joints there are."""
         return replace(self, node=node, name=self.name if robot == 1 else f"{self.name}{node}")
 
 
-class Frame(NamedTuple):
+class MessageFrame(NamedTuple):
     """One message of one sample, before a wire gives it its form."""
 
     message: Message
     counter: int  # of the sample, modulo COUNTER
     fields: bytes  # little-endian, without the counter
 
-    def without(self, index: int) -> "Frame":
-        """The same with the marker for "no value" in one field."""
+    def without(self, index: int) -> "MessageFrame":
+        """The frame with the marker for "no value" in one field."""
         start = sum(field.bits // 8 for field in self.message.fields[:index])
         field = self.message.fields[index]
         marker = field.invalid.to_bytes(field.bits // 8, "little", signed=True)
@@ -100,8 +100,11 @@ def records(message: Message, values: Floats) -> NDArray[np.uint8]:
     return raw.view(np.uint8).reshape(len(values), record.itemsize)
 
 
-def frames(message: Message, values: Floats, first: int) -> list[Frame]:
+def frames(message: Message, values: Floats, first: int) -> list[MessageFrame]:
     """Frames of one message. values: (rows, fields) SI; first: number of the first row's sample."""
     raw = records(message, values)
     data, size = raw.tobytes(), raw.shape[1]
-    return [Frame(message, (first + row) % COUNTER, data[size * row : size * (row + 1)]) for row in range(len(values))]
+    return [
+        MessageFrame(message, (first + row) % COUNTER, data[size * row : size * (row + 1)])
+        for row in range(len(values))
+    ]

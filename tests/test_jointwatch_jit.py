@@ -130,8 +130,8 @@ def test_a_plant_moves_as_its_sources_say(tmp_path: Path, run: Run) -> None:
     write(tmp_path / "hil_rig", {name: (ROOT / "hil_rig" / name).read_text() for name in parts})
     (tmp_path / "hil_rig" / "__init__.py").touch()
     program = (
-        "from hil_rig.plants.joints.rigid import RigidSettings, _run\n"
-        "motion = RigidSettings().build(1, 0, ()).exact(2500)\n"
+        "from hil_rig.plants.joints.rigid import RigidPlantSettings, _run\n"
+        "motion = RigidPlantSettings().build(1, 0, ()).exact(2500)\n"
         "print(abs(motion[:, 1]).max(), _run.stats.cache_hits.total())"
     )
     (slow, compiled), (same, taken) = run(program).split(), run(program).split()

@@ -5,6 +5,7 @@ import gc
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
@@ -25,6 +26,7 @@ from jointwatch_layout import (
     by_address,
     own_as,
 )
+from jointwatch_layout import copy as copy_layout
 
 pytestmark = pytest.mark.interpreted
 
@@ -221,9 +223,31 @@ def test_a_layout_is_not_copied_by_address() -> None:
     for way in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="keep its values instead"):
             way(one)
-    other = one.duplicate()
+    other = one.copied()
     other.values[0], other.factor = 9.0, 9.0
     assert (one.values[0], one.factor) == (1.0, 2.0)
+
+
+@kernel((Inner, Inner))
+def take_over(source: Inner, target: Inner) -> None:
+    copy_layout(source, target)
+
+
+@pytest.mark.parametrize("way", [copy_layout, take_over], ids=["python", "kernel"])
+def test_numbers_and_arrays_are_taken_over(way: Callable[[Inner, Inner], None]) -> None:
+    one, other = inner(3), inner(3)
+    one.values[:], one.square[1, 2], one.factor, one.seen = (4.0, 5.0, 6.0), 7.0, -1.0, not other.seen
+    values = other.values
+    way(one, other)
+    assert other.values is values
+    assert pickle.dumps(other.as_dict()) == pickle.dumps(one.as_dict())
+
+
+def test_layouts_of_other_classes_or_lengths_are_not_taken_over() -> None:
+    with pytest.raises(TypeError, match="expected Inner, found Other"):
+        copy_layout(inner(2), Other(sums=np.zeros(1), times=0))
+    with pytest.raises(ValueError, match=r"Inner.values: expected \(3,\), found \(2,\)"):
+        copy_layout(inner(3), inner(2))
 
 
 def test_scratch_is_not_kept() -> None:

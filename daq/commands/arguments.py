@@ -1,4 +1,4 @@
-"""What those commands take whose programs need a second to import: --help and completion wait for none of it."""
+"""The arguments of commands whose modules take a second to import, so that --help and completion need not wait."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Final
 
 
 def replay(parser: argparse.ArgumentParser) -> None:
-    """Of `jointwatch replay`."""
+    """The arguments of `jointwatch replay`."""
     parser.add_argument("file", type=Path, help="our own .mcap; candump, ASC, BLF, …; .csv, .npz or .mat")
     parser.add_argument(
         "config",
@@ -23,7 +23,7 @@ def replay(parser: argparse.ArgumentParser) -> None:
 
 
 def skew(parser: argparse.ArgumentParser) -> None:
-    """Of `jointwatch skew`."""
+    """The arguments of `jointwatch skew`."""
     parser.add_argument("recording", type=Path, help=".mat, .npz or .csv")
     parser.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
     parser.add_argument("--longest", type=float, default=100.0, metavar="MS", help="ms, either way (100)")
@@ -31,7 +31,7 @@ def skew(parser: argparse.ArgumentParser) -> None:
 
 
 def doctor(parser: argparse.ArgumentParser) -> None:
-    """Of `jointwatch doctor`."""
+    """The arguments of `jointwatch doctor`."""
     parser.add_argument("config", nargs="?", type=Path)
     parser.add_argument("--interface", default="socketcan", help='of python-can: "socketcan", "slcan", …')
     parser.add_argument("--channel", help="a bus to listen to: can0, /dev/ttyACM0, …")

@@ -1,4 +1,4 @@
-"""`jointwatch baseline CONFIG`: what each joint was when it was commissioned, shown, or set in the running service."""
+"""`jointwatch baseline CONFIG`: shows the baseline of each joint, or sets it in the running service."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ TIMEOUT: Final = 10.0  # s
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("config", type=Path)
     parser.add_argument("--set", nargs="*", metavar="JOINT", help="to the values of now (all joints)")
     parser.add_argument("--show", action="store_true", help="without --set this is what it does")
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Set them where that is asked, and show them."""
+    """Set baselines if --set is given, then show them."""
     try:
         config = load(options.config)
     except ConfigError as mistakes:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _set(config: Config, joints: list[str], page: str) -> None:
-    """Ask the running service: it alone knows the values."""
+    """Ask the running service to set baselines: only the service has the values."""
     headers = {"Authorization": f"Bearer {token_of(config)[0]}", "Content-Type": "application/json"}
     for asked in [{"joint": joint} for joint in joints] or [{}]:
         body = json.dumps(asked).encode()
@@ -58,7 +58,7 @@ def _set(config: Config, joints: list[str], page: str) -> None:
 
 
 def _trusted(config: Config) -> ssl.SSLContext | None:
-    """Our own certificate is trusted, whoever signed it."""
+    """A context that trusts our own certificate, whoever signed it; None without one."""
     lock = config.publish.tls
     return None if lock is None else ssl.create_default_context(cafile=lock.certificate)
 

@@ -1,4 +1,4 @@
-"""`jointwatch check CONFIG`: every mistake of a configuration at once, or where each channel comes from."""
+"""`jointwatch check CONFIG`: reports every mistake of a configuration at once, or the source of each channel."""
 
 import argparse
 import sys
@@ -12,12 +12,12 @@ from daq.config.words import ConfigError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("config", type=Path)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check it."""
+    """Check the configuration."""
     try:
         config = load(options.config)
     except ConfigError as mistakes:

@@ -1,4 +1,4 @@
-"""Exit codes of every command, and the one line on stderr that says why; stdout is data."""
+"""The exit codes of all commands, and the line on stderr that gives the reason; stdout is for data."""
 
 import sys
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ EXIT_CONFIG: Final = 78
 
 
 def fail(why: object, code: int = EXIT_RUNTIME) -> int:
-    """Say why the command cannot do what it was asked for."""
+    """Print why the command failed; returns the exit code."""
     print(f"jointwatch: {why}", file=sys.stderr)
     return code
 
 
 def tell_breaks(files: Iterable[Path]) -> None:
-    """Say of recordings that break off where: what stands before counts. Raises RecordingError."""
+    """Report recordings that break off, and where; everything before is used. Raises RecordingError."""
     from daq.recording.reader import break_of  # a second, which nothing else here needs
 
     for words in filter(None, map(break_of, files)):
@@ -25,6 +25,6 @@ def tell_breaks(files: Iterable[Path]) -> None:
 
 
 def refuse(mistakes: Exception) -> int:
-    """Show every mistake of a configuration, each with its file and line."""
+    """Print every mistake of a configuration with its file and line; returns the exit code."""
     print(mistakes, file=sys.stderr)
     return EXIT_CONFIG

@@ -1,4 +1,4 @@
-"""`jointwatch excite ROBOT --limits FILE`: a periodic trajectory that tells most of a robot, or what one is worth.
+"""`jointwatch excite ROBOT --limits FILE`: finds a periodic trajectory that excites the parameters best, or judges one.
 
 stdout is the trajectory as CSV, one row a joint: frequency (Hz), q0 (rad), a1 … aN, b1 … bN (rad/s) of
 
@@ -21,15 +21,15 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from daq.commands.codes import EXIT_RUNTIME, fail, refuse
 from daq.commands.identify.command import load_robot
 from daq.config.load import read_toml, validate
-from daq.config.words import ConfigError, Problem
-from estimators.models.robots.description import Robot, RobotError
+from daq.config.words import ConfigError, ConfigurationProblem
+from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.offline.excitation.criteria import OBJECTIVES, Criteria, Judge, Space, search
 from estimators.offline.excitation.trajectory import (
     FINER,
     Fourier,
     JointLimits,
-    Motion,
-    Verdict,
+    LimitCheck,
+    TrajectoryMotion,
     joined,
     judge,
     sampled,
@@ -37,11 +37,11 @@ from estimators.offline.excitation.trajectory import (
 from estimators.quantities import Axis, Floats
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-SAID: Final = 2.0  # s between words about the progress
+SAID: Final = 2.0  # s between two lines about the progress
 
 
 class LimitsRow(BaseModel):
-    """Of one joint; what is missing is taken from the robot's own file."""
+    """The limits of one joint; missing ones are taken from the robot's own file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     lower: FiniteFloat | None = None
@@ -49,11 +49,13 @@ class LimitsRow(BaseModel):
     velocity: Positive | None = None
     acceleration: Positive
     home: FiniteFloat | None = None  # where the trajectory begins and ends at rest; 0, or the middle
-    noise: Positive = 1.0  # N·m (N), standard deviation of the torque: what tells of a quiet joint counts more
+    noise: Positive = (
+        1.0  # N·m (N), standard deviation of the torque: rows of a joint with little noise have more weight
+    )
 
 
 class LimitsFile(BaseModel):
-    """The whole file."""
+    """The file of limits."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     angles: Literal["rad", "deg"]
@@ -69,7 +71,7 @@ class Limited(NamedTuple):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Declare the arguments."""
     parser.add_argument("robot", type=Path, metavar="ROBOT", help=".urdf, or .toml with a Denavit-Hartenberg table")
     parser.add_argument(
         "--limits", type=Path, required=True, metavar="FILE", help=".toml: [joints.NAME] and its limits"
@@ -94,7 +96,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit 0 when every limit is kept, 1 when one is not."""
+    """Search or judge a trajectory; exit code 0 when every limit is kept, 1 when one is not."""
     try:
         robot, _ = load_robot(options.robot)
         limited = _limits(options.limits, robot)
@@ -133,19 +135,21 @@ def run(options: argparse.Namespace) -> int:
     return 0 if all(one.kept for one in verdicts) else EXIT_RUNTIME
 
 
-def _limits(file: Path, robot: Robot) -> Limited:
+def _limits(file: Path, robot: RobotDescription) -> Limited:
     data, lines = read_toml(file)
     table = validate(LimitsFile, data, file, lines)
     problems = []
     for name in table.joints:
         if name not in robot.names:
             text = f'found no joint "{name}" in the robot, it has {", ".join(robot.names)}'
-            problems.append(Problem(lines.of(("joints", name)), f"joints.{name}", text))
+            problems.append(ConfigurationProblem(lines.of(("joints", name)), f"joints.{name}", text))
     rows: list[tuple[float, ...]] = []
     for joint in robot.joints:
         row = table.joints.get(joint.name)
         if row is None:
-            problems.append(Problem(lines.of(("joints",)), f"joints.{joint.name}", "expected limits, found none"))
+            problems.append(
+                ConfigurationProblem(lines.of(("joints",)), f"joints.{joint.name}", "expected limits, found none")
+            )
             continue
         unit = np.pi / 180 if table.angles == "deg" and joint.axis is Axis.ROTARY else 1.0
         own = joint.limits
@@ -156,10 +160,12 @@ def _limits(file: Path, robot: Robot) -> Limited:
         where = lines.of(("joints", joint.name))
         if not (np.isfinite([lower, upper, velocity]).all() and lower < upper):
             text = "expected lower < upper and a velocity, here or in the robot's file"
-            problems.append(Problem(where, f"joints.{joint.name}", f"{text}; found {lower:g}, {upper:g}, {velocity:g}"))
+            problems.append(
+                ConfigurationProblem(where, f"joints.{joint.name}", f"{text}; found {lower:g}, {upper:g}, {velocity:g}")
+            )
         elif not lower < home < upper:
             text = f"expected home between {lower / unit:g} and {upper / unit:g}, found {home / unit:g}"
-            problems.append(Problem(where, f"joints.{joint.name}.home", text))
+            problems.append(ConfigurationProblem(where, f"joints.{joint.name}.home", text))
         rows.append((lower, upper, velocity, row.acceleration * unit, home, row.noise))
     if problems:
         raise ConfigError(file, problems)
@@ -168,7 +174,7 @@ def _limits(file: Path, robot: Robot) -> Limited:
 
 
 def _progress() -> Any:
-    """Words now and then, on a terminal and off it."""
+    """A function that prints the progress of the search every SAID seconds."""
     last = time.monotonic()
 
     def told(count: int, best: float) -> None:
@@ -180,8 +186,8 @@ def _progress() -> Any:
     return told
 
 
-def _read(file: Path, names: tuple[str, ...]) -> tuple[Motion, Motion, Fourier | None]:
-    """The motion to be judged, on its own grid and on the finer one. Raises ValueError."""
+def _read(file: Path, names: tuple[str, ...]) -> tuple[TrajectoryMotion, TrajectoryMotion, Fourier | None]:
+    """Read the motion to judge, on its own grid and on a finer one. Raises ValueError."""
     try:
         with file.open(newline="", encoding="utf-8") as text:
             rows = list(csv.DictReader(text))
@@ -224,7 +230,7 @@ def _write(
     names: tuple[str, ...],
     fourier: Fourier | None,
     limited: Limited,
-    verdicts: list[Verdict],
+    verdicts: list[LimitCheck],
 ) -> None:
     if fourier is None:
         return
@@ -252,7 +258,9 @@ def _table(file: Any, names: tuple[str, ...], fourier: Fourier) -> None:
         writer.writerow([name, *(repr(float(value)) for value in values)])
 
 
-def _picture(path: Path, names: tuple[str, ...], fourier: Fourier, limited: Limited, verdicts: list[Verdict]) -> None:
+def _picture(
+    path: Path, names: tuple[str, ...], fourier: Fourier, limited: Limited, verdicts: list[LimitCheck]
+) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -281,8 +289,8 @@ def _picture(path: Path, names: tuple[str, ...], fourier: Fourier, limited: Limi
     figure.savefig(path, dpi=110)
 
 
-def _tell(criteria: Criteria, verdicts: list[Verdict], names: tuple[str, ...], robot: Robot) -> None:
-    """For a person, on stderr."""
+def _tell(criteria: Criteria, verdicts: list[LimitCheck], names: tuple[str, ...], robot: RobotDescription) -> None:
+    """Print criteria and limits on stderr."""
     print(
         f"cond {criteria.cond:.4g}   block {criteria.block:.4g}   dopt {criteria.dopt:.4g}"
         f"   ({len(robot.joints)} joints)",
@@ -298,7 +306,7 @@ def _tell(criteria: Criteria, verdicts: list[Verdict], names: tuple[str, ...], r
         print(f"{names[one.joint]:16} {one.quantity:13} {values}{mark}", file=sys.stderr)
 
 
-def _document(criteria: Criteria, verdicts: list[Verdict], names: tuple[str, ...]) -> dict[str, Any]:
+def _document(criteria: Criteria, verdicts: list[LimitCheck], names: tuple[str, ...]) -> dict[str, Any]:
     rows = [
         {
             "joint": names[one.joint],

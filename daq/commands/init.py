@@ -1,4 +1,4 @@
-"""`jointwatch init [PATH]`: writes a commented configuration to begin with."""
+"""`jointwatch init [PATH]`: writes a commented configuration to start from."""
 
 import argparse
 import sys
@@ -11,13 +11,13 @@ TEMPLATE: Final = Path(__file__).parents[1] / "jointwatch.toml"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("path", nargs="?", type=Path, default=Path("jointwatch.toml"))
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write it, unless the file is there."""
+    """Write the file, unless it exists."""
     path: Path = options.path
     if path.exists() and not options.force:
         return fail(f"{path} exists; --force overwrites it")

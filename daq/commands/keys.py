@@ -1,4 +1,4 @@
-"""`jointwatch keys FOLDER [CLIENT …]`: keys of a locked stream, the server's and one pair for each client named."""
+"""`jointwatch keys FOLDER [CLIENT …]`: makes the keys of a locked stream: the server's, and a pair for each client."""
 
 import argparse
 import sys
@@ -9,13 +9,13 @@ from daq.stream.keys import CLIENTS, SERVER, KeyFileError, create
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("folder", type=Path)
     parser.add_argument("client", nargs="*")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the server's pair, unless it is there, and the clients'; print the secret ones."""
+    """Make the server's pair, unless it exists, and the clients' pairs; print the files of the secret keys."""
     folder: Path = options.folder
     try:
         if not (folder / f"{SERVER}.key_secret").exists():

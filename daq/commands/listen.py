@@ -1,4 +1,4 @@
-"""`jointwatch listen`: the live updates, a line each."""
+"""`jointwatch listen`: prints the live updates, one line each."""
 
 import argparse
 import contextlib
@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 from daq.commands.codes import fail
-from daq.commands.json_lines import finite
+from daq.stream.json_numbers import finite
 from daq.stream.keys import KeyFileError
 from daq.subscriber import RefusedError, Subscriber
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556")
     parser.add_argument("--topic", default="", help="e.g. estimate/ or estimate/elbow")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
                 if left == 0:
                     break
             if subscriber.gaps:
-                print(f"lost on the way: {dict(subscriber.gaps)}", file=sys.stderr)
+                print(f"messages lost, by topic: {dict(subscriber.gaps)}", file=sys.stderr)
     except RefusedError as error:
         return fail(error)
     except BrokenPipeError:
@@ -50,12 +50,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _json(topic: str, update: dict[str, object]) -> str:
-    """One object, with its topic; null for what is not known."""
+    """One JSON object with the topic; null for unknown numbers."""
     return json.dumps({"topic": topic} | finite(update), ensure_ascii=False)
 
 
 def _line(topic: str, update: dict[str, object]) -> str:
-    """One update for a person."""
+    """One update as readable text."""
     clock = time.strftime("%H:%M:%S", time.localtime(float(str(update["timestamp"]))))
     parameters, deviations = update.get("parameters"), update.get("deviations")
     if isinstance(parameters, dict) and isinstance(deviations, dict):

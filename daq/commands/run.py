@@ -1,4 +1,4 @@
-"""`jointwatch run CONFIG`: the service, until it is told to stop."""
+"""`jointwatch run CONFIG`: runs the service until it is told to stop."""
 
 import argparse
 import gc
@@ -9,26 +9,26 @@ from typing import Final
 
 from daq.commands.codes import fail, refuse
 
-LARGEST: Final = 1_000_000  # bytes that are looked at: a larger configuration is refused by `load`, which says so
+LARGEST: Final = 1_000_000  # bytes that are read here: `load` refuses a larger configuration and says so
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("config", type=Path)
     parser.add_argument("--duration", type=float, metavar="S", help="stop after S seconds")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run it."""
+    """Compile missing kernels, read the configuration, run the service."""
     from daq.processes.kernels import SERVICE, ahead
     from daq.processes.logs import configure_logging, log
 
     configure_logging("jointwatch")
-    for number in (signal.SIGINT, signal.SIGTERM):  # the service has handlers of its own, once it runs
+    for number in (signal.SIGINT, signal.SIGTERM):  # once it runs, the service has its own handlers
         signal.signal(number, signal.default_int_handler)
     try:
-        robot = ("daq.config.robot_model", "daq.core.robot_line") if _has_robot_model(options.config) else ()
-        ahead((*SERVICE, *robot), log.info)  # even to read the configuration takes kernels
+        robot = ("daq.config.robot_model", "daq.core.robot_pipeline") if _has_robot_model(options.config) else ()
+        ahead((*SERVICE, *robot), log.info)  # even reading the configuration needs kernels
 
         from daq.config.load import load
         from daq.config.words import ConfigError
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         ahead(needed(config), log.info)
     except KeyboardInterrupt:
         log.info("stopped before the service ran")
-        gc.freeze()  # the interpreter's end need not look through all that was imported: seconds on a slow machine
+        gc.freeze()  # spares the interpreter a last collection: seconds on a slow machine
         return 0
     try:
         Service(config).run(options.duration)
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _has_robot_model(file: Path) -> bool:
-    """Whether a configuration names a whole robot's model; False if it cannot be read, which `load` tells."""
+    """Whether a configuration names a whole robot's model; False if it cannot be read, which `load` reports."""
     try:
         with file.open("rb") as opened:
             robot = tomllib.loads(opened.read(LARGEST).decode()).get("robot")

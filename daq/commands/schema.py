@@ -1,4 +1,4 @@
-"""`jointwatch schema [WHAT]`: the JSON Schema of a topic, of the configuration, or of all topics by name."""
+"""`jointwatch schema [WHAT]`: prints the JSON Schema of a topic, of the configuration, or of all topics."""
 
 import argparse
 import json
@@ -8,12 +8,12 @@ from daq.stream.schema import TOPICS, schema
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("what", nargs="?", help="estimate, residual, event, drift, meta or config (all topics)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print it."""
+    """Print the schema."""
     names = {family.rstrip("/"): family for family in TOPICS}
     if options.what == "config":
         from daq.config.load import OURS

@@ -1,4 +1,4 @@
-"""`jointwatch top`: the overview in a terminal, drawn anew twice a second from the page's /api/state.
+"""`jointwatch top`: shows the overview in a terminal, twice a second, from the page's /api/state.
 
 Keys: ↑ ↓ (or k, j) choose the joint whose parameters are shown, q leaves. Without a terminal it prints once.
 """
@@ -26,6 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daq.commands.codes import fail
+from daq.stream.reasons import in_words
 from drivers.base import TRAFFIC
 
 EVERY: Final = 0.5  # s between two drawings
@@ -50,17 +51,17 @@ Cell = TypeVar("Cell")
 
 
 class UnreachableError(Exception):
-    """The page does not answer; the text says which and why."""
+    """The page does not answer; the text says which page and why."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("--page", default="http://127.0.0.1:8080", metavar="URL", help="of the service")
     parser.add_argument("--once", action="store_true", help="print it once")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show it until q, Ctrl-C or the end of the terminal."""
+    """Show the overview until q, Ctrl-C or the end of the terminal."""
     console = Console()
     overview = Overview()
     if not (console.is_terminal and sys.stdin.isatty()) or options.once:
@@ -87,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def fetch(page: str) -> State:
-    """What the page knows now. Raises UnreachableError."""
+    """Get the present state from the page. Raises UnreachableError."""
     try:
         with urllib.request.urlopen(f"{page.rstrip('/')}/api/state", timeout=TIMEOUT) as answer:
             state: State = json.load(answer)
@@ -122,10 +123,10 @@ def keys() -> Iterator[Any]:
 
 
 class Overview:
-    """What is drawn, and the little that it remembers."""
+    """The overview: the last states, and the traces of its sparklines."""
 
     def __init__(self) -> None:
-        self.trouble = ""  # why there is nothing new
+        self.trouble = ""  # why there is no new state
         self._state: State | None = None
         self._chosen = 0
         self._narrow = False
@@ -133,7 +134,7 @@ class Overview:
         self._past: deque[State] = deque(maxlen=RATE_OVER)  # states with other totals
 
     def absorb(self, state: State) -> None:
-        """A new state."""
+        """Take a new state."""
         self._state = state
         if not self._past or self._past[-1]["counted"] != state["counted"]:
             self._past.append(state)
@@ -148,7 +149,7 @@ class Overview:
             self._chosen = (self._chosen + steps) % len(self._state["joints"])
 
     def render(self, width: int, height: int) -> RenderableType:
-        """Everything, for a terminal of this size in characters; a narrow one goes without the sparklines."""
+        """The overview for a terminal of this size in characters; a narrow one gets no sparklines."""
         self._narrow = width < NARROW
         if self._state is None:
             return Panel(Text(self.trouble or "Connecting…"), title="jointwatch")
@@ -193,7 +194,7 @@ class Overview:
                 _percent((joint.get("alarm") or [None])[0]),
                 str(sum(joint.get("lost", {}).values())),
                 *self._wide(_milliseconds(joint.get("latency"))),
-                Text("; ".join(joint.get("health", {}).get("reasons", ())), colour),
+                Text(in_words(joint.get("health", {}).get("reasons", ())), colour),
             )
         return table
 

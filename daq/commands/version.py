@@ -1,14 +1,14 @@
-"""`jointwatch version`: which one is installed."""
+"""`jointwatch version`: prints the installed version."""
 
 import argparse
 from importlib.metadata import version
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing."""
+    """Declare no arguments."""
 
 
 def run(_: argparse.Namespace) -> int:
-    """Print it."""
+    """Print the version."""
     print(version("jointwatch"))
     return 0

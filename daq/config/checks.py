@@ -1,4 +1,4 @@
-"""What no section of the configuration can know alone: signals against drivers, roles against models, shared wires."""
+"""Checks across sections of the configuration: signals against drivers, roles against models, shared wires."""
 
 import math
 import os.path
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from daq.config import physics
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from daq.config.words import unknown
 from drivers.base import LayoutError, Wanted
 from estimators.alignment.clock_state import LONGEST_LOSS
@@ -17,7 +17,7 @@ LARGEST: Final = 1 << 64
 
 
 def unusable(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Values that no setting can have, whatever it is: NUL, numbers without end, tables that nest too deeply."""
+    """Values that no setting can have: NUL characters, numbers that are not finite or too large, too deep tables."""
     waiting: list[tuple[tuple[str, ...], Any]] = [((), data)]
     while waiting:
         path, value = waiting.pop()
@@ -36,9 +36,9 @@ def unusable(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What no section can know alone: roles against the model, signals against the drivers.
+    """Check roles against the models, signals against the drivers; yields (path, what is wrong).
 
-    Signals are looked up in the data as read, so that a mistake elsewhere in a joint does not hide a wrong one.
+    Signals are looked up in the data as read, so that a mistake elsewhere in a joint does not hide a wrong signal.
     """
     drivers = _table(data, "drivers")
     yield from _check_wires(drivers)
@@ -59,7 +59,7 @@ def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[t
 
 
 def _check_wires(drivers: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Two drivers on one wire would steal each other's bytes, or give every frame twice."""
+    """Two drivers on one wire, which would take each other's bytes or deliver every frame twice."""
     owners: dict[tuple[str, ...], str] = {}
     for name in drivers:
         table = _table(drivers, name)
@@ -74,7 +74,7 @@ def _check_wires(drivers: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], 
 
 
 def _wire(driver: Mapping[str, Any], place: str) -> tuple[str, ...]:
-    """What two drivers may not share."""
+    """What identifies a wire: two drivers must not share it."""
     if driver.get("kind") == "file":  # every bus of a log is a wire of its own
         return "file", place, str(driver.get("channel", ""))
     if place.startswith("/"):  # a port, under whatever name
@@ -99,7 +99,7 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str]]:
+def _check_roles(name: str, joint: JointSection) -> Iterator[tuple[tuple[str, ...], str]]:
     needed = set(joint.roles())
     for role in sorted(joint.channels.keys() - needed):
         yield ("joints", name, "channels", role), unknown(role, sorted(needed), "channel")

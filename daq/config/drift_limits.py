@@ -1,4 +1,4 @@
-"""From where on a joint's parameter is called drifted: the table [joints.NAME.drift]."""
+"""The limits from which a joint's parameter counts as drifted: the table [joints.NAME.drift]."""
 
 from pydantic import Field
 
@@ -6,7 +6,7 @@ from estimators.quantities import Settings
 
 
 class DriftSettings(Settings):
-    """From where on a parameter is called drifted."""
+    """The limits from which a parameter counts as drifted."""
 
     percent: float = Field(default=10.0, gt=0, le=1000, description="% of the baseline")
     z: float = Field(default=5.0, gt=0, le=1000, description="standard deviations of the change")

@@ -1,6 +1,6 @@
-"""One TOML file, read once, frozen, passed down by section; every mistake in it is reported at once.
+"""Loads the configuration: one TOML file, read once and frozen; every mistake in it is reported at once.
 
-ConfigError            the file cannot be used: carries all problems, each with file:line, expected, found, nearest
+ConfigError holds all problems of a file, each with its line, what was expected, what was found, and the nearest name.
 """
 
 import functools
@@ -17,13 +17,13 @@ from pydantic import (
 )
 
 from daq.config.checks import cross_check, unusable
-from daq.config.sections import Config, Joint, Name, Processes, Publish, Record, RefitPlace, Robot
+from daq.config.sections import Config, JointSection, Name, Processes, Publish, Record, RefitPlace, RobotSection
 from daq.config.toml_lines import Lines
-from daq.config.words import ConfigError, Problem, in_words, path_in_file, unknown
+from daq.config.words import ConfigError, ConfigurationProblem, in_words, path_in_file, unknown
 from drivers import AnyDriver
 
 LARGEST: Final = 1_000_000  # bytes of a configuration
-OURS: Final = {"folder", "robot_model"}  # what is in a configuration and not in its file
+OURS: Final = {"folder", "robot_model"}  # fields of a Config that are not in its file
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -34,34 +34,36 @@ def load(file: Path) -> Config:
 
 
 def read_toml(file: Path) -> tuple[dict[str, Any], Lines]:
-    """The tables of a TOML file, and where each key stands. Raises ConfigError."""
+    """The tables of a TOML file, and the line of each key. Raises ConfigError."""
     try:
         with file.open("rb") as stream:
             raw = stream.read(LARGEST + 1)
         if len(raw) > LARGEST:
-            raise ConfigError(file, [Problem(1, "", f"expected a configuration, found more than {LARGEST} bytes")])
+            raise ConfigError(
+                file, [ConfigurationProblem(1, "", f"expected a configuration, found more than {LARGEST} bytes")]
+            )
         text = raw.decode("utf-8").replace("\r\n", "\n")
         data = tomllib.loads(text)
         lines = Lines(text)
     except OSError as error:
-        raise ConfigError(file, [Problem(1, "", f"cannot be read: {error.strerror}")]) from error
+        raise ConfigError(file, [ConfigurationProblem(1, "", f"cannot be read: {error.strerror}")]) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(file, [Problem(1, "", f"expected UTF-8 text: {error.reason}")]) from error
+        raise ConfigError(file, [ConfigurationProblem(1, "", f"expected UTF-8 text: {error.reason}")]) from error
     except tomllib.TOMLDecodeError as error:
         line = error.lineno if hasattr(error, "lineno") else _line_in(str(error))
-        raise ConfigError(file, [Problem(line, "", f"not valid TOML: {error}")]) from error
+        raise ConfigError(file, [ConfigurationProblem(line, "", f"not valid TOML: {error}")]) from error
     except (RecursionError, ValueError) as error:  # a path with NUL in it, or tables in tables in tables …
         reason = "tables or lists are nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ConfigError(file, [Problem(1, "", f"cannot be read: {reason}")]) from error
-    problems = [Problem(lines.of(path), ".".join(path), words) for path, words in unusable(data)]
+        raise ConfigError(file, [ConfigurationProblem(1, "", f"cannot be read: {reason}")]) from error
+    problems = [ConfigurationProblem(lines.of(path), ".".join(path), words) for path, words in unusable(data)]
     if problems:
         raise ConfigError(file, problems)
     return data, lines
 
 
 def validate(kind: type[Model], data: Mapping[str, Any], file: Path, lines: Lines) -> Model:
-    """The whole of a TOML file as one model. Raises ConfigError with every mistake found."""
-    problems: list[Problem] = []
+    """Validate a whole TOML file as one model. Raises ConfigError with every mistake found."""
+    problems: list[ConfigurationProblem] = []
     found = _validate(kind, data, (), lines, file.resolve().parent, problems)
     if problems:
         raise ConfigError(file, problems)
@@ -70,24 +72,26 @@ def validate(kind: type[Model], data: Mapping[str, Any], file: Path, lines: Line
 
 def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     """Validate a read configuration section by section, so that one mistake hides no other."""
-    problems: list[Problem] = []
+    problems: list[ConfigurationProblem] = []
     folder = file.resolve().parent
     parts: dict[str, Any] = {"folder": folder}
     for key in data.keys() - (Config.model_fields.keys() - OURS):
         known = sorted(Config.model_fields.keys() - OURS)
-        problems.append(Problem(lines.of((key,)), key, unknown(key, known)))
-    single: dict[str, Any] = {"robot": Robot, "publish": Publish, "processes": Processes, "refit": RefitPlace}
+        problems.append(ConfigurationProblem(lines.of((key,)), key, unknown(key, known)))
+    single: dict[str, Any] = {"robot": RobotSection, "publish": Publish, "processes": Processes, "refit": RefitPlace}
     for key, kind in single.items():
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
     parts["recorder"] = None  # only where it is asked for
     if "recorder" in data:
         parts["recorder"] = _validate(Record, data["recorder"], ("recorder",), lines, folder, problems)
-    many: tuple[tuple[str, Any], ...] = (("drivers", AnyDriver), ("joints", Joint))
+    many: tuple[tuple[str, Any], ...] = (("drivers", AnyDriver), ("joints", JointSection))
     for key, kind in many:
         parts[key] = {}
         section = data.get(key, {})
         if not isinstance(section, dict) or not section:
-            problems.append(Problem(lines.of((key,)), key, f"expected at least one [{key}.NAME] table, found none"))
+            problems.append(
+                ConfigurationProblem(lines.of((key,)), key, f"expected at least one [{key}.NAME] table, found none")
+            )
             continue
         for name, value in section.items():
             _validate(Name, name, (key, name), lines, folder, problems)
@@ -99,7 +103,7 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
         parts["robot_model"], mistakes = _check_robot(parts["robot"], parts["joints"])
         wrong += mistakes
     for path, message in wrong:
-        problems.append(Problem(lines.of(path), ".".join(map(str, path)), message))
+        problems.append(ConfigurationProblem(lines.of(path), ".".join(map(str, path)), message))
     if problems:
         raise ConfigError(file, problems)
     return Config.model_construct(**parts)
@@ -117,8 +121,10 @@ def _names(section: Any) -> set[str]:
     return set(section) if isinstance(section, dict) else set()
 
 
-def _check_robot(robot: Robot, joints: Mapping[str, Joint]) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
-    """The text of the whole robot's model, where there is one, and what does not fit."""
+def _check_robot(
+    robot: RobotSection, joints: Mapping[str, JointSection]
+) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
+    """The text of the robot's model, where there is one, and the mistakes in it."""
     if robot.model is None:
         return "", []
     from daq.config.robot_model import check_model  # a second of kernels that only a whole robot needs
@@ -126,7 +132,9 @@ def _check_robot(robot: Robot, joints: Mapping[str, Joint]) -> tuple[str, list[t
     return check_model(robot.model, joints)
 
 
-def _validate(kind: Any, value: Any, path: tuple[str, ...], lines: Lines, folder: Path, problems: list[Problem]) -> Any:
+def _validate(
+    kind: Any, value: Any, path: tuple[str, ...], lines: Lines, folder: Path, problems: list[ConfigurationProblem]
+) -> Any:
     try:
         return _adapter(kind).validate_python(value, context={"folder": folder})
     except ValidationError as error:
@@ -134,7 +142,7 @@ def _validate(kind: Any, value: Any, path: tuple[str, ...], lines: Lines, folder
         for mistake in error.errors(include_url=False):
             inside, names = path_in_file(schema, mistake["loc"])
             where = (*path, *inside)
-            problems.append(Problem(lines.of(where), ".".join(map(str, where)), in_words(mistake, names)))
+            problems.append(ConfigurationProblem(lines.of(where), ".".join(map(str, where)), in_words(mistake, names)))
         return None
 
 

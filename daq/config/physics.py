@@ -1,10 +1,10 @@
-"""Whether what feeds a channel can be what it is called: every role is a quantity, and the signal's unit says which."""
+"""Checks that each channel gets the right physical quantity: the role needs one, and the signal's unit names one."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from daq.config.sections import Channel, Config, Joint
+from daq.config.sections import Channel, Config, JointSection
 
 Path = tuple[str, ...]
 TURNED: Final = ("rad", "N·m")
@@ -49,14 +49,15 @@ SCALES: Final = {
 }
 USUAL: Final = (("N·m", "A"), ("N", "A"), ("rad", "m"), ("m", "rad"))
 ANY: Final = ("A",)  # where a scale of exactly one may be meant
-SEEN: Final = 0.5  # over a kernel's half width: the frequency of which it passes half
+#: 1, derived: Over a kernel's half width (s): the frequency (Hz) of which a Hann kernel passes half.
+SEEN: Final = 0.5
 MOTOR: Final = re.compile(r"motor|rotor|(?<![a-z])mot(?![a-z])", re.IGNORECASE)
 
 
-def mistakes(joints: Mapping[str, Joint], units: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[Path, str]]:
-    """Where a joint's channel is fed with another quantity, and what would mend it.
+def mistakes(joints: Mapping[str, JointSection], units: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[Path, str]]:
+    """Channels whose signal is another quantity than the role needs, with the remedy; yields (path, text).
 
-    units: by driver, every signal that it can deliver and its SI unit.
+    units: driver → each signal that it can deliver → its SI unit.
     """
     for name, joint in joints.items():
         for role, channel in joint.channels.items():
@@ -75,7 +76,7 @@ def mistakes(joints: Mapping[str, Joint], units: Mapping[str, Mapping[str, str]]
 
 
 def remarks(config: Config) -> Iterator[str]:
-    """What may be right but is worth a second look."""
+    """Settings that may be right but should be checked once more."""
     units = {name: driver.signals() for name, driver in config.drivers.items()}
     for name, joint in config.joints.items():
         for role, channel in joint.channels.items():
@@ -84,14 +85,14 @@ def remarks(config: Config) -> Iterator[str]:
             subject = f"{name}.{role}"
             if unscaled and found == "1" and wanted is not None:
                 yield (
-                    f"{subject}: {channel.signal} has no unit and is taken for {wanted}; "
-                    "say its unit where it is described, or scale = 1.0 here"
+                    f"{subject}: {channel.signal} has no unit and is assumed to be in {wanted}; "
+                    "give its unit where the signal is described, or scale = 1.0 here"
                 )
             elif abs(channel.scale) == 1 and unscaled and _of_the_motor(role, channel, joint):
                 inverse = "the gear ratio" if wanted in ("N·m", "N") else "1/gear ratio"
                 yield (
-                    f"{subject}: {channel.signal} speaks of the motor, and this channel is the joint's: "
-                    f"scale = {inverse} (or scale = 1.0 for a joint without a gear)"
+                    f"{subject}: the name {channel.signal} suggests the motor's side, and this channel is the joint's: "
+                    f"set scale = {inverse} (or scale = 1.0 for a joint without a gear)"
                 )
         yield from _coarse(name, joint, config)
     for name, driver in config.drivers.items():
@@ -100,8 +101,8 @@ def remarks(config: Config) -> Iterator[str]:
             yield f"{name}: message {message} is left out: {why}"
 
 
-def _coarse(name: str, joint: Joint, config: Config) -> Iterator[str]:
-    """An encoder whose steps take a part of the inertia, as its layout says."""
+def _coarse(name: str, joint: JointSection, config: Config) -> Iterator[str]:
+    """A remark where the step of an encoder, given by its layout, is too coarse for the inertia."""
     if "position" not in joint.channels:
         return
     channel = joint.channels["position"]
@@ -112,13 +113,13 @@ def _coarse(name: str, joint: Joint, config: Config) -> Iterator[str]:
         yield f"{name}.position: {said}"
 
 
-def coarse(joint: Joint, step: float) -> str:
-    """What steps (rad, m) of its encoder do to a joint's inertia, and what would help, in words; "" where they do not
+def coarse(joint: JointSection, step: float) -> str:
+    """How the encoder's steps (rad, m) affect a joint's inertia and what would help, in words; "" where they do not
     matter."""
     if joint.model.kind != "rigid" or step <= 0.0:
         return ""
     from estimators.conditioning import conditioner
-    from estimators.conditioning.encoder_steps import half_width, told_from
+    from estimators.quantisation.encoder_steps import half_width, told_from
 
     period, given, unit = 1.0 / joint.rate, joint.conditioning.half_width, wanted_unit(joint, "position")
     wanted = half_width(step, period)
@@ -136,8 +137,8 @@ def coarse(joint: Joint, step: float) -> str:
     )
 
 
-def wanted_unit(joint: Joint, role: str) -> str | None:
-    """SI unit of a role; None where any will do."""
+def wanted_unit(joint: JointSection, role: str) -> str | None:
+    """The SI unit of a role; None where any unit is allowed."""
     axis = getattr(joint.model, "axis", None)
     length, effort = SLID if axis is not None and str(axis) == "prismatic" else TURNED
     kind = role.rpartition("_")[2]
@@ -153,21 +154,21 @@ def wanted_unit(joint: Joint, role: str) -> str | None:
 
 
 def _mistake(wanted: str, found: str, channel: Channel, known: Mapping[str, str]) -> str:
-    """The sentence, empty where the scale that is given can make one quantity of the other."""
+    """The message; empty where the given scale can convert one quantity to the other."""
     text = f"expected {_quantity(wanted)} in {wanted}, found {_quantity(found)}: {channel.signal} is in {found}"
     scale = SCALES.get((wanted, found))
     if scale is None:
-        return f"{text}, and no scale makes one of the other{_instead(wanted, known)}"
+        return f"{text}, and no scale converts one to the other{_instead(wanted, known)}"
     given = "scale" in channel.model_fields_set and (abs(channel.scale) != 1 or found in ANY)
     return "" if given else f"{text}; scale must be {scale}"
 
 
 def _instead(wanted: str, known: Mapping[str, str]) -> str:
-    """Signals of the same driver that would do, the best first."""
+    """Signals of the same driver that could be used, the best first."""
     same = [name for name, unit in known.items() if unit == wanted]
     scaled = [f"{name} (in {unit}, with a scale)" for name, unit in known.items() if (wanted, unit) in USUAL]
     near = (same + scaled)[:4]
-    return f"; of this driver {' or '.join(near)} would do" if near else ""
+    return f"; this driver has {' or '.join(near)}" if near else ""
 
 
 def _found(signal: str, units: Mapping[str, Mapping[str, str]]) -> tuple[Mapping[str, str], str | None]:
@@ -181,8 +182,8 @@ def _quantity(unit: str) -> str:
     return QUANTITIES.get(unit, f"a quantity in {unit}")
 
 
-def _of_the_motor(role: str, channel: Channel, joint: Joint) -> bool:
-    """Whether a signal's own name says that it is the motor's, and the model wants the joint's."""
+def _of_the_motor(role: str, channel: Channel, joint: JointSection) -> bool:
+    """Whether a signal's name suggests the motor's side while the model needs the joint's."""
     return (
         joint.model.kind == "rigid"
         and not role.startswith("motor")

@@ -20,7 +20,7 @@ class Route(NamedTuple):
 
 
 def routes(config: Config) -> list[Route]:
-    """The table of channels; a Reading's `channel` is an index into it. A joint's channels stand together."""
+    """The table of channels; a reading's `channel` is an index into it. The channels of a joint are adjacent."""
     table: list[Route] = []
     for name, joint in config.joints.items():
         for role, channel in joint.channels.items():
@@ -36,7 +36,7 @@ def routes(config: Config) -> list[Route]:
 
 
 def wanted(config: Config, driver: str) -> list[Wanted]:
-    """What one driver is asked for."""
+    """The signals that one driver has to deliver."""
     return [
         Wanted(index, route.signal, route.scale, route.offset)
         for index, route in enumerate(routes(config))

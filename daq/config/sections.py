@@ -1,4 +1,4 @@
-"""What may be configured: every table of the TOML file, its keys, their ranges and defaults."""
+"""Every table of the configuration's TOML file: its keys, their ranges and defaults."""
 
 import ipaddress
 import re
@@ -20,7 +20,7 @@ from pydantic import (
 from daq.config.drift_limits import DriftSettings
 from daq.stream.keys import KeyFileError, read_pair
 from drivers import AnyDriver
-from estimators.online.settings import LINK, Identification
+from estimators.online.settings import LINK, JointIdentification
 
 
 def _matching(pattern: str, expected: str) -> AfterValidator:
@@ -48,41 +48,38 @@ SignalName = Annotated[str, _matching(r"[^.]+\.[^.]+\.[^.]+", "driver.MESSAGE.si
 Endpoint = Annotated[str, _matching(r"tcp://[^:/]+:\d+|ipc://.+", "tcp://HOST:PORT or ipc://PATH")]
 
 
+def _in_folder(path: Path, info: ValidationInfo) -> Path:
+    return Path((info.context or {}).get("folder") or "") / path
+
+
+FilePath = Annotated[Path, AfterValidator(_in_folder)]  # a relative path is relative to the configuration's file
+
+
 class Section(BaseModel):
-    """Part of the configuration: frozen, unknown keys are errors."""
+    """A table of the configuration: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Robot(Section):
-    """Who this is, in every message and metric."""
+class RobotSection(Section):
+    """The robot: its name in every message and metric, its files."""
 
     name: Name = "robot"
-    state: Path | None = Field(
+    state: FilePath | None = Field(
         default=None, description="folder of what outlives a restart: systemd's, else this file's, when left out"
     )
-    model: Path | None = Field(
+    model: FilePath | None = Field(
         default=None, description="the whole robot, written by `jointwatch identify`: residuals, contact, payload"
     )
 
     drift: DriftSettings = DriftSettings()
 
-    @field_validator("state", "model")
-    @classmethod
-    def _in_folder(cls, path: Path | None, info: ValidationInfo) -> Path | None:
-        return path and Path((info.context or {}).get("folder") or "") / path
 
-
-class Curve(Section):
+class CurveKeys(Section):
     """CURVE keys of the stream, made by `jointwatch keys`; relative paths are relative to the configuration's file."""
 
-    secret: Path = Field(description="the server's .key_secret")
-    clients: Path = Field(description="folder of the .key files of those who may subscribe")
-
-    @field_validator("secret", "clients")
-    @classmethod
-    def _in_folder(cls, path: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder") or "") / path
+    secret: FilePath = Field(description="the server's .key_secret")
+    clients: FilePath = Field(description="folder of the .key files of those who may subscribe")
 
     @field_validator("secret")
     @classmethod
@@ -101,16 +98,11 @@ class Curve(Section):
         return clients
 
 
-class Tls(Section):
+class TlsSection(Section):
     """The page's certificate; relative paths are relative to the configuration's file."""
 
-    certificate: Path = Field(description="PEM, with those between it and its root")
-    key: Path = Field(description="PEM, its private key, without a password")
-
-    @field_validator("certificate", "key")
-    @classmethod
-    def _in_folder(cls, path: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder") or "") / path
+    certificate: FilePath = Field(description="PEM file, with the certificates between it and its root")
+    key: FilePath = Field(description="PEM file of its private key, without a password")
 
     @model_validator(mode="after")
     def _a_pair(self) -> Self:
@@ -130,14 +122,16 @@ class Tls(Section):
 
 
 class Publish(Section):
-    """What goes out, and where."""
+    """What is published, and where."""
 
     endpoint: Endpoint = Field(default="tcp://127.0.0.1:5556", description="updates")
-    curve: Curve | None = Field(default=None, description="who may subscribe; without it everyone who reaches endpoint")
+    curve: CurveKeys | None = Field(
+        default=None, description="who may subscribe; without it everyone who reaches endpoint"
+    )
     insecure: bool = Field(default=False, description="serve an address that others reach without any lock")
     page: str = Field(default="http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
-    tls: Tls | None = Field(default=None, description="certificate and key of a page at https://")
-    token: Path | None = Field(default=None, description="file (0600) of the token that allows to set baselines")
+    tls: TlsSection | None = Field(default=None, description="certificate and key of a page at https://")
+    token: FilePath | None = Field(default=None, description="file (0600) of the token that allows to set baselines")
     rate: float = Field(default=50.0, ge=0.01, le=1000, description="Hz, updates per joint")
 
     @field_validator("page")
@@ -158,11 +152,6 @@ class Publish(Section):
         if endpoint.startswith("tcp://") and int(endpoint.rpartition(":")[2][:9]) > LAST_PORT:
             raise ValueError(f"expected a port from 0 to {LAST_PORT}, found {endpoint.rpartition(':')[2]}")
         return endpoint
-
-    @field_validator("token")
-    @classmethod
-    def _token_in_folder(cls, path: Path | None, info: ValidationInfo) -> Path | None:
-        return path and Path((info.context or {}).get("folder") or "") / path
 
     @model_validator(mode="after")
     def _one_port_each(self) -> Self:
@@ -216,26 +205,21 @@ class Processes(Section):
 
 
 class RefitPlace(Section):
-    """Where re-fits run: in a process beside the core, or on a cluster."""
+    """Where refits run: in a process beside the core, or on a cluster."""
 
     scheduler: Annotated[str, _matching(r"tcp://[^:/]+:\d+", "tcp://HOST:PORT")] | None = Field(
-        default=None, description="of a Dask cluster; while it does not answer, re-fits run beside the core"
+        default=None, description="of a Dask cluster; while it does not answer, refits run beside the core"
     )
 
 
 class Record(Section):
-    """What is kept of every run, and how much of it."""
+    """The recorder: where recordings are written, and how much of them is kept."""
 
-    folder: Path = Field(description="relative to the configuration's file")
+    folder: FilePath = Field(description="relative to the configuration's file")
     file_size: float = Field(default=500e6, ge=1e6, description="bytes, after which the next file begins")
     file_duration: float = Field(default=3600.0, ge=1, description="s, after which the next file begins")
     keep: float = Field(default=20e9, ge=1e6, description="bytes; the oldest files of this robot go first")
     reserve: float = Field(default=1e9, ge=0, description="bytes of the disk that stay free")
-
-    @field_validator("folder")
-    @classmethod
-    def _in_folder(cls, path: Path, info: ValidationInfo) -> Path:
-        return Path((info.context or {}).get("folder") or "") / path
 
     @model_validator(mode="after")
     def _keeps_a_file(self) -> Self:
@@ -247,7 +231,7 @@ class Record(Section):
 
 
 def _meet(one: str, other: str) -> bool:
-    """Whether two hosts are, or contain, the same address."""
+    """Whether two hosts are the same address, or one includes the other."""
     everywhere = ("*", "0.0.0.0", "[::]", "::")
     return one == other or one in everywhere or other in everywhere or (_is_local(one) and _is_local(other))
 
@@ -276,21 +260,21 @@ class Channel(Section):
 
 
 class Counter(Section):
-    """The device's own sample counter: with it every lost sample is seen exactly, whatever the link's jitter."""
+    """The device's own sample counter: it shows every lost sample exactly, whatever the link's jitter."""
 
     signal: SignalName
     modulo: int = Field(default=65536, ge=4, le=1 << 53)
 
 
 class DeviceTime(Section):
-    """The device's own time of each sample: its clock is followed, and the link's jitter does not matter."""
+    """The device's own time of each sample: samples follow its clock, so the link's jitter does not matter."""
 
     signal: SignalName
     scale: float = Field(default=1.0, ge=1e-15, le=1e6, description="s per unit, where the signal has no unit")
     wrap: float | None = Field(default=None, gt=0, description="s after which it starts again: 2³² µs are 4294.967296")
 
 
-class Joint(Identification):
+class JointSection(JointIdentification):
     """One joint: where its channels come from, and how it is identified."""
 
     rate: float = Field(ge=0.01, le=20_000, description="Hz at which the device samples the reference channel")
@@ -318,12 +302,12 @@ class Joint(Identification):
 class Config(Section):
     """The whole configuration, frozen."""
 
-    robot: Robot = Robot()
+    robot: RobotSection = RobotSection()
     publish: Publish = Publish()
     recorder: Record | None = None
     processes: Processes = Processes()
     refit: RefitPlace = RefitPlace()
     drivers: dict[Name, AnyDriver]
-    joints: dict[Name, Joint]
+    joints: dict[Name, JointSection]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
-    robot_model: str = ""  # what stood in the file of the whole robot's model when this was read: all processes use it
+    robot_model: str = ""  # text of the robot's model file when the configuration was read: all processes use this one

@@ -1,7 +1,7 @@
-"""Where each key of a TOML text stands: path → line, for messages that point at the mistake.
+"""Finds the line of each key of a TOML text (path → line), so that messages can point at the mistake.
 
-tomllib reads but does not remember positions. The text given here has already been read by tomllib, so it is valid
-TOML and this scanner only has to follow it, never to judge it.
+tomllib does not report positions. The text given here has already been read by tomllib, so it is valid TOML, and this
+scanner need not check it.
 """
 
 import re
@@ -26,7 +26,7 @@ class Lines:
         self._document()
 
     def of(self, path: Iterable[str | int]) -> int:
-        """The line of a path, or of its nearest ancestor that stands in the text."""
+        """The line of a path, or of its nearest ancestor that is in the text."""
         where = tuple(path)
         while where not in self._lines:
             where = where[:-1]

@@ -1,4 +1,4 @@
-"""Mistakes in words: where each stands, what was expected, what was found, the nearest valid name."""
+"""Puts mistakes into words: where each is, what was expected, what was found, the nearest valid name."""
 
 import difflib
 import re
@@ -38,8 +38,8 @@ BEGINNINGS: Final = {
 }
 
 
-class Problem(NamedTuple):
-    """One mistake and where it stands."""
+class ConfigurationProblem(NamedTuple):
+    """One mistake and its place."""
 
     line: int
     path: str
@@ -52,14 +52,14 @@ class Problem(NamedTuple):
 class ConfigError(Exception):
     """The configuration cannot be used; `problems` holds every mistake found."""
 
-    def __init__(self, file: Path, problems: list[Problem]) -> None:
+    def __init__(self, file: Path, problems: list[ConfigurationProblem]) -> None:
         self.file = file
         self.problems = sorted(problems)
         super().__init__("\n".join(f"{file}:{problem}" for problem in self.problems))
 
 
 def path_in_file(schema: dict[str, Any], loc: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], list[str]]:
-    """Follow an error's location through the schema: the path as it stands in the file, and the names valid there.
+    """Follow an error's location through the schema: returns the path in the file and the names that are valid there.
 
     pydantic puts the tag of a tagged union into the location; in the file there is no such key.
     """
@@ -89,7 +89,7 @@ def _settle(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]
 
 
 def in_words(mistake: Any, names: list[str]) -> str:
-    """A mistake that pydantic found; names: those that are valid where it stands."""
+    """The text of a mistake that pydantic found; names: those that are valid at its place."""
     kind, found, context = mistake["type"], mistake["input"], mistake.get("ctx", {})
     if kind == "extra_forbidden":
         return unknown(str(mistake["loc"][-1]), names)
@@ -111,7 +111,7 @@ def in_words(mistake: Any, names: list[str]) -> str:
 
 
 def expected(kind: str, context: Mapping[str, Any]) -> str:
-    """What would have been right, for every kind of mistake that pydantic knows; context: what it says of this one."""
+    """What was expected, for every kind of mistake that pydantic knows; context: pydantic's details of this one."""
     if kind == "string_pattern_mismatch":
         return "a name without a dot" if context["pattern"] == "^[^.]+$" else f"text that matches {context['pattern']}"
     if kind in ("too_short", "too_long"):
@@ -129,14 +129,14 @@ def _either(known: list[str]) -> str:
 
 
 def unknown(name: str, known: list[str], what: str = "key") -> str:
-    """A name that is none of the known ones."""
+    """The text of a mistake: a name that is not one of the known names."""
     near = difflib.get_close_matches(name, known, n=1)
     ending = f'; did you mean "{near[0]}"?' if near else ""
     return f'unknown {what} "{name}", expected one of {", ".join(known)}{ending}'
 
 
 def _short(value: Any) -> str:
-    """As TOML has it, cut short."""
+    """A value as it would be in TOML, shortened."""
     if isinstance(value, bool):
         return str(value).lower()
     text = repr(value) if value not in ([], ()) else "an empty list"

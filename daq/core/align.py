@@ -1,8 +1,8 @@
-"""Readings → Samples: one row per joint and tick, every channel at the instant of the joint's reference channel.
+"""Aligns readings to samples: one row per joint and tick, every channel at the time of the joint's reference channel.
 
 A Sample is a tick (int64 ns, equidistant on the device's clock) and one value per channel (NaN where it is missing).
-The arithmetic (clock recovery, delays, unwrapping, interpolation) is the kernel in
-estimators/alignment/resampler.py; this file says which reading goes where.
+The arithmetic (clock recovery, delays, unwrapping, interpolation) is in the kernel of
+estimators/alignment/resampler.py; this file decides which reading goes to which joint and column.
 """
 
 import math
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.config.routes import COUNTER, Route
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from drivers.reading import words
 from estimators.alignment.resampler import Resampler
 from estimators.numerics.jit import kernel
@@ -20,9 +20,9 @@ from estimators.quantities import Floats, Nanoseconds
 
 
 class Aligner:
-    """Builds one joint's samples; `columns` are the roles in the order that its estimator wants them."""
+    """Builds the samples of one joint; `columns` are the roles in the order that its estimator expects."""
 
-    def __init__(self, joint: Joint, columns: Sequence[str]) -> None:
+    def __init__(self, joint: JointSection, columns: Sequence[str]) -> None:
         channels = [joint.channels[role] for role in columns]
         messages = [channel.signal.rsplit(".", 1)[0] for channel in channels]  # driver.MESSAGE: one frame, one clock
         self.resampler = Resampler(
@@ -44,16 +44,16 @@ class Aligner:
         return self.resampler.absorb(times, values, columns)
 
     def lost(self) -> Mapping[str, int]:
-        """Totals by cause: lost, late, out_of_order, invalid, restart, …"""
+        """How many readings were not used, by cause: lost, late, out_of_order, invalid, restart, …"""
         return {cause: count for cause, count in self.resampler.counters().items() if cause != "interpolated"}
 
     def interpolated(self) -> int:
-        """Rows that were given across missing values."""
+        """How many rows hold interpolated values."""
         return self.resampler.counters()["interpolated"]
 
 
 class Sorter:
-    """Splits a batch of Readings by joint: which joint a channel belongs to, and which column it is there."""
+    """Splits a batch of readings by joint: it knows the joint of each channel and its column there."""
 
     def __init__(self, routes: Sequence[Route], joints: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
         self.joint = np.array([joints.index(route.joint) for route in routes], np.int32)
@@ -89,10 +89,10 @@ def sort(
     values: Floats,
     columns: NDArray[np.int32],
 ) -> int:
-    """Readings by joint, in order; returns how many joints there are.
+    """Sort readings by joint, each joint's in order of arrival; returns how many joints have readings.
 
-    rows, reals: readings as words and as numbers; joints, wanted: of each channel its joint, and its column there;
-    places (joints, 3): joint, first reading, the one behind its last; times, values, columns (readings,).
+    rows, reals: readings as integers and as numbers; joints, wanted: joint and column of each channel;
+    places (joints, 3): joint, its first reading, the one after its last; times, values, columns (readings,).
     """
     places[:, 1:] = 0
     for i in range(len(rows)):

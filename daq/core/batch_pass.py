@@ -1,4 +1,4 @@
-"""The readings of a turn: sorted, and taken by all joints that have some, in one compiled pass up to a stop of each."""
+"""One compiled pass over the readings of a turn: sorts them by joint, then advances each joint until it stops."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from jointwatch_layout import Function, Layout
 
 
 class Readings(NamedTuple):
-    """Of one joint, in order of arrival."""
+    """The readings of one joint in order of arrival."""
 
     times: Nanoseconds  # (readings,) ns of arrival
     values: Floats  # (readings,) SI
@@ -24,23 +24,23 @@ class Readings(NamedTuple):
 
 
 class RobotState(Layout):
-    """All joints of one robot."""
+    """The state of all joints of one robot, for the compiled pass."""
 
-    joints: tuple[JointState, ...]  # in the order of the sorter's
-    advance: Function  # by address, for it would be compiled again in here
+    joints: tuple[JointState, ...]  # in the sorter's order
+    advance: Function  # called by address: otherwise it would be compiled into this kernel once more
 
 
 class BatchPass:
-    """Over the joints of one robot."""
+    """Runs the pass for the joints of one robot."""
 
     def __init__(self, sorter: Sorter, joints: Sequence[JointState]) -> None:
-        """joints: in the order of the sorter's."""
+        """joints: in the sorter's order."""
         self._sorter, self._robot = sorter, RobotState(joints=tuple(joints), advance=advance_readings)
 
     def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, Readings]]:
-        """Which joints have readings, each gone on with up to its first stop: first those with nothing to decide.
+        """Run the pass; yields (joint, its readings), joints that stopped for a review last.
 
-        late: whether one update each is enough.
+        late: make only the last update of each joint.
         """
         count, rows, sorter = len(readings), words(readings), self._sorter
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
@@ -54,7 +54,7 @@ class BatchPass:
 
 
 def _decides(joint: JointState) -> bool:
-    """Whether a review is to follow, which takes as long as a dozen other joints."""
+    """Whether the joint stopped for a review, which takes as long as a dozen other joints."""
     return joint.estimator.stop == REVIEW
 
 
@@ -76,7 +76,7 @@ def _through(
     late: bool,
     robot: RobotState,
 ) -> int:
-    """Sort (see `sort`) and go on with each joint; returns how many joints there are."""
+    """Sort the readings and advance each joint to its first stop; returns how many joints have readings."""
     present = sort(rows, reals, joints, wanted, places, times, values, columns)
     for at in range(present):
         start, end = places[at, 1], places[at, 2]

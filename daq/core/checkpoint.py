@@ -1,8 +1,8 @@
-"""What the estimators know, handed out every few seconds, so that a core that died goes on from there.
+"""Checkpoints: the state of every estimator, sent away every few seconds, so that a restarted core continues from it.
 
-The core hands out one joint's state at a time; a thread of the outlet writes (daq/state/checkpoint_file.py), so that no
-disk is touched while the core runs. A state counts for the same settings, the same program and a few minutes; else the
-joint starts anew.
+The core sends one joint's state at a time; a thread of the outlet writes the file (daq/state/checkpoint_file.py), so
+the core never waits for a disk. A state is used only with the same settings, the same program and within a few minutes;
+otherwise the joint starts again from nothing.
 """
 
 import ast
@@ -18,8 +18,8 @@ import msgpack
 import zmq
 
 import estimators
-from daq.config.sections import Config, Joint
-from daq.core.gear_line import kept_as
+from daq.config.sections import Config, JointSection
+from daq.core.gear_pipeline import gear_state_name
 from daq.core.pipeline import Pipeline
 from daq.processes.logs import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
@@ -27,15 +27,25 @@ from daq.stream.sockets import Socket, open_publisher
 from daq.stream.update import ROBOT
 from estimators.online.checkpoint import NotTheSameError
 
-# of estimators, on which a state depends
-ROOMS: Final = ("models", "conditioning", "recursive", "window", "refit", "online", "alignment")
+# folders of estimators whose code a state depends on
+ROOMS: Final = (
+    "models",
+    "conditioning",
+    "recursive",
+    "window",
+    "refit",
+    "online",
+    "misfit",
+    "quantisation",
+    "alignment",
+)
 
 
 @cache
 def edition() -> str:
-    """Of the code that a state depends on: another one may mean something else by the same names.
+    """A digest of the code that a state depends on; comments, docstrings and line breaks do not change it.
 
-    Comments, docstrings and how lines are broken do not count.
+    Another edition of the code may mean something else by the same names.
     """
     folder = Path(estimators.__path__[0])
     files = sorted(file for room in ROOMS for file in (folder / room).rglob("*.py"))
@@ -45,7 +55,7 @@ def edition() -> str:
 
 
 def meaning(source: str) -> str:
-    """A program without its comments and docstrings."""
+    """The syntax tree of a program as text, without its comments and docstrings."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -59,18 +69,18 @@ def meaning(source: str) -> str:
     return ast.dump(tree)
 
 
-def key(joint: Joint) -> str:
-    """Of everything that a state depends on."""
+def key(joint: JointSection) -> str:
+    """A digest of everything that a joint's state depends on: the code and the joint's settings."""
     return hashlib.sha256(f"{edition()} {joint.model_dump_json(by_alias=True)}".encode()).hexdigest()[:16]
 
 
 class Checkpoints:
-    """The core's end."""
+    """The core's side: reads the file once at the start, then sends states."""
 
     def __init__(self, config: Config, address: str, context: "zmq.Context[Socket]") -> None:
-        """address: ipc:// where the writer hears."""
+        """address: ipc:// that the writer listens to."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
-        self._keys |= {kept_as(name): self._keys[name] for name in config.joints}
+        self._keys |= {gear_state_name(name): self._keys[name] for name in config.joints}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot_model.encode()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
@@ -78,48 +88,49 @@ class Checkpoints:
         self._due = 0.0
 
     def resume(self, pipeline: Pipeline, file: Path) -> dict[str, Any]:
-        """Let every joint go on whose state is good; what they went on from."""
+        """Let every joint continue whose stored state can be used; returns these states."""
         resumed = {}
         for name, (its_key, saved, state) in read(file).items():
             why = self._refusal(name, its_key, saved)
             if why:
-                log.warning("%s starts anew: what %s holds of it %s", name, file, why)
+                log.warning("%s starts again from nothing: its state in %s %s", name, file, why)
                 continue
             try:
                 pipeline.resume({name: state})
                 resumed[name] = state
             except (NotTheSameError, KeyError, TypeError, ValueError) as error:
-                log.warning("%s starts anew: %s", name, error)
+                log.warning("%s starts again from nothing: its state in %s cannot be used: %s", name, file, error)
         return resumed
 
     def _refusal(self, name: str, its_key: object, saved: object) -> str:
-        """Why a state is not used; empty where it may be."""
+        """Why a state is not used; empty where it can be."""
         if name not in self._keys:
-            return "is of a joint that is not configured any more"
+            return "belongs to a joint that is no longer configured"
         if its_key != self._keys[name]:
-            return "was kept by another version of the program, or with other settings"
+            return "was written by another version of the program, or with other settings"
         age = time.time() - saved if isinstance(saved, (int, float)) else math.nan
         if not 0 <= age <= OLDEST:
             return f"is {age:.0f} s old, expected {OLDEST:g} s at most"
         return ""
 
-    def hand_out(self, pipeline: Pipeline) -> None:
-        """The next joint's state, when it is due."""
+    def send_next_state(self, pipeline: Pipeline) -> None:
+        """Send the state of the next joint when it is due."""
         now = time.monotonic()
         if now < self._due:
             return
-        lines: list[tuple[str, Callable[[], Any]]] = [(line.name, line.estimator.keep) for line in pipeline.lines]
-        lines += [(kept_as(line.name), line.gear.keep) for line in pipeline.lines if line.gear is not None]
+        joints = pipeline.joints
+        states: list[tuple[str, Callable[[], Any]]] = [(joint.name, joint.estimator.keep) for joint in joints]
+        states += [(gear_state_name(joint.name), joint.gear.keep) for joint in joints if joint.gear is not None]
         if pipeline.robot is not None:
-            lines.append((ROBOT, pipeline.robot.keep))
-        self._due = now + EVERY / len(lines)
-        name, keep = lines[self._turn % len(lines)]
+            states.append((ROBOT, pipeline.robot.keep))
+        self._due = now + EVERY / len(states)
+        name, keep = states[self._turn % len(states)]
         self._turn += 1
         state = keep()
         if state is not None:
-            told = msgpack.packb((self._keys[name], time.time(), state))
-            self._socket.send_multipart((f"{TOPIC}{name}".encode(), told))
+            packed = msgpack.packb((self._keys[name], time.time(), state))
+            self._socket.send_multipart((f"{TOPIC}{name}".encode(), packed))
 
     def close(self) -> None:
-        """Hand out no more."""
+        """Close the socket."""
         self._socket.close()

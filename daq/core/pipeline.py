@@ -1,12 +1,20 @@
-"""Readings in, Updates out: all joints of a turn pass one kernel, and Python goes on where it has left each of them.
+"""From readings to updates: the whole path of the data through the core, without threads, sockets or clocks.
 
-    readings of a turn → batch pass (sort; of each joint: align, clean, rows, gate, learn, judge, figures) → go_on
+In each turn of its loop the core process (daq/core/process.py) hands all new readings of all joints to the pipeline:
 
-In normal mode there is nothing to decide between a reading and the numbers of an update; what there is to decide (odd
-values, starts, alarms, the end of a block) stops the pass of that joint, not of the others, and gives the same bits.
+1. `BatchPass` sorts the readings by joint. For each joint one compiled pass aligns them to equidistant samples, cleans
+   the samples, forms regression rows from them and learns from each row.
+2. The pass runs until something needs a decision or an update is due: odd values, the end of a start, an alarm, the
+   end of a block of rows. It then stops for this joint and says why; the other joints go on.
+3. `JointPipeline.handle_stops` does in Python what the stop asks for, and starts the same pass again where it stopped,
+   until all readings of the joint are used. At the end of an interval it publishes an estimate and a residual, and
+   once a second the drift against the baseline.
+4. The samples also go to `GearPipeline` (a joint with two encoders: lost motion) and `RobotPipeline` (all joints as
+   one robot: residual torque, contact, payload), which publish messages of their own.
+5. A joint whose channels give no data is reported by `check_silence`.
 
-No thread, no socket, no clock: time comes in with the readings, so a recording replayed through the same pipeline
-gives the same updates.
+A message is a topic and a packed map (daq/stream/update.py). Time comes with the readings, and the clock is an
+argument, so a recording that is replayed through the same pipeline gives the same updates.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,28 +29,31 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.batch_pass import BatchPass
-from daq.core.gear_line import kept_as
-from daq.core.joint_line import JointLine, Message, described
+from daq.core.gear_pipeline import gear_state_name
+from daq.core.joint_pipeline import JointPipeline, Message, described
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.update import ROBOT, Introduction, Publication
 from estimators.quantities import Nanoseconds
 
 if TYPE_CHECKING:
-    from daq.core.robot_line import RobotLine
+    from daq.core.robot_pipeline import RobotPipeline
 
 
-TOGETHER: Final = 10_000_000  # ns between the groups of joints whose updates are due together
+#: ns, tuned: Time between the groups of joints whose updates are due together; 7 and 28 joints in `bench scale`
+#: (decision 011).
+TOGETHER: Final = 10_000_000
 
 
 class Pipeline:
     """All joints of one robot."""
 
     def __init__(self, config: Config, boot: int, executor: Executor | None = None) -> None:
-        """executor: where refits run; inline when there is none, so that a replay is reproducible."""
+        """boot: number of this start of the core; executor: runs the refits. Without one they run inline, so that a
+        replay is reproducible."""
         interval = round(1e9 / config.publish.rate)
-        self.lines = [
-            JointLine(
+        self.joints = [
+            JointPipeline(
                 name,
                 joint,
                 Publication(config.robot.name, name, boot, joint.model.unit()),
@@ -52,99 +63,101 @@ class Pipeline:
             )
             for index, (name, joint) in enumerate(config.joints.items())
         ]
-        # (joints,) ns of arrival from which the next update of each can be made: its readings before may wait
-        self.due: Nanoseconds = np.zeros(len(self.lines), np.int64)
-        names = [line.name for line in self.lines]
-        columns = {line.name: line.estimator.channels for line in self.lines}
-        self._pass = BatchPass(Sorter(routes(config), names, columns), [line.state for line in self.lines])
+        # (joints,) ns, arrival time from which the next update of each can be made: earlier readings may wait
+        self.due: Nanoseconds = np.zeros(len(self.joints), np.int64)
+        names = [joint.name for joint in self.joints]
+        columns = {joint.name: joint.estimator.channels for joint in self.joints}
+        self._pass = BatchPass(Sorter(routes(config), names, columns), [joint.state for joint in self.joints])
         introduced = {name: described(joint) for name, joint in config.joints.items()}
-        self.robot = _robot_line(config, boot, interval)
+        self.robot = _robot_pipeline(config, boot, interval)
         if self.robot is not None:
-            for line in self.lines:
-                line.follower = self.robot.note
-        self._heard_until = 0  # ns, before which no joint can be silent for too long
-        self._turn = 0  # whose curves come next
+            for joint in self.joints:
+                joint.follower = self.robot.note
+        self._silence_due = 0  # monotonic ns before which no joint can have been silent for too long
+        self._turn = 0  # index of the joint that is inspected next
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
 
     def absorb(
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> list[Message]:
-        """A batch of Readings → the messages that it makes due; of a core that is late, one of each joint at most.
+        """Take a batch of readings and return all messages that it makes due.
 
-        epoch: ns from CLOCK_MONOTONIC to Unix time; now: the monotonic clock (ns), asked only to state latencies.
+        epoch: ns from CLOCK_MONOTONIC to Unix time; now: the monotonic clock (ns), asked only to state latencies;
+        late: the core is behind, so only the last of several updates of a joint is made.
         """
-        return [message for said in self.each(readings, epoch, now, late) for message in said]
+        return [message for messages in self.absorb_each_joint(readings, epoch, now, late) for message in messages]
 
-    def each(
+    def absorb_each_joint(
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> Iterator[list[Message]]:
-        """The same, joint by joint: what the first has to say need not wait for the last."""
+        """Take a batch as `absorb` does, but yield each joint's messages as soon as they are made."""
         for index, own in self._pass.through(readings, late):
-            line = self.lines[index]
-            yield line.go_on(own, epoch, now)
-            self.due[index] = line.due
+            joint = self.joints[index]
+            yield joint.handle_stops(own, epoch, now)
+            self.due[index] = joint.due
         if self.robot is not None:
-            yield self.robot.settle(epoch)
+            yield self.robot.messages_due(epoch)
 
     def inspect(self, epoch: int) -> list[Message]:
-        """What the page draws of every joint beside its estimate, since the last call; internal."""
-        return [message for _ in self.lines for message in self.inspect_next(epoch)]
+        """Curve points and excitation of every joint since the last call, for the page; internal messages."""
+        return [message for _ in self.joints for message in self.inspect_next_joint(epoch)]
 
-    def inspect_next(self, epoch: int) -> list[Message]:
-        """The same of one joint, another one each time."""
-        line = self.lines[self._turn]
-        self._turn = (self._turn + 1) % len(self.lines)
-        found = line.estimator.inspect()
-        return [] if found is None else [pack(line.name, found, epoch)]
+    def inspect_next_joint(self, epoch: int) -> list[Message]:
+        """Curve points and excitation of one joint, another one at each call."""
+        joint = self.joints[self._turn]
+        self._turn = (self._turn + 1) % len(self.joints)
+        found = joint.estimator.inspect()
+        return [] if found is None else [pack(joint.name, found, epoch)]
 
-    def watch(self, now: int, epoch: int) -> list[Message]:
-        """The messages that silence makes due."""
-        if now < self._heard_until:
+    def check_silence(self, now: int, epoch: int) -> list[Message]:
+        """The messages of joints or channels that give no data. now: monotonic ns."""
+        if now < self._silence_due:
             return []
-        messages = [message for line in self.lines for message in line.watch(now, epoch)]
-        self._heard_until = min(line.heard_until for line in self.lines)
+        messages = [message for joint in self.joints for message in joint.check_silence(now, epoch)]
+        self._silence_due = min(joint.silence_due for joint in self.joints)
         return messages
 
-    def rebase(self, baselines: Mapping[str, Any]) -> None:
-        """What drift is measured against from now on: joint → daq.state.baselines.Baseline, as a map."""
-        for line in self.lines:
-            if line.name in baselines:
-                line.rebase(Baseline.model_validate(baselines[line.name]))
+    def set_baselines(self, baselines: Mapping[str, Any]) -> None:
+        """Measure drift against these from now on: joint → daq.state.baselines.Baseline, as a map."""
+        for joint in self.joints:
+            if joint.name in baselines:
+                joint.set_baseline(Baseline.model_validate(baselines[joint.name]))
         if self.robot is not None and ROBOT in baselines:
-            self.robot.rebase(Baseline.model_validate(baselines[ROBOT]))
+            self.robot.set_baseline(Baseline.model_validate(baselines[ROBOT]))
 
     def resume(self, states: Mapping[str, Any]) -> None:
-        """Joints go on from what they kept; one that cannot starts anew, and raises NotTheSameError."""
-        for line in self.lines:
-            if line.name in states:
-                line.resume(states[line.name])
-            if line.gear is not None and kept_as(line.name) in states:
-                line.gear.resume(states[kept_as(line.name)])
+        """Let joints continue from stored states. One that cannot starts again from nothing, and raises
+        NotTheSameError."""
+        for joint in self.joints:
+            if joint.name in states:
+                joint.resume(states[joint.name])
+            if joint.gear is not None and gear_state_name(joint.name) in states:
+                joint.gear.resume(states[gear_state_name(joint.name)])
         if self.robot is not None and ROBOT in states:
             self.robot.resume(states[ROBOT])
 
     def introduce(self, time: int) -> Message:
-        """Who this is. time: Unix ns."""
+        """The `meta` message: robot, configuration and joints. time: Unix ns."""
         return self._introduction.message(time / 1e9)
 
 
 def _offset(index: int, joints: int, interval: int) -> int:
-    """ns from where on the intervals of a joint are counted.
+    """ns from which the intervals of a joint are counted: joints are due in groups.
 
-    To wake costs a core as much as three joints do once it is awake, so joints share it; but the last of a group waits
-    for all the others.
+    Waking up costs the core as much as three joints, so joints share it; but in a group the last joint waits for all
+    others, so the groups are small.
     """
     groups = max(1, min(joints, interval // TOGETHER))
     return index * groups // joints * interval // groups
 
 
-def _robot_line(config: Config, boot: int, interval: int) -> "RobotLine | None":
-    """All joints as one robot, where its model is known."""
+def _robot_pipeline(config: Config, boot: int, interval: int) -> "RobotPipeline | None":
+    """The pipeline of the whole robot, where the configuration names a model of it."""
     if config.robot.model is None:
         return None
     from daq.config.robot_model import model_of  # kernels that only a whole robot needs
-    from daq.core.robot_line import RobotLine
+    from daq.core.robot_pipeline import RobotPipeline
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
     learnt = model_of(config)
-    return None if learnt is None else RobotLine(learnt, config.joints, publication, interval, config.robot.drift)
+    return None if learnt is None else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift)

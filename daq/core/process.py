@@ -1,4 +1,4 @@
-"""The core process: Readings in, Updates out; no web, no scrape and no file may hold its interpreter."""
+"""The core process: takes readings, estimates, publishes; no web server, scrape or file can delay its interpreter."""
 
 import gc
 import os
@@ -12,135 +12,165 @@ import zmq
 
 from daq.config.routes import routes
 from daq.config.sections import Config
-from daq.core.baseline_inbox import Rebasing
+from daq.core.baseline_inbox import BaselineInbox
 from daq.core.checkpoint import Checkpoints
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
-from daq.core.refit_worker import Refits
-from daq.core.replayable_executor import Latch
-from daq.core.waiting_room import WaitingRoom
+from daq.core.reading_buffer import ReadingBuffer
+from daq.core.refit_worker import RefitWorker
+from daq.core.replayable_executor import DeferredExecutor
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
-from daq.processes.process import Stop, endpoint
+from daq.processes.process import StopSignal, endpoint
 from daq.state.checkpoint_file import FILE
 from daq.state.files import place
-from daq.stream.channel import Link, Receiver
+from daq.stream.channel import CoreReceiver, DriverLink
 from daq.stream.sockets import open_publisher
-from daq.stream.transcript import Batch, Clock, Transcript
+from daq.stream.transcript import Batch, RecordedClock, Transcript
 
-STATUS_EVERY: Final = 500_000_000  # ns between two reports of the totals
-INTRODUCE_EVERY: Final = 1_000_000_000  # ns between two meta messages: an outlet that comes back has one soon
-LOOKED_AT: Final = 200_000_000  # ns between two reports of what the page draws beside a joint's estimates
-UNSEEN: Final = 1_000_000_000  # … while nobody looks: its last minute is there when a page opens
-LOOK_EVERY: Final = 50_000_000  # ns between two looks at silence, refits and baselines when nothing is due
-LATE: Final = 100_000_000  # ns behind the readings, from which several updates of a joint become the last
-MUTE: Final = 1.5  # s without a word from a driver, which reports twice a second, after which it is not up
-WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
+#: ns, argued: Time between two reports of the totals.
+STATUS_EVERY: Final = 500_000_000
+#: ns, argued: Time between two meta messages: an outlet that comes back has one soon.
+INTRODUCE_EVERY: Final = 1_000_000_000
+#: ns, argued: Time between two reports of what the page draws beside a joint's estimates, while somebody watches.
+INSPECT_WATCHED: Final = 200_000_000
+#: ns, argued: The same while nobody watches: its last minute is there when a page opens.
+INSPECT_UNWATCHED: Final = 1_000_000_000
+#: ns, argued: Time between two checks of silence, refits and baselines when nothing is due.
+IDLE_EVERY: Final = 50_000_000
+#: ns, argued: Delay behind the readings from which several updates of a joint become the last one.
+LATE: Final = 100_000_000
+#: s, argued: Silence after which a driver is not up; it reports twice a second, and two reports may be lost.
+MUTE: Final = 1.5
+#: s, argued: Time that one receive may wait, so that silence and a stop are seen soon.
+WAIT: Final = 0.05
 
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
-    """Serve until SIGTERM."""
-    stop = Stop()
-    boot = int.from_bytes(os.urandom(6), "little")
-    nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
-    refits = Refits(nonlinear, config.refit.scheduler or "") if nonlinear else None
-    latch = None if refits is None else Latch(refits)
-    pipeline = Pipeline(config, boot, latch)
-    transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
-    table = routes(config)
-    places = {name: index for index, name in enumerate(config.joints)}
-    room = WaitingRoom([places[route.joint] for route in table], [route.driver for route in table])
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
-    updates = open_publisher(context, endpoint(runtime, "updates"))
-    status = open_publisher(context, endpoint(runtime, "status"))
-    checkpoints = Checkpoints(config, endpoint(runtime, "checkpoints"), context)
-    resumed: dict[str, Any] | None = checkpoints.resume(pipeline, place(config, FILE)) or None
-    rebasing = Rebasing(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
+    """Serve until SIGTERM; a SIGTERM before everything is open ends the process at once, since nothing is unsaved."""
+    core = CoreProcess(config, runtime)
     gc.collect()
-    gc.freeze()  # what lives now lives to the end: a collection need not look at it
-    with Receiver(endpoint(runtime, "readings"), runtime / "readings.heard") as receiver:
+    gc.freeze()  # these objects live until the end: the collector need not look at them again
+    stop = StopSignal()
+    with CoreReceiver(endpoint(runtime, "readings"), runtime / "readings.heard") as receiver:
         life.ready()
-        log.info("identifying %s", ", ".join(line.name for line in pipeline.lines))
-        look = inspect = total = introduce = 0
+        log.info("identifying %s", ", ".join(config.joints))
         going = True
         while going:
             going = not stop.asked
             life.beat()
-            time.sleep(room.pause(time.monotonic_ns()))
-            room.add(receiver.drain(WAIT, room.expected))
-            now = time.monotonic_ns()
-            readings = room.take(pipeline.due, now) if going else room.rest()
-            if going and not len(readings) and now < look:
-                continue
-            look = now + LOOK_EVERY
-            epoch = time.time_ns() - now
-            latched = [] if latch is None else latch.latch()
-            clock = Clock()
-            rebased = rebasing.fresh()
-            if rebased is not None:
-                pipeline.rebase(rebased)
-            late = len(readings) > 0 and now - int(readings["time"][0]) > LATE
-            messages: list[Message] = []
-            for said in pipeline.each(readings, epoch, clock, late) if len(readings) else ():
-                _publish(updates, said)
-                messages += said
-            room.expect(pipeline.due, now)
-            watched = time.monotonic_ns()
-            beside = pipeline.watch(watched, epoch)
-            if now >= introduce:
-                introduce = now + INTRODUCE_EVERY
-                beside.append(pipeline.introduce(time.time_ns()))
-            _publish(updates, beside)
-            messages += beside
-            checkpoints.hand_out(pipeline)
-            if transcript is not None:
-                batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed, late)
-                transcript.note(readings, batch, messages)
-                resumed = None
-            receiver.keep(room.held())
-            if now >= inspect:  # one joint after the other: together they would hold up every update
-                inspect = now + (LOOKED_AT if rebasing.watched else UNSEEN) // len(pipeline.lines)
-                for message in pipeline.inspect_next(epoch):
-                    status.send_multipart(message)
-            if now >= total:
-                total = now + STATUS_EVERY
-                status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))
-    if transcript is not None:
-        transcript.close()
-    for opened in (updates, status, rebasing, checkpoints):
-        opened.close()
-    if refits is not None:
-        refits.shutdown(wait=False, cancel_futures=True)
+            core.turn(receiver, going)
+    core.close()
+
+
+class CoreProcess:
+    """The pipeline of all joints and the sockets around it."""
+
+    def __init__(self, config: Config, runtime: Path) -> None:
+        """Build the pipeline, connect to the other processes and resume from the last checkpoint."""
+        self._boot = boot = int.from_bytes(os.urandom(6), "little")
+        nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
+        self._worker = RefitWorker(nonlinear, config.refit.scheduler or "") if nonlinear else None
+        self._refits = None if self._worker is None else DeferredExecutor(self._worker)
+        self._pipeline = Pipeline(config, boot, self._refits)
+        self._transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
+        table = routes(config)
+        joints = {name: index for index, name in enumerate(config.joints)}
+        self._buffer = ReadingBuffer([joints[route.joint] for route in table], [route.driver for route in table])
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
+        self._updates = open_publisher(context, endpoint(runtime, "updates"))
+        self._status = open_publisher(context, endpoint(runtime, "status"))
+        self._checkpoints = Checkpoints(config, endpoint(runtime, "checkpoints"), context)
+        self._resumed: dict[str, Any] | None = self._checkpoints.resume(self._pipeline, place(config, FILE)) or None
+        self._inbox = BaselineInbox(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
+        self._check_due = self._inspect_due = self._status_due = self._introduce_due = 0  # monotonic ns
+
+    def turn(self, receiver: CoreReceiver, going: bool) -> None:
+        """Wait for readings and publish what they make due. going: False in the last turn, which takes all readings."""
+        time.sleep(self._buffer.sleep_time(time.monotonic_ns()))
+        self._buffer.add(receiver.drain(WAIT, self._buffer.next_due))
+        now = time.monotonic_ns()
+        readings = self._buffer.take(self._pipeline.due, now) if going else self._buffer.take_all()
+        if going and not len(readings) and now < self._check_due:
+            return
+        self._check_due = now + IDLE_EVERY
+        epoch = time.time_ns() - now
+        finished = [] if self._refits is None else self._refits.release_finished()
+        clock = RecordedClock()
+        baselines = self._inbox.changed()
+        if baselines is not None:
+            self._pipeline.set_baselines(baselines)
+        late = len(readings) > 0 and now - int(readings["time"][0]) > LATE
+        messages: list[Message] = []
+        for of_joint in self._pipeline.absorb_each_joint(readings, epoch, clock, late) if len(readings) else ():
+            _publish(self._updates, of_joint)
+            messages += of_joint
+        self._buffer.set_next_due(self._pipeline.due, now)
+        checked = time.monotonic_ns()
+        others = self._pipeline.check_silence(checked, epoch)
+        if now >= self._introduce_due:
+            self._introduce_due = now + INTRODUCE_EVERY
+            others.append(self._pipeline.introduce(time.time_ns()))
+        _publish(self._updates, others)
+        messages += others
+        self._checkpoints.send_next_state(self._pipeline)
+        if self._transcript is not None:
+            batch = Batch(len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late)
+            self._transcript.note(readings, batch, messages)
+            self._resumed = None
+        receiver.keep(self._buffer.waiting())
+        self._report(receiver, now, epoch)
+
+    def close(self) -> None:
+        """Send what is left, close the sockets and end the worker."""
+        if self._transcript is not None:
+            self._transcript.close()
+        for opened in (self._updates, self._status, self._inbox, self._checkpoints):
+            opened.close()
+        if self._worker is not None:
+            self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def _report(self, receiver: CoreReceiver, now: int, epoch: int) -> None:
+        """Send the outlet what is due: the next joint's curve points (all at once would delay updates), the totals."""
+        if now >= self._inspect_due:
+            every = INSPECT_WATCHED if self._inbox.watched else INSPECT_UNWATCHED
+            self._inspect_due = now + every // len(self._pipeline.joints)
+            for message in self._pipeline.inspect_next_joint(epoch):
+                self._status.send_multipart(message)
+        if now >= self._status_due:
+            self._status_due = now + STATUS_EVERY
+            totals = msgpack.packb(_totals(self._pipeline, receiver, self._boot))
+            self._status.send_multipart((b"status/core", totals))
 
 
 def _publish(updates: "zmq.Socket[bytes]", messages: Sequence[Message]) -> None:
-    """What `send_multipart` does, without what it checks of every frame: this is the hot path."""
+    """Send the messages as `send_multipart` would, without its checks of every frame: this is the hot path."""
     for topic, body in messages:
         updates.send(topic, zmq.SNDMORE)
         updates.send(body)
 
 
-def _silence(link: Link) -> float:
-    """s since the last word of a driver."""
+def _silence(link: DriverLink) -> float:
+    """Seconds since the driver's last message."""
     return time.monotonic() - link.seen
 
 
-def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, object]:
-    """Everything that is counted, since the core's start."""
+def _totals(pipeline: Pipeline, receiver: CoreReceiver, boot: int) -> dict[str, object]:
+    """Everything that has been counted since the core's start."""
     return {
         "timestamp": time.time(),
         "boot": boot,
         "malformed": receiver.malformed,
         "joints": {
-            line.name: {
-                "samples": line.samples,
-                "updates": line.updates,
-                "lost": dict(line.aligner.lost()),
-                "interpolated": line.aligner.interpolated(),
-                "skew": line.skew,
-                "estimator": line.estimator.counters(),
+            joint.name: {
+                "samples": joint.samples,
+                "updates": joint.updates,
+                "lost": dict(joint.aligner.lost()),
+                "interpolated": joint.aligner.interpolated(),
+                "skew": joint.skew,
+                "estimator": joint.estimator.counters(),
             }
-            for line in pipeline.lines
+            for joint in pipeline.joints
         },
         "robot": pipeline.robot.counters() if pipeline.robot is not None else None,
         "drivers": {

@@ -1,8 +1,8 @@
-"""Where refits run: a worker process beside the core, so that the stream never waits for one.
+"""Runs refits in a worker process beside the core, so that the stream never waits for one.
 
-The worker is forked from the core before that has threads, with every kernel loaded; one that dies is replaced by a
-fresh interpreter. Where a cluster is configured the worker hands every job on to it, and does it itself while that does
-not answer: the core knows nothing of it.
+The worker is forked from the core before the core has threads, with every kernel loaded; a worker that dies is replaced
+by a fresh interpreter. Where a cluster is configured, the worker passes every job on to it, and does the job itself
+while the cluster does not answer; the core does not notice the difference.
 """
 
 import multiprocessing
@@ -16,14 +16,15 @@ from daq.processes.child import call_itself, die_with
 from daq.processes.cluster import elsewhere
 from daq.processes.logs import log
 
-NICE: Final = 5  # a refit may wait, the core may not
+#: 1, argued: Niceness of the refit's process: a refit may wait, the core may not.
+NICE: Final = 5
 
 
-class Refits(Executor):
-    """One worker; begins at once."""
+class RefitWorker(Executor):
+    """One worker process, started at once."""
 
     def __init__(self, nonlinear: int = 0, scheduler: str = "") -> None:
-        """nonlinear: the most nonlinear parameters of any joint; scheduler: of a cluster."""
+        """nonlinear: the largest number of nonlinear parameters of a joint; scheduler: of a cluster, or ""."""
         import estimators.online.eta.search  # noqa: F401 (what the worker does, loaded before it is forked)
         from estimators.refit.job import warm  # its kernels are heavy, and a joint without η never needs them
 
@@ -32,18 +33,18 @@ class Refits(Executor):
         self._pool.submit(warm, nonlinear)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """As an Executor's."""
+        """Run fn in the worker, or through it on the cluster."""
         if self._scheduler:
             args, fn = (self._scheduler, fn, *args), elsewhere
         try:
             return self._pool.submit(fn, *args, **kwargs)
         except BrokenExecutor:
-            log.warning("the refit worker died: another one starts")
+            log.warning("the refit worker died; a new one is started")
             self._pool = _pool("spawn")
             return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """As an Executor's."""
+        """Shut the worker down."""
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
 
@@ -52,7 +53,7 @@ def _pool(method: str) -> ProcessPoolExecutor:
 
 
 def _settle(core: int) -> None:
-    """Die with the core, leave signals for it alone to them that send them, and stand back."""
+    """Prepare the worker: it dies with the core, ignores Ctrl-C and has a lower priority."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICE)

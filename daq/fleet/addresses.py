@@ -1,4 +1,4 @@
-"""Recordings of a fleet by their addresses: in folders here, or wherever fsspec reads (s3://, sftp://, …)."""
+"""Finds the recordings of a fleet: in local folders, or wherever fsspec can read (s3://, sftp://, …)."""
 
 import contextlib
 import importlib
@@ -13,14 +13,14 @@ SUFFIXES: Final = (".mcap", ".csv", ".npz", ".mat", ".log", ".asc", ".blf", ".tr
 
 
 class Address(NamedTuple):
-    """Where a recording is, and which robot's it is as far as its place says."""
+    """The address of a recording, and its robot as far as the address shows it."""
 
     text: str
     robot: str  # the folder below the one that was named, or the file's own name
 
 
 def find(places: Sequence[str]) -> list[Address]:
-    """Every recording below folders, and those named themselves, in order of their addresses. Raises RecordingError."""
+    """Every recording in these folders, and named files, in order of their addresses. Raises RecordingError."""
     found: dict[str, Address] = {}
     problems = []
     for place in places:
@@ -42,7 +42,7 @@ def find(places: Sequence[str]) -> list[Address]:
 
 @contextlib.contextmanager
 def at_hand(address: str) -> Iterator[Path]:
-    """The recording as a file of this machine. Raises RecordingError."""
+    """The recording as a local file; a remote one is copied. Raises RecordingError."""
     if "://" not in address:
         yield Path(address)
         return

@@ -1,4 +1,4 @@
-"""What one recording says of its joints: identification, re-fits and skew, as plain numbers; a pure function of it."""
+"""Examines one recording: identification, refits and skew of its joints as plain numbers; a pure function of it."""
 
 import math
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgpack
 
 from daq.config.sections import Config
-from daq.core.joint_line import JointLine
+from daq.core.joint_pipeline import JointPipeline
 from daq.core.pipeline import Pipeline
 from daq.fleet.addresses import Address, at_hand
 from daq.recording.columns import Channels, Columns, read
@@ -20,22 +20,23 @@ from daq.replay.from_columns import configured
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Batch, readings_of
 from drivers.base import DriverError
+from estimators.reasons import joined
 
-DELAY: Final = "delay."  # before the role of a channel whose skew was measured
+DELAY: Final = "delay."  # prefix of the role of a channel whose delay was measured
 LONGEST: Final = 0.1  # s that a channel may be late
 COLUMNAR: Final = (".csv", ".npz", ".mat")
 
 
 class Plan(NamedTuple):
-    """What is done to every recording; recordings of our own bring their configuration along."""
+    """How every recording is examined; our own recordings hold their configuration."""
 
     config: Config | None
     columns: Columns | None
     skew: bool
 
 
-class Quantity(NamedTuple):
-    """One number that a recording says of a joint: a parameter, or how late a channel is."""
+class RecordedQuantity(NamedTuple):
+    """One number that a recording gives for a joint: a parameter, or the delay of a channel."""
 
     name: str
     unit: str
@@ -56,12 +57,12 @@ class JointFound(NamedTuple):
     error: float  # rms(prediction error) / rms(measured), lately
     alarms: int
     refits: int  # accepted
-    refused: int  # re-fits that were not
-    quantities: tuple[Quantity, ...]
+    refused: int  # refits that were not accepted
+    quantities: tuple[RecordedQuantity, ...]
 
 
-class Found(NamedTuple):
-    """One recording; `problem` says why it has no joints, or where it breaks off."""
+class ExaminedRecording(NamedTuple):
+    """The result of one recording; `problem` says why it has no joints, or where it breaks off."""
 
     address: str
     robot: str
@@ -71,8 +72,8 @@ class Found(NamedTuple):
     problem: str
 
 
-def examine(address: Address, plan: Plan) -> Found:
-    """Never raises for what is wrong with the recording."""
+def examine(address: Address, plan: Plan) -> ExaminedRecording:
+    """Examine a recording; a mistake in it becomes the result's `problem` and is not raised."""
     try:
         with at_hand(address.text) as file:
             return _examine(file, address, plan)
@@ -80,12 +81,12 @@ def examine(address: Address, plan: Plan) -> Found:
         return failed(address, str(error).replace("\n", "; "))
 
 
-def failed(address: Address, why: str) -> Found:
-    """A recording of which nothing is known."""
-    return Found(address.text, address.robot, math.nan, 0.0, (), why)
+def failed(address: Address, why: str) -> ExaminedRecording:
+    """The result of a recording that could not be examined."""
+    return ExaminedRecording(address.text, address.robot, math.nan, 0.0, (), why)
 
 
-def _examine(file: Path, address: Address, plan: Plan) -> Found:
+def _examine(file: Path, address: Address, plan: Plan) -> ExaminedRecording:
     ours = is_ours(file)
     config = plan.config or _configuration(file, address, plan, ours)
     began, played, counts = math.nan, Played(), Counter[tuple[str, str]]()
@@ -98,19 +99,19 @@ def _examine(file: Path, address: Address, plan: Plan) -> Found:
         if topic.startswith(b"event/"):
             counts[topic.decode().partition("/")[2], msgpack.unpackb(body)["kind"]] += 1
     delays = _delays(file, config, plan, ours) if plan.skew else {}
-    joints = tuple(_joint(line, config, counts, delays.get(line.name, ())) for line in pipeline.lines)
+    joints = tuple(_joint(joint, config, counts, delays.get(joint.name, ())) for joint in pipeline.joints)
     robot = config.robot.name if ours else address.robot
     seconds = (played.last - played.first) * 1e-9
     problem = break_of(file) if ours else "" if played.readings else "none of its frames carries a configured signal"
-    return Found(address.text, robot, began, seconds, joints if played.readings else (), problem)
+    return ExaminedRecording(address.text, robot, began, seconds, joints if played.readings else (), problem)
 
 
 def _configuration(file: Path, address: Address, plan: Plan, ours: bool) -> Config:
-    """Of the recording itself, or of rigid joints where columns are all there is."""
+    """The recording's own configuration, or one of rigid joints where it has columns only."""
     if ours:
         return configuration(file)
     if plan.columns is None and file.suffix.lower() not in COLUMNAR and not is_bag(file):
-        raise RecordingError(f"{address.text}: needs --config: a log of frames does not say what is in it")
+        raise RecordingError(f"{address.text}: a log of frames needs --config, which describes the frames")
     return configured(file, read(file, plan.columns), plan.columns)
 
 
@@ -119,31 +120,31 @@ def _ours(file: Path) -> Iterator[Batch]:
 
 
 def _joint(
-    line: JointLine, config: Config, counts: Counter[tuple[str, str]], delays: tuple[Quantity, ...]
+    joint: JointPipeline, config: Config, counts: Counter[tuple[str, str]], delays: tuple[RecordedQuantity, ...]
 ) -> JointFound:
-    estimate = line.estimator.estimate()
-    model = config.joints[line.name].model
+    estimate = joint.estimator.estimate()
+    model = config.joints[joint.name].model
     built = model.build()
     units = {one.name: one.unit for one in (*built.parameters, *built.nonlinear)}
     told = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
     return JointFound(
-        line.name,
+        joint.name,
         str(model.kind),
         str(estimate.phase),
         str(estimate.status),
-        "; ".join(estimate.reasons),
-        line.samples,
-        sum(line.aligner.lost().values()),
+        joined(estimate.reasons),
+        joint.samples,
+        sum(joint.aligner.lost().values()),
         estimate.error,
-        counts[line.name, "alarm"],
-        counts[line.name, "refit_accepted"],
-        counts[line.name, "refit_rejected"],
-        (*(Quantity(name, units.get(name, ""), value, deviation) for name, value, deviation in told), *delays),
+        counts[joint.name, "alarm"],
+        counts[joint.name, "refit_accepted"],
+        counts[joint.name, "refit_rejected"],
+        (*(RecordedQuantity(name, units.get(name, ""), value, deviation) for name, value, deviation in told), *delays),
     )
 
 
-def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tuple[Quantity, ...]]:
-    """Joint → how late its channels are."""
+def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tuple[RecordedQuantity, ...]]:
+    """Joint → the delays of its channels."""
     channels: Channels
     if ours:
         channels = aligned(_ours(file), config)
@@ -156,9 +157,9 @@ def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tup
         for name, joint in config.joints.items()
         if name in channels
     }
-    found: dict[str, tuple[Quantity, ...]] = {}
+    found: dict[str, tuple[RecordedQuantity, ...]] = {}
     for one in find(asked, LONGEST):
         if "delay" in one:
-            mine = Quantity(DELAY + one["channel"], "s", one["delay"], one["deviation"])
+            mine = RecordedQuantity(DELAY + one["channel"], "s", one["delay"], one["deviation"])
             found[one["joint"]] = (*found.get(one["joint"], ()), mine)
     return found

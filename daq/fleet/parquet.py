@@ -1,12 +1,12 @@
-"""A fleet's results as one Parquet file: a row for every quantity of every joint of every recording."""
+"""Writes a fleet's results into a Parquet file: a row for every quantity of every joint of every recording."""
 
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from daq.fleet.examine import Found
-from daq.fleet.verdict import Judged, in_order
+from daq.fleet.examine import ExaminedRecording
+from daq.fleet.verdict import JudgedQuantity, in_order
 
 TEXTS: Final = (
     "robot", "address", "problem", "joint", "model", "phase", "status", "reasons", "quantity", "unit",
@@ -18,8 +18,8 @@ NUMBERS: Final = (
 )  # fmt: skip
 
 
-def write(file: Path, found: Iterable[Found], judged: Iterable[Judged]) -> None:
-    """Raises ImportError without pyarrow, OSError."""
+def write(file: Path, found: Iterable[ExaminedRecording], judged: Iterable[JudgedQuantity]) -> None:
+    """Write the file. Raises ImportError without pyarrow, OSError."""
     import pyarrow
     from pyarrow import parquet
 
@@ -30,8 +30,8 @@ def write(file: Path, found: Iterable[Found], judged: Iterable[Judged]) -> None:
     parquet.write_table(pyarrow.Table.from_pylist(table, pyarrow.schema(list(kinds.items()))), file, compression="zstd")
 
 
-def rows(one: Found, judged: Mapping[tuple[str, str, str], Judged]) -> list[dict[str, Any]]:
-    """Of one recording; a recording without joints is one row with its problem."""
+def rows(one: ExaminedRecording, judged: Mapping[tuple[str, str, str], JudgedQuantity]) -> list[dict[str, Any]]:
+    """The rows of one recording; a recording without joints is one row with its problem."""
     whole = {"robot": one.robot, "address": one.address, "problem": one.problem or None, "seconds": one.seconds}
     whole |= {"began": _known(one.began)}
     found = []

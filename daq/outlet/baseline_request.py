@@ -1,8 +1,8 @@
-"""POST /api/baseline: the only request that changes anything, and who may make it.
+"""POST /api/baseline: the only request that changes anything; checks who sends it.
 
-The token is in a header that no form and no foreign page can set without being asked first (a request that browsers
-check beforehand, and that nobody answers here), so a click on another page can never do it. Web origins are compared by
-the guard besides. A wrong token costs its sender a pause, so that guessing leads nowhere.
+The token is in a header that no form can set, and that a foreign page can set only after a preflight request of the
+browser, which is never answered here; so a click on another page cannot set a baseline. The web guard compares origins
+as well. A wrong token costs its sender a pause, so that guessing is hopeless.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ SetBaseline = Callable[[History, str | None], Awaitable[None]]
 
 
 class BaselineRequest:
-    """Checks a request, and passes it on."""
+    """Checks a request and passes it on."""
 
     def __init__(self, token: str, joints: frozenset[str], set_baseline: SetBaseline) -> None:
         self._token, self._joints, self._set = token.encode(), joints, set_baseline
         self._one = asyncio.Lock()
 
     async def answer(self, request: Request, history: History) -> Response:
-        """204 when it is done; else why not, in a line."""
+        """204 when it is done; otherwise an error status with the reason in one line."""
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token):
             async with self._one:

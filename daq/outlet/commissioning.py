@@ -1,7 +1,7 @@
-"""Sets baselines from what the outlet knows, keeps them in their file, and tells the core what they are.
+"""Sets baselines from the present values, writes them to their file, and sends them to the core.
 
-The file is the truth: whatever changes it, the core hears of it within a second or two. The core itself touches no disk
-once it runs, and a slow one holds up nobody here: the file is read and written in a thread.
+The file counts: whoever changes it, the core gets the new content within a second or two. The core itself does not read
+the disk while it runs. The file is read and written in a thread, so a slow disk delays nothing here.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from daq.outlet.history import History
 from daq.processes.logs import log
 from daq.state.baselines import JUDGED, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
 from daq.state.files import BaselineError
+from daq.stream.reasons import in_words
 from daq.stream.sockets import Socket
 
 EVERY: Final = 1.0  # s between two looks at the file
@@ -22,14 +23,14 @@ class Commissioning:
     """The baselines of one robot."""
 
     def __init__(self, file: Path, models: Mapping[str, str], core: Socket) -> None:
-        """models: joint → kind of its model; core: where it hears of baselines."""
+        """models: joint → kind of its model; core: the socket to the core."""
         self._file, self._models, self._core = file, models, core
         self._one = asyncio.Lock()
         self._content = self._newest = b""  # of the file; the newest of each joint
         self._trouble = ""
 
     async def set(self, history: History, joint: str | None) -> None:
-        """Set the baseline of a joint, or of all, to what it is now. Raises ValueError with the reason why not."""
+        """Set the baseline of a joint, or of all (None), to the present values. Raises ValueError with the reason."""
         found = {name: self._now(history, name) for name in ([joint] if joint else self._models)}
         async with self._one:
             try:
@@ -40,19 +41,19 @@ class Commissioning:
         await self._look()
 
     async def share(self) -> None:
-        """Tell the core what stands in the file, over and over: it may have started anew."""
+        """Send the core the content of the file every second: the core may have restarted."""
         while True:
             await self._look()
             await asyncio.sleep(EVERY)
 
     def watched(self) -> None:
-        """Tell the core that somebody looks at the page."""
+        """Tell the core that somebody watches the page."""
         self._core.send_multipart((WATCHED, b""))
 
     def _now(self, history: History, name: str) -> Baseline:
-        found = history.standing(name)
+        found = history.current_values(name)
         if found is None or found.status not in JUDGED:
-            why = ("; ".join(found.reasons) or f"it is {found.status}") if found else "nothing comes from it"
+            why = (in_words(found.reasons) or f"it is {found.status}") if found else "nothing comes from it"
             raise ValueError(f"the values of {name} are no baseline: {why}")
         try:
             return Baseline(
@@ -63,7 +64,7 @@ class Commissioning:
                 deviations=found.deviations,
             )
         except ValueError as error:
-            raise ValueError(f"the values of {name} are no baseline: not all of them are known") from error
+            raise ValueError(f"the values of {name} cannot be a baseline: not all of them are known") from error
 
     def _add(self, found: Mapping[str, Baseline]) -> None:
         write(self._file, read(self._file).with_new(found))
@@ -82,6 +83,6 @@ class Commissioning:
         except (OSError, BaselineError) as error:
             if str(error) != self._trouble:
                 self._trouble = str(error)
-                log.warning("the baselines that were read last stand: %s", error)
+                log.warning("the file of baselines cannot be used, the last ones stay in use: %s", error)
         if self._newest:
             self._core.send_multipart((TOPIC, self._newest))

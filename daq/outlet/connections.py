@@ -1,6 +1,7 @@
-"""Who may be connected to the page, and for how long without a request: a few idle ones must not lock the others out.
+"""Limits the connections to the page, and how long they may be idle: idle ones must not lock others out.
 
-Connections are limited by what this process may open. Where there is no room, the one that has been idle longest goes.
+The limit follows from the number of files that this process may open. Where there is no room for a new connection, the
+one that has been idle for longest is closed.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST: Final = 256  # connections at once
-SPARE: Final = 14  # descriptors that stay free: of a file, of a burst of connections and of those that go for it
+SPARE: Final = 14  # descriptors that stay free: for files, a burst of connections, and those that are being closed
 FEWEST: Final = 3
 BACKLOG: Final = 4  # connections taken at once
 PATIENCE: Final = 5.0  # s for a whole request to come, from its connection or from the request before it
@@ -31,12 +32,12 @@ def room() -> int:
 
 
 class Connection(H11Protocol):
-    """One of them."""
+    """One HTTP connection."""
 
     most = MOST
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Make room where there is none."""
+        """Accept the connection; close the one that is idle for longest where there is no room."""
         if len(self.connections) >= self.most:
             oldest = min(_opened, key=_opened.__getitem__, default=None)
             gone = oldest if isinstance(oldest, Connection) else None
@@ -46,7 +47,7 @@ class Connection(H11Protocol):
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """A request that is whole ends the wait."""
+        """Take data; a complete request ends the time limit."""
         super().data_received(data)
         if self.conn.their_state is h11.IDLE:
             self._wait()
@@ -54,18 +55,18 @@ class Connection(H11Protocol):
             self._end_wait()
 
     def on_response_complete(self) -> None:
-        """The next request may take as long."""
+        """Start the time limit of the next request."""
         super().on_response_complete()
         if not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
+        """Forget the connection."""
         self._end_wait()
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self, event: Any) -> None:
-        """A page: its own signs of life are asked for."""
+        """Upgrade to a WebSocket of a page, which has its own keep-alive and no time limit."""
         self._end_wait()
         super().handle_websocket_upgrade(event)
 
@@ -81,15 +82,15 @@ class Connection(H11Protocol):
             self._timer = None
 
 
-class Sparing(logging.Filter):
-    """One line of a kind a minute, without its traceback: what others do to us fills no disk."""
+class RepeatFilter(logging.Filter):
+    """Lets one line of a kind pass a minute, without traceback, so that misbehaving clients cannot fill the disk."""
 
     def __init__(self) -> None:
         super().__init__()
         self._due: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether it is written."""
+        """Whether the line is written."""
         now = time.monotonic()
         kind = str(record.msg).partition("\n")[0][:80]
         if now < self._due.get(kind, 0.0):
@@ -101,9 +102,9 @@ class Sparing(logging.Filter):
         return True
 
 
-def spare_the_log() -> None:
-    """Let servers and event loop repeat themselves once a minute only."""
+def limit_server_logs() -> None:
+    """Let the web server and the event loop log each kind of line once a minute only."""
     for name in ("asyncio", "uvicorn.error", "websockets.server"):
         logger = logging.getLogger(name)
-        if not any(isinstance(one, Sparing) for one in logger.filters):
-            logger.addFilter(Sparing())
+        if not any(isinstance(one, RepeatFilter) for one in logger.filters):
+            logger.addFilter(RepeatFilter())

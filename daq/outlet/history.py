@@ -1,7 +1,7 @@
-"""The last minutes of every joint, decimated and bounded: what a page opened late sees at once.
+"""The last minutes of every joint, decimated and bounded, so that a page shows them as soon as it opens.
 
-A snapshot and a tick have the same shape, so the page needs one piece of code for both: the snapshot carries all rows,
-a tick those that came since the last tick. Rows travel as little-endian float32, their time relative to ``base``.
+A snapshot and a tick have the same shape, so the page needs one piece of code for both: the snapshot has all rows, a
+tick those since the last tick. Rows are sent as little-endian float32, with their time relative to ``base``.
 """
 
 import math
@@ -13,10 +13,11 @@ from typing import Final, NamedTuple, Self
 
 import numpy as np
 
+from daq.outlet.current_values import CurrentValues
 from daq.outlet.robot_history import RobotHistory
-from daq.outlet.standing import Standing
 from daq.outlet.trace import Trace
 from daq.stream.curve_points import points
+from daq.stream.reasons import as_maps, with_todo
 from daq.stream.schema import SPECTRUM, WINDOW
 from daq.stream.update import ROBOT, Map
 from estimators.base import Phase, Status
@@ -25,26 +26,27 @@ from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import LOST_MOTION as PLACE
 from estimators.models.joints.lost_motion import PARAMETERS as OF_GEAR
 from estimators.models.joints.lost_motion import WEARS
+from estimators.reasons import Reason
 
 ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
 RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest period that a joint's motion shows
 POINTS: Final = 25.0  # rows/s kept of points of curves: a cloud of 3000
 ALARMS: Final = 5.0  # rows/s kept of the nearness of an alarm: what the core sends
 GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 81)) / np.sinh(4.0)  # of a drawn law: dense where it is steep
-MUTE: Final = 3.0  # s without a word from the recorder after which it is taken for stuck
-SILENT: Final = 1.8  # s without a word from core or supervisor after which their last words do not count
+MUTE: Final = 3.0  # s without a message from the recorder after which it counts as stuck
+SILENT: Final = 1.8  # s without a message from core or supervisor after which their last messages do not count
 REDRAW: Final = 0.5  # s between two drawings of a law
 EVENTS: Final = 200
-LATEST: Final = 50  # of them in /api/state
+LATEST: Final = 50  # events in /api/state
 LOST_MOTION: Final = OF_GEAR[PLACE].name
-GEAR: Final = (  # of lost_motion/<joint>, what the page shows
+GEAR: Final = (  # the fields of lost_motion/<joint> that the page shows
     *("parameters", "deviations", "known", "reasons", "reversals", "rarer", "imitated", "progress", "soft", "first"),
     *("grown", "timestamp"),
 )
 
 
 class JointLabel(NamedTuple):
-    """What the page and the metrics must know of a joint before its first update."""
+    """What the page and the metrics need of a joint before its first update."""
 
     name: str
     unit: str  # of measured and residual: N·m or N
@@ -55,7 +57,7 @@ class JointLabel(NamedTuple):
 
     @classmethod
     def of(cls, name: str, settings: JointModelSettings, gear: bool = False) -> Self:
-        """That of a joint with this model; gear: whether the one between its encoders is watched."""
+        """The label of a joint with this model; gear: whether the gear between its encoders is watched."""
         model = settings.build()
         known = (*model.parameters, *model.nonlinear)
         units, meanings = {one.name: one.unit for one in known}, {one.name: one.meaning for one in known}
@@ -64,7 +66,7 @@ class JointLabel(NamedTuple):
 
 @dataclass(slots=True)
 class JointHistory:
-    """One joint's traces and the newest of everything else."""
+    """The traces of one joint, and the newest value of everything else."""
 
     label: JointLabel
     curves: Curves | None = None  # of its model, with the friction law in use
@@ -75,8 +77,8 @@ class JointHistory:
     alarms: Trace = field(default_factory=lambda: Trace(2, ALARMS))  # time, CUSUM over its limit
     excitation: list[float] = field(default_factory=list)
     usual: float = math.nan  # standard deviation of the residual at the start, N·m (N)
-    drift: Map = field(default_factory=dict)  # the newest of drift/<joint>, see daq.schema
-    gear: Map = field(default_factory=dict)  # the newest of lost_motion/<joint>, see daq.schema
+    drift: Map = field(default_factory=dict)  # the newest drift/<joint>, see daq.stream.schema
+    gear: Map = field(default_factory=dict)  # the newest lost_motion/<joint>, see daq.stream.schema
     gears: Trace = field(default_factory=lambda: Trace(3, 1.0))  # time, lost motion, its deviation
     laws: Map = field(default_factory=dict)  # what was drawn last
     state: Map = field(default_factory=dict)
@@ -94,14 +96,14 @@ class History:
         self._events: deque[Map] = deque(maxlen=EVENTS)
         self._fresh_events: list[Map] = []
         self._processes: dict[str, Map] = {}
-        self._supervised = 0.0  # Unix s of the supervisor's last word, by our clock …
-        self._core_heard = 0.0  # … and of the core's
+        self._supervised = 0.0  # Unix s by our clock, of the supervisor's last message
+        self._core_heard = 0.0  # Unix s by our clock, of the core's last message
         self._drivers: Map = {}
         self._recorder: Map = {}  # empty when nothing is recorded
         self._whole = RobotHistory()
         self._counted = 0.0  # Unix s at which the totals were as they are
         self._drawn = 0.0  # Unix s at which the laws were drawn last
-        self.layout = 0  # changes with joints and parameters: a page then needs a snapshot
+        self.layout = 0  # changes when joints or parameters do: a page then needs a new snapshot
 
     def absorb(self, topic: str, update: Map, now: float) -> None:
         """One update or internal status map, received at now (Unix s)."""
@@ -153,49 +155,50 @@ class History:
         return self._message(now, events, whole=False)
 
     def skip(self) -> None:
-        """In place of a tick while nobody looks: a page begins with a snapshot, which has it all."""
+        """Skip a tick while no page is open: a page begins with a snapshot, which has everything."""
         self._fresh_events = []
         self._whole.skip()
         for joint in self._joints.values():
             for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms):
                 trace.skip()
 
-    def stale(self, now: float) -> str:
-        """Why nothing that is known of the joints speaks of now: the core is away; empty when it is there."""
+    def stale(self, now: float) -> Reason | None:
+        """Why the joints' values are out of date (the core is down); None while the core runs."""
         told = self._processes.get("core")
         if told is not None and not told["up"]:
-            return f"the core does not run: {told['cause']}" if told["cause"] else "the core does not run"
+            return Reason("core_down", words={"cause": f": {told['cause']}" if told["cause"] else ""})
         silence = now - self._core_heard
-        return f"no word from the core for {silence:.0f} s" if self._core_heard and silence > SILENT else ""
+        quiet = self._core_heard and silence > SILENT
+        return Reason("core_silent", None, {"seconds": silence}) if quiet else None
 
     def processes(self, now: float) -> dict[str, Map]:
-        """Every process, as the supervisor sees it; a supervisor that says nothing is not up itself."""
+        """Every process, as the supervisor reports it; a supervisor that is silent counts as down."""
         silence = now - self._supervised
         if not self._processes or silence <= SILENT:
             return self._processes
         known = self._processes.get("supervisor", {"restarts": 0, "pid": 0})
-        cause = f"no word from it for {silence:.0f} s: what it said of the others is old"
+        cause = f"no word from it for {silence:.0f} s: its reports on the others are out of date"
         return self._processes | {"supervisor": known | {"up": False, "cause": cause, "age": silence}}
 
-    def standing(self, name: str) -> Standing | None:
-        """What a joint, or the robot, is now; None before its first update, and while the core is away."""
+    def current_values(self, name: str) -> CurrentValues | None:
+        """The present values of a joint, or of the robot; None before its first update and while the core is down."""
         if name == ROBOT:
-            return None if self.stale(time.time()) else self._whole.standing()
+            return None if self.stale(time.time()) else self._whole.current_values()
         joint = self._joints.get(name) if not self.stale(time.time()) else None
         row = joint.estimates.last() if joint else []
         if joint is None or not row:
             return None
         values = dict(zip(joint.names, row[3:], strict=False))
         deviations = dict(zip(joint.names, row[3 + len(joint.names) :], strict=True))
-        for one in WEARS:  # of a gear that says nothing a baseline remembers nothing
+        for one in WEARS:  # a baseline holds the gear's parameters only where they are known
             found = [joint.gear.get(part, {}).get(one.name, math.nan) for part in ("parameters", "deviations")]
             if all(map(math.isfinite, found)):
                 values[one.name], deviations[one.name] = found
         health, fixed = joint.state["health"], joint.curves.fixed if joint.curves else None
-        return Standing(row[0], health["status"], health["reasons"], values, deviations, fixed)
+        return CurrentValues(row[0], health["status"], health["reasons"], values, deviations, fixed)
 
     def latest(self, now: float) -> Map:
-        """The newest values in words and numbers, for /api/state."""
+        """The newest values of everything, for /api/state."""
         joints = {}
         stale = self.stale(now)
         for name, joint in self._joints.items():
@@ -251,6 +254,8 @@ class History:
             for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", *SPECTRUM)
             if key in update
         } | {"received": now}
+        if reasons := update["health"]["reasons"]:
+            joint.state["health"] = update["health"] | {"reasons": with_todo(reasons)}
 
     def _samples(self, joint: JointHistory, update: Map) -> None:
         for row in points(update).tolist():
@@ -261,7 +266,7 @@ class History:
             joint.curves = joint.label.curves.using(update["law"] or joint.label.curves.law)
 
     def _recording(self, now: float) -> Map:
-        """What the recorder said last; a stopped disk stops its words, too."""
+        """The recorder's last report; a silent recorder counts as down (a disk that hangs stops its reports, too)."""
         mute = now - self._recorder["timestamp"] if self._recorder else 0.0
         if mute < MUTE:
             return self._recorder
@@ -290,14 +295,15 @@ class History:
         }
 
 
-def _state(joint: JointHistory, stale: str) -> Map:
-    """What was said of a joint last; where that is old, it is not to be used, and why."""
+def _state(joint: JointHistory, stale: Reason | None) -> Map:
+    """The last state of a joint; marked as faulted, with the reason, where it is out of date."""
     if not stale or not joint.state:
         return joint.state
-    return joint.state | {"phase": str(Phase.FAULTED), "health": {"status": str(Status.FAULTED), "reasons": [stale]}}
+    faulted = {"status": str(Status.FAULTED), "reasons": with_todo(as_maps([stale]))}
+    return joint.state | {"phase": str(Phase.FAULTED), "health": faulted}
 
 
-def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, stale: str) -> Map:
+def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, stale: Reason | None) -> Map:
     told: Map = {"state": _state(joint, stale), "totals": joint.totals}
     if fresh:
         told |= {
@@ -328,7 +334,7 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
 
 
 def _laws(joint: JointHistory) -> Map:
-    """The fitted laws over the range of the points: name → rows of (abscissa, torque), float32."""
+    """The fitted curves over the range of the points: name → rows of (abscissa, torque), float32."""
     curves, row = joint.curves, joint.estimates.last()
     if curves is None or joint.names != curves.names or not row:
         return {}

@@ -1,8 +1,8 @@
-"""Every metric of the service, in one table, and how updates and status reports feed it.
+"""Every metric of the service in one table, and how updates and status reports set it.
 
-Base units (seconds, …), counters end in ``_total`` and never fall: totals that start over when the core or a driver
-restarts are followed by their increments. Labels are bounded by the configuration (joints, parameters, drivers,
-processes) and by the code (causes, phases, status).
+Metrics have base units (seconds, …). Counters end in ``_total`` and never fall: a total that restarts with the core or
+a driver is followed by its increments. Labels are bounded by the configuration (joints, parameters, drivers, processes)
+and by the code (causes, phases, status).
 """
 
 import platform
@@ -90,9 +90,9 @@ TABLE: Final = (
     Metric("page_skipped_total", Counter, (), "", "Batches not sent to a page that was too slow."),
     Metric("build_info", Gauge, ("version", "python"), "", "Always 1; carries the versions."),
 )
-# s; from the fastest that a local socket does to what is certainly wrong
+# s; from the fastest local socket to what is certainly wrong
 LATENCY_BUCKETS: Final = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0)
-# a driver's counters that are no errors
+# counters of a driver that count no errors
 TRAFFIC: Final = {
     "frames": "frames_total",
     "packets": "frames_total",
@@ -100,7 +100,7 @@ TRAFFIC: Final = {
     "restamped": "restamped_frames_total",
     "busy_us": "bus_busy_seconds_total",
 }
-# what an estimate tells the gauges
+# the fields of an estimate that gauges show
 GAUGED: Final = frozenset(
     {"timestamp", "error", "forgetting", "progress", "parameters", "deviations", "phase", "health"}
 )
@@ -108,7 +108,7 @@ BASE_UNITS: Final = {"busy_us": 1e-6}
 
 
 class Metrics:
-    """The table with its values; `absorb` feeds it, `exposition` renders it."""
+    """The table with its values; `absorb` sets them, `exposition` renders them."""
 
     def __init__(self, units: Mapping[str, Mapping[str, str]]) -> None:
         """units: joint → parameter → unit."""
@@ -118,12 +118,12 @@ class Metrics:
         self._children: dict[tuple[str, ...], Any] = {}
         self._totals: dict[tuple[str, ...], tuple[object, float]] = {}
         self._continuity = Continuity()
-        self._joints: set[str] = set()  # of which there was an update
-        self._newest: dict[str, Mapping[str, Any]] = {}  # the last estimate of a joint, where no gauge tells it yet
-        self._restarts = 0  # of the core, as the counter tells them
+        self._joints: set[str] = set()  # joints that had an update
+        self._newest: dict[str, Mapping[str, Any]] = {}  # joint → last estimate, not in the gauges yet
+        self._restarts = 0  # restarts of the core that were counted
         for joint, parameters in units.items():
             self._get("updates_missed_total", joint)
-            for kind in EVENTS:  # from the start: of a counter that begins at its first event, nobody sees that event
+            for kind in EVENTS:  # from the start: a counter that begins with an event hides that event
                 self._get("events_total", joint, kind)
             for parameter, unit in parameters.items():
                 self._get("parameter_info", joint, parameter, unit).set(1)
@@ -155,7 +155,7 @@ class Metrics:
             self._recorder(update)
 
     def stale(self, processes: Mapping[str, Mapping[str, Any]], core_away: bool) -> None:
-        """What is known only by its silence: processes as they are now, and joints of a core that is away."""
+        """Update what only silence shows: the state of the processes, and joints while the core is down."""
         for name, update in processes.items():
             self._process(name, update)
         if core_away:
@@ -164,16 +164,16 @@ class Metrics:
             self._phase(joint, Phase.FAULTED, Status.FAULTED)
 
     def page(self, clients: int, skipped: int) -> None:
-        """What the page server counts itself."""
+        """Set what the page's server counts."""
         self._get("page_clients").set(clients)
         self._total(skipped, "outlet", "page_skipped_total")
 
     def refused(self, total: int) -> None:
-        """Subscribers that the stream did not let in."""
+        """Set the number of subscribers that the stream refused."""
         self._total(total, "outlet", "subscribers_refused_total")
 
     def malformed(self, total: int) -> None:
-        """What the outlet could not read."""
+        """Set the number of messages that the outlet could not read."""
         self._total(total, "outlet", "malformed_updates_total")
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
@@ -189,7 +189,7 @@ class Metrics:
         return metric.kind(name, metric.help, metric.labels, registry=self._registry)
 
     def _get(self, *key: str) -> Any:
-        """The child for (metric, label values …), looked up once."""
+        """The child for (metric, label values …), cached."""
         child = self._children.get(key)
         if child is None:
             family = self._families[key[0]]
@@ -197,7 +197,7 @@ class Metrics:
         return child
 
     def _total(self, total: float, source: object, *key: str) -> None:
-        """Follow a total by its increments; it starts over when its source does (another boot, or a fall)."""
+        """Follow a total by its increments; it restarts from zero with its source (another boot, or a fall)."""
         last_source, last = self._totals.get(key, (source, 0))
         self._totals[key] = (source, total)
         self._get(*key).inc(total - last if source == last_source and total >= last else total)
@@ -211,8 +211,8 @@ class Metrics:
             self._restarts = self._continuity.restarts
 
     def _estimate(self, joint: str, update: Mapping[str, Any]) -> None:
-        """Count it; gauges are set when somebody reads them, fifty times a second nobody does."""
-        if not update.keys() >= GAUGED:  # refused now, not at the next scrape
+        """Count an estimate; the gauges are set only when they are scraped, which is far less often."""
+        if not update.keys() >= GAUGED:  # an error now, not at the next scrape
             raise KeyError(*sorted(GAUGED - update.keys()))
         self._get("update_latency_seconds", joint).observe(update["latency"])
         self._joints.add(joint)
@@ -221,7 +221,7 @@ class Metrics:
     def _tell_newest(self) -> None:
         while self._newest:
             joint, update = self._newest.popitem()
-            with suppress(TypeError, ValueError):  # numbers that are none: one joint's gauges stay as they were
+            with suppress(TypeError, ValueError):  # invalid numbers: the gauges of this joint stay as they were
                 self._set_gauges(joint, update)
 
     def _set_gauges(self, joint: str, update: Mapping[str, Any]) -> None:
@@ -236,7 +236,7 @@ class Metrics:
         self._phase(joint, update["phase"], update["health"]["status"])
 
     def _whole(self, update: Mapping[str, Any]) -> None:
-        """The whole robot is one more among the joints where it has the same to say."""
+        """Set the robot's metrics; for those that joints have as well, the robot is one more joint."""
         if ROBOT not in self._joints:
             self._joints.add(ROBOT)
             for kind in EVENTS:
@@ -288,7 +288,7 @@ class Metrics:
             self._get("drifted", joint, name).set(name in update["drifted"])
 
     def _gear(self, joint: str, update: Mapping[str, Any]) -> None:
-        """Numbers as those of any parameter: NaN where there are none."""
+        """Set the gear's metrics; its numbers are parameters of the joint, NaN where they are not known."""
         for what, values in (("parameter_value", "parameters"), ("parameter_deviation", "deviations")):
             for name, value in update[values].items():
                 self._get(what, joint, name).set(value)

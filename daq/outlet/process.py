@@ -1,4 +1,4 @@
-"""The outlet process: the outlet, told by the configuration what to serve where."""
+"""The outlet process: starts the server of daq/outlet/server.py as the configuration says."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from daq.outlet.history import JointLabel
 from daq.outlet.server import Tls, serve
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
-from daq.processes.process import CannotStartError, endpoint, may_come_first
+from daq.processes.process import CannotStartError, endpoint, may_take_priority
 from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
 from daq.stream.keys import Curve, KeyFileError, read_pair
@@ -31,7 +31,7 @@ def _tls(config: Config) -> Tls | None:
 
 
 def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | None:
-    """What lets the page set baselines; None where none can be kept."""
+    """The handler of requests that set baselines; None where there is no token for them."""
     try:
         token, where = token_of(config, make=True)
     except BaselineError as error:
@@ -42,7 +42,7 @@ def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | 
 
 
 def _models(config: Config) -> dict[str, str]:
-    """What may have a baseline → kind of its model."""
+    """Joints, and the robot, that can have a baseline → kind of the model."""
     models: dict[str, str] = {name: joint.model.kind for name, joint in config.joints.items()}
     return models if config.robot.model is None else models | {ROBOT: ROBOT}
 
@@ -75,7 +75,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             life.beat,
             _tls(config),
             commissioning.watched,
-            priority if may_come_first(priority) else 0,
+            priority if may_take_priority(priority) else 0,
         )
     except EndpointError as error:
         raise CannotStartError(error.strerror) from error

@@ -1,12 +1,14 @@
-"""The last minutes of the whole robot: residual torques and payload, decimated and bounded, and the newest."""
+"""The last minutes of the whole robot: residual torques and payload, decimated and bounded, and the newest values."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from daq.outlet.standing import Standing
+from daq.outlet.current_values import CurrentValues
 from daq.outlet.trace import Trace
 from daq.state.baselines import friction_names, friction_speeds
+from daq.stream.reasons import as_maps, with_todo
 from estimators.base import Phase, Status
+from estimators.reasons import Reason
 
 Map = dict[str, Any]
 
@@ -15,7 +17,7 @@ PAYLOAD: Final = 3  # columns before the residuals: time, mass, its deviation
 
 
 class RobotHistory:
-    """Nothing until the first update: there may be no model of the whole robot."""
+    """The robot's history; it stays empty where no model of the whole robot is configured."""
 
     def __init__(self) -> None:
         self._state: Map = {}
@@ -25,7 +27,7 @@ class RobotHistory:
         self.drift: Map = {}  # the newest of drift/robot
 
     def absorb(self, name: str, update: Mapping[str, Any], now: float) -> bool:
-        """An update of `robot` (name "") or `robot/parameters`; whether joints are other ones than before."""
+        """Take `robot` (name "") or `robot/parameters`; returns whether the joints have changed."""
         if name == "parameters":
             self._parameters = {key: update[key] for key in ("parameters", "deviations", "friction", "learnt")}
             return False
@@ -38,25 +40,27 @@ class RobotHistory:
         self._trace.append((update["timestamp"], payload["mass"], payload["mass_deviation"], *residuals))
         kept = ("timestamp", "phase", "health", "progress", "joints", "payload")
         self._state = {key: update[key] for key in kept} | {"received": now}
+        health = update["health"]
+        self._state["health"] = health | {"reasons": with_todo(health["reasons"])}
         return fresh
 
-    def latest(self, stale: str) -> Map:
-        """The newest of everything, in words and numbers; empty without a model. stale: why nothing of it counts."""
+    def latest(self, stale: Reason | None) -> Map:
+        """The newest values; empty without a model. stale: why they are out of date, or None."""
         if not self._state:
             return {}
         state = self._state
         if stale:
-            faulted = {"status": str(Status.FAULTED), "reasons": [stale]}
+            faulted = {"status": str(Status.FAULTED), "reasons": with_todo(as_maps([stale]))}
             state = state | {"phase": str(Phase.FAULTED), "health": faulted}
         told = {"friction": self._parameters.get("friction", {}), "learnt": self._parameters.get("learnt", 0)}
         return state | told | {"drift": self.drift}
 
     def skip(self) -> None:
-        """In place of a message while nobody looks."""
+        """Skip a message while no page is open."""
         self._trace.skip()
 
-    def standing(self) -> Standing | None:
-        """The friction torques that may drift; None before the first update."""
+    def current_values(self) -> CurrentValues | None:
+        """The present friction torques, for a baseline; None before the first update."""
         friction = self._parameters.get("friction")
         if not self._state or not friction:
             return None
@@ -67,10 +71,10 @@ class RobotHistory:
         )
         speeds = friction_speeds({joint: one["speeds"] for joint, one in friction.items()})
         time = self._state["timestamp"]
-        return Standing(time, health["status"], health["reasons"], values, deviations, speeds)
+        return CurrentValues(time, health["status"], health["reasons"], values, deviations, speeds)
 
-    def message(self, base: float, stale: str, whole: bool) -> Map:
-        """For a page: the newest, and rows of the trace: all of them, or those since the last message."""
+    def message(self, base: float, stale: Reason | None, whole: bool) -> Map:
+        """The robot's part of a message to a page: newest values, and all rows or those since the last message."""
         if not self._state:
             return {}
         rows: Callable[[float], bytes] = self._trace.all if whole else self._trace.fresh

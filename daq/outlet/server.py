@@ -1,8 +1,8 @@
-"""The outlet process: public updates, dashboard page and Prometheus endpoint, none of which the core ever waits for.
+"""The outlet's server: public updates, dashboard page and Prometheus endpoint; the core never waits for any of them.
 
-Three independent ways of one datum: the forwarder passes updates to the public socket natively; this module's tick
-drains a copy of them into metrics and history; a page gets one packed message per tick. A page that cannot keep up
-skips to a fresh snapshot.
+An update takes three independent paths: the forwarder passes it to the public socket natively; the tick of this module
+puts a copy into metrics and history; each page gets one packed message per tick. A page that cannot keep up gets a new
+snapshot in place of the ticks it missed.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import logging
-import math
 import mimetypes
 import signal
 import socket
@@ -30,10 +29,11 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from daq.outlet.baseline_request import BaselineRequest
-from daq.outlet.connections import BACKLOG, Connection, room, spare_the_log
+from daq.outlet.connections import BACKLOG, Connection, limit_server_logs, room
 from daq.outlet.history import History, JointLabel
 from daq.outlet.metrics import Metrics
-from daq.outlet.web_guard import Guard
+from daq.outlet.web_guard import WebGuard
+from daq.stream.json_numbers import finite
 from daq.stream.keys import Curve
 from daq.stream.sockets import EndpointError, Forwarder, Socket, open_receiver
 from daq.stream.update import INTERNAL, VERSION
@@ -41,12 +41,12 @@ from estimators.models.joints.lost_motion import PARAMETERS
 
 DASHBOARD: Final = Path(__file__).with_name("dashboard")
 TICK: Final = 0.05  # s between two messages to a page
-QUIET: Final = 20  # ticks without news after which a page is told all the same: it then knows that we live
-WATCH_EVERY: Final = 0.2  # s between two looks for what has fallen silent
-WATCHED_EVERY: Final = 1.0  # s between two words to the core that somebody looks
+QUIET: Final = 20  # ticks without news after which a page gets a message all the same, as a sign of life
+WATCH_EVERY: Final = 0.2  # s between two checks of what is silent
+WATCHED_EVERY: Final = 1.0  # s between two messages to the core that somebody watches the page
 BATCH: Final = 5000  # messages taken in one tick at most: seven seconds of seven joints, 50 ms of work
-PAGES: Final = 64  # at once
-BEHIND: Final = 20  # ticks that wait for a slow page before it skips to a fresh snapshot
+PAGES: Final = 64  # open pages at once
+BEHIND: Final = 20  # ticks that wait for a slow page before they are replaced by a snapshot
 
 log = logging.getLogger("jointwatch")
 
@@ -59,26 +59,26 @@ class Tls(NamedTuple):
 
 
 class Outlet:
-    """What the process knows, and the pages that look at it."""
+    """Metrics, history and the open pages."""
 
     def __init__(
         self, updates: Socket, status: Socket, robot: str, joints: Sequence[JointLabel], refused: Callable[[], int]
     ) -> None:
-        """refused: subscribers that the stream did not let in."""
+        """refused: returns how many subscribers the stream has refused."""
         self._sockets = (updates, status)
         self._refused = refused
         self._malformed = 0
         self.metrics = Metrics({label.name: _units(label) for label in joints})
         self.history = History(robot, joints)
         self.baseline: BaselineRequest | None = None
-        self.watched: Callable[[], None] = lambda: None  # tells the core that somebody looks
+        self.watched: Callable[[], None] = lambda: None  # tells the core that somebody watches the page
         self._pages: set[asyncio.Queue[bytes | None]] = set()
         self._skipped = 0
         self._layout = 0
         self._assets = _assets()
         self._edition = hashlib.sha256(b"".join(body for body, _ in self._assets.values())).hexdigest()[:12]
 
-    def application(self) -> Guard:
+    def application(self) -> WebGuard:
         """The web application: page, /metrics, /api/state, /live."""
         routes = [
             Route("/metrics", self._scrape, methods=["GET"]),
@@ -87,10 +87,10 @@ class Outlet:
             WebSocketRoute("/live", self._live),
             *(Route(path, self._asset, methods=["GET"]) for path in self._assets),
         ]
-        return Guard(Starlette(routes=routes), open_paths=("/metrics",))
+        return WebGuard(Starlette(routes=routes), open_paths=("/metrics",))
 
     async def pump(self, beat: Callable[[], None] = lambda: None) -> None:
-        """Every tick: take what came, tell the pages. Runs until cancelled."""
+        """Take new messages and send to the pages, every tick, until cancelled."""
         quiet, due, told = 0, 0.0, 0.0
         while True:
             beat()
@@ -125,8 +125,8 @@ class Outlet:
             self.history.absorb(topic, update, now)
         except (IndexError, KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
             self._malformed += 1
-            if self._malformed == 1:  # the first says it all; the rest are counted
-                log.warning("an update that cannot be read (version %d expected): %r", VERSION, error)
+            if self._malformed == 1:  # only the first is logged; the rest are counted
+                log.warning("an update cannot be read (expected version %d): %r", VERSION, error)
             self.metrics.malformed(self._malformed)
 
     def _tell(self) -> None:
@@ -161,7 +161,7 @@ class Outlet:
         feeding = asyncio.create_task(self._feed(page, queue))
         try:
             while (await page.receive())["type"] != "websocket.disconnect":
-                pass  # a page has nothing to say
+                pass  # messages of a page are ignored
         finally:
             self._pages.discard(queue)
             feeding.cancel()
@@ -169,11 +169,11 @@ class Outlet:
                 await feeding
 
     async def _feed(self, page: WebSocket, queue: asyncio.Queue[bytes | None]) -> None:
-        """Send what is queued; None stands for a snapshot. Waits here, and only here, for a slow page."""
+        """Send what is queued; None stands for a snapshot. Only this task waits for a slow page."""
         while True:
             message = await queue.get()
             if message is None:
-                while not queue.empty():  # the snapshot has it all
+                while not queue.empty():  # the snapshot has everything
                     queue.get_nowait()
                 message = self._snapshot()
             await page.send_bytes(message)
@@ -197,12 +197,12 @@ class Outlet:
         return await self.baseline.answer(request, self.history)
 
     async def _state(self, _: Request) -> Response:
-        body = json.dumps(_finite(self.history.latest(time.time())), allow_nan=False, ensure_ascii=False)
+        body = json.dumps(finite(self.history.latest(time.time())), allow_nan=False, ensure_ascii=False)
         return Response(body, media_type="application/json")
 
 
 def _units(label: JointLabel) -> dict[str, str]:
-    """Of every parameter that has metrics."""
+    """The unit of every parameter that has metrics."""
     gear = {one.name: one.unit for one in PARAMETERS} if label.gear else {}
     return {**label.parameters, **gear}
 
@@ -227,11 +227,10 @@ def serve(
     """Serve until SIGTERM or SIGINT.
 
     updates, status: ipc:// addresses that core and supervisor connect to (public and internal topics); endpoint: public
-    address of the updates; host, port: of the page (0: any free one, told in the log); ready: called once all are open;
-    beat: called at every turn; tls: the page's certificate;
-    watched: called every second while somebody looks; priority: real-time, of what forwards updates;
-    baseline: what sets baselines, where the page may; beside: what else runs until the end. Raises EndpointError when
-    one of them cannot be served.
+    address of the updates; host, port: of the page (0: any free port, named in the log); ready: called once everything
+    is open; baseline: handles requests to set baselines; beside: another task until the end; beat: called at every
+    tick; tls: the page's certificate; watched: called every second while a page is open; priority: real-time priority
+    of the forwarder. Raises EndpointError when an address cannot be served.
     """
     listening = _listen(host, port)
     with listening, Forwarder(updates, endpoint, curve, priority) as forwarder:
@@ -263,7 +262,7 @@ async def _serve(
     beat: Callable[[], None],
     tls: Tls | None,
 ) -> None:
-    spare_the_log()
+    limit_server_logs()
     Connection.most = room()
     settings = uvicorn.Config(
         outlet.application(),
@@ -281,14 +280,14 @@ async def _serve(
         server_header=False,
         timeout_graceful_shutdown=1,
     )
-    settings.load()  # imports, which could no longer be opened when others have taken every descriptor
+    settings.load()  # import now: later, connections may have taken every file descriptor
     server = _Server(settings)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
     tasks = [asyncio.create_task(work()) for work in (partial(outlet.pump, beat), beside) if work is not None]
     for task in tasks:
-        task.add_done_callback(lambda _: server.stop())  # without it the page would stand still unnoticed
+        task.add_done_callback(lambda _: server.stop())  # otherwise the page would stop unnoticed
     ready()
     await server.serve(sockets=[listening])
     for task in tasks:
@@ -298,7 +297,7 @@ async def _serve(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, with signals left to us: it would raise them again at the end, and the exit code would not be 0."""
+    """uvicorn without its signal handling, which would raise signals again at the end and change the exit code."""
 
     def stop(self) -> None:
         self.should_exit = True
@@ -318,7 +317,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _assets() -> dict[str, tuple[bytes, str]]:
-    """URL path → (body, media type) of every file of the page: what is not in here does not exist."""
+    """URL path → (body, media type) of every file of the page; no other file is served."""
     assets = {}
     for file in sorted(DASHBOARD.rglob("*")):
         if file.is_file():
@@ -326,12 +325,3 @@ def _assets() -> dict[str, tuple[bytes, str]]:
             assets[f"/{file.relative_to(DASHBOARD).as_posix()}"] = (file.read_bytes(), kind)
     assets["/"] = assets["/index.html"]
     return assets
-
-
-def _finite(value: Any) -> Any:
-    """The same with null for what JSON cannot say."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

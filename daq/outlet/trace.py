@@ -1,4 +1,4 @@
-"""The newest rows of some columns, decimated and bounded, as they travel to a page."""
+"""A trace: the newest rows of some columns, decimated and bounded, as they are sent to a page."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,11 +17,11 @@ class Trace:
         self._interval = SLACK / rate
         self._capacity = int(SPAN * rate)
         self._rows = np.empty((2 * self._capacity, columns))
-        self._start = self._end = self._told = 0
+        self._start = self._end = self._sent = 0
         self._last = 0.0  # time of the newest row
 
     def wants(self, time: float) -> bool:
-        """Whether a row of this time (s) would be kept: it does not come too soon after the last."""
+        """Whether a row of this time (s) would be kept, because the last one is old enough."""
         return self._end == self._start or not -1.0 < time - self._last < self._interval
 
     def append(self, row: Sequence[float]) -> None:
@@ -29,17 +29,17 @@ class Trace:
         if not self.wants(row[0]):
             return
         if self._end > self._start and row[0] - self._last <= -1.0:
-            self._start = self._told = self._end
+            self._start = self._sent = self._end
         if self._end == len(self._rows):
             kept = self._end - self._start
             self._rows[:kept] = self._rows[self._start :].copy()
-            self._told -= self._start
+            self._sent -= self._start
             self._start, self._end = 0, kept
         self._rows[self._end] = row
         self._last = float(row[0])
         self._end += 1
         self._start = max(self._start, self._end - self._capacity)
-        self._told = max(self._told, self._start)
+        self._sent = max(self._sent, self._start)
 
     def all(self, base: float) -> bytes:
         """Every row, for a snapshot."""
@@ -47,13 +47,13 @@ class Trace:
 
     def fresh(self, base: float) -> bytes:
         """The rows since the last call, for a tick."""
-        rows = self._rows[self._told : self._end]
-        self._told = self._end
+        rows = self._rows[self._sent : self._end]
+        self._sent = self._end
         return _packed(rows, base)
 
     def skip(self) -> None:
-        """Nobody was told of the rows since the last call: no tick will carry them."""
-        self._told = self._end
+        """Leave out the rows since the last call: no tick will have them."""
+        self._sent = self._end
 
     def largest(self) -> NDArray[np.float64] | None:
         """The largest magnitude in every column, NaN where there is none; None when there is no row."""

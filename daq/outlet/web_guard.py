@@ -1,8 +1,8 @@
-"""Who may look: refuses foreign hosts and origins, and tells browsers to load nothing from anywhere else.
+"""Protects the page: refuses foreign hosts and origins, and forbids browsers to load anything from elsewhere.
 
-A page of another site that is open on the same machine could otherwise read the robot's data: through a WebSocket
-(which the same-origin rule does not cover) or by pointing its own name at this address (DNS rebinding). An IP address
-typed by a person cannot be pointed elsewhere, so addresses are always welcome; names must be this machine's.
+A page of another site in the same browser could otherwise read the robot's data: through a WebSocket (which the
+same-origin rule does not cover) or by letting its own name point to this address (DNS rebinding). An IP address cannot
+be redirected like that, so addresses are always allowed; names must be this machine's.
 """
 
 import ipaddress
@@ -27,11 +27,11 @@ HEADERS: Final = {
 }
 
 
-class Guard:
+class WebGuard:
     """Wraps the application."""
 
     def __init__(self, application: ASGIApp, open_paths: Sequence[str]) -> None:
-        """open_paths: served under any name (a scraper knows this machine by whatever name its network gives it)."""
+        """open_paths: served under any host name, since a scraper may know this machine by another name."""
         self._application = application
         self._open_paths = frozenset(open_paths)
         own = socket.gethostname().lower()
@@ -41,12 +41,12 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if scope["path"] not in self._open_paths and not self._is_own(host):
-            refusal = f"This name is not known here: {host!r}. Open the page by address or by the machine's own name.\n"
+            refusal = f"Unknown host name {host!r}. Open the page by its IP address or by the machine's own name.\n"
             await PlainTextResponse(refusal, 421, HEADERS)(scope, receive, send)
             return
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            await PlainTextResponse("A page from elsewhere may not look in here.\n", 403, HEADERS)(scope, receive, send)
+            await PlainTextResponse("Pages of another origin are refused.\n", 403, HEADERS)(scope, receive, send)
             return
 
         async def send_guarded(message: Message) -> None:

@@ -1,7 +1,7 @@
-"""A child forked from the supervisor itself: with everything imported, it works within milliseconds of its fork.
+"""A child process forked from the supervisor: everything is imported already, so it works within milliseconds.
 
-Nothing stands between the two: the kernel tells the supervisor of a child's death, and kills a child, even one that is
-stopped or hangs, in the instant in which the supervisor dies (Linux: PR_SET_PDEATHSIG).
+The kernel reports a child's death to the supervisor, and kills every child, even one that is stopped or hangs, as soon
+as the supervisor dies (Linux: PR_SET_PDEATHSIG).
 """
 
 import contextlib
@@ -19,27 +19,27 @@ STOPS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Child:
-    """A process; its exit code once it has ended: negative for the signal that killed it."""
+    """A child process, and its exit code once it has ended (negative: the signal that killed it)."""
 
     def __init__(self, name: str, work: Callable[[], int]) -> None:
-        """Fork; work runs in the child and gives its exit code."""
+        """Fork; `work` runs in the child and returns its exit code."""
         self.name = name
         self.code: int | None = None
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         parent = os.getpid()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # our handlers are not the child's
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # the child must not run our handlers
         self.pid = os.fork()
         if self.pid == 0:
             _live(name, work, parent)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def alive(self) -> bool:
-        """Whether it runs (or hangs, or is stopped)."""
+        """Whether the process exists; it may hang or be stopped."""
         if self.code is None:
             try:
                 ended, status = os.waitpid(self.pid, os.WNOHANG)
-            except ChildProcessError:  # somebody else took its exit code
+            except ChildProcessError:  # its exit code was already collected elsewhere
                 ended, status = self.pid, 0
             if ended:
                 self.code = os.waitstatus_to_exitcode(status)
@@ -52,14 +52,14 @@ class Child:
         return self.code
 
     def send(self, number: signal.Signals) -> None:
-        """A signal, while it lives."""
+        """Send a signal if the process is alive."""
         if self.alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
 
 def die_with(parent: int) -> None:
-    """Let the kernel kill this process when its parent dies; at once, when it has already."""
+    """Let the kernel kill this process when its parent dies; end at once if the parent has died already."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -67,13 +67,13 @@ def die_with(parent: int) -> None:
 
 
 def call_itself(name: str) -> None:
-    """What ps and top show; 15 characters."""
+    """Set the process name that ps and top show (15 characters)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode())
 
 
 def _live(name: str, work: Callable[[], int], parent: int) -> None:
-    """The child's whole life; never returns. Ctrl-C is for the supervisor alone."""
+    """Run the child until it exits; never returns. Ctrl-C is handled by the supervisor alone."""
     code = 1
     try:
         os.setsid()
@@ -94,7 +94,7 @@ def _live(name: str, work: Callable[[], int], parent: int) -> None:
 
 
 def _close_inherited() -> None:
-    """The supervisor's sockets: a child that held them would keep them alive for whoever is at their other end."""
+    """Close the supervisor's sockets: an open copy in the child would keep the connection of the other end alive."""
     with os.scandir("/proc/self/fd") if sys.platform == "linux" else contextlib.nullcontext(()) as found:
         numbers = [int(entry.name) for entry in found]
     for number in numbers:

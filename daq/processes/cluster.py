@@ -1,7 +1,7 @@
-"""Work on many processes at once, through Dask: of this machine, or wherever a scheduler has workers.
+"""Runs work in many processes through Dask: on this machine, or on the workers of a scheduler.
 
-A task is a function of its arguments, so that a worker that dies loses nothing: another does its tasks again. The one
-place that knows Dask, which is installed only where it is asked for (jointwatch[fleet]).
+A task is a pure function of its arguments, so when a worker dies another one repeats its tasks. This is the only module
+that knows Dask, which is an optional dependency (jointwatch[fleet]).
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from typing import Any, Final, Self
 
 from daq.processes.logs import log
 
-PATIENCE: Final = 3.0  # s that it may take to answer a live service …
-RETRY: Final = 30.0  # … which asks again after so many s, …
-LONGEST: Final = 60.0  # … and does a job itself that takes longer
+PATIENCE: Final = 3.0  # s that a scheduler may take to answer a running service
+RETRY: Final = 30.0  # s after which the service asks a silent scheduler again
+LONGEST: Final = 60.0  # s that a job may take on the cluster before the service does it itself
 CONNECT: Final = 20.0  # s that a scheduler may take to answer
-ONE_THREAD: Final = {  # of a worker: as many processes as cores, and none that shares its core with itself
+ONE_THREAD: Final = {  # environment of a worker: one thread each, since there are as many workers as cores
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -35,16 +35,15 @@ WARN: Final = "distributed"  # the name of Dask's own logs
 
 
 class ClusterError(Exception):
-    """No workers; the text is the one line to show."""
+    """There are no usable workers; the text is shown to the user as it is."""
 
 
 class Cluster:
-    """Workers, for as long as a `with` lasts: processes of this machine, or those of a scheduler."""
+    """Workers within a `with` block: processes of this machine, or those of a scheduler."""
 
     def __init__(self, scheduler: str = "", workers: int = 0, modules: Sequence[str] = ()) -> None:
-        """scheduler: tcp://HOST:PORT; workers: processes here without one (0: one a core).
-
-        modules: whose kernels the work needs; loaded first, so that no two processes compile one.
+        """scheduler: tcp://HOST:PORT; workers: number of processes here if there is no scheduler (0: one per core);
+        modules: their kernels are loaded first, so that no two processes compile the same one.
         """
         self._scheduler, self._count = scheduler, workers or len(os.sched_getaffinity(0))
         self._modules = tuple(modules)
@@ -53,7 +52,7 @@ class Cluster:
     def __enter__(self) -> Self:
         """Raises ClusterError."""
         distributed = _dask()
-        logging.getLogger(WARN).setLevel(logging.CRITICAL)  # a worker's death is told by what it does to the results
+        logging.getLogger(WARN).setLevel(logging.CRITICAL)  # the results show when a worker has died
         try:
             self._client = self._open.enter_context(self._connected(distributed))
             self._alike(self._client.run(_prepared, self._modules))
@@ -72,7 +71,7 @@ class Cluster:
         self._open.close()
 
     def run(self, work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        """(number of the task, what came of it or the exception), as they are done."""
+        """Yields (number of the task, its result or exception) as the tasks finish."""
         futures = [self._client.submit(_after, self._modules, work, *task, pure=False) for task in tasks]
         numbers = {future.key: number for number, future in enumerate(futures)}
         done = self._distributed.as_completed(futures, with_results=False, raise_errors=False)
@@ -99,18 +98,18 @@ class Cluster:
         return distributed.Client(self._open.enter_context(local), timeout=CONNECT)
 
     def _alike(self, found: dict[str, dict[str, str]]) -> None:
-        """Raises ClusterError where a worker has other versions than this process: its results could be others."""
+        """Raises ClusterError where a worker has other versions than this process: its results could differ."""
         if not found:
             raise ClusterError(f"{self._scheduler}: the scheduler has no workers; start some with `dask worker`")
-        mine = versions()
+        mine = _versions()
         for worker, theirs in found.items():
             for name, one in theirs.items():
                 if one != mine[name]:
                     raise ClusterError(f"{worker}: expected {name} {mine[name]} as here, found {one}")
 
 
-def versions() -> dict[str, str]:
-    """Of what results depend on, in this process."""
+def _versions() -> dict[str, str]:
+    """The versions, in this process, of the packages that results depend on."""
     return {name: version(name) for name in SAME}
 
 
@@ -124,39 +123,39 @@ def _dask() -> Any:
 
 
 def _prepared(modules: Sequence[str]) -> dict[str, str]:
-    """On every worker, at first: its kernels loaded."""
+    """Load the kernels; every worker does it first."""
     _load(tuple(modules))
-    return versions()
+    return _versions()
 
 
 def _after(modules: tuple[str, ...], work: Callable[..., Any], *task: Any) -> Any:
-    """The task, in a worker that may have been started for another that died."""
+    """Run the task; loads the kernels first, since the worker may replace one that died."""
     _load(modules)
     return work(*task)
 
 
 class _Elsewhere:
-    """A cluster that this process hands its work to, as long as it answers."""
+    """The connection of this process to a cluster, while the cluster answers."""
 
     def __init__(self) -> None:
         self.client: Any = None
-        self.again = 0.0  # monotonic s before which it is not tried again
+        self.next_attempt = 0.0  # monotonic s before which no connection is tried
 
 
 _ELSEWHERE: Final = _Elsewhere()
 
 
 def elsewhere(scheduler: str, work: Callable[..., Any], *args: Any) -> Any:
-    """One piece of work on a cluster; here, where that does not answer. Raises what the work raises."""
+    """Run one piece of work on a cluster, or here while the cluster does not answer. Raises what the work raises."""
     found, now = _ELSEWHERE, time.monotonic()
-    if found.client is None and now >= found.again:
+    if found.client is None and now >= found.next_attempt:
         try:
             logging.getLogger(WARN).setLevel(logging.CRITICAL)
             found.client = _dask().Client(scheduler, timeout=PATIENCE, set_as_default=False)
-            log.info("re-fits run on %s", scheduler)
+            log.info("refits run on %s", scheduler)
         except (OSError, TimeoutError, ClusterError) as error:
-            found.again = now + RETRY
-            log.warning("re-fits run here: %s does not answer: %s", scheduler, error or "it took too long")
+            found.next_attempt = now + RETRY
+            log.warning("refits run on this machine: %s does not answer: %s", scheduler, error or "it took too long")
     if found.client is not None:
         future = found.client.submit(work, *args, pure=False)
         try:
@@ -164,10 +163,10 @@ def elsewhere(scheduler: str, work: Callable[..., Any], *args: Any) -> Any:
         except (Exception, asyncio.CancelledError) as error:
             if future.status == "error" and not _of_the_cluster(error):
                 raise
-        log.warning("re-fits run here: %s has lost a job", scheduler)
+        log.warning("refits run on this machine: %s has lost a job", scheduler)
         with contextlib.suppress(Exception):
             found.client.close(timeout=1.0)
-        found.client, found.again = None, time.monotonic() + RETRY
+        found.client, found.next_attempt = None, time.monotonic() + RETRY
     return work(*args)
 
 
@@ -179,7 +178,7 @@ _LOADED: Final[set[str]] = set()
 
 
 def _load(modules: tuple[str, ...]) -> None:
-    """Import them, one process of a machine at a time: what the first compiles the others find on the disk."""
+    """Import the modules, one process of a machine at a time: the others find on the disk what the first compiles."""
     missing = [name for name in modules if name not in _LOADED]
     if not missing:
         return

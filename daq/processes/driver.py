@@ -1,4 +1,4 @@
-"""A driver process: waits in one driver's read, hands every batch to the core, opens the wire again when it is lost."""
+"""A driver process: reads from one driver, sends every batch to the core, and opens the wire again when it is lost."""
 
 import time
 from pathlib import Path
@@ -6,28 +6,28 @@ from typing import Final
 
 from daq.config.routes import wanted
 from daq.config.sections import Config
-from daq.processes.complaint import Complaint
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
-from daq.processes.process import CannotStartError, Stop, endpoint, sleep_exactly
+from daq.processes.process import CannotStartError, StopSignal, endpoint, sleep_exactly
+from daq.processes.rate_limited_log import RateLimitedLog
 from daq.stream.channel import Sender
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
 from drivers.reading import empty
 
 REPORT_EVERY: Final = 0.5  # s between two reports of the counters
-WAIT: Final = 0.1  # s that one read may wait, so that a stop is seen soon
+WAIT: Final = 0.1  # s that one read may wait, so that a stop is noticed soon
 BACK_OFF: Final = (0.1, 0.5)  # s between two attempts to open a lost wire, first and longest: data within 1 s
 
 
 def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     """Serve one driver until SIGTERM. Raises CannotStartError when the wire cannot be opened the first time."""
-    stop = Stop()
+    stop = StopSignal()
     sender = Sender(endpoint(runtime, "readings"), name)
     sleep_exactly()
     totals: dict[str, int] = {}
     opened = restarted = (runtime / f"{name}.opened").exists()
     pause = BACK_OFF[0]
-    link = Complaint()
+    link = RateLimitedLog()
     while not stop.asked:
         life.beat()
         driver = settings.drivers[name].open(wanted(settings, name))
@@ -42,8 +42,8 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
         except LinkError as error:
             if not opened and not restarted:
                 raise CannotStartError(f"driver {name}: {error}") from error
-            life.ready()  # its work is now to try again
-            link.wrong(str(error))
+            life.ready()  # the process is up, even though the wire is not
+            link.problem(str(error))
             sender.report(False, totals, str(error))
             time.sleep(pause)
             pause = min(2 * pause, BACK_OFF[1])
@@ -57,10 +57,12 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     sender.close()
 
 
-def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], life: Life, link: Complaint) -> None:
-    """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires.
+def _serve(
+    driver: Driver, sender: Sender, stop: StopSignal, totals: dict[str, int], life: Life, link: RateLimitedLog
+) -> None:
+    """Read until the wire is lost (LinkError) or a stop is requested; totals continue over re-opened wires.
 
-    A thousand times a second it reads and sends, and nothing else; what is told waits for its turn.
+    It reads and sends a thousand times a second; logs and counters are handled only every WAIT or REPORT_EVERY.
     """
     before = dict(totals)
     look = due = 0.0
@@ -82,9 +84,9 @@ def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], l
             look = now + WAIT
             life.beat()
             if cause:
-                link.wrong(cause)
+                link.problem(cause)
             elif heard:
-                link.right("data again")
+                link.recovered("data again")
             heard = False
             if now >= due or cause != known:
                 due = now + REPORT_EVERY

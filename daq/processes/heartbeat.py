@@ -1,61 +1,61 @@
-"""Signs of life: two numbers of memory a process, which the supervisor shares with those it forks.
+"""Heartbeats: two numbers per process in memory that the supervisor shares with the processes it forks.
 
-A sign costs its process a store and no system call, and is seen even when every socket is stuck.
+A heartbeat costs one store and no system call, and the supervisor sees it even when every socket is stuck.
 """
 
 import mmap
 import time
 from typing import Final
 
-BYTES: Final = 8  # of a number
+BYTES: Final = 8  # bytes of one number
 
 
 class Heartbeats:
-    """Signs of life of all processes, by their number."""
+    """The heartbeats of all processes, by their number."""
 
     def __init__(self, processes: int) -> None:
         shared = memoryview(mmap.mmap(-1, 2 * max(1, processes) * BYTES)).cast("q")
-        self._last = shared[: len(shared) // 2]  # monotonic ns of the last sign
-        self._ready = shared[len(shared) // 2 :]  # 1 where it does its work
+        self._last = shared[: len(shared) // 2]  # monotonic ns of the last heartbeat
+        self._ready = shared[len(shared) // 2 :]  # 1 where the process is ready
 
     def begin(self, number: int) -> None:
-        """Another life: not ready, and the clock of its silence starts now."""
+        """A process starts: it is not ready yet, and its silence is measured from now."""
         self._ready[number] = 0
         self.beat(number)
 
     def beat(self, number: int) -> None:
-        """A sign of life."""
+        """Note a heartbeat of a process."""
         self._last[number] = time.monotonic_ns()
 
     def be_ready(self, number: int) -> None:
-        """It does its work from now on."""
+        """Note that a process is ready."""
         self.beat(number)
         self._ready[number] = 1
 
     def ready(self, number: int) -> bool:
-        """Whether it does its work."""
+        """Whether a process is ready."""
         return bool(self._ready[number])
 
     def last(self, number: int) -> float:
-        """Monotonic s of its last sign of life."""
+        """Monotonic s of the last heartbeat of a process."""
         return self._last[number] / 1e9
 
 
 class Life:
-    """A process's own signs of life."""
+    """The heartbeats of one process, for itself."""
 
     def __init__(self, heartbeats: Heartbeats, number: int) -> None:
         self._heartbeats, self._number = heartbeats, number
 
     def ready(self) -> None:
-        """Everything is open: the work is done from now on."""
+        """Say that everything is open and the work begins."""
         self._heartbeats.be_ready(self._number)
 
     def beat(self) -> None:
-        """I am alive and go on: to be called at least every second."""
+        """Say that the process is alive; call it at least every second."""
         self._heartbeats.beat(self._number)
 
 
 def alone() -> Life:
-    """Signs of life of a process that nobody watches."""
+    """Heartbeats of a process that nobody watches."""
     return Life(Heartbeats(1), 0)

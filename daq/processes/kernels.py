@@ -1,9 +1,9 @@
-"""Compiling ahead of need: each kernel once, as many at a time as there are cores, and a line about each.
+"""Compiles kernels before they are needed: each one once, on all cores, with a line about each.
 
-A kernel that is not on the disk yet is compiled by whoever imports its module first: one after the other, without a
-word, and deaf to signals. So what starts a service calls `ahead` first, which compiles in processes of its own. The
-modules with kernels are found in the sources; a module is imported as soon as those whose kernels it loads have been,
-so nothing is compiled twice.
+A kernel that is not in the disk cache is compiled when its module is first imported: one after the other, without any
+output, and deaf to signals. So a command that starts a service calls `ahead` first, which compiles in child processes.
+It finds the modules with kernels in the sources and imports a module only after those whose kernels it loads, so that
+nothing is compiled twice.
 """
 
 import ast
@@ -27,7 +27,7 @@ from daq.processes.child import Child
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
 # modules that every service imports, its configuration first
 SERVICE: Final = ("daq.config.load", "daq.core.process", "daq.processes.driver", "daq.outlet.process")
-EVERYTHING: Final = "everything"  # stands for every module in a mark
+EVERYTHING: Final = "everything"  # in the name of a mark: all modules
 
 Job = frozenset[str]  # modules with kernels that load each other, all compiled by the import of one
 Say = Callable[[str], None]  # takes a line about the progress
@@ -39,10 +39,10 @@ def on_stderr(line: str) -> None:
 
 
 def ahead(roots: Collection[str], say: Say = on_stderr) -> None:
-    """Compile what the import of these modules needs and no earlier call has compiled; silent if nothing is missing.
+    """Compile the kernels that importing these modules needs and that are missing; silent if none is missing.
 
-    All of it happens below one child process: an exception here, such as KeyboardInterrupt from a signal's handler,
-    ends that child at once, and with it those that it has forked.
+    All of it happens below one child process: an exception here, such as KeyboardInterrupt from a signal handler, ends
+    that child at once, and with it the processes that it has forked.
     """
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or _mark(EVERYTHING).exists():
         return
@@ -54,11 +54,11 @@ def ahead(roots: Collection[str], say: Say = on_stderr) -> None:
     try:
         child.wait()
     finally:
-        child.send(signal.SIGKILL)  # it lives only where an exception has ended the wait
+        child.send(signal.SIGKILL)  # it is alive only where an exception has ended the wait
 
 
 def _compile(roots: Collection[str], say: Say) -> int:
-    """Compile what the import of these modules needs; returns the exit code."""
+    """Compile the kernels that importing these modules needs; returns the exit code."""
     code = build(jobs(roots), say)
     if code == 0:
         keep(roots)
@@ -66,9 +66,9 @@ def _compile(roots: Collection[str], say: Say) -> int:
 
 
 def jobs(roots: Collection[str] = ()) -> dict[Job, set[Job]]:
-    """What the import of these modules compiles (of no module: every kernel), and after which other jobs.
+    """The jobs that compile the kernels of these modules (none given: all), each with the jobs that come before it.
 
-    The longest come first, with what waits for them.
+    The jobs with the longest chain of followers come first.
     """
     files, trees, loads = _sources()
     compiling = {name for name, tree in trees.items() if any(map(_is_kernel, tree.body))}
@@ -77,7 +77,7 @@ def jobs(roots: Collection[str] = ()) -> dict[Job, set[Job]]:
     found = {name: frozenset(other for other in compiling & loads[name] if name in loads[other]) for name in compiling}
     after = {job: {found[other] for name in job for other in compiling & loads[name]} - {job} for job in found.values()}
     called = {name for name, tree in trees.items() if any(_decorated(one, "inline") for one in tree.body)} - compiling
-    length = {  # what takes its time: its own sources, and those of functions that are compiled with their caller
+    length = {  # measure of its time: its own sources, and those of functions that are compiled into their caller
         job: sum(files[name].stat().st_size for name in job | (called & set().union(*(loads[one] for one in job))))
         for job in after
     }
@@ -91,7 +91,7 @@ def jobs(roots: Collection[str] = ()) -> dict[Job, set[Job]]:
 
 @functools.cache
 def _sources() -> tuple[dict[str, Path], dict[str, ast.Module], dict[str, set[str]]]:
-    """Each of our modules by its name: its file, its syntax tree, and the modules that its import loads."""
+    """For each of our modules by name: its file, its syntax tree, and the modules that its import loads."""
     files = {name: file for package in PACKAGES for name, file in _modules(package)}
     trees = {name: ast.parse(file.read_bytes()) for name, file in files.items()}
     graph = {name: set(_imports(name, tree, files)) for name, tree in trees.items()}
@@ -99,8 +99,8 @@ def _sources() -> tuple[dict[str, Path], dict[str, ast.Module], dict[str, set[st
 
 
 def keep(roots: Iterable[str]) -> None:
-    """Note that all kernels that the import of these modules needs are on the disk."""
-    with contextlib.suppress(OSError):  # then they are looked at again, in seconds
+    """Note that all kernels of these modules are on the disk."""
+    with contextlib.suppress(OSError):  # without the mark the next start checks again, which takes seconds
         for root in roots:
             mark = _mark(root)
             mark.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def keep(roots: Iterable[str]) -> None:
 
 
 def _mark(root: str) -> Path:
-    """The file that says that this module's kernels are compiled; it lies where the kernels lie, and goes with them."""
+    """The file that shows that a module's kernels are compiled; it lies beside the kernels and is deleted with them."""
     here = Path(__file__).parent
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
         place = Path(folder, "jointwatch")
@@ -121,7 +121,7 @@ def _mark(root: str) -> Path:
 
 @functools.cache
 def _edition() -> str:
-    """Digest of exactly these sources, this Python and this numba."""
+    """A digest of these sources, this Python and this numba."""
     digest = hashlib.blake2b(f"{sys.version} {version('numba')}".encode(), digest_size=12)
     for package in PACKAGES:
         for _, file in sorted(_modules(package)):
@@ -177,7 +177,7 @@ def _modules(package: str) -> Iterator[tuple[str, Path]]:
 
 
 def _imports(name: str, tree: ast.Module, known: Iterable[str]) -> Iterator[str]:
-    """Those of our modules that are imported when this one is."""
+    """Our modules that are imported together with this one."""
     for node in tree.body:
         found = []
         if isinstance(node, ast.Import):

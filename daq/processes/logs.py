@@ -1,4 +1,4 @@
-"""The log of every process: lines on stderr, each with the time and the process's name."""
+"""The log of every process: lines on stderr, each with the time and the name of the process."""
 
 import logging
 import os
@@ -9,10 +9,10 @@ log: Final = logging.getLogger("jointwatch")
 
 
 def configure_logging(name: str) -> None:
-    """Logs go to stderr, one line each, with the process's name; stdout is data."""
+    """Write logs to stderr, one line each, with the name of the process; stdout is for data."""
     logging.basicConfig(
         stream=sys.stderr,
         level=os.environ.get("JOINTWATCH_LOG", "INFO"),
         format=f"%(asctime)s {name}: %(message)s",
-        force=True,  # instead of the supervisor's, which was forked
+        force=True,  # replaces the supervisor's settings, which were forked with it
     )

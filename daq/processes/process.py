@@ -1,4 +1,4 @@
-"""What every process of the service has in common: its life, its one clear line when it cannot start, its stop."""
+"""What every process of the service has in common: how it runs, reports that it cannot start, and is stopped."""
 
 import ctypes
 import pkgutil
@@ -16,7 +16,7 @@ from daq.processes.heartbeat import Life
 from daq.processes.logs import configure_logging, log
 from daq.stream.priority import allowed, give, take
 
-EXIT_CANNOT_START: Final = 3  # before "ready": the supervisor stops everything and shows the one line left behind
+EXIT_CANNOT_START: Final = 3  # before "ready": the supervisor stops everything and shows the line that was left
 
 PR_SET_TIMERSLACK: Final = 29
 
@@ -24,11 +24,11 @@ Work = Callable[[str, Config, Path, Life], None]  # name, configuration, runtime
 
 
 class CannotStartError(Exception):
-    """The process cannot do its work as configured; the text is the one line that the user sees."""
+    """The process cannot work as configured; the text is shown to the user as it is."""
 
 
-class Stop:
-    """Set once by SIGTERM; a process looks at it between two batches."""
+class StopSignal:
+    """A flag that SIGTERM sets; a process looks at it between two batches."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -39,10 +39,10 @@ class Stop:
 
 
 def live(name: str, work: str, config: Config, runtime: Path, life: Life) -> int:
-    """The whole life of a child process; work: "module:function" of a Work. Returns its exit code."""
+    """Run a child process until it ends; work: "module:function" of a Work. Returns its exit code."""
     configure_logging(name)
     if name == "core" or name in config.drivers:
-        _come_first(config.processes.priority)
+        _take_priority(config.processes.priority)
     run: Work = pkgutil.resolve_name(work)
     try:
         run(name, config, runtime, life)
@@ -52,15 +52,15 @@ def live(name: str, work: str, config: Config, runtime: Path, life: Life) -> int
     return 0
 
 
-def _come_first(priority: int) -> None:
-    """Before every ordinary process, with the threads of its sockets."""
-    if may_come_first(priority):
+def _take_priority(priority: int) -> None:
+    """Give this process and the threads of its sockets real-time priority, if that is allowed."""
+    if may_take_priority(priority):
         take(priority)
         give(zmq.Context.instance(), priority)
 
 
-def may_come_first(priority: int) -> bool:
-    """Whether the operating system allows it; otherwise a word in the log."""
+def may_take_priority(priority: int) -> bool:
+    """Whether the operating system allows the real-time priority; logs a warning where it does not."""
     may = allowed(priority)
     if not may:
         log.warning("no real-time priority %d: not allowed (deploy/drop-ins/realtime.conf allows it)", priority)
@@ -68,13 +68,13 @@ def may_come_first(priority: int) -> bool:
 
 
 def sleep_exactly() -> None:
-    """Sleeps of this thread end when they should: the kernel adds up to 50 µs otherwise, to save wakings."""
+    """Let sleeps of this thread end on time: by default the kernel adds up to 50 µs to wake up less often."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(1))
 
 
-def last_words(runtime: Path, name: str) -> str:
-    """The line that a process left before it gave up."""
+def start_error(runtime: Path, name: str) -> str:
+    """The line that a process left when it could not start."""
     return (runtime / f"{name}.error").read_text().strip()
 
 

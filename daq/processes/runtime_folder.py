@@ -1,4 +1,4 @@
-"""The folder of the service's own sockets, for as long as it runs; what a killed service left behind goes."""
+"""The folder of the service's own sockets while it runs; folders that killed services left behind are removed."""
 
 import contextlib
 import fcntl
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 PREFIX: Final = "jointwatch-"
-LOCK: Final = "running"  # held by the service, and by the kernel's word by nobody once that is dead
+LOCK: Final = "running"  # locked by the service; the kernel releases it when the service dies
 
 
 class RuntimeFolder:
-    """A fresh one; `remove` when done."""
+    """A new folder; `remove` it when done."""
 
     def __init__(self) -> None:
         _sweep()
@@ -24,11 +24,11 @@ class RuntimeFolder:
         fcntl.flock(self._held, fcntl.LOCK_SH)  # systemd-tmpfiles takes nothing out of a folder that is locked
 
     def stands(self) -> bool:
-        """Whether it is still there: others clean /tmp in their own ways."""
+        """Whether the folder still exists: other programs may clean /tmp."""
         return (self.path / LOCK).exists()
 
     def remove(self) -> None:
-        """Nothing stays."""
+        """Remove the folder."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._held)
         os.close(self._lock)

@@ -1,9 +1,9 @@
-"""The supervisor: starts the processes, restarts what dies or hangs, and stops everything cleanly.
+"""The supervisor: starts the processes, restarts those that die or hang, and stops everything cleanly.
 
-It holds no data and opens no port: when a driver, the core or the outlet dies, the others go on, and the dead one is
-back after a pause that doubles with every early death. One that gives no sign of life is called hung within two
-seconds, and ended after the time that the configuration gives it. What cannot even start once ends the service with
-one line.
+It holds no data and opens no port. When a driver, the core or the outlet dies, the others continue, and the dead
+process is restarted after a pause that doubles with every early death. A process without a heartbeat is reported as
+hung within two seconds and ended after the configured time. A process that cannot start the first time ends the service
+with one line.
 """
 
 import gc
@@ -24,7 +24,7 @@ from daq.config.sections import Config
 from daq.processes.child import Child
 from daq.processes.heartbeat import Heartbeats, Life
 from daq.processes.logs import log
-from daq.processes.process import EXIT_CANNOT_START, endpoint, last_words, live
+from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
 from daq.processes.runtime_folder import RuntimeFolder
 from daq.processes.systemd import Systemd
 from daq.stream.sockets import open_publisher
@@ -34,18 +34,18 @@ from daq.stream.update import Liveliness
 OUTLET, CORE, DRIVER = "daq.outlet.process:run", "daq.core.process:run", "daq.processes.driver:run"
 RECORDER: Final = "daq.recording.process:run"
 SUPERVISOR: Final = "supervisor"
-FIRST_PAUSE: Final = 0.05  # s before a dead process is started again; doubles with every death …
+FIRST_PAUSE: Final = 0.05  # s before a dead process is started again; doubles with every early death
 LONGEST_PAUSE: Final = 5.0
-CALM: Final = 10.0  # … and starts over after a life this long, s
-GRACE: Final = 3.0  # s that a process has to stop by itself
+CALM: Final = 10.0  # s that a process must have lived for the pause to be reset
+GRACE: Final = 3.0  # s in which a process must stop by itself
 REPORT_EVERY: Final = 0.5  # s
 WATCH_EVERY: Final = 0.02  # s
-SILENT: Final = 1.5  # s without a sign of life after which a process is called hung: it is reported within two
-SLOW_START: Final = 60.0  # s that a process may take to be back; the first start may compile, and has no limit
-MISSED: Final = 1.0  # s between two looks: the supervisor itself did not run, and says nothing of others' silence
+SILENT: Final = 1.5  # s without a heartbeat after which a process is called hung; it is reported within two
+SLOW_START: Final = 60.0  # s that a restart may take; the first start may compile and has no limit
+MISSED: Final = 1.0  # s between two checks after which the supervisor itself stood still, so silences do not count
 
 
-# what the core of a joint with nonlinear parameters and its refit worker import besides
+# modules that the core and its refit worker import besides where a joint has nonlinear parameters
 NONLINEAR: Final = (
     "estimators.online.eta.lookback",
     "estimators.online.eta.search",
@@ -55,7 +55,7 @@ NONLINEAR: Final = (
 
 
 class StartError(Exception):
-    """The service cannot start as configured; the text is the one line to show."""
+    """The service cannot start as configured; the text is shown to the user as it is."""
 
 
 def needed(config: Config) -> list[str]:
@@ -68,7 +68,7 @@ def needed(config: Config) -> list[str]:
 
 @dataclass(slots=True)
 class Process:
-    """One child: what it does, and how its life went so far."""
+    """One process of the service: what it runs, and its history."""
 
     name: str
     number: int  # by which the heartbeats know it
@@ -76,7 +76,7 @@ class Process:
     child: Child | None = None
     was_ready: bool = False
     started: float = 0.0
-    again: float = 0.0  # monotonic s of the next start
+    next_start: float = 0.0  # monotonic s of the next start
     pause: float = FIRST_PAUSE
     restarts: int = 0
     cause: str = ""
@@ -96,8 +96,8 @@ class Service:
         self._heartbeats = Heartbeats(len(works))
         self._systemd = Systemd()
         self._stop = False
-        self._looked = time.monotonic()
-        self._excused = 0.0  # monotonic s until which nobody's silence counts
+        self._checked = time.monotonic()  # monotonic s of the last check
+        self._excused = 0.0  # monotonic s until which silence does not count
         self._reports = Liveliness(config.robot.name, int.from_bytes(os.urandom(6), "little"))
         self._publisher = open_publisher(zmq.Context.instance(), endpoint(self.runtime, "updates"))
 
@@ -112,7 +112,7 @@ class Service:
             due = 0.0
             while not self._stop and (end is None or time.monotonic() < end):
                 self._watch()
-                self._feed()
+                self._feed_watchdog()
                 if time.monotonic() >= due:
                     due = time.monotonic() + REPORT_EVERY
                     self._report()
@@ -124,15 +124,15 @@ class Service:
         self._stop = True
 
     def _start_all(self) -> None:
-        """Start in order, then wait until everyone is ready; one that cannot start ends it all."""
+        """Start all processes in order and wait until they are ready; raises StartError if one cannot start."""
         for process in self._processes:
-            pkgutil.resolve_name(process.work)  # imported once, ahead of need: by us, and so by all that we fork
+            pkgutil.resolve_name(process.work)  # imported here once, and so in every process that is forked
             if self._stop:
                 return
         for driver in self._config.drivers.values():
             drivers.load(driver)
         if self._config.robot.model is not None:
-            pkgutil.resolve_name("daq.core.robot_line")
+            pkgutil.resolve_name("daq.core.robot_pipeline")
         if self._systemd.limit and self._systemd.limit < 2 * self._config.processes.hang:
             log.warning(
                 "systemd waits %g s for a sign of life; hang = %g s leaves it no time: give it WatchdogSec=%g",
@@ -146,12 +146,12 @@ class Service:
             for process in self._processes:
                 process.was_ready |= self._heartbeats.ready(process.number)
                 if not process.was_ready and process.child is not None and not process.child.alive():
-                    raise StartError(self._why(process, process.child.code))
+                    raise StartError(self._start_failure(process, process.child.code))
         if not self._stop:
             names = ", ".join(process.name for process in self._processes)
             log.info("running: %s", names)
             self._systemd.ready(f"running: {names}")
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
 
     def _start(self, process: Process) -> None:
         self._heartbeats.begin(process.number)
@@ -161,26 +161,26 @@ class Service:
         process.child = Child(process.name, work)
 
     def _watch(self) -> None:
-        """Restart what died or hangs, each after its own pause."""
+        """Restart processes that died or hang, each after its own pause."""
         now = time.monotonic()
-        if now - self._looked > MISSED:
-            log.warning("the supervisor itself stood still for %.1f s", now - self._looked)
+        if now - self._checked > MISSED:
+            log.warning("the supervisor itself stood still for %.1f s", now - self._checked)
             self._excused = now
-        self._looked = now
+        self._checked = now
         for process in self._processes:
             if process.child is not None and process.child.alive():
-                self._listen(process, now)
+                self._check_heartbeat(process, now)
             elif process.child is not None:
-                self._bury(process, process.child.code or 0, now)
-            if process.child is None and now >= process.again:
+                self._handle_death(process, process.child.code or 0, now)
+            if process.child is None and now >= process.next_start:
                 if not self._folder.stands():
-                    self._move()
+                    self._replace_folder()
                 process.restarts += 1
                 self._start(process)
 
-    def _move(self) -> None:
-        """Somebody has removed our sockets: who met there still talks, but nobody new finds them. All start anew."""
-        log.warning("%s was removed, and the sockets in it: every process starts anew", self.runtime)
+    def _replace_folder(self) -> None:
+        """Replace a folder that was removed: nobody can connect to its sockets any more, so all processes restart."""
+        log.warning("%s was removed, and the sockets in it: every process is restarted", self.runtime)
         self._folder.remove()
         self._folder = RuntimeFolder()
         self.runtime = self._folder.path
@@ -190,19 +190,19 @@ class Service:
             if process.child is not None:
                 process.child.send(signal.SIGTERM)
 
-    def _listen(self, process: Process, now: float) -> None:
-        """A process that gives no sign of life is said to hang, then ended."""
+    def _check_heartbeat(self, process: Process, now: float) -> None:
+        """Report a process without a heartbeat as hung, then end it."""
         limit = self._config.processes.hang if self._heartbeats.ready(process.number) else SLOW_START
         silence = self._silence(process, now)
         if process.hangs and silence < SILENT:
             process.hangs = False
-            log.info("%s goes on", process.name)
-            self._tell_how_it_is()
+            log.info("%s responds again", process.name)
+            self._report_status()
         elif not process.hangs and silence >= (SILENT if limit != SLOW_START else SLOW_START):
             process.hangs = True
-            process.cause = f"no sign of life since {silence:.1f} s"
+            process.cause = f"no sign of life for {silence:.1f} s"
             log.warning("%s hangs: %s; it is ended after %g s", process.name, process.cause, limit)
-            self._tell_how_it_is()
+            self._report_status()
         if process.hangs and silence >= limit and process.child is not None:
             process.cause = f"hung: no sign of life for {silence:.1f} s"
             process.child.send(signal.SIGKILL)
@@ -210,24 +210,24 @@ class Service:
     def _silence(self, process: Process, now: float) -> float:
         return now - max(self._heartbeats.last(process.number), self._excused)
 
-    def _bury(self, process: Process, code: int, now: float) -> None:
+    def _handle_death(self, process: Process, code: int, now: float) -> None:
         if now - process.started > CALM:
             process.pause = FIRST_PAUSE
-        process.child, process.again = None, now + process.pause
+        process.child, process.next_start = None, now + process.pause
         if not process.hangs:
             process.cause = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         process.hangs = False
         log.warning("%s died (%s); again in %.2f s", process.name, process.cause, process.pause)
         process.pause = min(2 * process.pause, LONGEST_PAUSE)
-        self._tell_how_it_is()
+        self._report_status()
 
-    def _feed(self) -> None:
-        """systemd's watchdog is fed only while core and outlet go on."""
+    def _feed_watchdog(self) -> None:
+        """Feed systemd's watchdog only while core and outlet run."""
         needed = [process for process in self._processes if process.work in (CORE, OUTLET)]
         if not any(process.child is None or process.hangs for process in needed):
             self._systemd.alive()
 
-    def _tell_how_it_is(self) -> None:
+    def _report_status(self) -> None:
         ill = [f"{one.name}: {one.cause}" for one in self._processes if one.child is None or one.hangs]
         self._systemd.status("; ".join(ill) or f"running: {', '.join(one.name for one in self._processes)}")
         self._report()
@@ -239,19 +239,19 @@ class Service:
             age, pid = self._silence(one, now), one.child.pid if one.child else 0
             deadline = self._config.processes.hang
             self._send(self._reports.process(one.name, time.time(), up, one.restarts, pid, one.cause, age, deadline))
-        limit = self._systemd.limit
-        self._send(self._reports.process(SUPERVISOR, time.time(), True, 0, os.getpid(), "", now - self._looked, limit))
+        limit, age = self._systemd.limit, now - self._checked
+        self._send(self._reports.process(SUPERVISOR, time.time(), True, 0, os.getpid(), "", age, limit))
 
     def _send(self, message: Sequence[bytes]) -> None:
         self._publisher.send_multipart(message)
 
-    def _why(self, process: Process, code: int | None) -> str:
+    def _start_failure(self, process: Process, code: int | None) -> str:
         if code == EXIT_CANNOT_START:
-            return last_words(self.runtime, process.name)
-        return f"{process.name} did not start (exit code {code}); its own message stands above"
+            return start_error(self.runtime, process.name)
+        return f"{process.name} did not start (exit code {code}); its own message is above"
 
     def _stop_all(self) -> None:
-        """Drivers first, then core and outlet, each with the time that it took; nobody and nothing is left behind."""
+        """Stop drivers first, then core and outlet, and log how long each took; kill those that do not stop."""
         self._systemd.stopping()
         begin = time.monotonic()
         children = [process.child for process in reversed(self._processes) if process.child is not None]
@@ -273,4 +273,4 @@ class Service:
         self._publisher.close()
         self._systemd.close()
         self._folder.remove()
-        gc.freeze()  # the interpreter's end need not look through all that was imported: seconds on a slow machine
+        gc.freeze()  # spares the interpreter a last collection: seconds on a slow machine

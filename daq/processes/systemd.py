@@ -1,4 +1,4 @@
-"""What systemd wants to hear of a service of Type=notify: ready, alive, stopping, and how it is in words."""
+"""Notifications for systemd (Type=notify): ready, alive, stopping, and the status in words."""
 
 import contextlib
 import os
@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-OFTEN: Final = 0.25  # of the time that systemd waits for a sign of life
+OFTEN: Final = 0.25  # of the watchdog's time: the pause between two signs of life
 
 
 class Systemd:
-    """Its end of the socket; silent where the service was not started by it."""
+    """The connection to systemd; does nothing where the service was not started by systemd."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         address = environment.get("NOTIFY_SOCKET", "")
@@ -24,31 +24,31 @@ class Systemd:
         self._due = 0.0
 
     def ready(self, words: str) -> None:
-        """Everything runs."""
+        """Report that everything runs."""
         self._tell(f"READY=1\nSTATUS={words}")
 
     def alive(self) -> None:
-        """A sign of life, as often as it wants one."""
+        """Feed the watchdog when that is due."""
         now = time.monotonic()
         if self.limit and now >= self._due:
             self._due = now + OFTEN * self.limit
             self._tell("WATCHDOG=1")
 
     def status(self, words: str) -> None:
-        """How it is: the line that `systemctl status` shows."""
+        """Set the line that `systemctl status` shows."""
         self._tell(f"STATUS={words}")
 
     def stopping(self) -> None:
-        """It was asked to stop."""
+        """Report that the service stops."""
         self._tell("STOPPING=1\nSTATUS=stopping")
 
     def close(self) -> None:
-        """Say no more; idempotent."""
+        """Close the socket; idempotent."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
     def _tell(self, words: str) -> None:
         if self._socket is not None:
-            with contextlib.suppress(OSError):  # nobody listens any more
+            with contextlib.suppress(OSError):  # nobody is listening
                 self._socket.sendto(words.encode(), self._address)

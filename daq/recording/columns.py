@@ -1,14 +1,15 @@
-"""The channels of joints in SI, from recordings in columns (.mat, .npz, .csv) or our own: a table says what is what.
+"""Reads the channels of joints in SI from recordings in columns (.mat, .npz, .csv), with a table that names the
+columns.
 
     time = "rec.time_cont"                 # s; or time_unit = "ms"; or rate = 250.0 instead
     [joints.axis1]
     position = { column = "rec.act_pos_mot_deg[0]", unit = "deg" }
     link_position = { column = "rec.act_pos_se_deg[0]", unit = "deg" }
 
-One table holds all joints of a robot, for as many recordings as there are. Without a table the columns must be called
-`time` and `JOINT.ROLE`, in SI; those of a ROS 2 bag are, as JOINT.position, .velocity and .effort. In a .mat file a dot
-leads into a structure, [i] picks one row or column (from 0), whichever is not time. Our own recordings need no table:
-their channels are the configuration's.
+One table holds all joints of a robot and serves all recordings of it. Without a table the columns must be called `time`
+and `JOINT.ROLE`, in SI; those of a ROS 2 bag are called so: JOINT.position, .velocity and .effort. In a .mat file a dot
+leads into a structure, and [i] picks one row or column (from 0), whichever is not time. Our own recordings need no
+table: their channels are those of their configuration.
 """
 
 import re
@@ -27,11 +28,11 @@ from daq.recording.ros_bag import is_bag, read_bag
 from drivers.base import nearest
 from drivers.reading import READING
 from drivers.units import Quantity, Scale
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 from estimators.numerics.named_arrays import arrays
 from estimators.quantities import Floats
 
-Channels = dict[str, dict[str, Series]]  # joint → role → channel
+Channels = dict[str, dict[str, ChannelSeries]]  # joint → role → channel
 
 _INDEX: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
 
@@ -46,7 +47,7 @@ class Column(Quantity):
 
 
 class Columns(Section):
-    """Which column of a recording is what."""
+    """The table that says what each column of a recording is."""
 
     time: str | None = None
     time_unit: Annotated[str, Field(pattern="^(s|ms|us|µs|ns)$")] = "s"
@@ -66,18 +67,18 @@ def is_configuration(file: Path) -> bool:
 
 
 def load_columns(file: Path) -> Columns:
-    """A table of columns. Raises ConfigError."""
+    """Load a table of columns. Raises ConfigError."""
     data, lines = read_toml(file)
     return validate(Columns, data, file, lines)
 
 
 def read(file: Path, columns: Columns | None) -> Channels:
-    """The channels of a recording, each on times of its own. Raises RecordingError with every mistake found."""
+    """Read the channels of a recording, each with its own times. Raises RecordingError with every mistake found."""
     if is_bag(file):
         return _of_bag(file, columns)
     if file.suffix.lower() == SUFFIX:
         return _of_our_own(file, columns)
-    table = _table(file)
+    table = numeric_columns(file)
     if columns is None:
         columns = _by_name(file, table)
     problems: list[str] = []
@@ -94,14 +95,14 @@ def read(file: Path, columns: Columns | None) -> Channels:
             if len(time) and len(raw) != len(time):
                 problems.append(f"{column.column} has {len(raw)} rows, time has {len(time)}")
                 continue
-            found[joint][role] = Series(time, _channel(raw, column))
+            found[joint][role] = ChannelSeries(time, _channel(raw, column))
     if problems:
         raise RecordingError("\n".join(f"{file}: {problem}" for problem in dict.fromkeys(problems)))
     return found
 
 
 def _of_our_own(file: Path, columns: Columns | None) -> Channels:
-    """Readings as they arrived, in SI and scaled already; times in s since the first."""
+    """Our own recording: readings as they arrived, in SI and scaled already; times in s since the first."""
     if columns is not None:
         raise RecordingError(f"{file}: expected no table of columns: our own recording knows its channels")
     config = configuration(file)
@@ -113,7 +114,7 @@ def _of_our_own(file: Path, columns: Columns | None) -> Channels:
         if route.role in joint.channels:
             mine = readings[readings["channel"] == index]
             values = _unwrapped(mine["value"], joint.channels[route.role].wrap)
-            found[route.joint][route.role] = Series((mine["time"] - begin) * 1e-9, values)
+            found[route.joint][route.role] = ChannelSeries((mine["time"] - begin) * 1e-9, values)
     return found
 
 
@@ -122,7 +123,8 @@ def _of_bag(file: Path, columns: Columns | None) -> Channels:
     bag = read_bag(file)
     if columns is None:
         return {
-            name: {field: Series(time, one) for field, one in fields.items()} for name, (time, fields) in bag.items()
+            name: {field: ChannelSeries(time, one) for field, one in fields.items()}
+            for name, (time, fields) in bag.items()
         }
     found: Channels = {}
     problems = []
@@ -135,14 +137,14 @@ def _of_bag(file: Path, columns: Columns | None) -> Channels:
                 problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
                 continue
             time, fields = bag[name]
-            found[joint][role] = Series(time, _channel(fields[field], column))
+            found[joint][role] = ChannelSeries(time, _channel(fields[field], column))
     if problems:
         raise RecordingError("\n".join(problems))
     return found
 
 
 def _time(table: Mapping[str, Floats], columns: Columns, problems: list[str]) -> Floats:
-    """(rows,) s; empty when it cannot be told."""
+    """The times, (rows,) s; empty, with an entry in problems, where there are none."""
     if columns.time is None:
         length = max(max(np.shape(one)) for one in table.values())
         return np.arange(length) / float(columns.rate or 1)
@@ -168,7 +170,7 @@ def _by_name(file: Path, table: Mapping[str, Floats]) -> Columns:
 
 
 def _channel(raw: Floats, column: Column) -> Floats:
-    """What the table makes of a column's numbers."""
+    """Convert the numbers of a column as the table says."""
     unit = column.conversion("")
     return _unwrapped(column.scale * (unit.factor * raw + unit.offset) + column.offset, column.wrap)
 
@@ -202,8 +204,8 @@ def _pick(table: Mapping[str, Floats], path: str, rows: int) -> Floats:
     return values.astype(np.float64)
 
 
-def _table(file: Path) -> dict[str, Floats]:
-    """Every numeric column or matrix of a file by its name."""
+def numeric_columns(file: Path) -> dict[str, Floats]:
+    """Every numeric column or matrix of a file by its name. Raises RecordingError."""
     try:
         table = {name: one for name, one in arrays(file).items() if one.ndim}
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The folder of a robot's recordings: their names, their order, and how much of them is kept."""
+"""The folder of a robot's recordings: names, order, and how many recordings are kept."""
 
 import contextlib
 import os
@@ -10,15 +10,18 @@ from daq.config.sections import Record
 from daq.processes.logs import log
 
 
-class Shelf:
-    """Keeps to the limits by deleting the oldest; only files of this robot are touched."""
+class RecordingFolder:
+    """Keeps the folder within its limits by deleting the oldest recordings of this robot; other files stay."""
 
     def __init__(self, settings: Record, robot: str) -> None:
         self.folder = settings.folder
         self._settings, self._robot = settings, robot
 
     def make_room(self, current: Path | None) -> bool:
-        """Delete the oldest, but not current, until limits and reserve are kept; whether they are. Raises OSError."""
+        """Delete the oldest recordings, but not the current one, until the limits are kept.
+
+        Returns whether the reserve is free. Raises OSError.
+        """
         files = [file for file in recordings(self.folder, self._robot) if file != current]
         sizes = {file: file.stat().st_size for file in files}
         kept = sum(sizes.values())
@@ -31,16 +34,16 @@ class Shelf:
         return self._free() >= self._settings.reserve
 
     def new(self) -> Path:
-        """A name that no file has; the folder is made. Raises OSError."""
+        """A new file name; the folder is made if necessary. Raises OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
         second = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         ages = [age for file in self.folder.iterdir() if (age := _age(file, self._robot)) and age[0] == second]
         return self.folder / f"{self._robot}-{second}{f'-{max(ages)[1] + 1}' if ages else ''}.mcap"
 
     def full(self) -> str:
-        """Why there is no room."""
+        """Why there is no room, in words."""
         free, reserve = self._free() / 1e6, self._settings.reserve / 1e6
-        return f"{self.folder}: {free:.0f} MB are free, {reserve:.0f} stay so"
+        return f"{self.folder}: {free:.0f} MB of the disk are free, and [recorder] reserve = {reserve:.0f} MB"
 
     def _free(self) -> int:
         disk = os.statvfs(self.folder)
@@ -56,6 +59,6 @@ def recordings(folder: Path, robot: str) -> list[Path]:
 
 
 def _age(file: Path, robot: str) -> tuple[str, int] | None:
-    """When a recording of this robot began, and which of that second it is; None for other files."""
+    """When a recording of this robot began, and its number within that second; None for other files."""
     match = re.fullmatch(re.escape(robot) + r"-(\d{8}T\d{6}Z)(?:-(\d+))?\.mcap", file.name)
     return None if match is None else (match[1], int(match[2] or 1))

@@ -1,7 +1,7 @@
-"""What was said, as JSON messages in channels of an MCAP file: what Foxglove, PlotJuggler and every MCAP reader open.
+"""Writes the published messages as JSON channels of an MCAP file, which Foxglove, PlotJuggler and MCAP readers open.
 
-Besides the stream's own topics: `log` has every event once more in the form that Foxglove's log panel shows, `clock`
-how the clocks stood to each other.
+Besides the stream's own topics there are `log`, with every event in the form that Foxglove's log panel shows, and
+`clock`, with the relation between the clocks.
 """
 
 import json
@@ -36,7 +36,7 @@ LOG: Final[Schema] = {
 
 
 class JsonChannels:
-    """The channels of one file; `said` and `spoken` are Unix ns: when it was told, and the instant it speaks of."""
+    """The channels of one file. Times are Unix ns; `published`: of the block; `described`: that a message is about."""
 
     def __init__(self, file: McapFile) -> None:
         self._file = file
@@ -44,29 +44,29 @@ class JsonChannels:
         self._schemas: dict[str, int] = {}
         self._introduced: object = None
 
-    def message(self, topic: str, body: bytes, said: int) -> None:
-        """One message of the stream; body: its msgpack map. `meta` is written when it says something new."""
+    def message(self, topic: str, body: bytes, published: int) -> None:
+        """Write one message of the stream; body: its msgpack map. `meta` is written only when its content changes."""
         update = msgpack.unpackb(body)
         if topic == "meta":
             introduced = (update["boot"], update["joints"])
             if introduced == self._introduced:
                 return
             self._introduced = introduced
-        spoken = round(update["timestamp"] * 1e9)
+        described = round(update["timestamp"] * 1e9)
         family = topic if topic in TOPICS else topic.partition("/")[0]
-        self._put(topic, family, update["seq"], spoken, said, update)
+        self._put(topic, family, update["seq"], described, published, update)
         if topic.startswith("event/"):
-            self._put("log", "log", update["seq"], spoken, said, _log(update, spoken))
+            self._put("log", "log", update["seq"], described, published, _log(update, described))
 
     def clock(self, monotonic: int, epoch: int) -> None:
-        """The relation of the clocks at one instant: monotonic ns, and ns from there to Unix time."""
+        """Write the relation of the clocks at one instant: monotonic ns, and ns from there to Unix time."""
         now = monotonic + epoch
         relation = {"timestamp": now / 1e9, "monotonic": monotonic / 1e9, "epoch": str(epoch)}
         self._put("clock", "clock", 0, now, now, relation)
 
-    def _put(self, topic: str, family: str, sequence: int, spoken: int, said: int, update: Map) -> None:
-        # viewers draw over the log time: it is the instant that the message speaks of
-        self._file.message(self._channel(topic, family), sequence, spoken, said, packed(update))
+    def _put(self, topic: str, family: str, sequence: int, described: int, published: int, update: Map) -> None:
+        # viewers draw over the log time, so it is the instant that the message is about
+        self._file.message(self._channel(topic, family), sequence, described, published, packed(update))
 
     def _channel(self, topic: str, family: str) -> int:
         known = self._channels.get(topic)
@@ -78,16 +78,16 @@ class JsonChannels:
 
 
 def _described(family: str) -> tuple[str, bytes]:
-    """Name and text of a family's schema."""
+    """The name and the text of the schema of a family of topics."""
     if family == "log":
         return "foxglove.Log", packed(LOG)
     text = CLOCK if family == "clock" else schema(family if family in TOPICS else f"{family}/")
     return f"jointwatch.{family.replace('/', '.')}", packed(text)
 
 
-def _log(event: Map, spoken: int) -> Map:
+def _log(event: Map, described: int) -> Map:
     return {
-        "timestamp": {"sec": spoken // 10**9, "nsec": spoken % 10**9},
+        "timestamp": {"sec": described // 10**9, "nsec": described % 10**9},
         "level": LEVELS.get(event["kind"], INFORMATION),
         "message": f"{event['kind']}: {event['text']}",
         "name": event["joint"],
@@ -97,12 +97,12 @@ def _log(event: Map, spoken: int) -> Map:
 
 
 def packed(value: Map) -> bytes:
-    """JSON text, without what JSON cannot say."""
+    """JSON text; numbers that are not finite are left out."""
     return json.dumps(finite(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def finite(value: Any) -> Any:
-    """The same without what JSON cannot say: a number that is not known is left out."""
+    """Leave out numbers that are not finite, at any depth: JSON has none."""
     if isinstance(value, dict):
         return {key: finite(item) for key, item in value.items() if not _unknown(item)}
     if isinstance(value, (list, tuple)):

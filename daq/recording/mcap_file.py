@@ -1,9 +1,8 @@
-"""Writes MCAP files that are complete after every write: a process that is killed leaves one that opens as it is.
+"""Writes MCAP files that are complete after every write: a process that is killed leaves a file that can be opened.
 
-Data go out with one system call, together with an end that the next write overwrites: DataEnd, a summary (schemas,
-channels, metadata, statistics), footer. A file that was closed has the index of chunks and attachments there too.
-Format: mcap.dev/spec.
-A kill leaves what was written; a loss of power what was synced.
+Data are written with one system call, together with an end that the next write overwrites: DataEnd, a summary (schemas,
+channels, metadata, statistics), footer. A file that was closed also has the index of chunks and attachments.
+Format: mcap.dev/spec. After a kill everything that was written is there; after a loss of power, what was synced.
 """
 
 import contextlib
@@ -38,21 +37,21 @@ from drivers.files.mcap_records import MAGIC
 
 
 class McapFile:
-    """One file; what is added goes out with the next `write`. Raises OSError from opening and writing."""
+    """One file; records are added first and written by the next `write`. Opening and writing raise OSError."""
 
     def __init__(self, path: Path, library: str) -> None:
         self.path = path
         self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
         self._end = 0  # of the data, where the next write begins
-        self._closing = b""  # what stands behind it
-        self._pending = bytearray(MAGIC)  # records that stand outside of chunks
+        self._closing = b""  # what follows the data
+        self._pending = bytearray(MAGIC)  # records outside of chunks
         self._pending += packed(Header(profile="", library=library))
         self._chunk = bytearray()
         self._places: dict[int, list[tuple[int, int]]] = {}  # channel → (log time, place in the chunk)
         self._times: list[int] = []  # log times in the chunk
         self._schemas: list[Schema] = []
         self._channels: dict[str, Channel] = {}
-        self._chunks, self._chunk_index = 0, bytearray()  # packed: an hour has 90,000 of each
+        self._chunks, self._chunk_index = 0, bytearray()  # packed, since an hour has 90,000 of each
         self._counts: dict[int, int] = {}
         self._first, self._last = 0, 0
         self._attachments, self._attachment_index = 0, bytearray()
@@ -78,24 +77,24 @@ class McapFile:
 
     @property
     def _next(self) -> int:
-        """Where the next record outside of chunks will stand."""
+        """The place of the next record outside of chunks."""
         return self._end + len(self._pending)
 
     def metadata(self, name: str, values: Mapping[str, str]) -> None:
-        """Something about the whole file."""
+        """Add a record about the whole file."""
         record = packed(Metadata(name=name, metadata=dict(values)))
         self._metadata.append(MetadataIndex(offset=self._next, length=len(record), name=name))
         self._pending += record
 
     def schema(self, name: str, text: bytes) -> int:
-        """A JSON Schema; its id."""
+        """Add a JSON Schema; returns its id."""
         schema = Schema(id=len(self._schemas) + 1, name=name, encoding="jsonschema", data=text)
         self._schemas.append(schema)
         self._pending += packed(schema)
         return schema.id
 
     def channel(self, topic: str, schema: int) -> int:
-        """The id of a topic's channel of JSON messages, made when it is new."""
+        """The id of a topic's channel of JSON messages; the channel is added when it is new."""
         known = self._channels.get(topic)
         if known is None:
             known = Channel(
@@ -106,13 +105,13 @@ class McapFile:
         return known.id
 
     def message(self, channel: int, sequence: int, log_time: int, publish_time: int, data: bytes) -> None:
-        """A message of a channel; times: Unix ns."""
+        """Add a message to a channel; times: Unix ns."""
         self._places.setdefault(channel, []).append((log_time, len(self._chunk)))
         self._times.append(log_time)
         self._chunk += packed(Message(channel, log_time, data, publish_time, sequence & 0xFFFFFFFF))
 
     def attachment(self, name: str, kind: str, time: int, data: bytes) -> None:
-        """Something that no viewer takes for a message; kind: media type; time: Unix ns."""
+        """Add an attachment, which viewers do not show as a message; kind: media type; time: Unix ns."""
         record = packed(Attachment(create_time=time, log_time=time, name=name, media_type=kind, data=data))
         index = AttachmentIndex(self._next, len(record), time, time, len(data), name, kind)
         self._attachments += 1
@@ -120,9 +119,9 @@ class McapFile:
         self._pending += record
 
     def write(self) -> None:
-        """Put everything that was added into the file.
+        """Write everything that was added.
 
-        Raises OSError, and then the file is closed, with everything in it up to the write before.
+        Raises OSError; the file is then closed and holds everything up to the write before.
         """
         data = bytes(self._pending)
         self._pending.clear()
@@ -167,7 +166,7 @@ class McapFile:
         self._file = -1
 
     def _packed(self, start: int) -> tuple[bytes, ChunkIndex | None]:
-        """The chunk and its message indexes, standing at start."""
+        """The chunk and its message indexes, for the place `start`, and the index of the chunk."""
         if not self._chunk:
             return b"", None
         raw, small = bytes(self._chunk), zstandard.compress(bytes(self._chunk))
@@ -204,7 +203,7 @@ class McapFile:
         return chunk + indexes, index
 
     def _summary(self, indexed: bool) -> bytes:
-        """Everything behind the data; with the index of the chunks it grows with the file."""
+        """The end of the file after the data; indexed: with the index of all chunks and attachments."""
         statistics = Statistics(
             attachment_count=self._attachments,
             channel_count=len(self._channels),
@@ -224,7 +223,7 @@ class McapFile:
 
 
 def closing(end: int, summary: bytes) -> bytes:
-    """What stands behind data that end there."""
+    """The bytes that follow data that end at `end`: DataEnd, summary, footer."""
     finish = packed(DataEnd(data_section_crc=0))
     # the checksum covers the footer up to itself
     footer = packed(Footer(summary_start=end + len(finish), summary_offset_start=0, summary_crc=0))[:-4]
@@ -233,14 +232,14 @@ def closing(end: int, summary: bytes) -> bytes:
 
 
 def packed(record: McapRecord) -> bytes:
-    """As it stands in the file."""
+    """A record as bytes."""
     builder = RecordBuilder()
     record.write(builder)
     return bytes(builder.end())  # type: ignore[no-untyped-call]
 
 
 def write_at(file: int, data: bytes, offset: int) -> None:
-    """All of it. Raises OSError."""
+    """Write all data at this offset. Raises OSError."""
     view = memoryview(data)
     while view:
         written = os.pwrite(file, view, offset)

@@ -1,4 +1,4 @@
-"""The index of a recording whose recorder was killed, written by the next one: readers then find everything in it."""
+"""Writes the missing index of a recording whose recorder was killed, so that readers find everything in it."""
 
 import os
 import struct
@@ -12,9 +12,10 @@ from drivers.files.mcap_records import DATA_END, FOOTER, HEAD, MAGIC, settled
 
 
 def index_again(path: Path) -> int:
-    """Give a file whose writer was killed the index that it had no time to write; the number of records in it.
+    """Add the index to a file whose writer was killed; returns the number of records in the index.
 
-    0 where it has one, or has no whole end. Raises OSError, and ValueError where it is damaged. Nobody may write it.
+    Returns 0 where the file has an index, or no complete end. Raises OSError, and ValueError where it is damaged. The
+    file must not be written by anybody else.
     """
     file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
@@ -53,7 +54,7 @@ def index_again(path: Path) -> int:
 
 
 def _has_index(file: int, end: int) -> bool:
-    """Whether the summary behind the data tells where chunks or attachments are."""
+    """Whether the summary after the data has an index of chunks or attachments."""
     place, size = end + DATA_END, os.fstat(file).st_size
     while place + HEAD.size <= size:
         opcode, length = HEAD.unpack(os.pread(file, HEAD.size, place))

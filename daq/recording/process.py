@@ -1,8 +1,8 @@
-"""The recorder process: what went through the core, into MCAP files in a folder, with a limit to what is kept.
+"""The recorder process: writes the core's transcript into MCAP files in a folder of limited size.
 
-Nobody waits for it: when the disk is slow, blocks wait in memory and then are lost, which is counted; when it is full
-or not writable, that is said, and tried again. A block goes to the file the moment it comes, and to the disk within
-SYNC_EVERY: that is what a loss of power can cost.
+No process waits for it. While the disk is slow, blocks wait in memory; what does not fit is lost and counted. When the
+disk is full or not writable, the recorder reports it and tries again. A block is written as soon as it comes, and
+synced within SYNC_EVERY, so a loss of power loses no more than that.
 """
 
 import json
@@ -19,18 +19,18 @@ from daq.config.load import digest
 from daq.config.sections import Config
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
-from daq.processes.process import Stop, endpoint
-from daq.recording.folder import Shelf, recordings
+from daq.processes.process import StopSignal, endpoint
+from daq.recording.folder import RecordingFolder, recordings
 from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
 from daq.recording.mcap_index import index_again
 from daq.stream import transcript
 from daq.stream.sockets import open_publisher
-from daq.stream.transcript import BLOCKS, Block, received
+from daq.stream.transcript import BLOCKS, TurnBlock, received
 from daq.stream.update import Map
 
 STATUS_EVERY: Final = 0.5  # s
-ROOM_EVERY: Final = 5.0  # s between two looks at what is kept and how much room there is
+ROOM_EVERY: Final = 5.0  # s between two checks of the folder's limits
 AGAIN: Final = 2.0  # s between two attempts to begin a file
 REST: Final = 0.3  # s that a stop waits for the core's last block
 SYNC_EVERY: Final = 1.0  # s between two waits for the disk
@@ -40,14 +40,14 @@ CLOCK_EVERY: Final = 1.0  # s between two records of the clocks' relation
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Record until SIGTERM."""
-    stop = Stop()
+    stop = StopSignal()
     os.nice(NICE)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
     blocks = context.socket(zmq.PULL)
     blocks.setsockopt(zmq.RCVHWM, transcript.QUEUE)
     blocks.bind(endpoint(runtime, "transcript"))
     status = open_publisher(context, endpoint(runtime, "status"))
-    expected = Expected(runtime / "recorder.next")
+    expected = NextBlock(runtime / "recorder.next")
     recorder = Recorder(config, expected)
     life.ready()
     due = 0.0
@@ -64,10 +64,11 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     status.close()
 
 
-class Expected:
-    """The block that comes next; kept in a file, so that the recorder after a killed one counts what is missing.
+class NextBlock:
+    """The number of the next block, in a file, so that the recorder after a killed one counts the missing blocks.
 
-    It is kept once a block is written or counted, not before: what a recorder was killed over is counted by the next.
+    It is stored after a block is written or counted as lost, so a block during which the recorder was killed is
+    counted.
     """
 
     LAYOUT: Final = struct.Struct("<QQ")  # boot, number
@@ -76,43 +77,43 @@ class Expected:
         self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
     def missing(self, boot: int, number: int) -> int:
-        """How many blocks are missing before this one."""
+        """The number of blocks that are missing before this one."""
         known = os.pread(self._file, self.LAYOUT.size, 0)
         last_boot, expected = self.LAYOUT.unpack(known) if known else (0, 0)
         return max(0, number - expected) if boot == last_boot else 0
 
     def passed(self, boot: int, number: int) -> None:
-        """This one is written, or counted as lost."""
+        """Note that this block is written, or counted as lost."""
         os.pwrite(self._file, self.LAYOUT.pack(boot, number + 1), 0)
 
     def close(self) -> None:
-        """Done."""
+        """Close the file."""
         os.close(self._file)
 
 
 class Recorder:
-    """Files of one robot, one after the other."""
+    """Writes the recordings of one robot, one file after the other."""
 
-    def __init__(self, config: Config, expected: Expected) -> None:
+    def __init__(self, config: Config, expected: NextBlock) -> None:
         if config.recorder is None:
             raise ValueError("expected a configuration with [recorder]")
         self._settings, self._config, self._expected = config.recorder, config, expected
-        self._shelf = Shelf(config.recorder, config.robot.name)
+        self._folder = RecordingFolder(config.recorder, config.robot.name)
         self._start = time.time_ns()
         self._file: McapFile | None = None
-        self._began = 0.0  # monotonic s at which the file began …
-        self._again = 0.0  # … and before which no other is tried
-        self._room = 0.0  # monotonic s of the next look at the folder
+        self._began = 0.0  # monotonic s at which the file began
+        self._next_attempt = 0.0  # monotonic s before which no new file is tried
+        self._room = 0.0  # monotonic s of the next check of the folder
         self._clock = 0.0  # monotonic s of the next record of the clocks
-        self._sync = 0.0  # monotonic s of the next wait for the disk
+        self._sync = 0.0  # monotonic s of the next sync
         self._channels: JsonChannels | None = None  # of the file
         self._cause = ""
-        self._looked = False  # at what the recorder before has left
+        self._looked = False  # whether the last recording of the recorder before was checked
         self._bytes = self._blocks = self._lost = 0
         self._written = 0.0  # Unix s of the last block that is in a file
 
-    def take(self, block: Block) -> None:
-        """Write a block; what cannot be written is lost and counted."""
+    def take(self, block: TurnBlock) -> None:
+        """Write a block; a block that cannot be written is lost and counted."""
         self._lost += self._expected.missing(block.boot, block.number)
         try:
             self._keep_in_limits()
@@ -122,12 +123,12 @@ class Recorder:
                 self._write(self._file, self._channels, block)
                 return
         except OSError as error:
-            self._fail(f"{self._shelf.folder}: {error.strerror or error}")
+            self._fail(f"{self._folder.folder}: {error.strerror or error}")
         self._lost += 1
         self._expected.passed(block.boot, block.number)
 
     def status(self) -> Map:
-        """For metrics and page."""
+        """The recorder's state, for metrics and page."""
         return {
             "timestamp": time.time(),
             "start": self._start,
@@ -147,38 +148,38 @@ class Recorder:
             try:
                 file.close()
             except OSError as error:
-                self._fail(f"{self._shelf.folder}: {error.strerror or error}")
+                self._fail(f"{self._folder.folder}: {error.strerror or error}")
 
     def _fail(self, cause: str) -> None:
         if cause != self._cause:
             log.warning("not recording: %s", cause)
         self._file, self._cause = None, cause  # a file that failed has closed itself
-        self._again = time.monotonic() + AGAIN
+        self._next_attempt = time.monotonic() + AGAIN
 
     def _keep_in_limits(self) -> None:
-        """End the file that is large or long enough; look at the folder now and then."""
+        """Close a file that is large or long enough; check the folder every ROOM_EVERY."""
         now = time.monotonic()
         if self._file is not None and (
             self._file.size >= self._settings.file_size or now - self._began >= self._settings.file_duration
         ):
             self.close()
-            self._again = 0.0
+            self._next_attempt = 0.0
         if self._file is not None and now >= self._room:
             self._room = now + ROOM_EVERY
             if not self._file.path.exists():  # somebody deleted it
                 self.close()
-                self._again = 0.0
-            elif not self._shelf.make_room(self._file.path):
+                self._next_attempt = 0.0
+            elif not self._folder.make_room(self._file.path):
                 self.close()
-                self._fail(self._shelf.full())
+                self._fail(self._folder.full())
 
     def _begin(self) -> None:
-        if time.monotonic() < self._again:
+        if time.monotonic() < self._next_attempt:
             return
         self._finish_last()
-        path = self._shelf.new()
-        if not self._shelf.make_room(None):
-            self._fail(self._shelf.full())
+        path = self._folder.new()
+        if not self._folder.make_room(None):
+            self._fail(self._folder.full())
             return
         file = McapFile(path, "jointwatch")
         file.metadata("configuration", {"digest": digest(self._config), "json": _told(self._config)})
@@ -189,19 +190,19 @@ class Recorder:
         log.info("recording into %s", file.path)
 
     def _finish_last(self) -> None:
-        """Index what a recorder that was killed left, once."""
-        last = [] if self._looked else recordings(self._shelf.folder, self._config.robot.name)[-1:]
+        """Add the index to a file that a killed recorder left; checked once."""
+        last = [] if self._looked else recordings(self._folder.folder, self._config.robot.name)[-1:]
         self._looked = True
         for file in last:
             try:
                 count = index_again(file)
             except (OSError, ValueError) as error:
-                log.warning("%s stays without an index: %s", file, error)
+                log.warning("%s gets no index and can be read only from its beginning: %s", file, error)
             else:
                 if count:
-                    log.info("%s: its recorder was killed; its %d parts have an index now", file, count)
+                    log.info("%s: its recorder was killed; an index of its %d parts was added", file, count)
 
-    def _write(self, file: McapFile, channels: JsonChannels, block: Block) -> None:
+    def _write(self, file: McapFile, channels: JsonChannels, block: TurnBlock) -> None:
         before = file.size
         last = block.batches[-1]
         said = last.watched + last.epoch
@@ -222,7 +223,7 @@ class Recorder:
 
 
 def _told(config: Config) -> str:
-    """The configuration as JSON, without what belongs to this machine alone: where its keys lie."""
+    """The configuration as JSON, without what concerns this machine only, such as the paths of keys."""
     without: dict[str, bool | set[str]] = {"folder": True, "publish": {"curve"}}
     if not config.robot_model:
         without["robot_model"] = True

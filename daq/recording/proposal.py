@@ -1,4 +1,4 @@
-"""A table of columns proposed from a recording's header: what its names say, to be read before it is used."""
+"""Proposes a table of columns from the names in a recording's header; a person has to check it before use."""
 
 import re
 from collections.abc import Mapping
@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from daq.recording.columns import numeric_columns
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag, read_bag
 from daq.state.toml_text import toml_text
-from estimators.numerics.named_arrays import arrays
 from estimators.quantities import Floats
 
-# words of a name, best first; a name that also says something of NOT is a reference or a plan
+# words in names of columns, the best first; a name that also has a word of NOT is a reference or a plan
 WORDS: Final = {
     "position": ("act_pos_mot", "actual_q", "joint_pos", "positions", "position", "pos", "angle", "theta", "q"),
     "torque": ("torquesm", "joint_torque", "torque_abs", "torques", "torque", "effort", "tau", "trq", "moment"),
@@ -34,7 +34,7 @@ class Group(NamedTuple):
 
 
 def propose(file: Path, names: tuple[str, ...]) -> str:
-    """The table as TOML; names: of a robot's joints, or none. Raises RecordingError."""
+    """Propose a table as TOML; names: of the robot's joints, or none. Raises RecordingError."""
     table = _table(file)
     rows = max(max(one.shape) for one in table.values())
     groups = {role: _group(role, table, rows, len(names)) for role in ROLES}
@@ -43,7 +43,7 @@ def propose(file: Path, names: tuple[str, ...]) -> str:
     if not position.columns or not torque.columns:
         lacking = " and ".join(role for role in ROLES if not groups[role].columns)
         listed = ", ".join(f"{name} {list(one.shape)}" for name, one in list(table.items())[:30])
-        raise RecordingError(f"{file}: found nothing that looks like {lacking}; it has {listed}")
+        raise RecordingError(f"{file}: no column has a name like {lacking}; it has {listed}")
     count = len(position.columns)
     if len(names) != count:
         names = tuple(f"joint{i + 1}" for i in range(count))
@@ -66,7 +66,7 @@ def propose(file: Path, names: tuple[str, ...]) -> str:
 
 
 def _words(file: Path, document: Mapping[str, Any], table: Mapping[str, Floats]) -> str:
-    """With inline tables, one line a channel, and what else the file has."""
+    """The document with inline tables, one line per channel, and a comment with the columns that are not used."""
     lines = [f"# Proposed from the header of {file.name}: check names, units, signs and gear ratios (scale)."]
     for key, value in document.items():
         if key != "joints":
@@ -87,19 +87,14 @@ def _words(file: Path, document: Mapping[str, Any], table: Mapping[str, Floats])
 def _table(file: Path) -> dict[str, Floats]:
     if is_bag(file):
         return {f"{name}.{field}": one for name, (_, fields) in read_bag(file).items() for field, one in fields.items()}
-    try:
-        found = {name: one for name, one in arrays(file).items() if one.size > 1 and one.ndim <= 2}
-    except OSError as error:
-        raise RecordingError(f"{file}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise RecordingError(f"{file}: {error}") from error
+    found = {name: one for name, one in numeric_columns(file).items() if one.size > 1 and one.ndim <= 2}
     if not found:
         raise RecordingError(f"{file}: found no numbers")
     return found
 
 
 def _time(table: Mapping[str, Floats], rows: int, beside: str) -> tuple[str, str] | None:
-    """Name and unit of the column of times, rather one that stands in the same structure as the positions."""
+    """Name and unit of the column of times; one in the same structure as the positions is preferred."""
     near = sorted(table.items(), key=lambda one: one[0].rpartition(".")[0] != beside)
     for word in TIME:
         for name, values in near:
@@ -116,7 +111,7 @@ def _time(table: Mapping[str, Floats], rows: int, beside: str) -> tuple[str, str
 
 
 def _group(role: str, table: Mapping[str, Floats], rows: int, count: int) -> Group:
-    """The best family of columns for a role: one matrix, or names that differ in a number or a joint's name."""
+    """The best columns for a role: one matrix, or columns whose names differ in a number or in the joint's name."""
     best, score = Group(role, [], []), -1.0
     families: dict[str, list[tuple[tuple[float, str], str, Floats]]] = {}
     for name, values in table.items():

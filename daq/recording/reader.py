@@ -1,4 +1,4 @@
-"""Reads our own recordings: what was said, blocks of readings, the configuration, and which files belong together."""
+"""Reads our own recordings: messages, blocks of readings, the configuration, and which files belong together."""
 
 import json
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from pydantic import ValidationError
 from daq.config.sections import Config
 from daq.recording.folder import recordings
 from daq.stream import transcript
-from daq.stream.transcript import BLOCKS, Block
+from daq.stream.transcript import BLOCKS, TurnBlock
 from drivers.files.mcap_records import records
 
 SUFFIX: Final = ".mcap"
 
 
 class RecordingError(Exception):
-    """The recording cannot be read, or has not what the table names; the text is the one line to show."""
+    """The recording cannot be read, or lacks what the table names; the text is shown to the user as it is."""
 
 
 class Said(NamedTuple):
@@ -30,7 +30,7 @@ class Said(NamedTuple):
 
 
 def said(file: Path) -> Iterator[Said]:
-    """Every update, event, meta and clock message. Raises RecordingError."""
+    """Every update, event, meta and clock message in order. Raises RecordingError."""
     topics: dict[int, str] = {}
     for record in _records(file):
         if isinstance(record, Channel):
@@ -39,25 +39,25 @@ def said(file: Path) -> Iterator[Said]:
             try:
                 one = Said(topics[record.channel_id], record.publish_time, json.loads(record.data))
             except (KeyError, ValueError, RecursionError):
-                return  # here it breaks: see break_of
+                return  # the recording breaks off here: see break_of
             yield one
 
 
-def blocks(file: Path) -> Iterator[Block]:
-    """Every block of readings. Raises RecordingError."""
+def blocks(file: Path) -> Iterator[TurnBlock]:
+    """Every block of readings in order. Raises RecordingError."""
     for record in _records(file):
         if isinstance(record, Attachment) and record.media_type == BLOCKS:
             try:
                 block = transcript.unpack(record.data)
             except ValueError:
-                return  # here it breaks: see break_of
+                return  # the recording breaks off here: see break_of
             yield block
 
 
 def break_of(file: Path) -> str:
-    """Where a recording breaks off, and why, in words; empty where it is whole. Raises RecordingError.
+    """Where a recording breaks off and why, in words; empty where it is complete. Raises RecordingError.
 
-    Everything before that is given by `blocks` and `said`.
+    `blocks` and `said` yield everything before that place.
     """
     read, topics = 0, set[int]()
     try:
@@ -79,7 +79,7 @@ def break_of(file: Path) -> str:
 
 
 def configuration(file: Path) -> Config:
-    """The configuration that was running; what only concerns wires is left out. Raises RecordingError."""
+    """The configuration that the service had, without drivers and addresses. Raises RecordingError."""
     told = _told(file)
     try:
         whole = json.loads(told["json"])
@@ -93,12 +93,12 @@ def configuration(file: Path) -> Config:
 
 
 def digest(file: Path) -> str:
-    """Of the configuration that was running. Raises RecordingError."""
+    """The digest of the configuration that the service had. Raises RecordingError."""
     return _told(file).get("digest", "")
 
 
 def before(file: Path) -> list[Path]:
-    """The files in its folder that the start of the core that it begins in went into before, oldest first.
+    """Earlier files in its folder from the same start of the core as this file's beginning, the oldest first.
 
     Raises RecordingError.
     """
@@ -119,11 +119,11 @@ def _told(file: Path) -> dict[str, str]:
     for record in _records(file):
         if isinstance(record, Metadata) and record.name == "configuration":
             return record.metadata
-    raise RecordingError(f"{file}: found no configuration in it: is it a recording of jointwatch?")
+    raise RecordingError(f"{file}: found no configuration in it; is it a recording of jointwatch?")
 
 
 def _records(file: Path) -> Iterator[McapRecord]:
-    """Every record before the first that is not whole; of a file that is being written, those of when it was opened."""
+    """Every record before the first incomplete one; of a file that is being written, those that it had when opened."""
     begun = False
     try:
         for record in records(file):

@@ -1,10 +1,10 @@
-"""Joint states of a ROS 2 bag (.mcap, or the folder it came in) as named columns: JOINT.position, .velocity, .effort.
+"""Reads joint states of a ROS 2 bag (.mcap, or its folder) as named columns: JOINT.position, .velocity, .effort.
 
-sensor_msgs/msg/JointState in CDR, read by hand: encapsulation (4 bytes, the second says which end comes first), then
-stamp (s, ns), frame_id, names, positions, velocities, efforts; a sequence is its length and its elements, each on a
-multiple of its size from the end of the encapsulation. What ros2_control publishes of itself (control_msgs) is read by
-the definition that the bag has, since its fields are others from release to release; it counts where a bag has no joint
-state with efforts.
+sensor_msgs/msg/JointState is decoded from CDR here: encapsulation (4 bytes, the second gives the byte order), then
+stamp (s, ns), frame_id, names, positions, velocities, efforts; a sequence is its length and its elements, each aligned
+to its size from the end of the encapsulation. The messages of ros2_control (control_msgs) are decoded by the definition
+in the bag, since their fields change from release to release; they are used where a bag has no joint state with
+efforts.
 """
 
 import math
@@ -22,18 +22,18 @@ from drivers.files.mcap_records import records
 from estimators.quantities import Floats
 
 JOINT_STATE: Final = "sensor_msgs/JointState"
-DYNAMIC: Final = "control_msgs/DynamicJointState"  # of the broadcaster of joint states: whatever a drive measures
-CONTROLLER: Final = "control_msgs/JointTrajectoryControllerState"  # what a controller of trajectories was given back
-KINDS: Final = (JOINT_STATE, DYNAMIC, CONTROLLER)  # the first that has efforts counts, else the first
+DYNAMIC: Final = "control_msgs/DynamicJointState"  # from the joint state broadcaster: whatever a drive measures
+CONTROLLER: Final = "control_msgs/JointTrajectoryControllerState"  # feedback of a trajectory controller
+KINDS: Final = (JOINT_STATE, DYNAMIC, CONTROLLER)  # the first that has efforts is used, else the first
 FIELDS: Final = ("position", "velocity", "effort")
 
 Rows = dict[str, list[tuple[float, ...]]]  # joint → time, s, and its fields
 JointState = tuple[float, list[str], list[tuple[float, ...]]]  # stamp, s, names, and each field of all
-_MOST: Final = 10_000  # joints of one message, above which it is damaged
+_MOST: Final = 10_000  # joints of one message; a larger number means that it is damaged
 
 
 def is_bag(path: Path) -> bool:
-    """Whether this is a ROS 2 bag: an .mcap with joint states of any kind, or a folder of such."""
+    """Whether this is a ROS 2 bag: an .mcap with joint states of any kind, or a folder with such files."""
     files = _files(path)
     try:
         return bool(files) and any(_joint_states(file, first=True) for file in files)
@@ -42,7 +42,7 @@ def is_bag(path: Path) -> bool:
 
 
 def is_ours(file: Path) -> bool:
-    """Whether a file is a recording of ours: an .mcap that is no bag, and brings its configuration along."""
+    """Whether a file is one of our own recordings: an .mcap that is not a bag, and that holds its configuration."""
     return file.suffix.lower() == SUFFIX and not is_bag(file)
 
 
@@ -79,7 +79,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _joint_states(file: Path, first: bool = False) -> list[tuple[str, *JointState]]:
-    """Every joint state: kind, time in s, names, the three fields; a broken file's, up to its last whole record."""
+    """Every joint state: kind, time in s, names, the three fields; first: only the first one."""
     found: list[tuple[str, *JointState]] = []
     try:
         for one in _messages(file):
@@ -110,7 +110,7 @@ def _messages(file: Path) -> Iterator[tuple[str, *JointState]]:
 
 
 def _decoder(kind: str, text: str) -> Callable[[bytes], JointState]:
-    """Of a message of control_msgs, by its definition. Raises ValueError."""
+    """The decoder of a message of control_msgs with this definition. Raises ValueError."""
     definition = Definition(text)
     fields = _dynamic if kind == DYNAMIC else _controller
 
@@ -126,19 +126,19 @@ def _decoder(kind: str, text: str) -> Callable[[bytes], JointState]:
 
 
 def _dynamic(message: dict[str, Any]) -> list[tuple[float, ...]]:
-    """Each joint has interfaces of its own, by name."""
+    """The fields of a DynamicJointState, in which each joint has its own named interfaces."""
     own = [dict(zip(one["interface_names"], one["values"], strict=False)) for one in message["interface_values"]]
     return [tuple(one.get(field, math.nan) for one in own) for field in FIELDS]
 
 
 def _controller(message: dict[str, Any]) -> list[tuple[float, ...]]:
-    """What came back: `feedback`, or `actual` as releases before Iron have it."""
+    """The fields of a controller's state: `feedback`, or `actual` in releases before Iron."""
     point = message["feedback"] if "feedback" in message else message["actual"]
     return [point["positions"], point["velocities"], point["effort"]]
 
 
 def decode(data: bytes) -> JointState:
-    """One message: its stamp in s, the joints' names, and position, velocity and effort. Raises ValueError."""
+    """Decode one JointState: stamp in s, names of joints, and position, velocity and effort. Raises ValueError."""
     if len(data) < 16:
         raise ValueError("a joint state of less than 16 bytes")
     end = "<" if data[1] & 1 else ">"

@@ -1,8 +1,8 @@
-"""Messages of ROS 2 by the definition that a bag brings along: its text → types, and CDR → values by field.
+"""Decodes messages of ROS 2 by the definitions in a bag: text of a definition → types, CDR → values by field.
 
-The text is the .msg file, then each type that it uses after a line of `=` and a line `MSG: PACKAGE/NAME`. In CDR a
-number stands on a multiple of its size, counted from the end of the encapsulation (4 bytes, the second of which says
-which end comes first); a string is its length with a final zero and its bytes, a sequence its length and its elements.
+The text is the .msg file, followed by each type that it uses after a line of `=` and a line `MSG: PACKAGE/NAME`. In CDR
+a number is aligned to its size, counted from the end of the encapsulation (4 bytes, the second gives the byte order); a
+string is its length with a final zero and its bytes, a sequence its length and its elements.
 """
 
 import re
@@ -14,13 +14,13 @@ _NUMBERS: Final = {
     "uint32": "I", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d",
 }  # fmt: skip
 _FIELD: Final = re.compile(r"([\w/]+)(?:<=\d+)?(\[(?:<=)?\d*\])?\s+(\w+)(\s*=)?")
-_MOST: Final = 100_000  # elements of a sequence, above which a message is damaged
-_DEEPEST: Final = 16  # types within types
-_PLAIN: Final = (0, 1)  # encapsulations: CDR, big and little end first
+_MOST: Final = 100_000  # elements of a sequence; a larger number means that the message is damaged
+_DEEPEST: Final = 16  # depth of nested types
+_PLAIN: Final = (0, 1)  # encapsulations: CDR, big-endian and little-endian
 
 
 class _Field(NamedTuple):
-    """One field: its type, how many of it (0: one, −1: as its length says)."""
+    """One field: its type and its number of values (0: one value, −1: a sequence with a length)."""
 
     name: str
     kind: str
@@ -28,7 +28,7 @@ class _Field(NamedTuple):
 
 
 class Definition:
-    """A message's type, and those that it uses."""
+    """The type of a message, and the types that it uses."""
 
     def __init__(self, text: str) -> None:
         """Raises ValueError where a type is used that the text does not have."""
@@ -43,7 +43,7 @@ class Definition:
                     raise ValueError(f"a definition without its type {one.kind}")
 
     def decode(self, data: bytes) -> dict[str, Any]:
-        """Field → its value; of a type, the same again. Raises ValueError or struct.error where it is damaged."""
+        """Decode a message to field → value (nested types: a map). Raises ValueError or struct.error if damaged."""
         if len(data) < 4 or data[0] or data[1] not in _PLAIN:
             raise ValueError("a message that is not in plain CDR")
         return self._decode("", _Cursor(data[4:], "<" if data[1] else ">"), 0)
@@ -94,7 +94,7 @@ class _Cursor:
 
 
 def _fields(text: str) -> list[_Field]:
-    """Of one type; constants hold no place in a message."""
+    """The fields of one type; constants take no place in a message and are left out."""
     found = []
     for line in text.splitlines():
         match = _FIELD.match(line.partition("#")[0].strip())
@@ -108,5 +108,5 @@ def _fields(text: str) -> list[_Field]:
 
 
 def _short(name: str) -> str:
-    """Of std_msgs/msg/Header and std_msgs/Header, Header: no two of one message's types share it."""
+    """The short name of a type: Header of std_msgs/msg/Header. No two types of one message share it."""
     return name.strip().rpartition("/")[2]

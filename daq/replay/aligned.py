@@ -1,7 +1,7 @@
-"""The samples of our own recording as the service had them: on their devices' clocks, not on arrival.
+"""Aligns the readings of our own recordings as the service did, so that samples have their devices' times.
 
-A recording holds readings as they arrived: in bursts, late, out of order. For whatever is differentiated that is too
-coarse by far; the instants are those that alignment recovers.
+A recording holds readings by arrival: in bursts, late, out of order. That is far too coarse to differentiate them;
+alignment recovers the times at which they were measured.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +15,12 @@ from daq.config.sections import Config
 from daq.core.align import Aligner, Sorter
 from daq.recording.columns import Channels
 from daq.recording.reader import blocks, configuration
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 from estimators.quantities import Floats, Nanoseconds
 
 
 def aligned(file: Path) -> Channels:
-    """Joint → role → samples at equidistant ticks, s since the first. Raises RecordingError."""
+    """Read a recording as joint → role → samples at equidistant ticks, s since the first. Raises RecordingError."""
     config = configuration(file)
     roles = {name: joint.roles() for name, joint in config.joints.items()}
     found = samples((block.readings for block in blocks(file)), config, roles)
@@ -28,14 +28,14 @@ def aligned(file: Path) -> Channels:
     channels: Channels = {}
     for name, (ticks, rows) in found.items():
         time = np.asarray((ticks - first) * 1e-9, np.float64)
-        channels[name] = {role: Series(time, rows[:, column]) for column, role in enumerate(roles[name])}
+        channels[name] = {role: ChannelSeries(time, rows[:, column]) for column, role in enumerate(roles[name])}
     return channels
 
 
 def samples(
     batches: Iterable[NDArray[np.void]], config: Config, roles: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[Nanoseconds, Floats]]:
-    """Joint → ticks (rows,) ns and rows (rows, roles) of all batches of Readings. Raises what the batches raise."""
+    """Align all batches: joint → ticks (rows,) ns and rows (rows, roles). Raises what the batches raise."""
     aligners = [Aligner(joint, roles[name]) for name, joint in config.joints.items()]
     sorter = Sorter(routes(config), list(config.joints), roles)
     parts: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in aligners]

@@ -1,4 +1,4 @@
-"""The configuration of joints of which columns are all there is: rigid ones, with a joint's usual terms."""
+"""Makes a configuration for a recording that has columns only: rigid joints with the usual terms."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -8,14 +8,14 @@ import numpy as np
 from daq.config.sections import Config
 from daq.recording.columns import Channels, Columns
 from daq.recording.reader import RecordingError
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 
-EFFORTS: Final = ("torque", "force")  # one of them; the second is of a joint that slides
+EFFORTS: Final = ("torque", "force")  # a joint has one of them; force: a prismatic joint
 DRIVER: Final = "recording"
 
 
 def configured(file: Path, channels: Channels, columns: Columns | None) -> Config:
-    """Every joint with a position and a torque (or force); what else a table has is left. Raises RecordingError."""
+    """A configuration of every joint with position and torque (or force); others are ignored. Raises RecordingError."""
     joints: dict[str, Any] = {}
     problems = []
     for name, roles in channels.items():
@@ -27,7 +27,7 @@ def configured(file: Path, channels: Channels, columns: Columns | None) -> Confi
         weight = {"axis": "prismatic"} if slides else {"gravity_sin": True, "gravity_cos": True}
         expected = "force" if slides else "torque"
         if effort != expected:
-            problems.append(f"{file}: joint {name} slides: call its {effort} {expected}")
+            problems.append(f"{file}: joint {name} is prismatic: rename its {effort} to {expected}")
             continue
         used = {role: {"signal": f"{DRIVER}.{name}.{role}"} for role in ("position", effort)}
         joints[name] = {"rate": _rate(file, roles["position"]), "model": {"kind": "rigid"} | weight, "channels": used}
@@ -36,12 +36,12 @@ def configured(file: Path, channels: Channels, columns: Columns | None) -> Confi
     return Config.model_validate({"drivers": {}, "joints": joints, "robot": {"name": "recording"}})
 
 
-def _rate(file: Path, series: Series) -> float:
-    """Hz, to what a clock can be meant to be."""
+def _rate(file: Path, series: ChannelSeries) -> float:
+    """The rate, Hz, rounded to a whole number where the times are close to it."""
     steps = np.diff(series.time)
     step = float(np.median(steps)) if len(steps) else 0.0
     if step <= 0.0:
-        raise RecordingError(f"{file}: expected times that rise")
+        raise RecordingError(f"{file}: expected rising times")
     rate = 1.0 / step
     return float(round(rate)) if abs(rate - round(rate)) < 0.01 * rate else rate
 
@@ -50,5 +50,5 @@ def _unit(columns: Columns, joint: str) -> str:
     return columns.joints[joint]["position"].conversion("").unit
 
 
-def _listed(roles: dict[str, Series]) -> str:
+def _listed(roles: dict[str, ChannelSeries]) -> str:
     return ", ".join(roles) or "nothing"

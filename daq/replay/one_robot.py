@@ -1,4 +1,4 @@
-"""The estimator of a whole robot without the service around it, for programs that may not know estimators."""
+"""The estimator of a whole robot for hil_rig.truth, which judges the estimators and must not import them directly."""
 
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.files.urdf import read_urdf

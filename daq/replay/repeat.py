@@ -1,7 +1,8 @@
-"""Our own recording through the pipeline again, the same updates bit for bit.
+"""Replays our own recording turn by turn through the pipeline; the updates are the same bit for bit.
 
-Everything that is not a pure function of the readings is in the recording (see daq/stream/transcript.py). Where a
-start of the core went over several files, those before are found beside this one and played first, unheard.
+Everything that is not a pure function of the readings is in the recording (see daq/stream/transcript.py). Where one run
+of the core is spread over several files, the earlier files are found in the same folder and played first, without
+output.
 """
 
 import itertools
@@ -15,43 +16,43 @@ from numpy.typing import NDArray
 
 from daq.config.routes import Route, routes
 from daq.config.sections import Config
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
-from daq.core.replayable_executor import Latch
+from daq.core.replayable_executor import DeferredExecutor
 from daq.recording.json_channels import finite
 from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, said
 from daq.replay.replay import Played
-from daq.stream.transcript import Batch, Block
-from daq.stream.update import ROBOT, Map
+from daq.stream.transcript import Batch, TurnBlock
+from daq.stream.update import ROBOT, VERSION, Map
 from estimators.refit.inline import Inline
 
 
 class Turn(NamedTuple):
-    """One turn of the core's loop, once more."""
+    """One repeated turn of the core's loop."""
 
-    pipeline: Pipeline  # another one after a restart of the core
+    pipeline: Pipeline  # a new one after a restart of the core
     batch: Batch
-    messages: list[Message]  # what is said
+    messages: list[Message]
 
 
 class Repetition:
-    """Consecutive recordings once more: first `lead`, then `turns`."""
+    """Replays consecutive recordings: first `lead`, then `turns`."""
 
     def __init__(self, files: Sequence[Path], config: Config | None = None) -> None:
-        """config: another one than was running; it must have the same channels. Raises RecordingError."""
+        """config: in place of the recorded one; it must have the same channels. Raises RecordingError."""
         recorded = configuration(files[0])
         self.config = config or recorded
         for file in files:
             _same_channels(file, configuration(file), self.config)
         self.files = files
         self.played = Played()
-        self.gaps: list[str] = []  # what is missing: what follows is then not the same as it was
+        self.gaps: list[str] = []  # missing blocks; updates after a gap differ from the recorded ones
         self._same = (recorded.joints, recorded.publish.rate) == (self.config.joints, self.config.publish.rate)
         self._expected = (0, 0)  # boot and number of the block that comes next
         self._begin(0)
 
     def lead(self) -> Self:
-        """Play what the first start of the core went through before these files, as far as it lies beside them.
+        """Play what the same run of the core recorded before these files, as far as it is in the same folder.
 
         Raises RecordingError.
         """
@@ -71,20 +72,20 @@ class Repetition:
                 yield from self._repeat(block)
 
     def messages(self) -> Iterator[Message]:
-        """Everything that is said. Raises RecordingError."""
+        """Every message of all turns. Raises RecordingError."""
         return (message for turn in self.turns() for message in turn.messages)
 
     @property
     def pipeline(self) -> Pipeline:
-        """The one of now."""
+        """The present pipeline."""
         return self._pipeline
 
     def _begin(self, boot: int) -> None:
-        """Another configuration asks for other refits: their results count at once."""
-        self._latch = Latch(Inline())
-        self._pipeline = Pipeline(self.config, boot, self._latch if self._same else None)
+        """Start a new pipeline. Another configuration submits other refits, so their results count at once."""
+        self._refits = DeferredExecutor(Inline())
+        self._pipeline = Pipeline(self.config, boot, self._refits if self._same else None)
 
-    def _repeat(self, block: Block) -> Iterator[Turn]:
+    def _repeat(self, block: TurnBlock) -> Iterator[Turn]:
         boot, number = self._expected
         if block.boot != boot:
             number = 0
@@ -101,21 +102,21 @@ class Repetition:
             start += batch.length
 
     def _turn(self, batch: Batch, readings: NDArray[np.void]) -> list[Message]:
-        self._latch.release(batch.refits)
+        self._refits.release(batch.refits)
         if batch.resumed and self._same:
             self._pipeline.resume(batch.resumed)
         if batch.baseline is not None:
-            self._pipeline.rebase(batch.baseline)
+            self._pipeline.set_baselines(batch.baseline)
         messages = []
         if batch.length:
             clock = iter(batch.clock)
-            told = lambda: next(clock, batch.watched)  # noqa: E731
-            messages += self._pipeline.absorb(readings, batch.epoch, told, batch.late)
-        return messages + self._pipeline.watch(batch.watched, batch.epoch)
+            recorded = lambda: next(clock, batch.watched)  # noqa: E731
+            messages += self._pipeline.absorb(readings, batch.epoch, recorded, batch.late)
+        return messages + self._pipeline.check_silence(batch.watched, batch.epoch)
 
 
 def _same_channels(file: Path, recorded: Config, config: Config) -> None:
-    """Readings are stored by channel, scaled."""
+    """Raise RecordingError where channels differ: readings are stored by channel, already scaled."""
     for then, now in itertools.zip_longest(routes(recorded), routes(config)):
         if then != now:
             raise RecordingError(f"{file}: expected the channels as recorded: {_words(then)}; found {_words(now)}")
@@ -128,8 +129,21 @@ def _words(route: Route | None) -> str:
     return f"{name} = {route.scale:g} × {source} + {route.offset:g}"
 
 
+def _comparable(topic: str, update: Map) -> tuple[str, Map]:
+    """A message without what another version of the stream says otherwise: `v`, reasons, and their words in events."""
+    kept = {key: one for key, one in update.items() if key not in ("v", "reasons", "health")}
+    if "health" in update:
+        kept["status"] = update["health"]["status"]
+    if topic.startswith("event/"):
+        kept.pop("text", None)
+    return topic, kept
+
+
 def compare(repetition: Repetition) -> int:
-    """How many updates are the same as they were, to the bit. Raises RecordingError at the first that is not."""
+    """Count the updates that equal the recorded ones to the bit. Raises RecordingError at the first that differs.
+
+    Words of a recording of an older version of the stream are not compared.
+    """
     nothing: tuple[str, Map] = ("nothing", {})
     where = ", ".join(map(str, repetition.files))
     every = (one for file in repetition.files for one in said(file))
@@ -138,9 +152,11 @@ def compare(repetition: Repetition) -> int:
     same = 0
     for then, now in itertools.zip_longest(recorded, repeated, fillvalue=nothing):
         if repetition.gaps:
-            raise RecordingError(f"{where}: cannot be the same: {repetition.gaps[0]}")
+            raise RecordingError(f"{where}: the updates cannot be compared: {repetition.gaps[0]}")
         if nothing in (then, now) and any(map(break_of, repetition.files)):
-            break  # the last block may have lost its messages, or they their block
+            break  # the last block may lack its messages, or the last messages their block
+        if then[1].get("v", VERSION) < VERSION:
+            then, now = _comparable(*then), _comparable(*now)
         if then != now:
             keys = [key for key in {**then[1], **now[1]} if then[1].get(key) != now[1].get(key)]
             raise RecordingError(

@@ -1,6 +1,6 @@
-"""A recording through the same pipeline; two runs are the same bit for bit.
+"""Plays a recording of another program through the pipeline; two runs are the same bit for bit.
 
-Recordings are what daq/replay/sources.py reads. Time is the recording's own throughout.
+daq/replay/sources.py reads the recordings. All times are those of the recording.
 """
 
 import time
@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import RecordingError
 from daq.replay.sources import Batch
@@ -18,12 +18,12 @@ from drivers.reading import empty
 
 BOOT: Final = 1  # the same in every run
 SLICE: Final = 20_000_000  # ns of recording in one batch, as much as a busy core takes at once
-SILENCE: Final = 500_000_000  # ns between two looks at a recording's silence …
-LONGEST_SILENCE: Final = 20  # … of which so many are looked at
+SILENCE: Final = 500_000_000  # ns between two checks of a silence in the recording
+LONGEST_SILENCE: Final = 20  # checks of one silence, at most
 
 
 class Played:
-    """What has gone through: how many readings, from when to when, ns."""
+    """Counts the readings that were played, and the times of the first and the last (ns)."""
 
     def __init__(self) -> None:
         self.readings = self.first = self.last = 0
@@ -36,22 +36,22 @@ class Played:
 
 
 def play(pipeline: Pipeline, source: Iterator[Batch], played: Played, speed: float | None = None) -> Iterator[Message]:
-    """Everything that the pipeline says to these readings; speed: times the recording's own (None: all there is)."""
+    """Every message of the pipeline about these readings; speed: 1 is real time, None: as fast as possible."""
     begin = time.monotonic()
     for batch in _sliced(source):
         now = int(batch["time"][-1])
         if played.readings:
             for silent in range(played.last + SILENCE, min(now, played.last + LONGEST_SILENCE * SILENCE), SILENCE):
-                yield from pipeline.watch(silent, 0)
+                yield from pipeline.check_silence(silent, 0)
         played.note(batch)
         if speed is not None:
             time.sleep(max(0.0, begin + (now - played.first) * 1e-9 / speed - time.monotonic()))
         yield from pipeline.absorb(batch, 0, lambda now=now: now)  # type: ignore[misc]
-        yield from pipeline.watch(played.last, 0)
+        yield from pipeline.check_silence(played.last, 0)
 
 
 def _sliced(source: Iterator[Batch]) -> Iterator[Batch]:
-    """The same readings in batches that end where a slice of time does."""
+    """Cut the readings into batches that end with a slice of time."""
     rest = empty()
     for part in _to_the_end(source):
         if isinstance(part, Exception):
@@ -68,7 +68,7 @@ def _sliced(source: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def _to_the_end(source: Iterator[Batch]) -> Iterator[Batch | Exception]:
-    """A recording that breaks off gives what it has, then why."""
+    """Yield everything that a recording has, and at last the error where it breaks off."""
     try:
         yield from source
     except (DriverError, RecordingError) as error:

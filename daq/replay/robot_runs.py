@@ -1,6 +1,6 @@
-"""Recordings of a whole robot: position and torque of every joint on one time, named as the robot names them.
+"""Reads recordings of a whole robot: position and torque of every joint on one time, in the robot's order of joints.
 
-From columns with a table (.csv, .npz, .mat), from our own recordings, or from ROS 2 bags; every mistake at once.
+They are columns with a table (.csv, .npz, .mat), our own recordings, or ROS 2 bags; all mistakes are reported at once.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
 from daq.replay.aligned import aligned
 from drivers.base import nearest
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 from estimators.conditioning.spikes import AROUND, Spikes
-from estimators.models.robots.description import Joint, Robot
+from estimators.models.robots.description import RobotDescription, RobotJoint
 from estimators.offline.robot.motion import GAP, GAP_SECONDS, clock_problems
 from estimators.online.settings import LINK
 from estimators.quantities import Axis, Floats
 
-EFFORTS: Final = ("torque", "force", "effort", "current")  # roles that say what a joint's drive gives
-TURNS: Final = 100.0  # rad, that a joint without limits may turn in a recording
-WRAPPED: Final = 0.5  # rad, by which a step of an encoder that starts again may differ from a turn
-BEYOND: Final = 2.0  # times the range of its limits, that a joint with limits may move
+EFFORTS: Final = ("torque", "force", "effort", "current")  # roles that hold the output of a joint's drive
+TURNS: Final = 100.0  # rad that a joint without limits may turn in a recording
+WRAPPED: Final = 0.5  # rad by which the jump of an encoder that wraps may differ from a turn
+BEYOND: Final = 2.0  # times the range of its limits that a joint with limits may move
 
 
-class Run(NamedTuple):
+class RobotRun(NamedTuple):
     """One recording: n joints in the robot's order."""
 
     file: Path
@@ -39,15 +39,15 @@ class Run(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """All of them, the robot with the joints that were recorded, and what is odd about it."""
+    """All recordings, the robot with the recorded joints, and warnings."""
 
-    robot: Robot
-    runs: list[Run]
+    robot: RobotDescription
+    runs: list[RobotRun]
     warnings: list[str]
 
 
-def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> Runs:
-    """Raises RecordingError with every mistake, a line each."""
+def read_runs(robot: RobotDescription, files: Sequence[Path], columns: Columns | None) -> Runs:
+    """Read the recordings of a robot. Raises RecordingError with every mistake, a line each."""
     problems: list[str] = []
     warnings: list[str] = []
     if columns is not None:
@@ -63,7 +63,7 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
         lacking = [name for name in names if name not in channels]
         fingers = _standing(robot, lacking)
         if fingers and len(fingers) == len(lacking):
-            warnings.append(f"{file}: found no columns of {', '.join(fingers)}: taken to stand at zero")
+            warnings.append(f"{file}: found no columns of {', '.join(fingers)}: assumed to stand still at zero")
             names = tuple(name for name in names if name not in fingers)
     robot = robot if names == robot.names else robot.selected(names)
     robot = _driven(robot, [channels for _, channels in found])
@@ -86,12 +86,12 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
 
 
 def _channels(file: Path, columns: Columns | None) -> Channels:
-    """Of our own recordings the instants are those that alignment recovers."""
+    """Read the channels of one recording; our own recordings are aligned first."""
     return aligned(file) if columns is None and is_ours(file) else read(file, columns)
 
 
-def _standing(robot: Robot, lacking: list[str]) -> list[str]:
-    """Of the joints without columns those of a gripper: they slide, and nothing that was recorded hangs on them."""
+def _standing(robot: RobotDescription, lacking: list[str]) -> list[str]:
+    """The lacking joints that belong to a gripper: they are prismatic, and carry no recorded joint."""
     found = []
     for name in lacking:
         i = robot.names.index(name)
@@ -104,19 +104,19 @@ def _standing(robot: Robot, lacking: list[str]) -> list[str]:
     return found
 
 
-def _driven(robot: Robot, found: Sequence[Channels]) -> Robot:
-    """Where what was recorded is motor current."""
+def _driven(robot: RobotDescription, found: Sequence[Channels]) -> RobotDescription:
+    """The robot, with the joints marked whose recorded effort is motor current."""
     driven = [all(_effort(one.get(name, {})) == "current" for one in found) for name in robot.names]
     joints = tuple(replace(joint, by_current=one) for joint, one in zip(robot.joints, driven, strict=True))
     return replace(robot, joints=joints) if found else robot
 
 
-def _effort(roles: dict[str, Series]) -> str | None:
+def _effort(roles: dict[str, ChannelSeries]) -> str | None:
     return next((role for role in EFFORTS if role in roles), None)
 
 
-def _units(robot: Robot, columns: Columns) -> list[str]:
-    """Units of a table that are none of a joint's position or torque."""
+def _units(robot: RobotDescription, columns: Columns) -> list[str]:
+    """Mistakes: units in the table that do not fit a joint's position or torque."""
     found = []
     for joint in robot.joints:
         for role, column in columns.joints.get(joint.name, {}).items():
@@ -136,8 +136,8 @@ def _unit(column: Column) -> str:
     return column.conversion("").unit
 
 
-def _whole(robot: Robot, file: Path, channels: Channels) -> tuple[list[str], list[str]]:
-    """What a recording lacks, and what it has that the robot does not know."""
+def _whole(robot: RobotDescription, file: Path, channels: Channels) -> tuple[list[str], list[str]]:
+    """Mistakes: what a recording lacks; warnings: columns of joints that the robot does not have."""
     problems = []
     for name in robot.names:
         roles = channels.get(name)
@@ -150,13 +150,14 @@ def _whole(robot: Robot, file: Path, channels: Channels) -> tuple[list[str], lis
             problems.append(f"{file}: found no torque of the joint {name}, only {', '.join(roles) or 'nothing'}")
     unknown = [name for name in channels if name not in robot.names]
     if unknown and problems:
-        problems.append(f"{file}: found columns of {', '.join(unknown)}, which {robot.name} has not")
+        problems.append(f"{file}: found columns of {', '.join(unknown)}, which {robot.name} does not have")
         return problems, []
-    return problems, [f"{file}: columns of {', '.join(unknown)} are not of {robot.name}: not used"] if unknown else []
+    ignored = f"{file}: columns of {', '.join(unknown)} are not used: {robot.name} has no such joints"
+    return problems, [ignored] if unknown else []
 
 
-def _seconds(robot: Robot, found: Sequence[tuple[Path, Channels]]) -> tuple[list[str], list[str]]:
-    """Joints whose second encoder is in every recording, and which have one in some only."""
+def _seconds(robot: RobotDescription, found: Sequence[tuple[Path, Channels]]) -> tuple[list[str], list[str]]:
+    """The joints whose second encoder is in every recording; warnings about those that have one in some only."""
     having = {name: [file for file, channels in found if _has_second(channels.get(name, {}))] for name in robot.names}
     partly = [
         f"joint {name}: found {LINK} in {len(files)} of {len(found)} recordings: not used"
@@ -166,8 +167,8 @@ def _seconds(robot: Robot, found: Sequence[tuple[Path, Channels]]) -> tuple[list
     return [name for name, files in having.items() if len(files) == len(found) > 0], partly
 
 
-def _has_second(roles: dict[str, Series]) -> bool:
-    """Whether it says more than nothing: some write zeros where no encoder is."""
+def _has_second(roles: dict[str, ChannelSeries]) -> bool:
+    """Whether a second encoder was recorded and moves: some programs write zeros where there is no encoder."""
     return LINK in roles and bool(_range(roles[LINK].values) > 0.0)
 
 
@@ -176,8 +177,8 @@ def _range(values: Floats) -> float:
     return float(np.ptp(known)) if len(known) else 0.0
 
 
-def _run(robot: Robot, file: Path, channels: Channels, seconds: Sequence[str]) -> Run:
-    """On the times of the first joint's position; seconds: joints with a second encoder."""
+def _run(robot: RobotDescription, file: Path, channels: Channels, seconds: Sequence[str]) -> RobotRun:
+    """Put all channels on the times of the first joint's position; seconds: joints with a second encoder."""
     time = channels[robot.names[0]]["position"].time
     q = np.column_stack([_on(time, channels[name]["position"]) for name in robot.names])
     tau = np.column_stack([_on(time, channels[name][_effort(channels[name]) or ""]) for name in robot.names])
@@ -185,10 +186,10 @@ def _run(robot: Robot, file: Path, channels: Channels, seconds: Sequence[str]) -
     for j, name in enumerate(robot.names):
         if name in seconds:
             link[:, j] = _on(time, channels[name][LINK])
-    return Run(file, time, q, tau, link)
+    return RobotRun(file, time, q, tau, link)
 
 
-def _on(time: Floats, series: Series) -> Floats:
+def _on(time: Floats, series: ChannelSeries) -> Floats:
     if series.time is time or np.array_equal(series.time, time):
         return series.values
     known = np.isfinite(series.values)
@@ -202,8 +203,8 @@ def _on(time: Floats, series: Series) -> Floats:
     return np.where(outside | (gap & ~exact), np.nan, np.interp(time, there, values))
 
 
-def _tamed(robot: Robot, run: Run) -> tuple[Run, list[str]]:
-    """Without single wild samples, as a service takes them out; which joints had some."""
+def _tamed(robot: RobotDescription, run: RobotRun) -> tuple[RobotRun, list[str]]:
+    """Remove single wild samples as the service does; warnings name the joints that had some."""
     steps = np.diff(run.time)
     steps = steps[steps > 0]
     if len(run.time) < AROUND or not len(steps):
@@ -219,8 +220,8 @@ def _tamed(robot: Robot, run: Run) -> tuple[Run, list[str]]:
     return run._replace(q=q, tau=tau), words
 
 
-def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
-    """Times that are none; positions and torques that speak of another unit."""
+def _plausible(robot: RobotDescription, run: RobotRun) -> tuple[list[str], list[str]]:
+    """Mistakes and warnings: invalid times; positions and torques that suggest another unit."""
     whole = np.isfinite(np.hstack([run.time[:, np.newaxis], run.q, run.tau])).all(axis=1)
     problems = [f"{run.file}: {text}" for text in clock_problems(run.time[whole])]
     odd = []
@@ -236,8 +237,8 @@ def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
         jumps = np.abs(np.abs(np.diff(q)) - 2.0 * np.pi) < WRAPPED if joint.axis is Axis.ROTARY else np.zeros(0)
         if jumps.any():
             problems.append(
-                f"{run.file}: joint {joint.name}: its position jumps by a whole turn {int(jumps.sum())} times: give "
-                "its column wrap = 6.283185307179586"
+                f"{run.file}: joint {joint.name}: its position jumps by a whole turn {int(jumps.sum())} times: set "
+                "wrap = 6.283185307179586 for its column"
             )
         elif span > most:
             problems.append(
@@ -254,5 +255,5 @@ def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
     return problems, odd
 
 
-def _room(joint: Joint, room: float) -> str:
+def _room(joint: RobotJoint, room: float) -> str:
     return f"limits ({joint.limits.lower:.3g} to {joint.limits.upper:.3g})" if np.isfinite(room) else f"{TURNS:g}"

@@ -1,7 +1,8 @@
-"""Readings of any recording that is not our own.
+"""Reads readings from recordings of other programs.
 
-Logs of CAN frames (decoded by the layout of the configuration's own driver), a CSV file that a file driver describes,
-columns of JOINT.ROLE in SI (see daq/recording/columns.py), or Readings as they are (.npz with the array `readings`).
+These are logs of CAN frames (decoded by the layout of the configuration's driver), CSV files that a file driver
+describes, columns JOINT.ROLE in SI (see daq/recording/columns.py), and stored readings (.npz with the array
+`readings`).
 """
 
 from collections import Counter
@@ -19,7 +20,7 @@ from daq.recording.ros_bag import is_bag
 from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
-from drivers.files.player import CsvFile, FileSettings, Recording
+from drivers.files.player import CsvFile, FileSettings, PlayedFile
 from drivers.reading import READING, empty
 
 Batch = NDArray[np.void]
@@ -29,7 +30,7 @@ Counts = dict[str, Counter[str]]  # driver → cause → count
 def readings_of(
     file: Path, config: Config, counts: Counts, driver: str | None = None, columns: Columns | None = None
 ) -> Iterator[Batch]:
-    """Readings of a recording, whatever its kind; counts are filled at its end. Raises RecordingError, DriverError."""
+    """The readings of a recording of any kind; counts are filled at its end. Raises RecordingError, DriverError."""
     if columns is None and file.suffix.lower() == ".npz" and _is_readings(file):
         return _stored(file, config)
     described = any(isinstance(one, FileSettings) and one.columns for one in config.drivers.values())
@@ -53,12 +54,12 @@ def _stored(file: Path, config: Config) -> Iterator[Batch]:
     if readings.dtype != READING or readings.ndim != 1:
         raise RecordingError(f"{file}: expected readings of {READING}, found {readings.dtype}")
     if len(readings) and not 0 <= readings["channel"].min() <= readings["channel"].max() < len(routes(config)):
-        raise RecordingError(f"{file}: its readings have channels that the configuration has not")
+        raise RecordingError(f"{file}: its readings have channels that the configuration does not have")
     yield readings
 
 
 def _has_columns(file: Path) -> bool:
-    """Whether a .csv has columns of ours rather than python-can's frames."""
+    """Whether a .csv has columns JOINT.ROLE rather than frames of python-can."""
     if file.suffix.lower() != ".csv":
         return False
     try:
@@ -69,7 +70,7 @@ def _has_columns(file: Path) -> bool:
 
 
 def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterator[Batch]:
-    """One reading per channel and row; where a joint has a counter, the rows are counted."""
+    """One reading per channel and row; a joint's counter must be one of the columns."""
     channels = read(file, columns)
     asked = routes(config)
     missing = [one for one in asked if one.role not in channels.get(one.joint, {})]
@@ -93,21 +94,21 @@ def _missing(route: Route) -> str:
 
 
 def _drivers(file: Path, config: Config, driver: str | None) -> dict[str, CanBusSettings | FileSettings]:
-    """Those whose layout can say what is in a log."""
+    """The drivers whose layout can decode a log."""
     found = {name: one for name, one in config.drivers.items() if isinstance(one, CanBusSettings | FileSettings)}
     if driver is not None and driver not in found:
         raise RecordingError(
             f"found no driver {driver} for logs in the configuration, only {', '.join(found) or 'none'}"
         )
     if not found:
-        raise RecordingError(f"{file}: a log needs a CAN (or file) driver in the configuration, to say what is in it")
+        raise RecordingError(f"{file}: a log needs a CAN (or file) driver in the configuration, which describes it")
     return found if driver is None else {driver: found[driver]}
 
 
 def _from_log(
     file: Path, drivers: Mapping[str, CanBusSettings | FileSettings], config: Config, counts: Counts
 ) -> Iterator[Batch]:
-    """Frames decoded by the one driver there is; of several, each decodes what its channel carried."""
+    """Decode the log by the only driver; where there are several, each decodes the frames of its channel."""
     if len(drivers) == 1:
         [(name, settings)] = drivers.items()
         channel = settings.channel if isinstance(settings, FileSettings) else ""
@@ -124,7 +125,7 @@ def _decoded(
     file: Path, name: str, settings: CanBusSettings | FileSettings, channel: str, config: Config, counts: Counts
 ) -> Iterator[Batch]:
     decoder = Decoder(settings.layout, wanted(config, name))
-    recording: Recording = LogFile(file, channel)
+    recording: PlayedFile = LogFile(file, channel)
     if isinstance(settings, FileSettings) and settings.columns:
         recording = CsvFile(settings.model_copy(update={"path": file}))
     timed, frames = False, 0
@@ -133,14 +134,14 @@ def _decoded(
             frames += len(block.ids)
             timed = timed or bool(block.times.any())
             if frames > 1 and not timed:
-                raise RecordingError(f"{file}: its frames have no times; `candump -L` writes them")
+                raise RecordingError(f"{file}: its frames have no times; record it with `candump -L`")
             yield _after_zero(decoder.decode(block))
     finally:
         counts[name] = Counter({**decoder.counts, **recording.counts})
 
 
 def _after_zero(readings: Batch) -> Batch:
-    """Recordings that begin at zero begin at one second: time zero means "never" to the pipeline."""
+    """Shift recordings that begin at time zero by one second: zero means "never" to the pipeline."""
     if len(readings) and int(readings["time"][0]) < 10**15:
         readings["time"] += 10**9
     return readings

@@ -1,6 +1,6 @@
-"""What each joint was when it was commissioned: one file of a robot's joints, replaced as a whole.
+"""Baselines: the parameters of each joint when it was commissioned, in one file per robot that is replaced as a whole.
 
-A baseline that is replaced stays in the file behind the new one.
+A baseline that is replaced stays in the file after the new one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,16 +13,16 @@ from daq.state.files import BaselineError, replace
 from estimators.base import Status
 from estimators.quantities import Settings
 
-TOPIC: Final = b"baselines"  # between outlet and core
-WATCHED: Final = b"watched"  # … that somebody looks at the page
-KEPT: Final = 20  # baselines of one joint
+TOPIC: Final = b"baselines"  # message from outlet to core: new baselines
+WATCHED: Final = b"watched"  # message from outlet to core: somebody watches the page
+KEPT: Final = 20  # baselines of one joint that stay in the file
 JUDGED: Final = (Status.VALID, Status.HELD)  # the values of which can be trusted
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Baseline(Settings):
-    """What a joint was when it was commissioned."""
+    """The parameters of a joint when it was commissioned."""
 
     since: Finite = Field(description="Unix s")
     model: str
@@ -32,43 +32,43 @@ class Baseline(Settings):
 
 
 class Baselines(Settings):
-    """Everything in the file."""
+    """The content of the file."""
 
     version: Literal[1] = 1
     joints: dict[str, list[Baseline]] = Field(default_factory=dict)  # the newest first
 
     def newest(self) -> dict[str, Baseline]:
-        """What each joint is compared with."""
+        """The newest baseline of each joint, which it is compared with."""
         return {name: found[0] for name, found in self.joints.items() if found}
 
     def with_new(self, found: Mapping[str, Baseline]) -> "Baselines":
-        """The same with these in front."""
+        """The content with these baselines in front."""
         joints = {name: [one, *self.joints.get(name, [])][:KEPT] for name, one in found.items()}
         return Baselines(joints=self.joints | joints)
 
 
 def friction_names(joints: Iterable[str]) -> tuple[str, ...]:
-    """What of the whole robot is compared: each joint's friction torque at a slow and at a fast speed."""
+    """The parameters in a whole robot's baseline: each joint's friction torque at a slow and at a fast speed."""
     return tuple(f"{joint}.{speed}" for joint in joints for speed in ("slow", "fast"))
 
 
 def friction_speeds(speeds: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """What stands for the law in the robot's baseline: joint → the two speeds, rad/s (m/s)."""
+    """What a whole robot's baseline holds in place of a friction law: joint → the two speeds, rad/s (m/s)."""
     return {"speeds": {joint: list(both) for joint, both in speeds.items()}}
 
 
 def parse(data: bytes, file: Path) -> Baselines:
-    """The content of a file. Raises BaselineError."""
+    """Parse the content of a file. Raises BaselineError."""
     try:
         return Baselines.model_validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise BaselineError(f"{file}: no baselines: {where}: {first['msg']}") from error
+        raise BaselineError(f"{file}: not a file of baselines: {where}: {first['msg']}") from error
 
 
 def read(file: Path) -> Baselines:
-    """Every baseline of a file; none when there is no file. Raises BaselineError."""
+    """Read every baseline of a file; none when there is no file. Raises BaselineError."""
     try:
         return parse(file.read_bytes(), file)
     except FileNotFoundError:
@@ -78,5 +78,5 @@ def read(file: Path) -> Baselines:
 
 
 def write(file: Path, baselines: Baselines) -> None:
-    """Replace the file; whoever reads it, and whenever the power fails, sees the old one or the new. BaselineError."""
+    """Replace the file as a whole: a reader sees the old or the new one, even after a power failure. BaselineError."""
     replace(file, baselines.model_dump_json(indent=1).encode(), 0o644)

@@ -1,4 +1,4 @@
-"""What the estimators know, in one file: written by a thread every few seconds, read once when the core starts."""
+"""The checkpoint file, with the state of every estimator: a thread writes it, the core reads it once at its start."""
 
 import logging
 import os
@@ -17,31 +17,31 @@ from daq.stream.sockets import Socket, open_receiver
 
 TOPIC: Final = "checkpoint/"
 EVERY: Final = 5.0  # s between two states of a joint
-OLDEST: Final = 600.0  # s; a robot that stood longer has cooled down, and starts anew
+OLDEST: Final = 600.0  # s; a robot that stood still for longer has cooled down and starts anew
 FILE: Final = "checkpoint"
 
 log = logging.getLogger("jointwatch")
 
 
 class Writer(threading.Thread):
-    """The outlet's end: writes what came, at most every EVERY seconds, until the context ends."""
+    """A thread of the outlet: writes the states that arrive, at most every EVERY seconds, until the context ends."""
 
     def __init__(self, context: "zmq.Context[Socket]", address: str, file: Path) -> None:
         super().__init__(name="checkpoint", daemon=True)
         self._news = open_receiver(context, address, (TOPIC,))
         self._file = file
-        self._states: dict[str, Any] = dict(read(file))  # of joints that are not settled now, too
+        self._states: dict[str, Any] = dict(read(file))  # including joints that send no state now
         self._trouble = ""
 
     def run(self) -> None:
-        """The thread."""
+        """Receive and write until the context ends."""
         due = 0.0
         fresh = False
         try:
             while True:
                 if self._news.poll(500):
-                    topic, told = self._news.recv_multipart()
-                    self._states[topic.decode().removeprefix(TOPIC)] = msgpack.unpackb(told, strict_map_key=False)
+                    topic, packed = self._news.recv_multipart()
+                    self._states[topic.decode().removeprefix(TOPIC)] = msgpack.unpackb(packed, strict_map_key=False)
                     fresh = True
                 if fresh and time.monotonic() >= due:
                     due, fresh = time.monotonic() + EVERY, False
@@ -56,15 +56,15 @@ class Writer(threading.Thread):
         except BaselineError as error:
             if str(error) != self._trouble:
                 self._trouble = str(error)
-                log.warning("a core that dies will start anew: %s", error)
+                log.warning("a core that dies will lose what it has learnt: %s", error)
 
 
 def read(file: Path) -> Mapping[str, Any]:
-    """Joint → (key, Unix s, state); nothing where there is none, or where others might have written it."""
+    """Joint → (key, Unix s, state); empty where there is no file, or where others may have written it."""
     try:
         found = file.stat()
         if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
-            log.warning("%s is not ours alone: not used", file)
+            log.warning("%s is not used: it belongs to another user, or others may write it", file)
             return {}
         states = msgpack.unpackb(file.read_bytes(), strict_map_key=False)
         if isinstance(states, dict) and all(isinstance(one, list) and len(one) == 3 for one in states.values()):

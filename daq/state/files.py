@@ -1,4 +1,4 @@
-"""Files that outlive a restart: where they lie, how they are replaced as a whole, and the token of the page."""
+"""Files that outlive a restart: where they are, how they are replaced as a whole, and the token of the page."""
 
 import contextlib
 import os
@@ -14,18 +14,18 @@ SHORTEST: Final = 12  # characters of a token
 
 
 class BaselineError(Exception):
-    """The file cannot be used or written; the text is the one line to show."""
+    """The file cannot be used or written; the text is shown to the user as it is."""
 
 
 def place(config: Config, what: str) -> Path:
-    """Where something that outlives the service is kept: in [robot] state, systemd's StateDirectory, or beside the
+    """The path of a file that outlives the service: in [robot] state, systemd's StateDirectory, or beside the
     configuration."""
     folder = config.robot.state or Path(os.environ.get("STATE_DIRECTORY") or config.folder)
     return folder / f"{config.robot.name}.{what}"
 
 
 def replace(file: Path, data: bytes, mode: int) -> None:
-    """Put these bytes in the place of a file, on the disk when it returns. Raises BaselineError."""
+    """Replace a file by these bytes, as a whole; they are on the disk when it returns. Raises BaselineError."""
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         draft.unlink(missing_ok=True)
@@ -46,7 +46,7 @@ def replace(file: Path, data: bytes, mode: int) -> None:
 
 
 def token(file: Path) -> str:
-    """The token that allows to set baselines. Raises BaselineError, also when others may read it or it is too short."""
+    """Read the token that allows to set baselines. Raises BaselineError, also where others may read it."""
     try:
         if stat.S_IMODE(file.stat().st_mode) & 0o077:
             raise BaselineError(f"{file}: others may read this token; expected mode 0600: chmod 600 {file}")
@@ -58,16 +58,16 @@ def token(file: Path) -> str:
 
 
 def make_token(file: Path) -> str:
-    """The same, made anew where there is none. Raises BaselineError."""
+    """Read the token, or make one where there is no file. Raises BaselineError."""
     if not file.exists():
         replace(file, f"{secrets.token_urlsafe(18)}\n".encode(), 0o600)
     return token(file)
 
 
 def token_of(config: Config, make: bool = False) -> tuple[str, str]:
-    """The token, and where it stands: $JOINTWATCH_TOKEN, [publish] token, else a file of ours. Raises BaselineError.
+    """The token and where it is from: $JOINTWATCH_TOKEN, [publish] token, else our own file. Raises BaselineError.
 
-    make: our file, where there is none.
+    make: make our own file where there is none.
     """
     given = os.environ.get(VARIABLE)
     if given is not None:

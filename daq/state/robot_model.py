@@ -1,4 +1,4 @@
-"""The file of a whole robot's model: TOML, written in one go; daq/config/robot_model.py reads it."""
+"""Writes the file of a whole robot's model (TOML); daq/config/robot_model.py reads it."""
 
 from pathlib import Path
 
@@ -10,5 +10,5 @@ HEADER = "# A whole robot's model, written by `jointwatch identify`; edit what i
 
 
 def save(found: IdentifiedRobot, file: Path) -> None:
-    """In the place of whatever was there, whole or not at all. Raises BaselineError."""
+    """Replace the file as a whole. Raises BaselineError."""
     replace(file, (HEADER + toml_text(found.document())).encode(), 0o644)

@@ -1,4 +1,4 @@
-"""Plain data as TOML that a person can read: tables after values, a matrix row by row, every number exact."""
+"""Writes plain data as readable TOML: tables after values, a matrix row by row, every number exact."""
 
 import json
 import math

@@ -1,7 +1,8 @@
-"""From driver processes to the core: batches of Readings over one PUSH/PULL, every loss counted by sequence.
+"""Carries batches of readings from driver processes to the core over one PUSH/PULL pair, and counts every loss.
 
-A message is one frame: a header (``HEADER``), a body, and the driver's name. Readings go as the raw bytes of their
-NumPy array; a driver's own counters go, now and then, as a msgpack map on the same socket, so both stay in order.
+A message is one frame: a header (``HEADER``), a body, and the driver's name. Readings are sent as the raw bytes of
+their NumPy array. A driver's own counters follow now and then as a msgpack map on the same socket, so both stay in
+order.
 """
 
 import os
@@ -28,7 +29,7 @@ QUEUE: Final = 20_000  # messages that may wait for a busy core: > 1 s at 8 kfra
 
 
 class Sender:
-    """A driver's end. It never waits: what the core cannot take is lost, and the sequence says how much."""
+    """A driver's end. It never waits: what the core cannot take is lost, and the sequence shows how much."""
 
     def __init__(self, endpoint: str, driver: str) -> None:
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
@@ -57,11 +58,11 @@ class Sender:
         try:
             self._socket.send(b"".join((head, body, self._name)), zmq.NOBLOCK)
         except zmq.Again:
-            return  # the gap in the sequence tells
+            return  # the core sees the gap in the sequence
 
 
 @dataclass(slots=True)
-class Link:
+class DriverLink:
     """What the core knows of one driver."""
 
     boot: int = 0
@@ -76,7 +77,7 @@ class Link:
 
 
 class Ledger:
-    """How far each driver was heard, in a file that a new core finds: what the old one took is not lost."""
+    """How many readings of each driver the core has processed, in a file: a new core counts what the old one lost."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -86,36 +87,36 @@ class Ledger:
             self._known = {}  # the first core, or one that was killed while it wrote
         self._kept = b""
 
-    def opened(self, name: str) -> Link:
-        """A driver's books, going on where the core before was killed."""
+    def opened(self, name: str) -> DriverLink:
+        """The counters of a driver, continued from where the core before was killed."""
         boot, expected = self._known.get(name, (0, 0))
-        return Link(boot=boot, next=expected, restarts=0 if boot else -1)
+        return DriverLink(boot=boot, next=expected, restarts=0 if boot else -1)
 
-    def keep(self, links: Mapping[str, Link], held: Mapping[str, int]) -> None:
-        """Write how far it is now, where that is further. held: readings of each driver that went nowhere yet."""
-        told = msgpack.packb({name: (link.boot, link.next - held.get(name, 0)) for name, link in links.items()})
-        if told != self._kept:
-            self._kept = told
-            os.pwrite(self._file, told, 0)
+    def keep(self, links: Mapping[str, DriverLink], held: Mapping[str, int]) -> None:
+        """Write the new counters where they changed. held: readings of each driver that are not processed yet."""
+        packed = msgpack.packb({name: (link.boot, link.next - held.get(name, 0)) for name, link in links.items()})
+        if packed != self._kept:
+            self._kept = packed
+            os.pwrite(self._file, packed, 0)
 
     def close(self) -> None:
-        """Done."""
+        """Close the file."""
         os.close(self._file)
 
 
-class Receiver:
-    """The core's end: drains what is there and keeps the books."""
+class CoreReceiver:
+    """The core's end: takes the readings that are there and counts what is missing."""
 
     def __init__(self, endpoint: str, ledger: Path | None = None) -> None:
-        """ledger: the file where it is kept how far each driver was heard, for the receiver after a killed one."""
+        """ledger: the file of the counters that the next core continues from, see Ledger."""
         self._ledger = None if ledger is None else Ledger(ledger)
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PULL)
         self._socket.setsockopt(zmq.RCVHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.bind(endpoint)
         self._timeout = -1  # ms, of the socket
-        self.links: dict[str, Link] = {}
-        self._named: dict[bytes, Link] = {}  # the same, by the name as it comes
+        self.links: dict[str, DriverLink] = {}
+        self._named: dict[bytes, DriverLink] = {}  # the same, by the name as it comes
         self.malformed = 0
 
     def __enter__(self) -> Self:
@@ -127,10 +128,9 @@ class Receiver:
             self._ledger.close()
 
     def drain(self, timeout: float, until: int = 0) -> NDArray[np.void]:
-        """Wait up to timeout seconds for a message, take every other that is already there: one batch.
+        """Wait up to `timeout` s for a message, then take every other that is already there: one batch.
 
-        until: ns, before which no reading is worth a batch of its own: it waits on for one that is not, no longer
-        than timeout behind that instant.
+        until: ns; while all readings are older than this, keep waiting, until `timeout` after this instant at most.
         """
         wait, flags, newest, latest = int(timeout * 1000), 0, 0, until + int(timeout * 1e9)
         if wait != self._timeout:
@@ -139,7 +139,7 @@ class Receiver:
         bodies: list[bytes] = []
         try:
             for _ in range(QUEUE):  # bounded: a flood must not keep the core from its other work
-                body = self._book(self._socket.recv(flags))
+                body = self._account(self._socket.recv(flags))
                 if body:
                     bodies.append(body)
                     (newest,) = TIME.unpack_from(body, len(body) - READING.itemsize)
@@ -150,12 +150,12 @@ class Receiver:
         return np.frombuffer(b"".join(bodies), READING)
 
     def keep(self, held: Mapping[str, int]) -> None:
-        """What was drained is done with, except what is held: how many readings of each driver."""
+        """Note that everything that was drained is processed, except `held` readings of each driver."""
         if self._ledger is not None:
             self._ledger.keep(self.links, held)
 
-    def _book(self, message: bytes) -> bytes | None:
-        """The readings of a message, as they are; what is missing before them is counted."""
+    def _account(self, message: bytes) -> bytes | None:
+        """The readings of a message as bytes, None where it has none; counts what is missing before them."""
         if len(message) < HEADER.size:
             self.malformed += 1
             return None
@@ -164,7 +164,7 @@ class Receiver:
         if magic != MAGIC or end < HEADER.size:
             self.malformed += 1
             return None
-        link = self._named.get(message[end:]) or self._meet(message[end:])
+        link = self._named.get(message[end:]) or self._new_link(message[end:])
         link.seen = time.monotonic()
         if boot != link.boot:
             link.boot, link.next = boot, 0
@@ -174,7 +174,7 @@ class Receiver:
         link.next = made
         count, odd = divmod(end - HEADER.size, READING.itemsize)
         if kind == COUNTERS:
-            self._hear(link, message[HEADER.size : end])
+            self._take_report(link, message[HEADER.size : end])
             return None
         if kind != READINGS or odd:
             self.malformed += 1
@@ -184,16 +184,16 @@ class Receiver:
         link.readings += count
         return message[HEADER.size : end]
 
-    def _meet(self, name: bytes) -> Link:
-        """The books of a driver that was not heard before."""
-        said = name.decode(errors="replace")
-        if said not in self.links:
-            self.links[said] = self._ledger.opened(said) if self._ledger is not None else Link()
-        self._named[name] = self.links[said]
-        return self.links[said]
+    def _new_link(self, name: bytes) -> DriverLink:
+        """The counters of a driver that sends for the first time."""
+        text = name.decode(errors="replace")
+        if text not in self.links:
+            self.links[text] = self._ledger.opened(text) if self._ledger is not None else DriverLink()
+        self._named[name] = self.links[text]
+        return self.links[text]
 
-    def _hear(self, link: Link, body: bytes) -> None:
-        """A driver's own totals."""
+    def _take_report(self, link: DriverLink, body: bytes) -> None:
+        """Take over the driver's own totals."""
         try:
             report = msgpack.unpackb(body)
             link.up, link.cause, link.counters = report["up"], report["cause"], report["counters"]

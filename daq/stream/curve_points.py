@@ -1,4 +1,4 @@
-"""`samples/<joint>`: points of a joint's curves, excitation and nearness of an alarm, for the page; internal."""
+"""The internal message `samples/<joint>` for the page: points of the curves, excitation, nearness of an alarm."""
 
 import msgpack
 import numpy as np
@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 
 from daq.stream.update import Map
 from estimators.models.curves import POINT
-from estimators.online.inspection import Inspection
+from estimators.online.reporting.inspection import Inspection
 
 
 def pack(joint: str, inspection: Inspection, epoch: int) -> tuple[bytes, bytes]:
-    """The message. epoch: ns to add to get Unix time."""
+    """Pack the message. epoch: ns to add to get Unix time."""
     rows = np.column_stack([(inspection.time + epoch) / 1e9, inspection.points])
     body = {
         "joint": joint,
@@ -25,5 +25,5 @@ def pack(joint: str, inspection: Inspection, epoch: int) -> tuple[bytes, bytes]:
 
 
 def points(update: Map) -> NDArray[np.float64]:
-    """Its rows: (points, 5), Unix time (s), then estimators.models.curves.POINT."""
+    """The rows of a message: (points, 5), Unix time (s), then estimators.models.curves.POINT."""
     return np.frombuffer(update["points"], "<f8").reshape(-1, 1 + len(POINT))

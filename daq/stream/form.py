@@ -1,6 +1,6 @@
-"""Messages of one form, in which nothing changes but numbers: packed once, then only filled in.
+"""Packs messages that differ in numbers only: the form is packed once, then the numbers are filled in.
 
-The bytes are those that msgpack gives for the same map; packing it anew costs three times as much.
+The bytes are those that msgpack gives for the same map; packing the map again would take three times as long.
 """
 
 import struct
@@ -15,10 +15,10 @@ FLOAT: Final = b"\xcb"
 
 
 class Form:
-    """One form: a map of words, floats, maps of the same, and `seq`, which counts."""
+    """A packed map whose floats, and the counter `seq`, can be replaced; it may hold maps."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
-        """body: a message of it; what is neither a float nor `seq` is the same in all."""
+        """body: one message of this form; everything that is neither a float nor `seq` stays as it is."""
         self.room, self._parts, self._format = 0, list[Any](), ">"
         self._packer = msgpack.Packer()
         self._last = b""
@@ -27,9 +27,9 @@ class Form:
         self._pack = struct.Struct(self._format).pack
 
     def fill(self, numbers: Sequence[float]) -> bytes:
-        """The message with these in place of the changing ones, in order; seq has to be below `room`.
+        """The message with these numbers in order; seq has to be below `room`.
 
-        Raises ValueError if they are more or fewer.
+        Raises ValueError if the numbers are more or fewer than the form has.
         """
         self._parts[1::2] = numbers
         return self._pack(*self._parts)

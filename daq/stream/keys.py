@@ -1,6 +1,6 @@
-"""Keys of the public stream (CURVE): the server's own, and the list of clients that may subscribe.
+"""The keys of the public stream (CURVE): the server's own pair, and the clients that may subscribe.
 
-Files are ZeroMQ's own certificates: NAME.key is public, NAME.key_secret is not and belongs to its owner alone (0600).
+The files are ZeroMQ certificates: NAME.key is public; NAME.key_secret is secret and readable by its owner only (0600).
 """
 
 import os
@@ -17,7 +17,7 @@ CLIENTS = "clients"  # folder of the public keys of those who may subscribe
 
 
 class KeyFileError(Exception):
-    """A key file cannot be used or written; the text is the one line to show."""
+    """A key file cannot be used or written; the text is shown to the user as it is."""
 
 
 class KeyPair(NamedTuple):
@@ -28,18 +28,18 @@ class KeyPair(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """How the public stream is locked."""
+    """The lock of the public stream: the server's secret key and the clients it lets in."""
 
     secret: bytes  # the server's
     clients: Path
 
     def allows(self, key: bytes) -> bool:
-        """Whether a client's key (32 bytes) is in the list now: a key added later needs no restart."""
+        """Whether a client's key (32 bytes) is in the folder now: a key that is added later needs no restart."""
         return z85.encode(key) in set(public_keys(self.clients))
 
 
 def read_pair(file: Path) -> KeyPair:
-    """A secret key file. Raises KeyFileError, also when others than its owner may read it."""
+    """Read a secret key file. Raises KeyFileError, also when others than its owner may read it."""
     try:
         if stat.S_IMODE(file.stat().st_mode) & 0o077:
             raise KeyFileError(f"{file}: others may read this secret key; expected mode 0600: chmod 600 {file}")
@@ -54,7 +54,7 @@ def read_pair(file: Path) -> KeyPair:
 
 
 def read_public(file: Path) -> bytes:
-    """The public key in either kind of file. Raises KeyFileError."""
+    """Read the public key from either kind of file. Raises KeyFileError."""
     try:
         return zmq.auth.load_certificate(file)[0]
     except (OSError, ValueError) as error:
@@ -62,7 +62,7 @@ def read_public(file: Path) -> bytes:
 
 
 def public_keys(folder: Path) -> Iterator[bytes]:
-    """Every public key in a folder; a file that is none lets nobody in."""
+    """Every public key in a folder; files that hold no key are skipped."""
     for file in sorted(folder.glob("*.key")):
         try:
             yield read_public(file)
@@ -71,7 +71,7 @@ def public_keys(folder: Path) -> Iterator[bytes]:
 
 
 def create(folder: Path, name: str) -> tuple[Path, Path]:
-    """A new pair in a folder: (public file, secret file). Raises KeyFileError when there is one already."""
+    """Make a new pair in a folder: (public file, secret file). Raises KeyFileError when there is one already."""
     if (folder / f"{name}.key_secret").exists():
         raise KeyFileError(f"{folder / name}.key_secret exists: remove it first if it is to be replaced")
     before = os.umask(0o077)

@@ -10,9 +10,11 @@ from typing import Any, Final
 from daq.stream.update import EVENTS, VERSION
 from estimators.base import Phase, Status
 from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.reason_words import CATALOGUE
 
 Schema = dict[str, Any]
 
+CHANGES: Final = "version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone"
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -42,9 +44,25 @@ def _numbers(text: str, names: Iterable[str]) -> Schema:
     return {"type": "object", "description": text, "properties": properties, "additionalProperties": {"type": "number"}}
 
 
+def _reasons(text: str) -> Schema:
+    numbers, words = {"type": "number"}, {"type": "string"}
+    reason = _object(
+        "one reason",
+        {
+            "code": _text("what is so, see docs/troubleshooting.md", CATALOGUE),
+            "parameter": _text("what it is about: a parameter, channel, joint or known constant"),
+            "numbers": {"type": "object", "description": "by short names, SI or %", "additionalProperties": numbers},
+            "words": {"type": "object", "description": "the same of words", "additionalProperties": words},
+            "text": _text("the sentence, with its numbers"),
+        },
+        ("code", "text"),
+    )
+    return {"type": "array", "items": reason, "description": text}
+
+
 HEAD: Final[Schema] = {
     "timestamp": _number("Unix s of the instant that the message speaks of"),
-    "v": {"type": "integer", "const": VERSION, "description": "version of the stream"},
+    "v": {"type": "integer", "const": VERSION, "description": CHANGES},
     "robot": _text("[robot] name"),
     "seq": {"type": "integer", "minimum": 0, "description": "counts up by one per topic; seen before: nothing new"},
     "boot": {"type": "integer", "minimum": 0, "description": "another one: the core started anew, and seq with it"},
@@ -67,7 +85,7 @@ def _estimate(names: Iterable[str]) -> Schema:
             "whether to trust the values",
             {
                 "status": _text("what a consumer may do with them", (str(one) for one in Status)),
-                "reasons": _texts("why the status is not valid, in words"),
+                "reasons": _reasons("why the status is not valid"),
             },
             ("status", "reasons"),
         ),
@@ -112,7 +130,7 @@ def _lost_motion(_: Iterable[str]) -> Schema:
         "parameters": _numbers("of the gear, in the units of meta; lost_motion is 2b, from side to side", names),
         "deviations": _numbers("their standard deviations, from blocks of rows", names),
         "known": {"type": "boolean", "description": "whether there is a number for lost_motion"},
-        "reasons": _texts("why there is none, in words"),
+        "reasons": _reasons("why there is none"),
         "reversals": {"type": "integer", "minimum": 0, "description": "of the load, in the window"},
         "rarer": _number("share of the window's rows whose load has the rarer sign"),
         "imitated": _number("R² of the load's sign by the other columns"),
@@ -185,7 +203,7 @@ def _robot(_: Iterable[str]) -> Schema:
             "whether to trust the values",
             {
                 "status": _text("what a consumer may do with them", (str(one) for one in Status)),
-                "reasons": _texts("why the status is not valid, in words"),
+                "reasons": _reasons("why the status is not valid"),
             },
             ("status", "reasons"),
         ),

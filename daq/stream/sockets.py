@@ -1,11 +1,12 @@
-"""From the core to the world: a PUB socket for whoever has updates, and a native forwarder that makes them public.
+"""Sockets from the core to the subscribers: PUB sockets for the publishers, and a native forwarder to the public
+address.
 
-Who binds: the outlet binds every socket between the service's own processes, the core and the supervisor connect. A
-connecting PUB keeps its queue and its peer's subscriptions while the peer is away, so an outlet that is killed and
-comes back finds what was published in between (a binding PUB would forget it all); only what the dead one had already
-taken is lost, and ``seq`` tells. Besides, several publishers can share one address. Internal topics travel on an
-address of their own, and the forwarder subscribes to the public prefixes only, so nothing else can leave even if it is
-published on the wrong address.
+The outlet binds every socket between the service's own processes; the core and the supervisor connect. A connecting PUB
+keeps its queue and its peer's subscriptions while the peer is away, so an outlet that is killed and restarted receives
+what was published in between (a binding PUB would drop it). Only what the killed outlet had already taken is lost, and
+``seq`` shows it. Besides, several publishers can share one address. Internal topics have an address of their own, and
+the forwarder subscribes to the public prefixes only, so nothing else leaves the machine even if it is published on the
+wrong address.
 """
 
 import threading
@@ -16,7 +17,7 @@ import zmq
 
 from daq.stream.keys import Curve
 from daq.stream.priority import give, take
-from daq.stream.subscriptions import Reception
+from daq.stream.subscriptions import SubscriptionListener
 from daq.stream.update import PUBLIC
 
 Socket = zmq.Socket[bytes]
@@ -27,9 +28,9 @@ QUEUE: Final = 10_000
 LINGER: Final = 100
 # ms between attempts to reach a peer that is away. Local, so cheap.
 RECONNECT: Final = 50
-# ms: a subscriber that vanished without a word (cable, sleeping laptop) is noticed and its queue freed.
+# ms: a subscriber that vanished (cable, sleeping laptop) is noticed and its queue freed.
 HEARTBEAT, HEARTBEAT_TIMEOUT = 5_000, 20_000
-# ms in which who connects has to say that it speaks ZeroMQ.
+# ms in which a client that connects has to complete ZeroMQ's handshake.
 HANDSHAKE: Final = 5_000
 # bytes that a subscriber may send in one message: it only ever sends topics.
 LONGEST_TOPIC: Final = 512
@@ -37,7 +38,7 @@ INSIDE, LATE = "inproc://updates", "inproc://last-values"
 
 
 class EndpointError(OSError):
-    """An address cannot be served; one clear line says which and why."""
+    """An address cannot be served; the text says which one and why."""
 
 
 def open_publisher(context: zmq.Context[Socket], address: str) -> Socket:
@@ -58,12 +59,12 @@ def open_receiver(context: zmq.Context[Socket], address: str, topics: tuple[str,
 
 
 class Forwarder:
-    """Passes public updates from the core's address to the public one, in libzmq, without running Python.
+    """Forwards public updates from the core's address to the public one, in libzmq, without running Python.
 
     A page, a scrape or a garbage collection in this process therefore delays no update by more than the operating
-    system's scheduler does. A subscriber that is too slow loses messages of its own queue only; `seq` tells it.
-    Two native hops: the first lets nothing in but public topics, the second carries subscriptions back upstream, where
-    the reception hears them and adds the last values to the stream.
+    system's scheduler does. A subscriber that is too slow loses messages of its own queue only, and `seq` shows it.
+    There are two native hops: the first takes public topics only, the second carries subscriptions back upstream, where
+    the SubscriptionListener receives them and adds the last values to the stream.
     """
 
     def __init__(self, updates: str, public: str, curve: Curve | None = None, priority: int = 0) -> None:
@@ -76,7 +77,7 @@ class Forwarder:
         outside = self._outside(curve)
         inside = self._open(zmq.PUB)
         try:
-            # The public address first: it alone tells whether another service is running already, and a bind to
+            # The public address first: it alone shows whether another service is running already, and a bind to
             # ipc:// would take the running one's file away.
             _bind(outside, public, "updates")
             core = open_receiver(self._context, updates, PUBLIC)
@@ -87,11 +88,11 @@ class Forwarder:
             raise
         self.endpoint = outside.getsockopt_string(zmq.LAST_ENDPOINT)  # with the port that :0 was given
         inside.bind(INSIDE)
-        # Made before the threads run: what waited for this process arrives at once, and nothing of it may be missed.
+        # Made before the threads run: messages that waited for this process arrive at once, and none may be missed.
         self.tap = self._subscribed()
         """A SUB socket on everything that goes out, for this process; closed with the forwarder."""
         news = self._subscribed()
-        self._reception = Reception(self._late(), news, outside, curve.allows if curve else None)
+        self._listener = SubscriptionListener(self._late(), news, outside, curve.allows if curve else None)
         self._threads = [
             threading.Thread(target=_forward, args=(*pair, priority), name="forwarder", daemon=True)
             for pair in ((core, inside), (self._upstream(), outside))
@@ -110,7 +111,7 @@ class Forwarder:
     @property
     def refused(self) -> int:
         """Subscribers that were not let in."""
-        return self._reception.refused
+        return self._listener.refused
 
     def close(self) -> None:
         """Stop forwarding; what is queued has LINGER ms to leave."""
@@ -118,7 +119,7 @@ class Forwarder:
         self._context.term()  # ends the threads, which then close their sockets
         for thread in self._threads:
             thread.join()
-        self._reception.join()
+        self._listener.join()
 
     def _open(self, kind: int) -> Socket:
         socket = self._context.socket(kind)
@@ -146,7 +147,7 @@ class Forwarder:
         return socket
 
     def _upstream(self) -> Socket:
-        """Where the second hop takes updates from; subscribed at once, so that whoever comes first misses none."""
+        """The socket that the second hop reads; it subscribes at once, so that the first subscriber misses nothing."""
         socket = self._open(zmq.XSUB)
         for address in (INSIDE, LATE):
             socket.connect(address)

@@ -1,8 +1,8 @@
-"""Receives whoever subscribes: checks their key, gives them the last values, counts who was refused.
+"""Serves new subscribers: checks their key, sends them the last values, counts who was refused.
 
-A thread of its own beside the forwarder, which stays native: a subscription reaches it as a message upstream, and what
-it says goes downstream like any other update. ZeroMQ cannot address one subscriber of many, so the last values go to
-everyone who asked for these topics; ``seq`` tells the others that they have them already.
+This is a thread beside the native forwarder. A subscription reaches it as a message from downstream, and what it sends
+goes to the subscribers like any other update. ZeroMQ cannot address one of many subscribers, so the last values go to
+everyone who subscribed to these topics; ``seq`` shows the others that they have them already.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ TICK: Final = 100  # ms between two looks at what was published: 70 messages of 
 REFUSED: Final = (
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL | zmq.Event.HANDSHAKE_FAILED_PROTOCOL | zmq.Event.HANDSHAKE_FAILED_AUTH
 )
-AT_ONCE: Final = 20_000  # subscriptions heard in one turn: 0.1 s
+AT_ONCE: Final = 20_000  # subscriptions taken in one turn: 0.1 s
 MANY: Final = 200  # of one turn
 SUBSCRIBED: Final = b"\x01"
 SUPERVISOR: Final = b"process/"  # its boot is another one than the core's
-NO_STATE: Final = b"event/"  # what happened once is no state: a late joiner must not take it for news
+NO_STATE: Final = b"event/"  # an event is no state: a late subscriber must not take an old one for news
 
 log = logging.getLogger("jointwatch")
 
@@ -44,7 +44,7 @@ class LastValues:
             self._messages[message[0]] = message
 
     def matching(self, prefixes: set[bytes]) -> list[list[bytes]]:
-        """What a subscriber of these prefixes has missed; nothing of a core that is no more."""
+        """The last messages with these prefixes; none of a core that has ended."""
         wanted = tuple(prefixes)
         said = [one for one in self._messages.values() if not one[0].startswith(SUPERVISOR)]
         boot = _boot(said[-1]) if said else None
@@ -52,8 +52,8 @@ class LastValues:
         return [one for one in lives + [one for one in said if _boot(one) == boot] if one[0].startswith(wanted)]
 
 
-class Reception:
-    """The thread and its sockets; ends with the context they belong to."""
+class SubscriptionListener:
+    """The thread and its sockets; it ends with the context that they belong to."""
 
     def __init__(self, subscriptions: Socket, news: Socket, outside: Socket, allows: Allows | None) -> None:
         """subscriptions: XPUB upstream of the public one; news: SUB on all that goes out; outside: the public socket.
@@ -63,11 +63,11 @@ class Reception:
         self.refused = 0
         self._subscriptions, self._news, self._allows = subscriptions, news, allows
         self._monitor: Socket = outside.get_monitor_socket(REFUSED)
-        self._door: Socket | None = None
+        self._authentication: Socket | None = None
         if allows is not None:
-            self._door = subscriptions.context.socket(zmq.REP)
-            self._door.setsockopt(zmq.LINGER, 0)
-            self._door.bind("inproc://zeromq.zap.01")
+            self._authentication = subscriptions.context.socket(zmq.REP)
+            self._authentication.setsockopt(zmq.LINGER, 0)
+            self._authentication.bind("inproc://zeromq.zap.01")
         self._last = LastValues()
         self._thread = threading.Thread(target=self._receive, name="reception", daemon=True)
         self._thread.start()
@@ -77,30 +77,30 @@ class Reception:
         self._thread.join()
 
     def _receive(self) -> None:
-        sockets = [one for one in (self._subscriptions, self._monitor, self._door) if one is not None]
+        sockets = [one for one in (self._subscriptions, self._monitor, self._authentication) if one is not None]
         poller = zmq.Poller()
         for opened in sockets:
             poller.register(opened, zmq.POLLIN)
         with contextlib.suppress(zmq.ContextTerminated):
             while True:
                 ready = dict(poller.poll(TICK))
-                if self._door in ready and self._door is not None and self._allows is not None:
-                    self._door.send_multipart(answer(self._door.recv_multipart(), self._allows))
+                if self._authentication in ready and self._authentication is not None and self._allows is not None:
+                    self._authentication.send_multipart(answer(self._authentication.recv_multipart(), self._allows))
                 if self._monitor in ready:
                     self._count(recv_monitor_message(self._monitor))
-                self._listen()
+                self._keep_published()
                 if self._subscriptions in ready:
-                    self._greet()
+                    self._answer_subscriptions()
         for opened in (*sockets, self._news):
             opened.close(0)
 
-    def _listen(self) -> None:
+    def _keep_published(self) -> None:
         with contextlib.suppress(zmq.Again):
             while True:
                 self._last.keep(self._news.recv_multipart(zmq.NOBLOCK))
 
-    def _greet(self) -> None:
-        """Everyone who came at once is told at once; who asks for very much is told everything, once."""
+    def _answer_subscriptions(self) -> None:
+        """Answer all subscriptions of this turn together; many of them are answered with everything, once."""
         prefixes = set()
         with contextlib.suppress(zmq.Again):
             for _ in range(AT_ONCE):
@@ -114,7 +114,7 @@ class Reception:
 
     def _count(self, event: Any) -> None:
         self.refused += 1
-        if self.refused == 1:  # the first says it all; the rest are counted
+        if self.refused == 1:  # only the first is logged; the rest are counted
             log.warning("a subscriber was refused: %s", str(zmq.Event(event["event"]).name).lower().replace("_", " "))
 
 

@@ -1,8 +1,8 @@
-"""What went through the core, in order, for the recorder: readings as they came, what the pipeline was told and said.
+"""The transcript of the core for the recorder: all readings in order, the pipeline's other inputs, and its messages.
 
-A block is a few hundredths of a second of it, one message between core and recorder and one attachment in a recording.
-With everything that is not a pure function of the readings in it (batches, clocks, refits that ended, baselines, states
-that were resumed), a replay says the same again to the bit.
+A block holds some hundredths of a second; it is one message from core to recorder and one attachment of a recording.
+It holds everything that is not a pure function of the readings (batches, clocks, finished refits, baselines, resumed
+states), so a replay makes the same messages to the bit.
 """
 
 import struct
@@ -21,7 +21,7 @@ from drivers.reading import READING
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
 
-BLOCK: Final = 0.04  # s in one block: what a kill can cost, twice over
+BLOCK: Final = 0.04  # s in one block; a kill can lose two blocks
 QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
 BLOCKS: Final = "application/x-jointwatch-readings"  # media type of a block in a recording
 WIRE: Final = struct.Struct("<QQ")  # boot, number
@@ -32,17 +32,17 @@ class Batch(NamedTuple):
 
     length: int  # readings
     epoch: int  # ns from CLOCK_MONOTONIC to Unix time
-    watched: int  # monotonic ns at which silence was looked for
-    clock: Sequence[int]  # monotonic ns, every answer that the pipeline had when it asked for the time
-    refits: Sequence[int]  # whose result counted from here on, see daq.core.replayable_executor
-    baseline: Mapping[str, Any] | None  # the baseline that held from here on, where it changed
-    resumed: Mapping[str, Any] | None = None  # joint → the state that it went on from, at the core's start
-    late: bool = False  # whether the core was behind, and of several updates of a joint said the last
+    watched: int  # monotonic ns at which silence was checked
+    clock: Sequence[int]  # monotonic ns, every answer of the clock to the pipeline
+    refits: Sequence[int]  # numbers of the results that counted from here on, see daq.core.replayable_executor
+    baseline: Mapping[str, Any] | None  # the baselines that held from here on, where they changed
+    resumed: Mapping[str, Any] | None = None  # joint → the state that it continued from, at the core's start
+    late: bool = False  # whether the core was behind, and made only the last of several updates of a joint
 
 
 @dataclass(slots=True)
-class Block:
-    """Some turns of the loop: all their readings, one after the other, and all that was said."""
+class TurnBlock:
+    """Some turns of the loop: their readings and their messages, one after the other."""
 
     boot: int
     number: int  # counts up by one; a gap is a loss
@@ -51,25 +51,27 @@ class Block:
     messages: list[Message] = field(default_factory=list)
 
 
-def pack(block: Block) -> bytes:
-    """A block without its messages; its head is a msgpack map."""
+def pack(block: TurnBlock) -> bytes:
+    """Pack a block without its messages; the head is a msgpack map."""
     head = msgpack.packb({"boot": block.boot, "number": block.number, "batches": block.batches})
     return columns.pack(head, block.readings)
 
 
-def unpack(data: bytes) -> Block:
-    """The inverse of pack. Raises ValueError."""
+def unpack(data: bytes) -> TurnBlock:
+    """Unpack what `pack` made. Raises ValueError."""
     head, rows = columns.unpack(data)
     try:
         told = msgpack.unpackb(head)
-        # a recording may have one value more in a batch, which no longer means anything
-        return Block(told["boot"], told["number"], [Batch(*one[: len(Batch._fields)]) for one in told["batches"]], rows)
+        # a batch of an older recording may have one more value, which has no meaning any longer
+        return TurnBlock(
+            told["boot"], told["number"], [Batch(*one[: len(Batch._fields)]) for one in told["batches"]], rows
+        )
     except (msgpack.UnpackException, KeyError, TypeError) as error:
         raise ValueError(f"not a block of readings: {error}") from error
 
 
-class Clock:
-    """The monotonic clock (ns), which remembers what it told."""
+class RecordedClock:
+    """The monotonic clock (ns), which remembers its answers."""
 
     def __init__(self) -> None:
         self.told: list[int] = []
@@ -80,9 +82,9 @@ class Clock:
 
 
 class Transcript:
-    """The core's end: gathers, and hands over a block when it is due; it never waits for the recorder.
+    """The core's end: collects turns and sends a block when it is due; it never waits for the recorder.
 
-    Every turn packs its own: a block that is due then costs the core no more than a copy.
+    Every turn is packed at once, so that a block that is due costs the core no more than a copy.
     """
 
     def __init__(self, endpoint: str, boot: int) -> None:
@@ -91,14 +93,14 @@ class Transcript:
         self._socket.setsockopt(zmq.LINGER, 200)
         self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
         self._socket.connect(endpoint)
-        self.sent = 0  # blocks handed over so far, those included that no queue had room for
+        self.sent = 0  # blocks sent so far, including those that did not fit into the queue
         self._boot = boot
         self._turns = bytearray(WIRE.pack(boot, 0))
         self._packer = msgpack.Packer()
         self._due = 0.0
 
     def note(self, readings: NDArray[np.void], batch: Batch, messages: Sequence[Message]) -> None:
-        """One turn of the loop."""
+        """Add one turn of the loop."""
         self._turns += self._packer.pack((batch, readings.tobytes(), messages))
         now = time.monotonic()
         if now >= self._due:
@@ -106,7 +108,7 @@ class Transcript:
             self._send()
 
     def close(self) -> None:
-        """Hand over the rest, which has 200 ms to leave."""
+        """Send the rest, which has 200 ms to leave, and close."""
         if len(self._turns) > WIRE.size:
             self._send()
         self._socket.close()
@@ -117,12 +119,12 @@ class Transcript:
         try:
             self._socket.send(block, zmq.NOBLOCK)
         except zmq.Again:
-            return  # the gap in the numbers tells
+            return  # the recorder sees the gap in the numbers
 
 
-def received(message: bytes) -> Block:
-    """A block as it comes from the wire: WIRE, then [batch, readings as they are, messages] of every turn."""
-    block = Block(*WIRE.unpack_from(message))
+def received(message: bytes) -> TurnBlock:
+    """Unpack a block as the core sends it: WIRE, then [batch, readings as bytes, messages] of every turn."""
+    block = TurnBlock(*WIRE.unpack_from(message))
     turns = msgpack.Unpacker()
     turns.feed(memoryview(message)[WIRE.size :])
     parts = []

@@ -1,10 +1,10 @@
-"""What is published: topics and maps, their version, and how an Estimate becomes them.
+"""The messages of the public stream: their topics, their version, and how an Estimate becomes a message.
 
-Every message on the public stream is two frames, ``[topic][msgpack map]``; every map carries a numeric ``timestamp``
-(Unix seconds of the instant it speaks of), ``v``, ``robot``, ``seq`` (counts up by one per topic, so a subscriber sees
-every loss) and ``boot`` (changes when the core restarts, and with it seq starts at 0); what speaks of one joint carries
-``joint``. When someone joins, last values are sent again, to all: a seq that was there already says nothing new.
-`daq/stream/schema.py` has every field.
+Every message is two frames, ``[topic][msgpack map]``. Every map has a numeric ``timestamp`` (Unix seconds of the
+instant that it describes), ``v``, ``robot``, ``seq`` (counts up by one per topic, so that a subscriber notices every
+loss) and ``boot`` (changes when the core restarts; seq then starts at 0 again). A message about one joint has ``joint``
+as well. When a subscriber joins, the last values are sent again to everyone; a seq that was received before can be
+ignored. `daq/stream/schema.py` describes every field.
 
 Topics between core, supervisor and outlet that never leave the machine are in ``INTERNAL``.
 """
@@ -16,19 +16,20 @@ from typing import Any, Final
 import msgpack
 
 from daq.stream.form import Form
+from daq.stream.reasons import as_maps
 from estimators.base import Estimate
 
-VERSION: Final = 1
+VERSION: Final = 2  # 2: reasons are maps with a code; before they were texts
 PUBLIC: Final = (
     *("estimate/", "residual/", "event/", "drift/", "lost_motion/"),
     *("robot", "robot/parameters", "process/", "meta"),
 )
-ROBOT: Final = "robot"  # what speaks of the whole robot: event/robot; no joint may be called so
-# status/core: losses and totals; samples/<joint>: what the page draws beside;
-# recorder/status: what is recorded, or why not
+ROBOT: Final = "robot"  # name of the whole robot in topics such as event/robot; no joint can have it
+# status/core: losses and totals; samples/<joint>: points of curves for the page; recorder/status: what is recorded, or
+# why nothing is
 INTERNAL: Final = ("status/", "samples/", "recorder/")
 
-# every kind of event, and what it says
+# every kind of event, and what it means
 EVENTS: Final = {
     "started": "the starting procedure has ended: every value counts from here on",
     "alarm": "the residual left what it was at the start: something has changed",
@@ -71,7 +72,7 @@ class Publication:
     unit: str  # of the residual: N·m, or N for a prismatic joint
     sequence: dict[str, int] = field(default_factory=dict)
     _pack: Callable[[Map], bytes] = field(default_factory=lambda: msgpack.Packer().pack, repr=False, compare=False)
-    # of estimates: what the last one said in words, and the form of such; of residuals
+    # of estimates: what the texts of the last one depend on, and its form; the form of residuals
     _words: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     _form: Form | None = field(default=None, repr=False, compare=False)
     _residuals: Form | None = field(default=None, repr=False, compare=False)
@@ -114,7 +115,7 @@ class Publication:
             "error": estimate.error,
             "forgetting": estimate.forgetting,
             "progress": estimate.progress,
-            "health": {"status": estimate.status.value, "reasons": estimate.reasons},
+            "health": {"status": estimate.status.value, "reasons": as_maps(estimate.reasons)},
             "arrival": arrival,
             "latency": latency,
         }
@@ -126,25 +127,25 @@ class Publication:
 
     @property
     def formed(self) -> bool:
-        """Whether there is a form of the last estimate's words, and of its residual, with room for another."""
+        """Whether the last estimate and its residual have forms whose sequence number has room for one more."""
         form, residuals = self._form, self._residuals
         if form is None or residuals is None:
             return False
         return self.sequence["estimate"] < form.room and self.sequence["residual"] < residuals.room
 
-    def again(
-        self, told: list[float], measured: float, predicted: float, times: tuple[float, float, float]
+    def fill_forms(
+        self, figures: list[float], measured: float, predicted: float, times: tuple[float, float, float]
     ) -> list[tuple[bytes, bytes]]:
-        """`estimate` and `residual` of normal mode with the words of the ones before; only where they are `formed`.
+        """`estimate` and `residual` of normal mode with the texts of the last ones; only where they are `formed`.
 
-        told: values, deviations, error and λ; times: timestamp, arrival, latency.
+        figures: values, deviations, error and λ; times: timestamp, arrival, latency.
         """
         form, residuals, sequence, (timestamp, arrival, latency) = self._form, self._residuals, self.sequence, times
         assert form is not None
         assert residuals is not None
         seq, other, spectrum = sequence["estimate"], sequence["residual"], self._words[-1]
         sequence["estimate"], sequence["residual"] = seq + 1, other + 1
-        numbers = [timestamp, seq, *told, 100.0, arrival, latency]
+        numbers = [timestamp, seq, *figures, 100.0, arrival, latency]
         if spectrum.values:
             numbers.append(spectrum.condition)
         return [
@@ -168,16 +169,16 @@ class Publication:
         """`drift/<joint>`: a joint against its baseline, see daq.core.drift."""
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
 
-    def lost_motion(self, told: Map, timestamp: float) -> tuple[bytes, bytes]:
-        """`lost_motion/<joint>`: the gear between two encoders, see daq.core.gear_line."""
-        return f"lost_motion/{self.joint}".encode(), msgpack.packb(self.head("lost_motion", timestamp) | told)
+    def lost_motion(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:
+        """`lost_motion/<joint>`: the gear between two encoders, see daq.core.gear_pipeline."""
+        return f"lost_motion/{self.joint}".encode(), msgpack.packb(self.head("lost_motion", timestamp) | body)
 
     def event(
         self, kind: str, text: str, timestamp: float, window: tuple[float, float] | None = None
     ) -> tuple[bytes, bytes]:
         """`event/<joint>`: something happened (kind: see EVENTS), with its cause in words.
 
-        window: Unix s of the first and the last row that it speaks of.
+        window: Unix s of the first and the last row that it is about.
         """
         body = self.head("event", timestamp) | {"kind": kind, "text": text}
         if window is not None:
@@ -187,7 +188,7 @@ class Publication:
 
 @dataclass(slots=True)
 class Introduction:
-    """Says who this is: `meta`, with everything about the joints that does not change while the core runs."""
+    """Makes `meta`: robot, configuration, and everything about the joints that does not change while the core runs."""
 
     robot: str
     boot: int
@@ -196,7 +197,7 @@ class Introduction:
     seq: int = 0
 
     def message(self, timestamp: float) -> tuple[bytes, bytes]:
-        """The next one."""
+        """The next `meta` message. timestamp: Unix s."""
         body = {
             "timestamp": timestamp,
             "v": VERSION,
@@ -213,7 +214,7 @@ class Introduction:
 
 @dataclass(slots=True)
 class Liveliness:
-    """The supervisor's word on every process: `process/<name>`."""
+    """Makes `process/<name>`: the supervisor's report on each process."""
 
     robot: str
     boot: int  # drawn anew at every start of the service: another one than the core's
@@ -222,7 +223,8 @@ class Liveliness:
     def process(
         self, name: str, timestamp: float, up: bool, restarts: int, pid: int, cause: str, age: float, deadline: float
     ) -> tuple[bytes, bytes]:
-        """age: s since its last sign of life; deadline: s of silence after which it is ended (0: never)."""
+        """The next report. age: s since its last sign of life; deadline: s of silence after which it is ended (0:
+        never)."""
         seq = self.sequence[name] = self.sequence.get(name, -1) + 1
         body = {"timestamp": timestamp, "v": VERSION, "robot": self.robot, "seq": seq, "boot": self.boot, "name": name}
         body |= {"up": up, "restarts": restarts, "pid": pid, "cause": cause, "age": age, "deadline": deadline}

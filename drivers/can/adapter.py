@@ -125,10 +125,10 @@ class Slcan:
     """An slcan adapter, its text read in bulk through the descriptor of the port that python-can opened."""
 
     def __init__(self, channel: str, options: Mapping[str, Any]) -> None:
-        from drivers.can.slcan import Parser  # kernels that no other adapter needs
+        from drivers.can.slcan import SlcanParser  # kernels that no other adapter needs
 
         self._name = channel.partition("@")[0]
-        self._parser = Parser()
+        self._parser = SlcanParser()
         self._bus: Any = None
         self._lock = _claim(self._name)
         try:
@@ -171,9 +171,9 @@ def open_adapter(
 
         return SocketCan(channel, only, keep_own)
     if interface == "udp_multicast" and AVAILABLE:
-        from drivers.can.multicast import Multicast
+        from drivers.can.multicast import MulticastGroup
 
-        return Multicast(channel, options)
+        return MulticastGroup(channel, options)
     return Slcan(channel, options) if interface == "slcan" else Messages(interface, channel, options)
 
 

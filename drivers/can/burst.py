@@ -59,7 +59,7 @@ def foreseen(burst: Burst, now: int) -> int:
 
 @inline
 def met(burst: Burst, now: int, whole: bool) -> int:
-    """To be told when a first frame is there; whole: so is the rest, as foreseen. Returns ns to sleep for the rest."""
+    """Call when a first frame is there; whole: the rest is, too, as foreseen. Returns ns to sleep for the rest."""
     pieces = now - burst.read < CLOSE
     if burst.foreseen:
         grace = burst.grace + (LONGER if pieces else -SHORTER)
@@ -77,13 +77,13 @@ def met(burst: Burst, now: int, whole: bool) -> int:
 
 @inline
 def missed(burst: Burst) -> None:
-    """To be told where a foreseen burst was not there at all."""
+    """Call where a foreseen burst did not come at all."""
     burst.grace, burst.foreseen = min(burst.grace + LONGER, REST), False
 
 
 @inline
 def note(burst: Burst, times: NDArray[np.int64]) -> None:
-    """To be told after reading: when each frame came, monotonic ns ascending."""
+    """Call after reading: when each frame came, monotonic ns ascending."""
     for i in range(len(times)):
         if times[i] - burst.first >= CLOSE:
             _begin(burst, times[i])

@@ -27,7 +27,7 @@ class CanBusSettings(CanLayoutSettings):
     interface: str = Field(description='of python-can: "socketcan", "slcan", "pcan", "kvaser", "udp_multicast", …')
     channel: str = Field(min_length=1, description='"can0", "/dev/ttyACM0", a multicast group, …')
     bitrate: int | None = Field(default=None, gt=0, description="bit/s, where the adapter sets it")
-    fd: bool = Field(default=False, description="CAN FD, where the adapter must be told")
+    fd: bool = Field(default=False, description="CAN FD, where the adapter must be configured for it")
     listen_only: bool = Field(default=False, description="do not even acknowledge, where the adapter can")
     kernel_filter: bool = Field(
         default=False,
@@ -65,7 +65,7 @@ class CanBusSettings(CanLayoutSettings):
         return self
 
     def adapter_options(self) -> dict[str, Any]:
-        """What python-can is told on opening."""
+        """Arguments for python-can on opening."""
         options: dict[str, Any] = dict(UNHURRIED.get(self.interface, {}))
         options |= SILENT[self.interface] if self.listen_only else {}
         options |= {"bitrate": self.bitrate} if self.bitrate else {}
@@ -143,6 +143,6 @@ class CanBus:
 
 
 def _bits(frames: Frames) -> int:
-    """Of classic frames on the bus, without stuff bits."""
+    """Count the bits of classic frames on the bus, without stuff bits."""
     extended = np.count_nonzero(frames.ids & np.uint32(EXTENDED))
     return int(47 * len(frames.ids) + 20 * extended + 8 * np.minimum(frames.lengths, 8).sum())

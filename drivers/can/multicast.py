@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from drivers.base import LinkError
 from drivers.can.receive_buffer import enlarge
-from drivers.can.recvmmsg import Receiver, prepare
+from drivers.can.recvmmsg import BulkReceiver, prepare
 from drivers.decode.decoder import Decoder
 from drivers.drain import link_error
 from drivers.layout.frame import Frames
 
 
-class Multicast:
+class MulticastGroup:
     """A group, joined."""
 
     def __init__(self, channel: str, options: Mapping[str, Any]) -> None:
@@ -31,7 +31,7 @@ class Multicast:
         self._socket = socket.socket(fileno=self._bus.fileno())
         prepare(self._socket)
         enlarge(self._socket, channel)
-        self._receiver = Receiver(self._socket.fileno(), packed=True)
+        self._receiver = BulkReceiver(self._socket.fileno(), packed=True)
         self._lost: LinkError | None = None
 
     @property
@@ -50,7 +50,7 @@ class Multicast:
             raise self._wrong(error) from error
 
     def read(self, timeout: float, decoder: Decoder) -> NDArray[np.void]:
-        """The same, decoded: a READING array. Raises LinkError."""
+        """Receive and decode in one call: a READING array. Raises LinkError."""
         if self._lost is not None:
             raise self._lost
         try:

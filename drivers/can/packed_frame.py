@@ -26,6 +26,10 @@ _NUMBER: Final = 1
 _TEXT: Final = 2
 _BYTES: Final = 3
 _OTHER: Final = 4
+_SIZES: Final = np.zeros(256, np.int64)  # by head: bytes of the length or number behind it
+_SIZES[0xC4:0xC7] = _SIZES[0xC7:0xCA] = _SIZES[0xD9:0xDC] = 1, 2, 4  # bytes, extensions, texts
+_SIZES[0xCC:0xD0] = 1, 2, 4, 8  # unsigned numbers
+_SIZES[0xDC:0xE0] = 2, 4, 2, 4  # arrays, maps
 _LONGEST: Final = 1 << 20  # objects or bytes that a length may promise: more is none, and would overflow
 
 
@@ -58,7 +62,6 @@ def _object(data, at, end, found):  # type: ignore[no-untyped-def]
     found.kind, found.number, found.size, found.inside = _OTHER, 0, 0, 0
     head = np.int64(data[at])
     at += 1
-    size = np.int64(0)  # bytes of a length or number that follows
     if head <= 0x7F:
         found.kind, found.number = _NUMBER, head
         return at
@@ -79,22 +82,13 @@ def _object(data, at, end, found):  # type: ignore[no-untyped-def]
         return at
     if head == 0xC0 or head >= 0xE0:  # nil, negative numbers
         return at
-    if 0xC4 <= head <= 0xC6:
-        size = 1 << (head - 0xC4)
-    elif 0xC7 <= head <= 0xC9:
-        size = 1 << (head - 0xC7)
-    elif head == 0xCA or head == 0xCB:  # floating-point numbers
+    if head == 0xCA or head == 0xCB:  # floating-point numbers
         return at + (4 if head == 0xCA else 8)
-    elif 0xCC <= head <= 0xCF:
-        size = 1 << (head - 0xCC)
-    elif 0xD0 <= head <= 0xD3:  # signed numbers: an id is none
+    if 0xD0 <= head <= 0xD3:  # signed numbers: an id is none
         return at + (1 << (head - 0xD0))
-    elif 0xD4 <= head <= 0xD8:
+    if 0xD4 <= head <= 0xD8:
         return at + 1 + (1 << (head - 0xD4))
-    elif 0xD9 <= head <= 0xDB:
-        size = 1 << (head - 0xD9)
-    else:  # arrays and maps of 16 and 32 bits
-        size = np.int64(2 if head == 0xDC or head == 0xDE else 4)
+    size = _SIZES[head]  # bytes of the length or number that follows
     if at + size > end:
         return end + 1
     value = _big(data, at, size)

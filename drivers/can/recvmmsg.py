@@ -24,7 +24,7 @@ _RECORDS: Final = 256  # in one system call; their buffers stay in the cache
 _PACKED: Final = 1024  # bytes that a map may have; python-can's have 170 to 270
 
 
-class Receiver:
+class BulkReceiver:
     """Takes frames from a socket in bulk. What `receive` returns is valid until its next call.
 
     `dropped` counts what the kernel dropped for want of room in the socket's queue (known with the next frame), `own`
@@ -96,7 +96,7 @@ class Receiver:
         return self.frames(self._checked(take.receive(_ms(timeout), self._intake)))
 
     def read(self, timeout: float, decoder: Decoder) -> tuple[int, NDArray[np.void]]:
-        """The same, decoded: how many frames, and a READING array. Raises OSError."""
+        """Receive and decode in one call: how many frames, and a READING array. Raises OSError."""
         if decoder is not self._decoder:
             readings = np.zeros(MOST * decoder.most * WORDS, np.int64)
             self._decoder, self._intake.layout, self._intake.readings = decoder, decoder.layout, readings

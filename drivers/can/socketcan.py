@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from drivers.base import LinkError, LinkPausedError
 from drivers.can.bus_errors import BusErrors
 from drivers.can.receive_buffer import enlarge
-from drivers.can.recvmmsg import Receiver, prepare
+from drivers.can.recvmmsg import BulkReceiver, prepare
 from drivers.decode.decoder import Decoder
 from drivers.drain import link_error
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
@@ -51,7 +51,7 @@ class SocketCan:
         except BaseException:
             self._socket.close()
             raise
-        self._receiver = Receiver(self._socket.fileno(), keep_own)
+        self._receiver = BulkReceiver(self._socket.fileno(), keep_own)
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -76,7 +76,7 @@ class SocketCan:
         return frames
 
     def read(self, timeout: float, decoder: Decoder) -> NDArray[np.void]:
-        """The same, decoded: a READING array. Raises LinkError."""
+        """Receive and decode in one call: a READING array. Raises LinkError."""
         before = self._before()
         try:
             found, readings = self._receiver.read(timeout, decoder)

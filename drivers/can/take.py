@@ -67,7 +67,7 @@ class Intake(Layout):
     restamped: int = 0  # frames whose own stamp could not be true
     errors: int = 0  # error frames
     errno: int = 0  # why a call failed
-    pending: int = 0  # errno that is told at the next call; 0: none
+    pending: int = 0  # errno that the next call reports; 0: none
     # frames
     marks: Annotated[Marks, "2", "frames"]  # ids; flags of the readings
     words: Annotated[Words, "frames", "8"]  # payload
@@ -230,7 +230,7 @@ def receive(timeout, intake):  # type: ignore[no-untyped-def]
 
 @kernel(("i4", Intake))
 def read(timeout, intake):  # type: ignore[no-untyped-def]
-    """The same, decoded (see extract): returns how many frames, and how many readings or −1."""
+    """Take and decode in one call (see extract): returns how many frames, and how many readings or −1."""
     found = _wait_and_take(timeout, intake)
     if found <= 0:
         return found, 0

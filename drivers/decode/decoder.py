@@ -12,7 +12,7 @@ from drivers.base import Wanted
 from drivers.decode import extract
 from drivers.decode.extract import CompiledFrame, CompiledLayout, CompiledSignal, DecodingTotals
 from drivers.layout.checksum import CHECKSUMS, NO_CHECKSUM, CompiledChecksum
-from drivers.layout.frame import Frames, Guard, Layout, Selector, Signal
+from drivers.layout.frame import FrameGuard, Frames, Layout, Selector, Signal
 from drivers.reading import READING
 
 CAUSES: Final = tuple(one.name for one in DecodingTotals.fields() if one.name != "frames")
@@ -170,7 +170,7 @@ class _Signals:
         return above if known is None else None
 
 
-def _frame(length: int, first: int, count: int, guard: Guard | None, signals: _Signals) -> CompiledFrame:
+def _frame(length: int, first: int, count: int, guard: FrameGuard | None, signals: _Signals) -> CompiledFrame:
     """A frame with its signals from the first one on; its counter and its suffix are added to the signals."""
     frame = CompiledFrame(length=length, first=first, count=count, checksum=NO_CHECKSUM)
     if guard is None:
@@ -226,7 +226,7 @@ def _sorted(frames: Frames) -> Frames:
     return frames.part(frames.times.argsort(kind="stable"))
 
 
-def _patience(layout: Layout, frames: set[int]) -> dict[int, Guard]:
+def _patience(layout: Layout, frames: set[int]) -> dict[int, FrameGuard]:
     """Slot → guard of the frames that are waited for."""
     slots = {ident: slot for slot, ident in enumerate(sorted(layout.lengths))}
     return {slots[one]: guard for one, guard in layout.guards.items() if one in frames and guard.timeout}

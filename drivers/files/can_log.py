@@ -24,10 +24,10 @@ class LogFile:
 
     def __init__(self, path: Path, channel: str = "") -> None:
         """channel: the one that is wanted, all where empty."""
-        from drivers.files.candump import Parser  # kernels that only a log needs
+        from drivers.files.candump import CandumpParser  # kernels that only a log needs
 
         self._path, self._channel = path, channel
-        self._text = Parser(channel)
+        self._text = CandumpParser(channel)
         self._others = self._malformed = 0
 
     @property

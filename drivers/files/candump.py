@@ -13,7 +13,6 @@ import numpy as np
 from drivers.jit import inline, kernel
 from drivers.layout.frame import EXTENDED, REMOTE, Frames
 from drivers.reading import BIT_RATE_SWITCH, ERROR_STATE, FD, OWN
-from jointwatch_layout import Layout
 
 WIDTH: Final = 64
 _NUMBER: Final = np.full(256, -1, np.int64)  # ASCII → value of a hexadecimal digit
@@ -23,30 +22,14 @@ _SHORTEST: Final = 6  # bytes of a line with a frame: "c 1#R", and its end
 _CAPITAL_T: Final = 84
 
 
-class ParserState(Layout):
-    """What was no frame that is wanted, and the frame of the line that was read last."""
-
-    malformed: int = 0  # lines that are none
-    others: int = 0  # frames of other channels
-    ident: int = 0  # with its flags
-    length: int = 0  # bytes
-    time: int = 0  # ns, as written
-    flags: int = 0  # of the readings
-
-
-class Parser:
+class CandumpParser:
     """Finds the frames in a log, however it is cut. `counts`: malformed lines, and frames of other channels."""
 
     def __init__(self, channel: str = "") -> None:
         """channel: the one that is wanted, all where empty."""
         self._channel = np.frombuffer(bytearray(channel.encode()), np.uint8)
-        self._state = ParserState()
         self._rest = b""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Totals by cause."""
-        return {"malformed": self._state.malformed, "other_channels": self._state.others}
+        self.counts = {"malformed": 0, "other_channels": 0}
 
     def feed(self, data: bytes, last: bool = False) -> Frames:
         """The frames whose lines end in these bytes, or at the end of the last ones; times: ns, as written."""
@@ -55,9 +38,11 @@ class Parser:
         ids, payload = np.empty(most, np.uint32), np.empty((most, WIDTH), np.uint8)
         lengths, times = np.empty(most, np.int64), np.empty(most, np.int64)
         flags = np.empty(most, np.uint32)
-        used, found = _parse(
-            np.frombuffer(text, np.uint8), self._channel, self._state, ids, payload, lengths, times, flags
+        found, used, malformed, others = _parse(
+            np.frombuffer(text, np.uint8), self._channel, ids, payload, lengths, times, flags
         )
+        self.counts["malformed"] += malformed
+        self.counts["other_channels"] += others
         self._rest = bytes(text[used:])
         return Frames(ids[:found], payload[:found], lengths[:found], times[:found], flags[:found])
 
@@ -114,21 +99,8 @@ def _bytes(text, place, end, payload, blanks):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _line(text, place, end, channel, payload, state):  # type: ignore[no-untyped-def]
-    """Read one line into payload and state. Returns 1: a frame, 0: of another channel, −1: neither."""
-    state.time = state.flags = 0
-    if text[place] == 40:
-        state.time, place = _stamp(text, place, end)
-        if place < 0:
-            return -1
-        place = _spaces(text, place, end)
-    name = place
-    while place < end and text[place] not in (32, 9):
-        place += 1
-    wanted = len(channel) == 0 or len(channel) == place - name
-    for one in range(len(channel)):
-        wanted = wanted and text[name + one] == channel[one]
-    place = _spaces(text, place, end)
+def _identifier(text, place, end):  # type: ignore[no-untyped-def]
+    """The id of a frame with its flags, −1 where it is none, and the place after it."""
     digits = 0
     ident = np.int64(0)
     while place < end and _NUMBER[text[place]] >= 0 and digits < 9:
@@ -137,56 +109,85 @@ def _line(text, place, end, channel, payload, state):  # type: ignore[no-untyped
         place += 1
     # an error frame's id has its flag (0x20000000) in it
     if digits not in (3, 8) or ident > (0x3FFFFFFF if digits == 8 else 0x7FF) or place >= end:
-        return -1
+        return np.int64(-1), place
     if digits == 8 and ident <= 0x1FFFFFFF:
         ident |= EXTENDED
-    stated = -1
-    blanks = False
-    if text[place] == 35:
+    return ident, place
+
+
+@inline
+def _stated(text, place, end):  # type: ignore[no-untyped-def]
+    """The length that a line of the screen states in brackets, −1 where it states none, and the place of its bytes."""
+    place = _spaces(text, place, end)
+    if place >= end or text[place] != 91:
+        return -1, place
+    stated = 0
+    place += 1
+    while place < end and 48 <= text[place] <= 57 and stated < 100:
+        stated = 10 * stated + text[place] - 48
+        place += 1
+    if place >= end or text[place] != 93:
+        return -1, place
+    return stated, _spaces(text, place + 1, end)
+
+
+@inline
+def _line(text, place, end, channel, payload):  # type: ignore[no-untyped-def]
+    """Read one line, its bytes into payload.
+
+    Returns 1 (a frame), 0 (one of another channel) or −1 (neither), its id, length, time (ns) and flags.
+    """
+    time = ident = np.int64(0)
+    flags = length = 0
+    if text[place] == 40:
+        time, place = _stamp(text, place, end)
+        if place < 0:
+            return -1, ident, length, time, flags
+        place = _spaces(text, place, end)
+    name = place
+    while place < end and text[place] not in (32, 9):
+        place += 1
+    wanted = len(channel) == 0 or len(channel) == place - name
+    for one in range(len(channel)):
+        wanted = wanted and text[name + one] == channel[one]
+    ident, place = _identifier(text, _spaces(text, place, end), end)
+    if ident < 0:
+        return -1, ident, length, time, flags
+    logged, stated = text[place] == 35, -1
+    if not logged:
+        stated, place = _stated(text, place, end)
+        if stated < 0:
+            return -1, ident, length, time, flags
+    else:
         place += 1
         if place < end and text[place] == 35:  # FD: one digit of flags
             if place + 1 >= end or _NUMBER[text[place + 1]] < 0:
-                return -1
+                return -1, ident, length, time, flags
             given = _NUMBER[text[place + 1]]
-            state.flags = FD | BIT_RATE_SWITCH * (given & 1) | ERROR_STATE * (given >> 1 & 1)
+            flags = FD | BIT_RATE_SWITCH * (given & 1) | ERROR_STATE * (given >> 1 & 1)
             place += 2
-    else:
-        blanks = True
-        place = _spaces(text, place, end)
-        if place >= end or text[place] != 91:
-            return -1
-        stated = 0
-        place += 1
-        while place < end and 48 <= text[place] <= 57 and stated < 100:
-            stated = 10 * stated + text[place] - 48
-            place += 1
-        if place >= end or text[place] != 93:
-            return -1
-        place = _spaces(text, place + 1, end)
-    last = end - 1
-    if not blanks and last > place and text[last] == _CAPITAL_T and text[last - 1] in (32, 9):
-        state.flags |= OWN
+        last = end - 1
+        if last > place and text[last] == _CAPITAL_T and text[last - 1] in (32, 9):
+            flags |= OWN
     if place < end and text[place] in (82, 114):  # "R8", "remote request"
-        asked = stated if stated >= 0 else 0
-        if not blanks and place + 1 < end and 0 <= _NUMBER[text[place + 1]] <= 8:
-            asked = _NUMBER[text[place + 1]]
-        payload[:asked] = 0  # it carries none
-        state.ident, state.length = ident | REMOTE, asked
-        return 1 if wanted else 0
-    count, place = _bytes(text, place, end, payload, blanks)
-    if count < 0 or (stated >= 0 and count != stated):
-        return -1
-    if place < end and text[place] not in (32, 9, 39):
-        return -1
-    state.ident, state.length = ident, count
-    return 1 if wanted else 0
+        length = max(stated, 0)
+        if logged and place + 1 < end and 0 <= _NUMBER[text[place + 1]] <= 8:
+            length = _NUMBER[text[place + 1]]
+        payload[:length] = 0  # it carries none
+        return (1 if wanted else 0), ident | REMOTE, length, time, flags
+    length, place = _bytes(text, place, end, payload, not logged)
+    if length < 0 or (stated >= 0 and length != stated) or (place < end and text[place] not in (32, 9, 39)):
+        return -1, ident, length, time, flags
+    return (1 if wanted else 0), ident, length, time, flags
 
 
-@kernel(("u1[::1]", "u1[::1]", ParserState, "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]", "u4[::1]"))
-def _parse(text, channel, state, ids, payload, lengths, times, flags):  # type: ignore[no-untyped-def]
-    """Parse all lines that end in the text. Returns the bytes used and the frames found."""
-    start = 0
-    found = 0
+@kernel(("u1[::1]", "u1[::1]", "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]", "u4[::1]"))
+def _parse(text, channel, ids, payload, lengths, times, flags):  # type: ignore[no-untyped-def]
+    """Parse all lines that end in the text.
+
+    Returns the frames found, the bytes used, the lines that hold no frame, and the frames of other channels.
+    """
+    start = found = malformed = others = 0
     for place in range(len(text)):
         if text[place] != 10:
             continue
@@ -195,13 +196,12 @@ def _parse(text, channel, state, ids, payload, lengths, times, flags):  # type: 
         start = place + 1
         if first >= end or text[first] == 35:
             continue
-        what = _line(text, first, end, channel, payload[found], state)
+        what, ident, length, time, given = _line(text, first, end, channel, payload[found])
         if what > 0:
-            ids[found], lengths[found] = state.ident, state.length
-            times[found], flags[found] = state.time, state.flags
+            ids[found], lengths[found], times[found], flags[found] = ident, length, time, given
             found += 1
         elif what == 0:
-            state.others += 1
+            others += 1
         else:
-            state.malformed += 1
-    return start, found
+            malformed += 1
+    return found, start, malformed, others

@@ -90,7 +90,7 @@ def _bodies(stream: BinaryIO, strict: bool) -> Iterator[tuple[int, bytes]]:
 
 
 def _known(opcode: int) -> bool:
-    """Of a record of this version of the format, or of an application's own."""
+    """Whether a record is of this version of the format, or an application's own."""
     return 0 < opcode <= Opcode.DATA_END or opcode >= OWN
 
 

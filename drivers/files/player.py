@@ -75,7 +75,7 @@ class FileSettings(CanLayoutSettings):
         return FilePlayer(self, wanted)
 
 
-class Recording(Protocol):
+class PlayedFile(Protocol):
     """What is played."""
 
     @property
@@ -84,7 +84,7 @@ class Recording(Protocol):
     def blocks(self) -> Iterator[Frames]: ...
 
 
-def _recording(settings: FileSettings) -> Recording:
+def _recording(settings: FileSettings) -> PlayedFile:
     if settings.path.suffix.lower() == recording_file.SUFFIX:
         return recording_file.RecordingFile(settings.path, settings.channel)
     return CsvFile(settings) if settings.columns else LogFile(settings.path, settings.channel)

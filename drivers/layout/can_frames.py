@@ -13,7 +13,7 @@ from cantools.database.conversion import BaseConversion
 from pydantic import Field, FiniteFloat, model_validator
 
 from drivers.base import LayoutError, nearest
-from drivers.layout.frame import EXTENDED, Guard, Layout, Selector, Signal
+from drivers.layout.frame import EXTENDED, FrameGuard, Layout, Selector, Signal
 from drivers.layout.integrity import GuardSettings, guard
 from drivers.units import Conversion, Quantity, Scale
 
@@ -69,7 +69,7 @@ class FrameSettings(GuardSettings):
         return self
 
     def message(self) -> Message:
-        """The same as cantools has it from a DBC. Raises ValueError where signals overlap or do not fit."""
+        """The message as cantools would read it from a DBC. Raises ValueError where signals overlap or do not fit."""
         selectors = {one.multiplexer for one in self.signals.values()} - {None}
         if not selectors <= self.signals.keys():
             name = min(str(one) for one in selectors - self.signals.keys())
@@ -128,7 +128,7 @@ def layout_of(
     lengths: dict[int, int] = {}
     signals: dict[str, Signal] = {}
     unusable: dict[str, str] = {}
-    guards: dict[int, Guard] = {}
+    guards: dict[int, FrameGuard] = {}
     for title, message in messages.items():
         frame = message.frame_id | (EXTENDED if message.is_extended_frame else 0)
         lengths[frame] = message.length

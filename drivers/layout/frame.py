@@ -26,7 +26,7 @@ class Frames(NamedTuple):
     flags: NDArray[np.uint32] = NO_FLAGS  # (n,) for the readings, or none
 
     def copy(self) -> "Frames":
-        """The same in memory of its own; an adapter may use its own again for the next batch."""
+        """Copy the frames into memory of their own: an adapter may use its own again for the next batch."""
         return Frames(self.ids.copy(), self.payload.copy(), self.lengths.copy(), self.times.copy(), self.flags.copy())
 
     def part(self, which: slice | NDArray[np.bool_] | NDArray[np.int64]) -> "Frames":
@@ -70,7 +70,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class FrameGuard:
     """What else a frame tells of itself: a counter that shows losses, a checksum, how often it comes."""
 
     name: str  # of the frame
@@ -90,7 +90,7 @@ class Layout:
     lengths: Mapping[int, int]  # id → bytes a frame must have at least
     signals: Mapping[str, Signal]  # "MESSAGE.signal"
     unusable: Mapping[str, str] = field(default_factory=dict)  # "MESSAGE.signal" → why it cannot be delivered
-    guards: Mapping[int, Guard] = field(default_factory=dict)  # by id
+    guards: Mapping[int, FrameGuard] = field(default_factory=dict)  # by id
     unsound: Mapping[str, str] = field(default_factory=dict)  # message that the description has wrong → why
 
     def units(self) -> dict[str, str]:

@@ -11,16 +11,16 @@ from cantools.database.can import Message
 from cantools.database.can import Signal as DbcSignal
 from pydantic import Field
 
-from drivers.base import Settings, nearest
+from drivers.base import StrictSettings, nearest
 from drivers.layout.checksum import CHECKSUMS, Name
-from drivers.layout.frame import Guard, Signal
+from drivers.layout.frame import FrameGuard, Signal
 
 _CYCLES: Final = 5
 _SHORTEST: Final = 0.1  # s; below, a host's own pauses would be taken for silence
 _COUNTERS: Final = ("counter", "cntr", "cnt", "alive")
 
 
-class ChecksumSettings(Settings):
+class ChecksumSettings(StrictSettings):
     """A checksum over all other bytes of a frame."""
 
     signal: str = Field(description="where it stands: whole bytes")
@@ -30,7 +30,7 @@ class ChecksumSettings(Settings):
     )
 
 
-class GuardSettings(Settings):
+class GuardSettings(StrictSettings):
     """What a frame tells of its own integrity."""
 
     counter: str | None = Field(default=None, description="signal that counts the frames of this id: gaps are losses")
@@ -38,7 +38,7 @@ class GuardSettings(Settings):
     timeout: float | None = Field(default=None, gt=0, description="s without this frame that are worth a word")
 
 
-def guard(message: Message, settings: GuardSettings, bits: Callable[[DbcSignal], Signal]) -> Guard | None:
+def guard(message: Message, settings: GuardSettings, bits: Callable[[DbcSignal], Signal]) -> FrameGuard | None:
     """The guard of a frame, or None where nothing is known. Raises ValueError."""
     counter = _counter(message, settings)
     start, big = _checksum(message, settings.checksum)
@@ -48,7 +48,7 @@ def guard(message: Message, settings: GuardSettings, bits: Callable[[DbcSignal],
         timeout = max(_SHORTEST, _CYCLES * cycle / 1e3)
     if counter is None and settings.checksum is None and timeout is None:
         return None
-    return Guard(
+    return FrameGuard(
         message.name,
         None if counter is None else bits(counter),
         0 if counter is None else 1 << counter.length,

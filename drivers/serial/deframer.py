@@ -12,7 +12,7 @@ from drivers.layout.frame import Frames
 from drivers.serial.packets import COBS, DELIMITERS, LIMIT, Framing
 from jointwatch_layout import Array, Integers, Layout, Scratch
 
-# how packets are told apart
+# how packets are separated
 _COBS: Final = 0
 _SLIP: Final = 1
 _HDLC: Final = 2
@@ -40,7 +40,7 @@ CAUSES: Final = tuple(one.name for one in DeframingTotals.fields())
 class CompiledFraming(Layout):
     """How packets stand in the stream, and where the search for them is."""
 
-    kind: int  # how packets are told apart
+    kind: int  # how packets are separated
     delimiter: int  # the byte behind a packet
     has_id: bool  # whether a packet begins with its id, one byte
     sequence: int  # bytes of it
@@ -214,6 +214,27 @@ def _matches(text, place, ends, first, count):  # type: ignore[no-untyped-def]
     return True
 
 
+@inline
+def _between_known_bytes(text, place, framing):  # type: ignore[no-untyped-def]
+    """Try the packet that begins here. Returns its id (−1: none), its bytes, and the place after it, or after what
+    must come first before one can tell."""
+    count, ends, heads, packet = len(text), framing.ends, framing.heads, framing.packet
+    if place + heads + 1 > count:
+        return np.int64(-1), np.int64(0), place + heads + 1
+    ident = np.int64(text[place + heads]) if framing.has_id else framing.only_id
+    if not _matches(text, place, ends, 0, heads) or framing.expected[ident] < 0:
+        return np.int64(-1), np.int64(0), place + 1
+    size = framing.expected[ident] + framing.checksum.size
+    after = place + size + len(ends)
+    if after > count:
+        return np.int64(-1), size, after
+    for one in range(size):
+        packet[one] = text[place + heads + one]
+    wrong = not _matches(text, place + heads + size, ends, heads, len(ends) - heads)
+    framing.totals.truncated += wrong
+    return np.int64(-1) if wrong else _accept(packet, size, framing), size, after
+
+
 @kernel(("u1[::1]", CompiledFraming, "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]", "i8"))
 def _deframe(text, framing, ids, payload, lengths, times, time):  # type: ignore[no-untyped-def]
     """Find all packets that end in the text. Returns the bytes used and the packets found."""
@@ -222,27 +243,13 @@ def _deframe(text, framing, ids, payload, lengths, times, time):  # type: ignore
     place = 0
     count = len(text)
     totals, packet, tail = framing.totals, framing.packet, framing.checksum.size
-    ends, heads = framing.ends, framing.heads
     fixed = framing.kind == _FIXED
     longest = LIMIT + 1 if framing.kind == _COBS else _PIECE
     while place < count:
         if fixed:
-            if place + heads + 1 > count:
-                break
-            ident = np.int64(text[place + heads]) if framing.has_id else framing.only_id
-            if not _matches(text, place, ends, 0, heads) or framing.expected[ident] < 0:
-                totals.garbage_bytes += 1
-                place += 1
-                continue
-            size = framing.expected[ident] + tail
-            after = place + size + len(ends)
+            taken, size, after = _between_known_bytes(text, place, framing)
             if after > count:
                 break
-            for one in range(size):
-                packet[one] = text[place + heads + one]
-            wrong = not _matches(text, place + heads + size, ends, heads, len(ends) - heads)
-            totals.truncated += wrong
-            taken = -1 if wrong else _accept(packet, size, framing)
             if taken < 0:  # the first bytes were no first bytes
                 totals.garbage_bytes += 1
                 place += 1

@@ -19,7 +19,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
-from drivers.base import LayoutError, Settings
+from drivers.base import LayoutError, StrictSettings
 from drivers.layout.checksum import CHECKSUMS, Name, compute
 from drivers.layout.frame import Layout, Signal
 from drivers.units import Quantity, Scale
@@ -38,7 +38,7 @@ _TYPES: Final = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32"
 Byte = Annotated[int, Field(ge=0, le=255)]
 
 
-class Framing(Settings):
+class Framing(StrictSettings):
     """How packets stand in the stream: [start] [id] [sequence] fields [checksum] [end], or stuffed and delimited."""
 
     kind: Literal["cobs", "slip", "hdlc", "fixed"] = "cobs"
@@ -81,7 +81,7 @@ class FieldSettings(Quantity):
 
     @property
     def bits(self) -> int:
-        """Size."""
+        """Its size."""
         return int(self.type[1:])
 
     @property
@@ -99,7 +99,7 @@ class FieldSettings(Quantity):
         return self
 
 
-class PacketSettings(Settings):
+class PacketSettings(StrictSettings):
     """One kind of packet: its id and its fields, in order and without padding."""
 
     name: str = Field(pattern=r"^[^.]+$")
@@ -126,7 +126,7 @@ class PacketSettings(Settings):
 
 
 def layout(packets: Sequence[PacketSettings], framing: Framing = COBS) -> Layout:
-    """The same layout as of frames, over id, sequence and fields. Raises LayoutError."""
+    """The layout of packets, as one of frames over id, sequence and fields. Raises LayoutError."""
     if not framing.id and len(packets) > 1:
         raise LayoutError(f"expected one kind of packet where they carry no id, found {len(packets)}")
     lengths: dict[int, int] = {}

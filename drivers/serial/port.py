@@ -10,7 +10,7 @@ import serial
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, model_validator
 
-from drivers.base import LayoutError, LinkError, Settings, Wanted
+from drivers.base import LayoutError, LinkError, StrictSettings, Wanted
 from drivers.decode.decoder import Decoder
 from drivers.drain import drain, link_error
 from drivers.layout.frame import Layout
@@ -18,7 +18,7 @@ from drivers.serial import packets
 from drivers.serial.packets import COBS, Framing, PacketSettings
 
 
-class SerialPortSettings(Settings):
+class SerialPortSettings(StrictSettings):
     """A serial port and the packets that come from it."""
 
     kind: Literal["serial"]

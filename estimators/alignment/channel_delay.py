@@ -31,23 +31,55 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from estimators.quantities import Floats
+from estimators.thresholds import LEAST_DIVISOR, VALUE_ROUNDING
 
 Mask = NDArray[np.bool_]
 
+#: blocks, tuned: Numbers of time blocks of the jackknife; halves and thirds of two recordings differ by 0.9 of the
+#: largest of the three deviations (decision 017, point 5).
 BLOCKS: Final = (20, 10, 5)
-ROWS: Final = 10 * BLOCKS[0]  # without ends and gaps
-SMOOTHING: Final = 0.01  # s, standard deviation of g; at least SMOOTHING_SAMPLES of the slower channel
+#: rows, argued: Fewer rows leave less than ten for each block of the jackknife.
+ROWS: Final = 10 * BLOCKS[0]
+#: s, tuned: Standard deviation of the smoothing kernel g: origin not recorded.
+SMOOTHING: Final = 0.01
+#: samples, argued: The least standard deviation of g, in samples of the slower channel, so that g is still a smooth
+#: kernel.
 SMOOTHING_SAMPLES: Final = 2.0
-SUPPORT: Final = 4.0  # standard deviations at which g ends
-REVERSAL: Final = 0.05  # v₀ over the rms speed
-STILL: Final = 0.02  # of the rms speed, below which …
-STICKS: Final = 3.0  # … for so many standard deviations of g a joint does not pass, but stands still
-TOGETHER: Final = 2.5  # periods between two samples that may be interpolated
-UNEXPLAINED: Final = 0.1  # of a torque, beyond which what other joints do to it passes for a delay
-ROUNDING: Final = 1e-9  # of a channel's largest value, up to which it is constant
-SEARCHED_ROWS: Final = 5000  # rows on which the grid of delays is tried
+#: 1, derived: Standard deviations at which g ends; what is beyond is 6e-5 of a Gaussian.
+SUPPORT: Final = 4.0
+#: 1, tuned: Speed over the rms speed within which the friction column changes its side: origin not recorded.
+REVERSAL: Final = 0.05
+#: 1, tuned: Below this share of the rms speed a joint is slow: origin not recorded.
+STILL: Final = 0.02
+#: 1, argued: Standard deviations of g for which a joint is slow before it counts as sticking instead of passing through
+#: zero.
+STICKS: Final = 3.0
+#: periods, tuned: Samples at most this far apart are interpolated, since one lost sample does not hurt a spline: origin
+#: not recorded.
+TOGETHER: Final = 2.5
+#: 1, argued: With a larger share of torque unexplained, coupling from other joints would pass for a delay.
+UNEXPLAINED: Final = 0.1
+#: rows, argued: Rows on which the grid of delays is tried; Gauss-Newton then uses all of them.
+SEARCHED_ROWS: Final = 5000
+#: delays, argued: Points of the grid of delays: 2 ms apart for the usual range, closer than the correlation length of
+#: motion.
 SEARCHED_DELAYS: Final = 101
+#: steps, argued: Gauss-Newton steps at most; it converges in fewer than ten or not at all.
 STEPS: Final = 30
+#: s, argued: The longest delay that is searched unless the caller says otherwise; a bus and a filter delay less.
+LONGEST: Final = 0.1
+#: 1, argued: A fitted gain that is closer to one is one: gears are exact.
+EXACT_GEAR: Final = 0.05
+#: periods, derived: Slack that keeps the last point of a grid when float64 rounds its place down.
+WHOLE: Final = 1e-6
+#: periods, derived: Two instants that are closer are the same one but for rounding.
+SAME_INSTANT: Final = 1e-9
+#: 1, derived: Singular values below this share of the largest are rounding of columns with unit rms.
+UNTOLD: Final = 1e-9
+#: 1, derived: The same for a Gram matrix of float64 sums.
+UNTOLD_OF_GRAM: Final = 1e-12
+#: s, derived: A Gauss-Newton step below this changes no printed digit.
+FOUND: Final = 1e-10
 
 
 class Relation(StrEnum):
@@ -58,7 +90,7 @@ class Relation(StrEnum):
     EFFORT = "effort"
 
 
-class Series(NamedTuple):
+class ChannelSeries(NamedTuple):
     """One channel of a recording."""
 
     time: Floats  # (rows,) s, ascending
@@ -82,7 +114,11 @@ class SkewError(ValueError):
 
 
 def delay(
-    reference: Series, channel: Series, relation: Relation, effort: Series | None = None, longest: float = 0.1
+    reference: ChannelSeries,
+    channel: ChannelSeries,
+    relation: Relation,
+    effort: ChannelSeries | None = None,
+    longest: float = LONGEST,
 ) -> Delay:
     """The delay of a channel against the reference, positive when the channel is late.
 
@@ -104,14 +140,14 @@ def delay(
     if np.count_nonzero(keep) < ROWS:
         raise SkewError(f"too short: {np.count_nonzero(keep)} usable rows, {ROWS} are needed")
     spline, t, y = CubicSpline(grid, columns), grid[keep], y[keep]
-    if float(np.ptp(y)) <= ROUNDING * float(np.abs(y).max()):
+    if float(np.ptp(y)) <= VALUE_ROUNDING * float(np.abs(y).max()):
         raise SkewError("the channel never changes: not the same motion")
     found = _gauss_newton(spline, t, y, _search(spline, t, y, longest), longest)
     columns = spline(t - found)
     jacobian, residual = _jacobian(spline, t, y, found), y - _fit(columns, y)[1]
     spread = np.max([_jackknife(jacobian, residual, t, blocks) for blocks in BLOCKS], axis=0)
     gain, deviation = float(_fit(columns, y)[0][0]), float(spread[-1])
-    unsure = float(spread[0] / (np.sqrt(np.mean(columns[:, 0] ** 2)) + 1e-300))
+    unsure = float(spread[0] / (np.sqrt(np.mean(columns[:, 0] ** 2)) + LEAST_DIVISOR))
     if relation is Relation.EFFORT:
         before, after = (float(np.std(y - _fit(spline(t - late), y)[1])) for late in (0.0, found))
         left = after / float(np.std(y))
@@ -121,14 +157,14 @@ def delay(
             raise SkewError("the inertia that fits is not positive: the channel's sign, or too little motion")
         return Delay(found, deviation, gain, unsure, before, after, len(t))
     motion, order = CubicSpline(grid, raw[0]), int(relation is Relation.RATE)
-    scale = 1.0 if abs(gain - 1) < 0.05 else gain  # gears are exact: a fit of 0.9998 is not a gear
+    scale = 1.0 if abs(gain - 1) < EXACT_GEAR else gain  # gears are exact: a fit of 0.9998 is not a gear
     before, after = (float(np.std(raw[1][keep] - scale * motion(t - late, order))) for late in (0.0, found))
     return Delay(found, deviation, gain, unsure, before, after, len(t))
 
 
-def _together(series: list[Series]) -> tuple[Floats, Mask, list[Floats]]:
+def _together(series: list[ChannelSeries]) -> tuple[Floats, Mask, list[Floats]]:
     """One equidistant grid (rows,) s, where on it each channel is known (channels, rows), and the channels' values."""
-    finite = [Series(one.time[ok], one.values[ok]) for one in series for ok in [np.isfinite(one.values)]]
+    finite = [ChannelSeries(one.time[ok], one.values[ok]) for one in series for ok in [np.isfinite(one.values)]]
     if any(len(one.time) < 4 for one in finite):
         raise SkewError("too short: a channel has fewer than four values")
     if any((np.diff(one.time) <= 0).any() for one in finite):
@@ -137,10 +173,10 @@ def _together(series: list[Series]) -> tuple[Floats, Mask, list[Floats]]:
     start, end = max(one.time[0] for one in finite), min(one.time[-1] for one in finite)
     if end - start < 8 * period:
         raise SkewError("too short: the channels have too little time in common")
-    grid = start + period * np.arange(int((end - start) / period + 1e-6) + 1)
+    grid = start + period * np.arange(int((end - start) / period + WHOLE) + 1)
     known = np.ones((len(finite), len(grid)), bool)
     for one, mask in zip(finite, known, strict=True):
-        after = np.clip(np.searchsorted(one.time, grid - 1e-9 * period), 1, len(one.time) - 1)
+        after = np.clip(np.searchsorted(one.time, grid - SAME_INSTANT * period), 1, len(one.time) - 1)
         apart = one.time[after] - one.time[after - 1]
         mask &= apart <= TOGETHER * max(period, float(np.median(np.diff(one.time))))
     return grid, known, [CubicSpline(one.time, one.values)(grid) for one in finite]
@@ -195,8 +231,8 @@ def _moves(v: Floats, width: float) -> Mask:
 
 def _fit(columns: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Least squares by scaled columns: coefficients, prediction."""
-    scale = np.sqrt(np.mean(columns**2, axis=0)) + 1e-300
-    theta = np.linalg.lstsq(columns / scale, y, rcond=1e-9)[0] / scale
+    scale = np.sqrt(np.mean(columns**2, axis=0)) + LEAST_DIVISOR
+    theta = np.linalg.lstsq(columns / scale, y, rcond=UNTOLD)[0] / scale
     return theta, columns @ theta
 
 
@@ -215,7 +251,7 @@ def _jacobian(spline: CubicSpline, t: Floats, y: Floats, at: float) -> Floats:
     """[S, −S′θ] at a delay, columns scaled to rms one but the last."""
     columns = spline(t - at)
     theta, _ = _fit(columns, y)
-    columns = columns / (np.sqrt(np.mean(columns**2, axis=0)) + 1e-300)
+    columns = columns / (np.sqrt(np.mean(columns**2, axis=0)) + LEAST_DIVISOR)
     slope: Floats = -(spline(t - at, 1) @ theta)
     return np.column_stack([columns, slope])
 
@@ -225,7 +261,7 @@ def _gauss_newton(spline: CubicSpline, t: Floats, y: Floats, start: float, longe
     for _ in range(STEPS):
         step = float(_fit(_jacobian(spline, t, y, found), y - _fit(spline(t - found), y)[1])[0][-1])
         found = float(np.clip(found + step, start - reach, start + reach))
-        if abs(step) < 1e-10:
+        if abs(step) < FOUND:
             break
     if abs(found - start) >= reach:
         raise SkewError("the delay is not determined: too little motion, or not the same motion")
@@ -234,7 +270,7 @@ def _gauss_newton(spline: CubicSpline, t: Floats, y: Floats, start: float, longe
 
 def _jackknife(jacobian: Floats, residual: Floats, t: Floats, blocks: int) -> Floats:
     """Standard deviations of the first and the last coefficient (2,) when blocks of time are left out one by one."""
-    scale = np.sqrt(np.mean(jacobian**2, axis=0)) + 1e-300
+    scale = np.sqrt(np.mean(jacobian**2, axis=0)) + LEAST_DIVISOR
     A = jacobian / scale
     bounds = np.searchsorted(t, t[0] + (t[-1] - t[0]) * np.arange(1, blocks) / blocks)
     parts = [
@@ -243,7 +279,7 @@ def _jackknife(jacobian: Floats, residual: Floats, t: Floats, blocks: int) -> Fl
         if len(block)
     ]
     normal, moment = sum(part[0] for part in parts), sum(part[1] for part in parts)
-    both = np.array([np.linalg.pinv(normal - N, 1e-12, True) @ (moment - m) for N, m in parts])[:, [0, -1]]
+    both = np.array([np.linalg.pinv(normal - N, UNTOLD_OF_GRAM, True) @ (moment - m) for N, m in parts])[:, [0, -1]]
     without = both / scale[[0, -1]]
     count = len(parts)
     return np.asarray(np.sqrt((count - 1) / count * np.sum((without - without.mean(axis=0)) ** 2, axis=0)))

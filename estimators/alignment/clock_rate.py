@@ -12,28 +12,45 @@ from typing import Final
 
 import numpy as np
 
-from estimators.alignment.clock_state import Clock
+from estimators.alignment.clock_state import ClockState
 from estimators.numerics.jit import inline
+from estimators.thresholds import GAP
 
-WINDOW: Final = 128  # frames
-PROPORTIONAL: Final = 0.3  # the loop of window minima is critically damped with these
+#: frames, tuned: Frames of which the least late one moves the clock: origin not recorded.
+WINDOW: Final = 128
+#: 1, derived: Proportional gain of the loop on window minima; critically damped with INTEGRAL.
+PROPORTIONAL: Final = 0.3
+#: 1, derived: Integral gain of the loop on window minima; critically damped with PROPORTIONAL.
 INTEGRAL: Final = 0.04
-FASTEST_DRIFT: Final = 1e-3  # crystals differ by less than 1e-4
-RESTART_AFTER: Final = 1.5e9  # ns
-QUEUED: Final = 20e6  # ns of lateness, and of its change, that a queue explains, and no clock
-MOST_DRIFTED: Final = 0.5  # periods that a window's least lateness may be off by drift: more is a queue, or a pause
+#: 1, argued: Largest relative drift of a clock; crystals differ by less than 1e-4.
+FASTEST_DRIFT: Final = 1e-3
+#: ns, argued: A lateness that lasts this long is a new clock and no queue (decision 011).
+RESTART_AFTER: Final = 1.5e9
+#: ns, argued: Lateness, and change of it, from which a queue explains it and no clock.
+QUEUED: Final = 20e6
+#: periods, argued: Drift within one window at most; a window whose least lateness is off by more saw a queue or a pause
+#: (decision 011).
+MOST_DRIFTED: Final = 0.5
+#: frames, argued: Frames in a window whose place is certain, without which it does not move the clock.
 EVIDENCE_FRAMES: Final = 8
-FORGIVEN: Final = 0.05  # a frame, share of `off`: a device whose own period is another is not off for ever
-REMEMBERED: Final = 1000.0  # frames that say where even ones would be
-EVEN: Final = 2e-3  # periods off, up to which a frame is where it should be
-YOUNG: Final = 10.0  # frames, before which none is believed to show another pace by a leap, …
-SURE: Final = 100.0  # … and by its trend
-MOST_PACE: Final = 0.1  # of the period
-LEAP: Final = 0.5  # … from which sampling is not uneven: the clock leaps
+#: 1, argued: Share of the offset that is forgotten with each frame, so that a device whose own period differs is not
+#: off for ever.
+FORGIVEN: Final = 0.05
+#: frames, tuned: Frames that the line through the device's stamps remembers (decision 014, point 8: the last
+#: thousand).
+REMEMBERED: Final = 1000.0
+#: periods, argued: Stamps that are off by less are even, and move nothing.
+EVEN: Final = 2e-3
+#: frames, argued: A line through fewer frames does not believe a leap to show another pace.
+YOUNG: Final = 10.0
+#: frames, argued: A line through fewer frames does not believe a trend to show another pace.
+SURE: Final = 100.0
+#: 1, argued: Largest deviation of a device's pace from the configured period; more is a wrong configuration.
+MOST_PACE: Final = 0.1
 
 
 @inline
-def even(steps: float, step: int, clock: Clock) -> None:
+def even(steps: float, step: int, clock: ClockState) -> None:
     """Where a frame stands among even ones, `steps` periods and `step` frames behind the one before.
 
     With r = behind + steps − step·(1 + pace): behind ← (1 − α) r, and after SURE frames pace ← pace + ¼α² r, critically
@@ -42,7 +59,7 @@ def even(steps: float, step: int, clock: Clock) -> None:
     """
     clock.off = (1.0 - FORGIVEN) * (steps + clock.off - step * (1.0 + clock.pace))
     apart = clock.behind + steps - step * (1.0 + clock.pace)
-    if abs(apart) > LEAP:
+    if abs(apart) > GAP:
         if clock.evened > YOUNG:
             clock.pace = min(max(clock.pace + apart / clock.evened, -MOST_PACE), MOST_PACE)
         clock.behind, clock.evened = 0.0, 1.0
@@ -55,7 +72,7 @@ def even(steps: float, step: int, clock: Clock) -> None:
 
 
 @inline
-def gather(late: float, clock: Clock) -> None:
+def gather(late: float, clock: ClockState) -> None:
     """One more frame of the window, whose lateness is decided."""
     clock.window_frames += 1
     clock.window_least = min(clock.window_least, late)
@@ -63,7 +80,7 @@ def gather(late: float, clock: Clock) -> None:
 
 
 @inline
-def learn(clock: Clock) -> None:
+def learn(clock: ClockState) -> None:
     """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
     if clock.window_frames >= WINDOW and clock.window_evidence >= EVIDENCE_FRAMES:
         least, arrival, period = clock.window_least, clock.arrival, clock.period
@@ -83,13 +100,13 @@ def learn(clock: Clock) -> None:
 
 
 @inline
-def stands(arrival: float, clock: Clock) -> bool:
+def stands(arrival: float, clock: ClockState) -> bool:
     """Whether frames are late for so long, and no less so, that no queue explains it: the device itself is late."""
     return clock.queue > 0.0 and arrival - clock.queue_since > RESTART_AFTER
 
 
 @inline
-def open_window(clock: Clock) -> None:
+def open_window(clock: ClockState) -> None:
     """Begin another window, without a frame."""
     clock.window_frames = clock.window_evidence = 0
     clock.window_least, clock.window_most = np.inf, -np.inf

@@ -4,8 +4,10 @@ from typing import Annotated, Final
 
 from jointwatch_layout import Layout, Vector
 
-LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a restart
-SPARE: Final = 8  # entries of a ring beyond the frames that may be held
+#: ticks, argued: A longer loss is a restart; a shorter one becomes rows of NaN.
+LONGEST_LOSS: Final = 64
+#: frames, argued: Entries of a ring beyond the frames that may be held, so that a batch that ends early still fits.
+SPARE: Final = 8
 
 # what becomes of a frame
 DUPLICATE: Final = 0
@@ -41,7 +43,7 @@ class HeldFrames(Layout):
     count: int  # how many there are
 
 
-class Clock(Layout):
+class ClockState(Layout):
     """The clock of one stream of frames, and what the last frame changed. ns, since the first reading of all."""
 
     # settings

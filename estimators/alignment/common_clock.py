@@ -17,13 +17,17 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
+from estimators.thresholds import GAP, SUCCESSIVE
 from jointwatch_layout import Integers, Layout, Matrix
 
-GAP: Final = 1.5  # periods across which nothing is interpolated
-STEADY: Final = 10.0  # s
-APART: Final = 0.2e9  # ns that steadied instants may be from what the clock says
-LEAP: Final = 0.5  # periods off a period, from which the clock does not waver but leaps
-ROOM: Final = 4096  # rows of one joint that may wait
+#: s, argued: Time that a joint is waited for before its rows are given up.
+PATIENCE: Final = 0.3
+#: s, argued: Time within which a steadied instant is drawn to what the clock says; longer than a clock takes to settle.
+STEADY: Final = 10.0
+#: ns, argued: A steadied instant that is further from the clock begins anew, since no drift explains it.
+APART: Final = 0.2e9
+#: rows, argued: Rows of one joint that may wait for the other joints: four seconds at 1 kHz.
+ROOM: Final = 4096
 
 
 class JointRows(Layout):
@@ -48,7 +52,7 @@ class Joints(Layout):
 class CommonClock:
     """Holds what waits for the slower joints."""
 
-    def __init__(self, periods: Sequence[float], columns: int, patience: float = 0.3) -> None:
+    def __init__(self, periods: Sequence[float], columns: int, patience: float = PATIENCE) -> None:
         """periods: s of each joint, the first of which gives the ticks; columns: values of one row; patience: s."""
         self._every = np.arange(columns)
         self._rows = tuple(JointRows.zeros(period=1e9 * float(one), room=ROOM, columns=columns) for one in periods)
@@ -79,7 +83,7 @@ def _push(ticks: Nanoseconds, values: Floats, which: NDArray[np.int64], rows: Jo
             dropped += 1
         at = (rows.first + rows.count) % room
         step = ticks[row] - rows.told
-        instant = rows.steadied + (period if abs(step - period) < LEAP * period else step)
+        instant = rows.steadied + (period if abs(step - period) < GAP * period else step)
         instant += gain * (ticks[row] - instant)
         if not abs(ticks[row] - instant) < APART:  # nor is the first one
             instant = float(ticks[row])
@@ -99,7 +103,7 @@ def _interpolate(tick: int, rows: JointRows, out: Floats) -> None:
     out[:] = np.nan
     if rows.count > 0 and low == tick:
         out[:] = values[at]
-    elif rows.count > 1 and low < tick and high - low <= GAP * rows.period:
+    elif rows.count > 1 and low < tick and high - low <= SUCCESSIVE * rows.period:
         part = (tick - low) / (high - low)
         for column in range(len(out)):
             out[column] = values[at, column] + (values[after, column] - values[at, column]) * part

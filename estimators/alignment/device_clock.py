@@ -39,15 +39,16 @@ from estimators.alignment.clock_state import (
     OUT_OF_ORDER,
     PLACED,
     SETTLING,
-    Clock,
+    ClockState,
     Totals,
 )
 from estimators.alignment.held_frames import SUSPICIOUS, count_gap, hold, take, undelayed
 from estimators.numerics.jit import inline
+from estimators.thresholds import GAP, SUCCESSIVE
 
 
 @inline
-def place(arrival: float, counter: int, clock: Clock, totals: Totals) -> int:
+def place(arrival: float, counter: int, clock: ClockState, totals: Totals) -> int:
     """Advance one stream's clock to a frame; returns PLACED, DUPLICATE or OUT_OF_ORDER.
 
     arrival: ns; counter: -1 without one. Afterwards clock.instant and clock.index are the frame's, and clock.mode says
@@ -64,8 +65,7 @@ def place(arrival: float, counter: int, clock: Clock, totals: Totals) -> int:
     if clock.frames == 0:
         _start(arrival, counter, clock, totals)
         return PLACED
-    step, steps, whole = 1, 1.0, 1
-    advance = period * (1.0 + clock.drift) + clock.slew
+    steps, whole = 1.0, 1
     counted = modulo > 0 and counter >= 0 and clock.counter >= 0
     if counted:
         gap = (counter - clock.counter) % modulo
@@ -78,28 +78,49 @@ def place(arrival: float, counter: int, clock: Clock, totals: Totals) -> int:
         steps = gap / unit
         # sampled unevenly, 1.6 periods may be one frame, and 1.4 two
         whole = max(1, int(np.rint((steps + clock.off) / (1.0 + clock.pace))))
-        step = whole if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
         backwards = 0 < modulo - gap <= modulo // 8
+        advance = period * (1.0 + clock.drift) + clock.slew
         ahead = unit > 1.0 and clock.mode != SETTLING and arrival < clock.instant + steps * advance - 0.5 * period
         if backwards or ahead:
-            before = clock.backwards
-            if before < 0 or not 0.5 < ((counter - before) % modulo) / unit < 1.5:
-                clock.backwards = counter
-                if backwards:
-                    totals.out_of_order += 1
-                else:
-                    totals.rejected += 1
-                return OUT_OF_ORDER
-            totals.restart += 1  # two in a row: the device itself began again
-            silence = arrival - clock.instant - 2.0 * advance  # the first of the two is counted already
-            _start(arrival, counter, clock, totals)
-            clock.gap, clock.gap_unit = max(0.0, silence), 1
-            return PLACED
+            return _out_of_order(arrival, counter, backwards, clock, totals)
     clock.backwards = -1
     if arrival - clock.arrival >= 0.5 * period:  # the frame before was the last of its burst
         clock.evidence += 1
         clock.window_evidence += 1
         clock.least = min(clock.least, clock.lateness)
+    return _follow(arrival, counter, counted, steps, whole, clock, totals)
+
+
+@inline
+def _out_of_order(arrival: float, counter: int, backwards: bool, clock: ClockState, totals: Totals) -> int:
+    """A counter that runs backwards, or ahead of time; two such frames in a row set the clock anew."""
+    before = clock.backwards
+    if before < 0 or not GAP < ((counter - before) % clock.modulo) / clock.unit < SUCCESSIVE:
+        clock.backwards = counter
+        if backwards:
+            totals.out_of_order += 1
+        else:
+            totals.rejected += 1
+        return OUT_OF_ORDER
+    totals.restart += 1  # two in a row: the device itself began again
+    advance = clock.period * (1.0 + clock.drift) + clock.slew
+    silence = arrival - clock.instant - 2.0 * advance  # the first of the two is counted already
+    _start(arrival, counter, clock, totals)
+    clock.gap, clock.gap_unit = max(0.0, silence), 1
+    return PLACED
+
+
+@inline
+def _follow(
+    arrival: float, counter: int, counted: bool, steps: float, whole: int, clock: ClockState, totals: Totals
+) -> int:
+    """Advance the clock by this many periods, `whole` frames, or set it anew where that cannot be; returns PLACED.
+
+    counted: whether they are known from the counter.
+    """
+    period = clock.period
+    step = whole if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
+    advance = period * (1.0 + clock.drift) + clock.slew
     instant = clock.instant + steps * advance
     late = arrival - instant
     queues = counted and step == 1 and late < -0.5 * period and clock.mode == IN_TIME
@@ -127,8 +148,8 @@ def place(arrival: float, counter: int, clock: Clock, totals: Totals) -> int:
         even(steps, whole, clock)
     if counter >= 0:
         clock.counter = counter
-    elif modulo > 0 and clock.counter >= 0:  # one without its counter
-        clock.counter = (clock.counter + int(unit)) % modulo
+    elif clock.modulo > 0 and clock.counter >= 0:  # one without its counter
+        clock.counter = (clock.counter + int(clock.unit)) % clock.modulo
     clock.frames += 1
     clock.index += step
     clock.arrival = arrival
@@ -137,7 +158,7 @@ def place(arrival: float, counter: int, clock: Clock, totals: Totals) -> int:
 
 
 @inline
-def _start(arrival: float, counter: int, clock: Clock, totals: Totals) -> None:
+def _start(arrival: float, counter: int, clock: ClockState, totals: Totals) -> None:
     """Set the clock anew."""
     if clock.frames > 0 and clock.mode == SETTLING:
         clock.shift = undelayed(clock)

@@ -5,18 +5,27 @@ from typing import Final
 import numpy as np
 
 from estimators.alignment.clock_rate import EVIDENCE_FRAMES, QUEUED, gather, learn, open_window
-from estimators.alignment.clock_state import IN_TIME, LATE, SETTLING, SPARE, Clock, Totals
+from estimators.alignment.clock_state import IN_TIME, LATE, SETTLING, SPARE, ClockState, Totals
 from estimators.numerics.jit import inline
 
-SUSPICIOUS: Final = 0.75  # units
-DOUBTFUL: Final = 0.5  # units of jitter beside which the place of a loss is a guess
+#: units, argued: A frame that is later by this share of a turn may follow lost ones, and is held until that is known.
+SUSPICIOUS: Final = 0.75
+#: units, derived: With more jitter than half a unit the place of a loss is a guess.
+DOUBTFUL: Final = 0.5
+#: periods, argued: A held frame that is later than the last by this much (and QUEUED) was held up once more.
+HELD_AGAIN: Final = 4.0
+#: units, tuned: A lateness is rounded down to whole units of loss with this much to spare: origin not recorded.
+LOST_FROM: Final = 0.25
+#: frames, argued: Frames that set a clock when they do not agree.
 SETTLING_FRAMES: Final = 32
-AGREEMENT: Final = 0.1  # periods
-EVIDENCE_TIME: Final = 50e6  # ns
+#: periods, argued: Frames whose lateness spreads by less agree, and then EVIDENCE_FRAMES of them are enough.
+AGREEMENT: Final = 0.1
+#: ns, argued: Time over which frames must be late before a loss is believed; a bus that is held up drains sooner.
+EVIDENCE_TIME: Final = 50e6
 
 
 @inline
-def take(instant: float, late: float, clock: Clock, totals: Totals) -> None:
+def take(instant: float, late: float, clock: ClockState, totals: Totals) -> None:
     """A frame that belongs to the stream, `late` (ns) after its instant: taken at once, or held until it is decided."""
     period, held = clock.period, clock.held
     clock.lateness = late
@@ -37,7 +46,7 @@ def take(instant: float, late: float, clock: Clock, totals: Totals) -> None:
         held.instants[at], held.lateness[at], held.arrivals[at] = instant, late, clock.arrival
         held.count += 1
         falls = late < clock.fallen - 0.5 * period
-        again = late > clock.fallen + 4.0 * period + QUEUED  # held up once more
+        again = late > clock.fallen + HELD_AGAIN * period + QUEUED  # held up once more
         if (falls or again) and (clock.mode == LATE or clock.away > 0.0):
             clock.evidence = 0
             clock.fallen, clock.since = late, clock.arrival  # `least` stays: what is held from before is less late
@@ -58,7 +67,7 @@ def take(instant: float, late: float, clock: Clock, totals: Totals) -> None:
 
 
 @inline
-def hold(why: int, clock: Clock) -> None:
+def hold(why: int, clock: ClockState) -> None:
     """Hold frames from now on; why: LATE or SETTLING."""
     clock.mode = why
     clock.held.count = 0
@@ -69,7 +78,7 @@ def hold(why: int, clock: Clock) -> None:
 
 
 @inline
-def _known(clock: Clock) -> bool:
+def _known(clock: ClockState) -> bool:
     """Whether the frames seen since holding began decide what happened."""
     if clock.mode == SETTLING:
         agree = clock.latest - clock.earliest <= AGREEMENT * clock.period
@@ -79,13 +88,13 @@ def _known(clock: Clock) -> bool:
 
 
 @inline
-def undelayed(clock: Clock) -> float:
+def undelayed(clock: ClockState) -> float:
     """The setting as if a silence before it had cost nothing; without one, that of the earliest frame."""
     return min(clock.earliest, -clock.away) if clock.away > 0.0 else clock.earliest
 
 
 @inline
-def count_gap(clock: Clock, totals: Totals) -> None:
+def count_gap(clock: ClockState, totals: Totals) -> None:
     """What a silence cost, once the first frame after it has its place."""
     if clock.gap > 0.0:
         units = int(np.rint((clock.gap + clock.shift) / (clock.gap_unit * clock.period)))
@@ -94,7 +103,7 @@ def count_gap(clock: Clock, totals: Totals) -> None:
 
 
 @inline
-def _settle(shift: float, clock: Clock, totals: Totals) -> None:
+def _settle(shift: float, clock: ClockState, totals: Totals) -> None:
     """The clock's first setting."""
     clock.shift = shift
     count_gap(clock, totals)
@@ -106,11 +115,11 @@ def _settle(shift: float, clock: Clock, totals: Totals) -> None:
 
 
 @inline
-def _divide(clock: Clock, totals: Totals) -> None:
+def _divide(clock: ClockState, totals: Totals) -> None:
     """Some are lost: move what is held, decide what is in time then, hold on to what follows the last such frame."""
     instants, lateness, arrivals = clock.held.instants, clock.held.lateness, clock.held.arrivals
     unit, count = clock.turn * clock.period, clock.held.count
-    units = int(np.floor(min(clock.least, clock.lateness) / unit + 0.25))
+    units = int(np.floor(min(clock.least, clock.lateness) / unit + LOST_FROM))
     shift, slip = units * unit, units * clock.turn
     clock.shift, clock.slip = shift, slip
     clock.lateness -= shift

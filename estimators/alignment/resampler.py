@@ -17,16 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.alignment.clock_rate import EVEN, RESTART_AFTER
-from estimators.alignment.clock_state import IN_TIME, LONGEST_LOSS, PLACED, Clock, HeldFrames, Totals
+from estimators.alignment.clock_state import IN_TIME, LONGEST_LOSS, PLACED, ClockState, HeldFrames, Totals
 from estimators.alignment.device_clock import place
 from estimators.alignment.ring_buffers import Ring, TickRing, Waiting, claim, emit, release, release_ticks
 from estimators.alignment.unwrap import Unwrapping, unwrap
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
+from estimators.thresholds import NEVER
 from jointwatch_layout import Integers, Layout
 
 COUNTER_BIT: Final = 62  # of the set of channels seen in a frame
-NEVER: Final = 1 << 62  # ns
+#: s, argued: Time that a missing value of a channel is waited for before its row is NaN.
+PATIENCE: Final = 0.1
+#: periods, argued: Rows this far beyond the last instant that is decided may still be formed, since neighbours are a
+#: period apart.
+DECIDED: Final = 0.25
 
 
 class Stream(Layout):
@@ -34,14 +39,14 @@ class Stream(Layout):
 
     channels: Integers  # which they are
     leads: bool  # whether the reference is among them
-    clock: Clock
+    clock: ClockState
     stamp: int  # ns, when the frame in the making arrives
     seen: int  # set of what has come of it: a bit for each channel, and COUNTER_BIT, …
     full: int  # … and of what a frame consists of
     counter: int  # its counter; -1: not a number
 
 
-class Channel(Layout):
+class ChannelState(Layout):
     """One channel: its value in the frame in the making, and what becomes of it."""
 
     delay: float  # ns by which it is late
@@ -50,11 +55,11 @@ class Channel(Layout):
     ring: Ring  # one of Waiting.rings
 
 
-class Aligner(Layout):
+class AlignerState(Layout):
     """The clocks of one joint's frames, the values that wait for a tick, and the rows that leave."""
 
     streams: tuple[Stream, ...]
-    channels: tuple[Channel, ...]
+    channels: tuple[ChannelState, ...]
     stream_of: Integers  # of each column of readings, those of the channels, then the counter's if there is one
     waiting: Waiting
     origin: int = NEVER  # ns, of the first arrival
@@ -71,7 +76,7 @@ class Resampler:
         delays: Sequence[float] = (),
         wraps: Sequence[float] = (),
         counter_modulo: int = 0,
-        patience: float = 0.1,
+        patience: float = PATIENCE,
         frames: Sequence[int] = (),
         periods: Sequence[float] = (),
         device_wrap: float = 0.0,
@@ -97,13 +102,8 @@ class Resampler:
         wrap = _per_channel("wraps", wraps, channels, [0.0] * channels)
         every = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
         every[stream_of == stream_of[reference]] = period * 1e9
-        modulo, unit, patience = counter_modulo, 1.0, patience * 1e9
-        if device_wrap:
-            if counter_modulo:
-                raise ValueError("expected either a counter or a device time, found both")
-            modulo, unit = round(min(device_wrap * 1e9, float(NEVER))), period * 1e9
-            if modulo < 8 * LONGEST_LOSS * unit:
-                raise ValueError(f"expected a device time over {8 * LONGEST_LOSS} periods, found {device_wrap} s")
+        patience *= 1e9
+        modulo, unit = _counting(counter_modulo, device_wrap, period)
         size = 1 << min(16, math.ceil(math.log2((patience + RESTART_AFTER) / every[every > 0].min() + 16)))
         self.ticks = np.zeros(size + LONGEST_LOSS, np.int64)  # where they leave, …
         self.rows = np.zeros((size + LONGEST_LOSS, channels))  # … up to the next readings
@@ -117,13 +117,13 @@ class Resampler:
             out_ticks=self.ticks,
             out_rows=self.rows,
         )
-        self.aligner = Aligner(
+        self.aligner = AlignerState(
             streams=tuple(
                 _stream(np.flatnonzero(stream_of == number), reference, every, modulo, unit, size)
                 for number in range(stream_of.max() + 1)
             ),
             channels=tuple(
-                Channel(delay=float(late), pending=math.nan, unwrapping=Unwrapping(wrap=float(turn)), ring=ring)
+                ChannelState(delay=float(late), pending=math.nan, unwrapping=Unwrapping(wrap=float(turn)), ring=ring)
                 for late, turn, ring in zip(delay, wrap, self._waiting.rings, strict=True)
             ),
             stream_of=np.append(stream_of, stream_of[reference]) if modulo else stream_of,
@@ -171,7 +171,7 @@ class Resampler:
         return {one.name: getattr(totals, one.name) for one in totals.fields()}
 
     def late(self) -> list[int]:
-        """Of each channel: ticks that left without it."""
+        """Ticks of each channel that left without its value."""
         return [ring.late for ring in self._waiting.rings]
 
 
@@ -179,7 +179,7 @@ def _stream(channels: Integers, reference: int, periods: Floats, modulo: int, un
     """A stream of these channels; modulo, unit: of the frames with the reference."""
     leads = reference in channels
     counts = modulo if leads else 0
-    clock = Clock.zeros(
+    clock = ClockState.zeros(
         period=float(periods[channels[-1]]),
         modulo=counts,
         unit=unit,
@@ -190,6 +190,18 @@ def _stream(channels: Integers, reference: int, periods: Floats, modulo: int, un
     return Stream.zeros(channels=channels, leads=leads, clock=clock, full=full)
 
 
+def _counting(counter_modulo: int, device_wrap: float, period: float) -> tuple[int, float]:
+    """Where the frames' counter starts again, and what a sample adds to it; see Resampler. Raises ValueError."""
+    if not device_wrap:
+        return counter_modulo, 1.0
+    if counter_modulo:
+        raise ValueError("expected either a counter or a device time, found both")
+    modulo, unit = round(min(device_wrap * 1e9, float(NEVER))), period * 1e9
+    if modulo < 8 * LONGEST_LOSS * unit:
+        raise ValueError(f"expected a device time over {8 * LONGEST_LOSS} periods, found {device_wrap} s")
+    return modulo, unit
+
+
 def _per_channel(name: str, given: Sequence[float], channels: int, default: Sequence[float]) -> Floats:
     values = np.array(given if len(given) else default, np.float64)
     if len(values) != channels:
@@ -198,7 +210,7 @@ def _per_channel(name: str, given: Sequence[float], channels: int, default: Sequ
 
 
 @inline
-def _finish(stream: Stream, aligner: Aligner) -> None:
+def _finish(stream: Stream, aligner: AlignerState) -> None:
     """A frame is complete (or its successor has begun): place it in time, and its values in their rings."""
     clock, waiting = stream.clock, aligner.waiting
     seen, arrival = stream.seen, float(stream.stamp)
@@ -209,7 +221,7 @@ def _finish(stream: Stream, aligner: Aligner) -> None:
     counter = stream.counter if seen & (1 << COUNTER_BIT) != 0 else -1
     if place(arrival, counter, clock, waiting.totals) != PLACED:
         return
-    passed, upto = clock.mode == IN_TIME, clock.decided + 0.25 * clock.period
+    passed, upto = clock.mode == IN_TIME, clock.decided + DECIDED * clock.period
     for which in stream.channels:
         channel = aligner.channels[which]
         ring = channel.ring
@@ -235,7 +247,7 @@ def _finish(stream: Stream, aligner: Aligner) -> None:
 
 @inline
 def align(
-    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: Aligner
+    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: AlignerState
 ) -> tuple[int, int]:
     """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
     waiting, stream_of, channels = aligner.waiting, aligner.stream_of, len(aligner.channels)
@@ -279,10 +291,10 @@ def align(
 @kernel(
     (
         *("Array(i8, 1, 'A', readonly=True)", "Array(f8, 1, 'A', readonly=True)", "Array(i4, 1, 'A', readonly=True)"),
-        *("i8", Aligner),
+        *("i8", AlignerState),
     )
 )
 def _absorb(
-    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: Aligner
+    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: AlignerState
 ) -> tuple[int, int]:
     return align(times, values, columns, start, aligner)

@@ -15,10 +15,11 @@ import numpy as np
 from estimators.alignment.clock_state import LONGEST_LOSS, Totals
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
+from estimators.thresholds import SUCCESSIVE
 from jointwatch_layout import Flags, Integers, Layout, Matrix, Vector
 
-TOGETHER: Final = 1.5  # periods between two values that may be interpolated
-APART: Final = 0.25  # periods beside TOGETHER that neighbours may be apart where sampling may be uneven
+#: periods, argued: Neighbours may be this much further apart than SUCCESSIVE where sampling is uneven.
+APART: Final = 0.25
 
 
 class Ring(Layout):
@@ -154,7 +155,7 @@ def _interpolate(tick: float, ring: Ring, waiting: Waiting) -> tuple[float, bool
     if instants[low & mask] == tick and np.isfinite(value):
         return value, False
     period = ring.period
-    together = TOGETHER + (APART if waiting.uneven else 0.0)
+    together = SUCCESSIVE + (APART if waiting.uneven else 0.0)
     limit = (together + waiting.bridge) * period if period > 0.0 else waiting.patience
     high = low + 1
     while low > oldest and np.isnan(values[low & mask]) and tick - instants[low & mask] <= limit:

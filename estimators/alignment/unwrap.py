@@ -15,8 +15,11 @@ from estimators.alignment.clock_state import Totals
 from estimators.numerics.jit import inline
 from jointwatch_layout import Layout
 
-NEAR: Final = 0.25  # turns
-FARTHEST: Final = 16  # steps over which the last one may be extrapolated
+#: turns, argued: A reading is believed when it is nearer than this to the extrapolated one; a quarter of a turn leaves
+#: no doubt of the direction.
+NEAR: Final = 0.25
+#: steps, argued: The last step is extrapolated over this many samples at most.
+FARTHEST: Final = 16
 
 
 class Unwrapping(Layout):

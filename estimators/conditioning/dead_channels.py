@@ -1,4 +1,4 @@
-"""What a joint's channels lack, in words: one that is never finite, or never changes while others do."""
+"""What a joint's channels lack: one that is never finite, or never changes while others do."""
 
 import math
 from collections.abc import Sequence
@@ -7,9 +7,11 @@ from typing import Annotated, Final
 import numpy as np
 
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from jointwatch_layout import Layout, Matrix
 
-SPAN: Final = 2.0  # s over which a channel is looked at
+#: s, argued: Time over which a channel must change to be alive.
+SPAN: Final = 2.0
 SLOW: Final = "temperature"  # ends the names of channels that change slowly and come seldom: they may well stay
 
 
@@ -25,8 +27,8 @@ class Channels:
 
     def __init__(self, names: Sequence[str], period: float, standstill: float) -> None:
         """period: s between raw rows; standstill: rad/s (m/s)."""
-        self.faults: tuple[str, ...] = ()
-        self.certain: tuple[str, ...] = ()  # those that standstill does not excuse
+        self.faults: tuple[Reason, ...] = ()
+        self.certain: tuple[Reason, ...] = ()  # those that standstill does not excuse
         self._names = names
         self.span = max(2, round(SPAN / period))
         self._seconds = self.span * period
@@ -60,8 +62,8 @@ class Channels:
         dead, stuck = [], []
         for name, finite, same, value in zip(self._names, found, constant, low, strict=True):
             if not finite:
-                dead.append(f"{name} gave no finite value for {self._seconds:g} s")
+                dead.append(Reason("channel_dead", name, {"seconds": self._seconds}))
             elif same and not constant.all() and not name.endswith(SLOW):
-                stuck.append(f"{name} stays at {value:.6g} although other channels change")
+                stuck.append(Reason("channel_stuck", name, {"value": float(value)}))
         self.faults = (*dead, *stuck)
         self.certain = self.faults if moves else tuple(dead)

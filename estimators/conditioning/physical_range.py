@@ -14,13 +14,22 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from jointwatch_layout import Flags, Integers, Layout, Vector
 
-LENGTH: Final = 1e5  # rad (m)
-EFFORT: Final = 1e7  # N·m (N)
-SPREADS: Final = 1000.0  # times the spread of the first samples
-FIRST: Final = 1.0  # s of finite samples that give the spread
-RECENT: Final = 2.0  # s for which it is told
+#: rad (m), argued: No joint has a position beyond this; a larger value is a broken reading.
+LENGTH: Final = 1e5
+#: N·m (N), argued: No joint has a torque beyond this; a larger value is a broken reading.
+EFFORT: Final = 1e7
+#: 1, argued: The spread of the first samples is at least this share of their size, since a joint may have stood still.
+LEAST_SPREAD: Final = 0.1
+#: 1, argued: Times the spread of the first samples beyond which a value is no reading; a real motion never grows so
+#: much.
+SPREADS: Final = 1000.0
+#: s, argued: Finite samples that give the spread.
+FIRST: Final = 1.0
+#: s, argued: Time for which a refused value is reported.
+RECENT: Final = 2.0
 
 
 class Ranges(Layout):
@@ -41,7 +50,7 @@ class Ranges(Layout):
 
 
 class PhysicalRange:
-    """Of every channel of one joint."""
+    """The physical range of every channel of one joint."""
 
     def __init__(self, channels: Sequence[str], period: float) -> None:
         """period: s between raw rows."""
@@ -70,18 +79,18 @@ class PhysicalRange:
         return self.state.refused
 
     @property
-    def faults(self) -> tuple[str, ...]:
-        """Channels that have had such values lately, in words."""
+    def faults(self) -> tuple[Reason, ...]:
+        """Channels that have had such values lately."""
         return self._named(self.state.named)
 
     @property
-    def faults_told(self) -> tuple[str, ...]:
-        """The same when an update was last due."""
+    def faults_told(self) -> tuple[Reason, ...]:
+        """Faults when an update was last due."""
         return self._named(self.state.told)
 
-    def _named(self, left: NDArray[np.int64]) -> tuple[str, ...]:
-        words = "had values that no joint has: they are left out"
-        return tuple(f"{name} {words}" for name, rows in zip(self._names, left.tolist(), strict=True) if rows > 0)
+    def _named(self, left: NDArray[np.int64]) -> tuple[Reason, ...]:
+        named = zip(self._names, left.tolist(), strict=True)
+        return tuple(Reason("channel_out_of_range", name) for name, rows in named if rows > 0)
 
 
 @inline
@@ -106,7 +115,7 @@ def _gather(channel: int, x: float, ranges: Ranges) -> None:
     ranges.low[channel], ranges.high[channel] = min(ranges.low[channel], x), max(ranges.high[channel], x)
     if ranges.seen[channel] == ranges.need and not ranges.endless[channel]:
         low, high = ranges.low[channel], ranges.high[channel]
-        spread = max(high - low, 0.1 * max(abs(low), abs(high)))
+        spread = max(high - low, LEAST_SPREAD * max(abs(low), abs(high)))
         if 0.0 < SPREADS * spread < ranges.hard[channel]:
             ranges.middle[channel], ranges.limit[channel] = 0.5 * (low + high), SPREADS * spread
 

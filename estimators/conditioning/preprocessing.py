@@ -11,21 +11,22 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning
+from estimators.conditioning.conditioner import Conditioner, Conditioning
 from estimators.conditioning.dead_channels import SLOW, Channels, Watched
-from estimators.conditioning.encoder_steps import EncoderMoves, EncoderSteps, Unevenness, UnevenTime, move, sample
 from estimators.conditioning.physical_range import PhysicalRange, Ranges, clean
-from estimators.conditioning.row_kernels import RowFormer, take
+from estimators.conditioning.row_kernels import CHUNK, RowFormer, take
 from estimators.conditioning.spikes import SpikeFilter, Spikes, judge
 from estimators.conditioning.stop import DONE, ENCODER, SPAN, UNEVEN
 from estimators.conditioning.stops import Springs, Stops, follow
 from estimators.models.base import Model
 from estimators.models.memory import bristle, thresholds
 from estimators.numerics.jit import inline
+from estimators.quantisation.encoder_steps import EncoderMoves, EncoderSteps, Unevenness, UnevenTime, move, sample
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_layout import Integers, Layout, Matrix, Vector
 
-NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
+#: 1, argued: Share of the drive's saturation from which a torque is not believed: the drive may clip.
+NEAR: Final = 0.98
 
 
 class Preprocessing(Layout):

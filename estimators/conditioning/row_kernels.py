@@ -4,9 +4,9 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from estimators.conditioning import rounding
 from estimators.models.filler import fill_rows
 from estimators.numerics.jit import inline, kernel
+from estimators.quantisation import rounding
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import (
     ARGUMENTS,
@@ -26,9 +26,12 @@ from estimators.rows import (
     WEIGHT,
     FormedRows,
 )
+from estimators.thresholds import GAP
 from jointwatch_layout import Cube, Function, IntegerMatrix, Integers, Layout, Matrix, Own, Vector
 
-GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
+#: rows, argued: Raw rows that are taken at once; bounds memory of large batches and changes no result.
+CHUNK: Final = 1024
+
 # of a block of a model: channels, and what they are multiplied with before its law sees them
 MOTION_CHANNEL: Final = 0
 LOAD_CHANNEL: Final = 1
@@ -52,7 +55,8 @@ class RowFormer(Layout):
     eta: Vector  # with which columns are formed
     joints: Annotated[Integers, "joints"]  # channel of each
     blocks: Annotated[Matrix, "blocks", "4"]
-    lattices: Annotated[Matrix, "joints", "lattice"]  # of encoders, see rounding.py
+    steps: Annotated[Vector, "joints"]  # of encoders, rad (m); 0: not known
+    beats: Annotated[Vector, "bin_ends"]  # of the kernel, see rounding.py
     fill: Function  # of the model
     terms: Own  # what the model gives it
     # raw rows
@@ -205,7 +209,7 @@ def _reduce(count: int, former: RowFormer) -> int:
             out_motion[kept, j, PLACE], out_motion[kept, j, SPEED] = place, rate
             out_motion[kept, j, WEIGHT], out_motion[kept, j, SLOPE] = 1.0, 0.0
             out_motion[kept, j, ROUNDING], out_motion[kept, j, MOST] = rounding.of_row(
-                former.lattices[j], former.period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
+                former.steps[j], former.beats, former.period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
                 signals[start : start + len(g), joints[j], SECOND],
             )  # fmt: skip
         for o in range(y.shape[1]):

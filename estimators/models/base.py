@@ -78,5 +78,5 @@ class ModelSettings(Settings):
         return self.build().channels
 
     def unit(self) -> str:
-        """Of the residual."""
+        """Unit of the residual."""
         return self.build().outputs[0]

@@ -5,7 +5,7 @@ from estimators.models.friction.base import FrictionSettings
 
 
 def thresholds(model: Model) -> tuple[float, ...]:
-    """Of all laws of a model, rad (m), in the order of their channels."""
+    """Thresholds of all laws of a model, rad (m), in the order of their channels."""
     found: list[float] = []
     for place in model.blocks:
         assert isinstance(place.law, FrictionSettings)

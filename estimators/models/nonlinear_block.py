@@ -44,7 +44,7 @@ class NonlinearBlock:
         return type(self), (self.joint, self.taps, self.settings, self.index)
 
     def with_law(self, law: FrictionSettings) -> "NonlinearBlock":
-        """The same place under another law with the same columns."""
+        """This block under another law with the same columns."""
         return NonlinearBlock(self.joint, self.taps, law, self.index)
 
     def refill(self, rows: Rows, eta: Floats) -> None:
@@ -89,7 +89,7 @@ class NonlinearBlock:
         return self.slopes_along(*self.seen(rows), eta)
 
     def slopes_along(self, seen: Floats, first: NDArray[np.int64], eta: Floats) -> Floats:
-        """The same of a stretch (arguments, instants), in which the instants of each row begin at `first` (rows,)."""
+        """Slopes along a stretch (arguments, instants), in which the instants of each row begin at `first` (rows,)."""
         slopes = np.empty((len(first), len(self.own), len(eta)))
         for k in range(len(eta)):
             sides = []

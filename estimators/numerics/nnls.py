@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
+from estimators.thresholds import LEAST_DIVISOR
 
 # states of a coefficient
 OUT: Final = 0  # held at zero
@@ -71,7 +72,7 @@ def _enter(
         step, block = 1.0, -1
         for j in range(len(x)):
             if signed[j] and state[j] == PASSIVE and z[j] <= 0.0:
-                ratio = x[j] / max(x[j] - z[j], 1e-300)
+                ratio = x[j] / max(x[j] - z[j], LEAST_DIVISOR)
                 if block < 0 or ratio < step:
                     step, block = ratio, j
         for j in range(len(x)):
@@ -88,7 +89,7 @@ def _gradient(K: Floats, c: Floats, x: Floats, yy: float, j: int) -> float:
     gradient = c[j]
     for i in range(len(x)):
         gradient -= K[j, i] * x[i]
-    return float(gradient / np.sqrt(max(K[j, j] * yy, 1e-300)))
+    return float(gradient / np.sqrt(max(K[j, j] * yy, LEAST_DIVISOR)))
 
 
 @inline

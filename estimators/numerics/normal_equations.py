@@ -11,6 +11,7 @@ import numpy as np
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import PASSIVE, Integers
 from estimators.quantities import Floats
+from estimators.thresholds import LEAST_DIVISOR
 
 
 @inline
@@ -94,7 +95,7 @@ def project_out(
     for i in range(count):
         a = order[i] if i < count - 1 else i
         if i < count - 1:
-            lengths[i] = np.sqrt(max(gram[a, a], 1e-300))  # of a column of zeros: found below
+            lengths[i] = np.sqrt(max(gram[a, a], LEAST_DIVISOR))  # of a column of zeros: found below
         for j in range(i + 1):
             b = order[j] if j < count - 1 else j
             G[i, j] = G[j, i] = gram[a, b] / (lengths[i] * lengths[j])
@@ -197,7 +198,7 @@ def damped_step(H: Floats, g: Floats, mu: float, s: Floats, scale: Floats, limit
         d[k] = d[k] / A[k, k] if A[k, k] > 0.0 else 0.0
         if scale[2, k] > 0.0:
             longest = max(longest, abs(d[k]))
-    shorter = min(1.0, limit / max(longest, 1e-300))
+    shorter = min(1.0, limit / max(longest, LEAST_DIVISOR))
     for k in range(q):
         d[k] = min(max(d[k] * shorter, scale[0, k] - s[k]), scale[1, k] - s[k])
     promise = 0.0

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.quantities import Floats
+from estimators.thresholds import LEAST_DIVISOR
 
 CHANGED: Final = 4.0  # deviations of f from 1
 SMALL: Final = 0.02  # of |f − 1|, which nobody needs to be told of
@@ -45,7 +46,7 @@ def one_factor(
     b, s, a, d = (one[which] for one in (before, uncertain, after, deviations))
     f = float(np.median(a / b))
     for _ in range(4):
-        weight = 1.0 / np.maximum(d**2 + f**2 * s**2, 1e-300)
+        weight = 1.0 / np.maximum(d**2 + f**2 * s**2, LEAST_DIVISOR)
         f = float(np.sum(weight * b * a) / np.sum(weight * b**2))
     spread = 1.0 / math.sqrt(float(np.sum(weight * b**2)))
     telling = np.hypot(d, f * s) * CHANGED < abs(f - 1.0) * np.abs(b)  # each of itself

@@ -36,7 +36,7 @@ TOLD: Final = 2.0  # deviations
 IMPLAUSIBLE: Final = 5e-3  # m: no bearing has more
 
 
-class Run(NamedTuple):
+class ClearanceRun(NamedTuple):
     """One recording: equidistant ticks of a controller that holds its torque."""
 
     angle: Floats  # (ticks,) rad, at the tick's begin
@@ -45,7 +45,7 @@ class Run(NamedTuple):
     ring: Floats | None = None  # (ticks,) rad, an encoder on the link with one read head
 
 
-class Prepared(NamedTuple):
+class FilteredRun(NamedTuple):
     """A run, filtered."""
 
     path: Path
@@ -53,7 +53,7 @@ class Prepared(NamedTuple):
     known: Known
 
 
-class Fitted(NamedTuple):
+class FittedSibling(NamedTuple):
     """One sibling."""
 
     sibling: Sibling
@@ -76,7 +76,7 @@ class Fitted(NamedTuple):
         return f"clearance not identifiable from this motion ({1e6 * self.untold:.0f} ± {deviation:.0f} µm)"
 
 
-def prepare(run: Run, period: float) -> Prepared:
+def prepare(run: ClearanceRun, period: float) -> FilteredRun:
     """Filtered at PIN Hz, with exact central differences; torque at the middle of what it is held for."""
     angle = _low_pass(run.angle, PIN, period)
     held = run.torque.copy()
@@ -84,10 +84,10 @@ def prepare(run: Run, period: float) -> Prepared:
     speed, acceleration = np.zeros((2, len(angle)))
     speed[1:-1] = (angle[2:] - angle[:-2]) / (2 * period)
     acceleration[1:-1] = np.diff(angle, 2) / period**2
-    return Prepared(Path(angle, speed, acceleration), held, run.known)
+    return FilteredRun(Path(angle, speed, acceleration), held, run.known)
 
 
-def rows(run: Prepared, sibling: Sibling, theta: Floats, period: float) -> tuple[Floats, Floats]:
+def rows(run: FilteredRun, sibling: Sibling, theta: Floats, period: float) -> tuple[Floats, Floats]:
     """(rows, 7) and (rows,), filtered at ROWS Hz and thinned to some 100 Hz, ends left out."""
     table = np.column_stack([columns(run.path, run.known, sibling, theta, period), run.torque])
     table = _low_pass(table, ROWS, period)
@@ -96,7 +96,7 @@ def rows(run: Prepared, sibling: Sibling, theta: Floats, period: float) -> tuple
     return table[:, :-1], table[:, -1]
 
 
-def fit(runs: Sequence[Prepared], sibling: Sibling, period: float) -> Fitted:
+def fit(runs: Sequence[FilteredRun], sibling: Sibling, period: float) -> FittedSibling:
     """Least squares over all runs, PASSES times because the pin's place depends on the friction."""
     theta = np.zeros(len(NAMES))
     theta[FRICTION] = START
@@ -119,28 +119,28 @@ def fit(runs: Sequence[Prepared], sibling: Sibling, period: float) -> Fitted:
         elif number == 0:
             fresh[CLEARANCE] = 0.0
         theta = fresh
-    found_clearance = Fitted(sibling, theta, deviations)
+    found_clearance = FittedSibling(sibling, theta, deviations)
     if sibling != "clearance" or found_clearance.told():
         return found_clearance
     without = fit(runs, "load", period)  # what is not told is not used either; a negative clearance is none
     untold, deviation = max(theta[CLEARANCE], 0.0), max(abs(theta[CLEARANCE]), deviations[CLEARANCE])
     without.deviations[CLEARANCE] = deviation
-    return Fitted(sibling, without.theta, without.deviations, untold)
+    return FittedSibling(sibling, without.theta, without.deviations, untold)
 
 
-def siblings(runs: Sequence[Run], period: float) -> dict[Sibling, Fitted]:
+def siblings(runs: Sequence[ClearanceRun], period: float) -> dict[Sibling, FittedSibling]:
     """All four, always together."""
     prepared = [prepare(run, period) for run in runs]
     return {sibling: fit(prepared, sibling, period) for sibling in SIBLINGS}
 
 
-def error(fitted: Fitted, run: Run, period: float) -> float:
+def error(fitted: FittedSibling, run: ClearanceRun, period: float) -> float:
     """RMS of what it does not predict of a run, N·m."""
     phi, y = rows(prepare(run, period), fitted.sibling, fitted.theta, period)
     return float(np.sqrt(np.mean((y - phi @ fitted.theta) ** 2)))
 
 
-def measured(runs: Sequence[Run], fitted: Fitted, radius: float, period: float) -> tuple[float, float]:
+def measured(runs: Sequence[ClearanceRun], fitted: FittedSibling, radius: float, period: float) -> tuple[float, float]:
     """Clearance and its deviation, m, from link rings of this radius with one read head: (link − motor) R = c u_y.
 
     Needs no motion that makes the load vary, only one that turns it; two heads that are averaged would see nothing.
@@ -164,7 +164,7 @@ def measured(runs: Sequence[Run], fitted: Fitted, radius: float, period: float) 
     return float(theta[1]), float(spread(left_out)[1])
 
 
-def least(runs: Sequence[Run], radius: float, period: float) -> float:
+def least(runs: Sequence[ClearanceRun], radius: float, period: float) -> float:
     """What the clearance is at least, m: half of how far ring and motor go apart, whether the pin touches or flies.
 
     It is the clearance where the load turns past both sides of the read head; EXTREME of the rows at either end are

@@ -16,7 +16,7 @@ from scipy.linalg import block_diag
 
 from estimators.models.mechanisms.dynamics import IDEAL
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL
-from estimators.models.mechanisms.mechanism import EPSILON_INVERSE, Mechanism, Motion
+from estimators.models.mechanisms.mechanism import EPSILON_INVERSE, Mechanism, MechanismMotion
 from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
@@ -47,7 +47,7 @@ class MechanismFit(NamedTuple):
     mechanism: Mechanism  # with these parameters
     shared: bool  # one set of coefficients for all joints
 
-    def predict(self, moved: Motion, epsilon: float = EPSILON_INVERSE) -> Floats:
+    def predict(self, moved: MechanismMotion, epsilon: float = EPSILON_INVERSE) -> Floats:
         """Torque of the drives, (rows, drives)."""
         phi, B = columns(self.mechanism, moved, epsilon)
         phi = _summed(phi) if self.shared else phi
@@ -55,7 +55,7 @@ class MechanismFit(NamedTuple):
         return np.asarray(inertial + phi @ np.nan_to_num(self.friction))
 
 
-def columns(mechanism: Mechanism, moved: Motion, epsilon: float) -> tuple[Floats, Floats]:
+def columns(mechanism: Mechanism, moved: MechanismMotion, epsilon: float) -> tuple[Floats, Floats]:
     """Friction columns (rows, drives, joints · 4) and B (rows, n, drives)."""
     rows, n = moved.q.shape
     drives, free = np.flatnonzero(mechanism.drive), np.flatnonzero(mechanism.drive == 0)
@@ -76,7 +76,7 @@ def columns(mechanism: Mechanism, moved: Motion, epsilon: float) -> tuple[Floats
 
 
 def identify(
-    mechanism: Mechanism, moved: Motion, tau: Floats, epsilon: float = EPSILON_INVERSE, shared: bool = False
+    mechanism: Mechanism, moved: MechanismMotion, tau: Floats, epsilon: float = EPSILON_INVERSE, shared: bool = False
 ) -> MechanismFit:
     """moved fits the loops; tau: (rows, drives) N·m. The mechanism's own parameters are where inertia begins.
 
@@ -118,7 +118,7 @@ def _summed(phi: Floats) -> Floats:
     return np.asarray(phi.reshape(rows, drives, -1, len(KINDS)).sum(axis=2))
 
 
-def _inertial(mechanism: Mechanism, moved: Motion, parameters: Floats) -> Floats:
+def _inertial(mechanism: Mechanism, moved: MechanismMotion, parameters: Floats) -> Floats:
     """Torque of the tree alone, (rows, n)."""
     rows, n = moved.q.shape
     tau, wrench = np.empty((rows, n)), np.empty((rows, n, WRENCH))

@@ -6,14 +6,14 @@ from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.spikes import Spikes
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
 
 
 def at_once(
-    settings: Identification, online: JointEstimator, period: float, time: Nanoseconds, values: Floats
+    settings: JointIdentification, online: JointEstimator, period: float, time: Nanoseconds, values: Floats
 ) -> Floats:
     """(parameters + nonlinear,), with the noise and the encoders' zero that the online estimator has found.
 

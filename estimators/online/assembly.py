@@ -1,31 +1,35 @@
-"""How the parts of an estimator are put together: with nonlinear parameters, and without."""
+"""Builds the parts of an estimator: for a model with nonlinear parameters, and for one without."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Final
 
 from estimators.models.base import Model
-from estimators.online.events import EventLog
-from estimators.online.fit import Fit
-from estimators.online.gate import Gate
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.model_fit import ModelFit
+from estimators.online.judgement.motion import LOOK_BACK, MotionCount
+from estimators.online.judgement.validity import Validity
 from estimators.online.monitor import DESIGNS
 from estimators.online.monitor.plain import PlainMonitor
-from estimators.online.motion import LOOK_BACK, Motion
 from estimators.online.normal_loop import NormalLoop
 from estimators.online.parts import Nonlinear, Parts
 from estimators.online.phases import Phases
 from estimators.online.start.linear import LinearStart
-from estimators.online.validity import Validity
+from estimators.quantisation import quantisation_weights
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.recursive import grain, held
+from estimators.recursive import timing_weights
 from estimators.recursive.forgetting import Forgetting
 from estimators.recursive.learner import Learner
-from estimators.refit.settings import Monitor
+from estimators.refit.settings import MonitorSettings
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
-LINEAR_PERIODS: Final = 2.0  # motion periods that a start takes at least
-SEARCHED_PERIODS: Final = 1.5  # … where it ends with a search
+#: periods, argued: Motion periods that a start takes at least, so that its residual is that of whole periods.
+LINEAR_PERIODS: Final = 2.0
+#: periods, tuned: The same where the start ends with a search for η, for which a motion must be whole: Case 2 (decision
+#: 006).
+SEARCHED_PERIODS: Final = 1.5
 
 
 def linear(
@@ -40,22 +44,28 @@ def linear(
     sample: float = 0.0,
     overlap: float = 1.0,
 ) -> Phases:
-    """For a model without nonlinear parameters.
+    """Build the estimator of a model without nonlinear parameters.
 
     owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s); turns: whether
     positions are angles; remembers: whether friction has a memory; sample: s between readings, 0: at an instant each;
     overlap: rows that say the same.
     """
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
-    gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
+    gate, validity, motion = (
+        Gate(standstill, row, owners),
+        Validity(parameters),
+        MotionCount(row, start, LINEAR_PERIODS),
+    )
     history = RowHistory(round(LOOK_BACK / row), whole=False)
     weights = learner.kept
 
     def tempered(rows: Rows) -> Rows:
-        return held.temper(grain.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners)
+        return timing_weights.temper(
+            quantisation_weights.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners
+        )
 
     loop = NormalLoop(learner, gate, history, motion, tempered, faster=True)
-    fit, watch = Fit(parameters, owners, row, gate, turns, remembers, True, sample, overlap), PlainMonitor()
+    fit, watch = ModelFit(parameters, owners, row, gate, turns, remembers, True, sample, overlap), PlainMonitor()
     begin = LinearStart(
         tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
     )
@@ -63,7 +73,7 @@ def linear(
 
 
 def rows_alike(taps: Floats, decimation: int) -> float:
-    """Rows that say the same, where one in `decimation` leaves a kernel."""
+    """Number of rows that say the same, where a kernel gives one row for `decimation` samples."""
     return max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))
 
 
@@ -75,17 +85,17 @@ def searched(
     forgetting: Forgetting,
     start: float,
     standstill: float,
-    monitor: Monitor,
+    monitor: MonitorSettings,
     executor: Executor | None = None,
 ) -> Phases:
-    """For a model with nonlinear parameters.
+    """Build the estimator of a model with nonlinear parameters.
 
     taps: of the kernel that smoothed the rows, of which one in `decimation` left; row: s between rows; executor: where
     refits run, by default inline.
     """
     from estimators.online.eta.in_force import EtaInForce  # and others: their kernels are heavy, see phases.py
     from estimators.online.eta.lookback import Lookback
-    from estimators.online.eta.refits import Refits
+    from estimators.online.eta.refits import EtaRefits
     from estimators.online.relearning import Relearning
     from estimators.online.start.searched import SearchedStart
 
@@ -93,15 +103,15 @@ def searched(
     learner, log = Learner(len(model.parameters), len(model.outputs), row, forgetting), EventLog()
     gate = Gate(standstill, row, model.owners)
     validity = Validity(model.parameters, next((spring.columns[1] for spring in model.springs), None))
-    motion = Motion(row, start, SEARCHED_PERIODS, monitor.period)
+    motion = MotionCount(row, start, SEARCHED_PERIODS, monitor.period)
     history, eta = RowHistory(round(LOOK_BACK / row)), EtaInForce(model, taps, overlap)
     lookback = Lookback(learner, history, eta, validity, row)
     loop = NormalLoop(learner, gate, history, motion, eta.shaped, faster=True)
-    refits = Refits(learner, history, eta, log, row, monitor.refit, executor)
+    refits = EtaRefits(learner, history, eta, log, row, monitor.refit, executor)
     begin = SearchedStart(model, learner, validity, motion, loop.block, history, eta, lookback, refits, log)
     relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)
     nonlinear = Nonlinear(eta, lookback, refits, relearning)
     watch, turns = DESIGNS[monitor.design](row), model.blocks[0].axis is Axis.ROTARY
-    fit = Fit(model.parameters, model.owners, row, gate, turns)
+    fit = ModelFit(model.parameters, model.owners, row, gate, turns)
     parts = Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, fit, nonlinear)
     return Phases(parts)

@@ -1,9 +1,8 @@
-"""What parts have learnt as plain values, and back into others that were built the same way.
+"""Checkpoints: the states of parts as plain values, and back into parts that were built the same way.
 
-A part keeps what its `kept` declares, a layout (all but its scratch) or a dataclass of numbers, words, arrays and
-tuples of them, with a VERSION; nothing
-else of it outlives a restart of the program. Nothing is ever constructed from what is read: a value takes the place of
-one of its own kind, an array is written where it lies.
+The state of a part is its `kept`: a layout (all but its scratch) or a dataclass of numbers, words, arrays and tuples of
+them, with a VERSION. Nothing else of a part outlives a restart of the program. No object is ever constructed from a
+checkpoint: a value replaces one of its own kind, and an array is written where it lies.
 """
 
 from collections.abc import Mapping
@@ -21,27 +20,27 @@ NUMBERS: Final = (bool, int, float)
 
 
 class Part(Protocol):
-    """Something with a state of its own."""
+    """Protocol of what has a state of its own."""
 
     @property
     def kept(self) -> Any:
-        """What outlives a restart of the program."""
+        """State that outlives a restart of the program."""
         ...
 
 
 class NotTheSameError(ValueError):
-    """What is read does not belong into such parts."""
+    """A checkpoint does not belong into these parts."""
 
 
 def keep(parts: Mapping[str, Part]) -> dict[str, Any]:
-    """What the parts declare, by their names, as what msgpack can write."""
+    """Return the states of the parts by name, as values that msgpack can write."""
     return {name: _of(part.kept) for name, part in parts.items()}
 
 
 def resume(parts: Mapping[str, Part], kept: Mapping[str, Any]) -> None:
-    """Give parts that were built with the same settings what others have kept.
+    """Write a checkpoint into parts that were built with the same settings.
 
-    Raises NotTheSameError for what is of others; some have it then.
+    Raises NotTheSameError where it is of other parts; then some of these are already changed.
     """
     _same(kept, parts, "parts")
     for name, part in parts.items():
@@ -71,7 +70,7 @@ def _of(kept: Any) -> dict[str, Any]:
 
 
 def names(kept: Any) -> tuple[str, ...]:
-    """What is kept of a declared state."""
+    """Names of the fields of a state that a checkpoint contains."""
     if isinstance(kept, Layout):
         return tuple(one.name for one in kept.fields() if one.kept)
     return tuple(one.name for one in fields(kept))

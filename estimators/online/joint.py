@@ -1,4 +1,4 @@
-"""The identification of one joint: its model, its conditioning, and the phases around recursive least squares."""
+"""Identification of one joint: its model, its conditioning, and the phases around recursive least squares."""
 
 import math
 from collections.abc import Mapping
@@ -8,8 +8,20 @@ from typing import Any, Final
 import numpy as np
 
 from estimators.base import Estimate, Event, Phase, Spectrum, Status
-from estimators.conditioning.conditioner import CHUNK
-from estimators.conditioning.encoder_steps import (
+from estimators.conditioning.bandwidth_check import Swing
+from estimators.conditioning.preprocessing import Front
+from estimators.conditioning.row_kernels import CHUNK
+from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
+from estimators.models.friction.base import FrictionSettings
+from estimators.models.memory import thresholds
+from estimators.online import assembly
+from estimators.online.checkpoint import NotTheSameError
+from estimators.online.joint_pass import EstimatorState, Intervals, advance_samples
+from estimators.online.judgement.standstill import Standstill
+from estimators.online.reporting.inspection import Inspection, Inspector
+from estimators.online.settings import JointIdentification
+from estimators.quantisation.effect import Lattice
+from estimators.quantisation.encoder_steps import (
     WIDEST,
     EncoderSteps,
     UnevenTime,
@@ -20,45 +32,37 @@ from estimators.conditioning.encoder_steps import (
     one_step,
     slopes_of,
 )
-from estimators.conditioning.preprocessing import Front
-from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
-from estimators.conditioning.swing import Swing
-from estimators.models.friction.base import FrictionSettings
-from estimators.models.memory import thresholds
-from estimators.online import assembly
-from estimators.online.checkpoint import NotTheSameError
-from estimators.online.inspection import Inspection, Inspector
-from estimators.online.joint_pass import EstimatorState, Intervals, advance_samples
-from estimators.online.reread import Reading
-from estimators.online.settings import Identification
-from estimators.online.standstill import Standstill
-from estimators.online.steps import Steps
+from estimators.quantisation.errors_in_variables import Steps
+from estimators.quantisation.shifted_quantiser import EncoderReading
 from estimators.quantities import Axis, Floats, Nanoseconds
-from estimators.window.lattice import Lattice
+from estimators.reasons import Reason
 
-TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start …
-SEARCHED: Final = 1.5  # … with a search at its end, for which every second of motion counts (18 bits at 1 kHz: 1.2)
+#: 1, argued: A kernel that is wider by less than this factor is not worth a new start.
+TELLING: Final = 1.05
+#: 1, tuned: The same where a search ends the start, for which every second counts; 18 bits at 1 kHz ask for 1.2
+#: (decision 014, point 5).
+SEARCHED: Final = 1.5
 KERNEL: Final = "kernel"  # of what is kept
 
 
 class JointEstimator:
     """Identifies one joint from equidistant rows of its channels (estimators.base.Estimator)."""
 
-    def __init__(self, settings: Identification, period: float, executor: Executor | None = None) -> None:
+    def __init__(self, settings: JointIdentification, period: float, executor: Executor | None = None) -> None:
         """period: s between raw rows. Raises ValueError when it is not a positive number."""
         self._model = model = settings.model.build()
         self.channels = settings.roles()
         self.front = Front(model, self.channels, period, settings.rest, settings.saturation, settings.conditioning)
         self._settings, self._executor = settings, executor
-        self._said: list[Event] = []  # by phases that were given up
+        self._earlier_events: list[Event] = []  # by phases that were given up
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
-        self._swings: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
-        self._faults: tuple[str, ...] = ()  # of how channels are sampled
+        self._bandwidth_checks: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
+        self._faults: tuple[Reason, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
         self._begin(first=True)
 
     def _begin(self, first: bool = False) -> None:
-        """Nothing is known of the joint; rows are those of the conditioner of now."""
+        """Begin with nothing known of the joint, with rows of the present conditioner."""
         settings, model, conditioner = self._settings, self._model, self.front.conditioner
         self.conditioner = conditioner
         row, taps = conditioner.row_period, conditioner.taps
@@ -109,11 +113,11 @@ class JointEstimator:
                 self.answer(before)
 
     def answer(self, before: int) -> None:
-        """Do what a pass has stopped for, but an update; before: the sample from which it went on."""
+        """Handle the stop of a pass, except an update; before: the sample from which the pass went on."""
         state, stop = self.state, self.state.stop
         self.front.follow()
-        if self._swings and state.next > before:
-            self._swing(state.ticks[before : state.next], state.samples[before : state.next])
+        if self._bandwidth_checks and state.next > before:
+            self._check_bandwidth(state.ticks[before : state.next], state.samples[before : state.next])
         if stop in (DONE, DRAIN):
             return
         self.phases.answer(stop)
@@ -123,19 +127,19 @@ class JointEstimator:
         elif stop in (SPAN, ENCODER, UNEVEN):
             self.front.channels.look()
             for channel, uneven in self.front.timed():
-                self._sampled(channel, uneven)
+                self._take_unevenness(channel, uneven)
             for channel, steps in self.front.found():
-                self._found(channel, steps)
+                self._take_steps(channel, steps)
             self.phases.ready()
 
-    def _swing(self, time: Nanoseconds, values: Floats) -> None:
-        """What samples say of what a wide kernel leaves of the motion."""
-        for channel, swing in self._swings.items():
-            for instant, words in swing.absorb(time, values[:, channel]):
-                self._said.append(Event(instant, "swing", f"{self.channels[channel]}: {words}"))
+    def _check_bandwidth(self, time: Nanoseconds, values: Floats) -> None:
+        """Check whether a wide kernel damps the motion itself."""
+        for channel, check in self._bandwidth_checks.items():
+            for instant, words in check.absorb(time, values[:, channel]):
+                self._earlier_events.append(Event(instant, "swing", words))
 
-    def _found(self, channel: int, steps: EncoderSteps) -> None:
-        """The step of an encoder is known: a kernel that is too narrow for it is given up, with all that was learnt."""
+    def _take_steps(self, channel: int, steps: EncoderSteps) -> None:
+        """Take the step of an encoder; a kernel that is too narrow for it is replaced, and the joint is learnt anew."""
         if steps.step <= 0.0:
             return
         self._steps[channel] = steps
@@ -143,25 +147,27 @@ class JointEstimator:
         free = self._settings.conditioning.half_width is None
         worth = SEARCHED if self._model.nonlinear else TELLING
         if wanted <= worth * now or not free or not accelerates(self._model, channel):
-            self._coarse(channel, steps)
+            self._set_steps(channel, steps)
             return
-        self._said += self.phases.events()
+        self._earlier_events += self.phases.events()
         self._widen(wanted)
         text = f"steps of {steps.step:.2g} in {self.channels[channel]}: half_width = {wanted:.2g} s, was {now:.2g}"
         self.phases.parts.log.kept.time = steps.since
         self.phases.parts.log.say("kernel", text)
 
     def _widen(self, half_width: float) -> None:
-        """Begin anew under a wider kernel (s)."""
+        """Begin anew with a wider kernel (half width, s)."""
         self.front.widen(half_width)
         self._begin()
         for channel, steps in self._steps.items():
-            self._swings[channel] = Swing(self.conditioner.taps, self.conditioner.period, steps.step)
+            self._bandwidth_checks[channel] = Swing(
+                self.channels[channel], self.conditioner.taps, self.conditioner.period, steps.step
+            )
             self.state.followed = True
-            self._coarse(channel, steps)
+            self._set_steps(channel, steps)
 
-    def _coarse(self, channel: int, steps: EncoderSteps) -> None:
-        """What the steps of an encoder do under this kernel."""
+    def _set_steps(self, channel: int, steps: EncoderSteps) -> None:
+        """Tell the parts what the steps of an encoder do under the present kernel."""
         taps, period = self.conditioner.taps, self.conditioner.period
         self.conditioner.coarse(channel, steps.step)
         noise, own = noise_of(self._model, taps, period, steps.step, channel)
@@ -176,27 +182,27 @@ class JointEstimator:
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 
-    def _reading(self, channel: int) -> Reading | None:
-        """How rows are made of what an encoder reads, where there is one joint with one row."""
+    def _reading(self, channel: int) -> EncoderReading | None:
+        """How a row follows from the readings of an encoder; None for more than one joint or output."""
         if len(self._model.outputs) > 1 or tuple(self._model.joints) != (channel,):
             return None
         taps, period = self.conditioner.taps, self.conditioner.period
         slopes, own = slopes_of(self._model, channel)
-        return Reading(kernels_of(taps, period), np.ascontiguousarray(slopes[:, 0]), own[:, 0].copy(), period)
+        return EncoderReading(kernels_of(taps, period), np.ascontiguousarray(slopes[:, 0]), own[:, 0].copy(), period)
 
-    def _sampled(self, channel: int, uneven: UnevenTime) -> None:
-        """How unevenly a position is sampled is known."""
+    def _take_unevenness(self, channel: int, uneven: UnevenTime) -> None:
+        """Report a fault if a position is sampled too unevenly for the present kernel."""
         wide = 0.5 * self.conditioner.period * len(self.conditioner.taps)
         if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
-            self._faults += (f"{self.channels[channel]} is sampled unevenly: accelerations are of that",)
+            self._faults += (Reason("channel_uneven", self.channels[channel]),)
 
     def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
-        """Report; never learns; figured: of a pass that has just told figures, see Report."""
+        """Report; never learns; figured: result of a pass that has just written figures, see EstimateReport."""
         estimate = self.phases.estimate(figured)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
-        if self._swings:
-            swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._swings.items() if one.lost)
+        if self._bandwidth_checks:
+            swings = tuple(one.reason for one in self._bandwidth_checks.values() if one.lost)
             estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
         wild = self.front.range.faults if figured is None else self.front.range.faults_told
         faults = (watch.faults if early else watch.certain) + wild + self._faults
@@ -206,30 +212,30 @@ class JointEstimator:
         return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
     def words(self) -> tuple[Phase, bool, Spectrum] | None:
-        """What the words of an estimate follow from, of a joint as it nearly always is; else None.
+        """Return phase, rest and spectrum of a joint without faults and doubts, from which its words follow; else None.
 
-        Asked where a pass has just told figures.
+        To be called after a pass has written figures.
         """
         kept = self.phases.kept
         if not self.state.certain or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
             return None
-        if self.front.channels.faults or self._faults or self._swings:
+        if self.front.channels.faults or self._faults or self._bandwidth_checks:
             return None
         return kept.phase, self.state.resting, kept.spectrum
 
     def friction(self) -> dict[str, Any]:
-        """The friction law in use, as far as it is not searched."""
+        """Settings of the friction law in use that are not searched."""
         law = self.phases.law() or self._friction.law
         assert isinstance(law, FrictionSettings)
         return law.fixed(self._friction.axis)
 
     def keep(self) -> dict[str, Any] | None:
-        """What another start of the program needs to go on from here; None while there is nothing to go on from."""
+        """State for another start of the program; None while nothing is settled."""
         kept = self.phases.keep()
         return None if kept is None else kept | {KERNEL: {"half_width": self.conditioner.half_width}}
 
     def resume(self, kept: Mapping[str, Any]) -> None:
-        """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
+        """Go on from a state of the same settings. Raises NotTheSameError; this object is unusable then."""
         kernel, now = kept.get(KERNEL), self.conditioner.half_width
         if kernel is None:
             raise NotTheSameError(f"parts: expected {KERNEL} among what is kept, found none")
@@ -244,15 +250,15 @@ class JointEstimator:
         self.phases.ready()
 
     def counters(self) -> dict[str, int]:
-        """Totals of what stands before the phases (see Front), and of these (see Phases)."""
+        """Totals of the preprocessing (see Front) and of the phases (see Phases)."""
         return self.front.counters() | self.phases.counters()
 
     def inspect(self) -> Inspection | None:
-        """What is worth a look since the last call, None when no row came."""
+        """Inspection of the rows since the last call, None if no row came."""
         phases = self.phases
         return self._inspector.report(phases.estimate(), phases.parts.learner, phases.recentre, phases.law())
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        said, self._said = self._said, []
-        return sorted(said + self.phases.events(), key=lambda event: event.time) if said else self.phases.events()
+        earlier, self._earlier_events = self._earlier_events, []
+        return sorted(earlier + self.phases.events(), key=lambda event: event.time) if earlier else self.phases.events()

@@ -1,11 +1,11 @@
-"""Readings of a joint → what is known of it: one compiled pass, which runs until Python has something to decide.
+"""Joint pass: from readings of a joint to its estimate, in one compiled pass that runs until Python must decide.
 
     readings → samples → regression rows → gate, learner, judgement, sums of the fit → figures of its estimate
 
-A pass does the last stage that has something waiting first: rows are learnt, else an update is due, else samples are
-taken, else readings are aligned. Where it stops, and why, is state (`stop`); Python does what the stop asks, and the
-same pass goes on. Stops lie at samples and rows that the data determine, never at the end of a batch, so how readings
-are cut does not matter. A joint's state is one layout, so one kernel serves all joints whatever their models.
+A pass first does the last stage for which something waits: it learns rows, else makes an update, else takes samples,
+else aligns readings. Where it stops, and why, is in the state (`stop`). Python handles that stop, and the same pass
+goes on. Stops lie at samples and rows that the data determine, never at the end of a batch, so results do not depend on
+how readings are cut. The state of a joint is one layout, so one kernel serves all joints whatever their models.
 """
 
 from typing import Final
@@ -14,20 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.alignment.clock_state import LONGEST_LOSS
-from estimators.alignment.resampler import Aligner, align
+from estimators.alignment.resampler import AlignerState, align
 from estimators.conditioning.preprocessing import Preprocessing, preprocess
 from estimators.conditioning.row_kernels import RowFormer, form
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.numerics.jit import inline, kernel
-from estimators.online.inspection import InspectorState, look
 from estimators.online.learning import Learning, learn
-from estimators.online.report import ReportState, figures
+from estimators.online.reporting.inspection import InspectorState, look
+from estimators.online.reporting.report import ReportState, figures
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_layout import Integers, Layout, Matrix, by_address
 
 
 class Intervals(Layout):
-    """When updates are due: the first tick in each interval of time makes one."""
+    """When updates are due: at the first tick in each interval of time."""
 
     length: int  # ns; 0: never
     offset: int = 0  # ns, from where they are counted
@@ -37,7 +37,7 @@ class Intervals(Layout):
 
 
 class EstimatorState(Layout):
-    """One joint from its samples on."""
+    """State of one joint from its samples on."""
 
     ticks: Integers  # ns, of samples that wait
     samples: Matrix  # (samples, channels)
@@ -57,9 +57,9 @@ class EstimatorState(Layout):
 
 
 class JointState(Layout):
-    """One joint from its readings on."""
+    """State of one joint from its readings on."""
 
-    aligner: Aligner
+    aligner: AlignerState
     estimator: EstimatorState
     seen: Integers  # ns, last arrival of each column
     taken: int = 0  # readings of those given
@@ -70,7 +70,7 @@ class JointState(Layout):
 
 @inline
 def _until_interval(state: EstimatorState) -> int:
-    """How many of the samples that wait to take: up to the first (or last) that begins an interval."""
+    """Return how many samples to take: up to the first (or last) that begins an interval."""
     intervals, ticks = state.intervals, state.ticks
     count = state.count - state.next
     if intervals.length == 0:
@@ -88,7 +88,7 @@ def _until_interval(state: EstimatorState) -> int:
 
 @inline
 def _take(state: EstimatorState) -> bool:
-    """Take samples, and form the rows that are due of them; whether there was room for any."""
+    """Take samples, and form the rows that they make due; returns whether there was room for any sample."""
     front, learning, intervals = state.front, state.learning, state.intervals
     first, last = state.next, state.next + _until_interval(state)
     taken = preprocess(state.ticks[first:last], state.samples[first:last], front)
@@ -112,13 +112,13 @@ def _take(state: EstimatorState) -> bool:
 
 @inline
 def _none_due(count: int, former: RowFormer) -> bool:
-    """Whether there are samples, and so many of them make no window of rows due, whatever they are."""
+    """Whether so many samples, at least one, make no row due."""
     return 0 < count < former.decimation - (former.seen - former.support) % former.decimation
 
 
 @inline
 def advance(state: EstimatorState) -> int:
-    """Go on with samples that wait, up to a stop; returns why it stops."""
+    """Go on with the samples that wait until a stop; returns its reason."""
     front, learning, intervals = state.front, state.learning, state.intervals
     front.passed = 0
     while True:
@@ -154,7 +154,7 @@ def _waits(state: EstimatorState) -> bool:
 
 @kernel((EstimatorState,))
 def advance_samples(state: EstimatorState) -> None:
-    """As `advance`, for samples that Python hands over."""
+    """Go on with samples that Python has written into the state, until a stop."""
     state.stop = advance(state)
     state.more = _waits(state)
 

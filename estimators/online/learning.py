@@ -1,28 +1,30 @@
-"""Rows of one joint, learnt in a compiled pass: seen, gated, learnt, judged and summed for the fit, up to a stop.
+"""Learning within the joint pass: rows are gated, learnt, judged, and summed for the fit, until a stop.
 
     rows that wait → as they are learnt (η in force, weights) → gate, learner, judgement → sums of the fit → history
 
-The pass runs until Python has something to decide, and goes on behind that row: what is in force by then (η, weights,
-limits of standstill) counts for all rows that still wait. How rows are cut does not matter.
+The pass runs until Python must decide, and goes on behind that row. What is in force then (η, weights, limits of
+standstill) holds for all rows that still wait. Results do not depend on how rows are cut.
 """
 
 from typing import TYPE_CHECKING, Annotated, Final
 
 from estimators.base import Phase
 from estimators.conditioning.stop import DONE, LIMITS, REVIEW, ROOM, TAUGHT
+from estimators.misfit.regressors import BlockSums, gather_row
 from estimators.numerics.jit import inline, kernel
-from estimators.online.eta.shaping import NOTHING, Shaping, ShapingState, shape
-from estimators.online.gate import GateState
-from estimators.online.normal_loop import ENDLESS, LoopState, advance
-from estimators.online.reread import RereadRows, keep
-from estimators.online.standstill import Seen, see
-from estimators.online.validity import Judged
+from estimators.online.eta.nonlinear_columns import NOTHING, NonlinearColumns, NonlinearColumnsState, fill_columns
+from estimators.online.judgement.gate import GateState
+from estimators.online.judgement.standstill import Seen, see
+from estimators.online.judgement.validity import ValidityState
+from estimators.online.normal_loop import LoopState, advance
+from estimators.quantisation import quantisation_weights
+from estimators.quantisation.shifted_quantiser import QuantiserState, keep
 from estimators.quantities import Floats
-from estimators.recursive import grain, held
+from estimators.recursive import timing_weights
 from estimators.recursive.learner import Learnt
 from estimators.recursive.reversals import UNSEEN, turns
-from estimators.recursive.witnesses import Sums, gather_row
 from estimators.rows import WEIGHT, FormedRows, RowStore, copy_row
+from estimators.thresholds import ENDLESS
 from estimators.window.row_history import HistoryState, append
 from jointwatch_layout import Cube, Flags, Layout, Matrix
 
@@ -34,18 +36,18 @@ IDLE: Final = (Phase.WAITING, Phase.FAULTED)
 
 
 class Learning(Layout):
-    """What rows go through, how far they are, and what holds for them by now."""
+    """State of the pass: what rows go through, how far they are, and what holds for them now."""
 
     formed: FormedRows  # as they left the row former
     rows: RowStore  # the same as they are learnt
-    shaping: ShapingState
+    nonlinear_columns: NonlinearColumnsState
     gate: GateState
     loop: LoopState
     learnt: Learnt
-    judged: Judged
+    judged: ValidityState
     history: HistoryState
-    sums: Sums
-    reread: RereadRows
+    sums: BlockSums
+    quantiser: QuantiserState
     seen: Seen  # of a window of standstill, and when its limits may change
     taught: Annotated[Flags, "room"]  # which of the rows taught …
     finite: Annotated[Flags, "room"]  # … and had a finite output
@@ -69,24 +71,24 @@ class Learning(Layout):
 
 
 class RowLearner:
-    """Runs rows of one estimator through the pass, and keeps what holds for them up to date."""
+    """Connects the parts of an estimator with the state of the pass, in both directions."""
 
     def __init__(self, parts: "Parts", formed: FormedRows, seen: Seen) -> None:
         """formed: where rows are left; seen: of a Standstill, or of nobody."""
         self._parts = parts
         self._eta = None if parts.nonlinear is None else parts.nonlinear.eta
-        self._shaping: Shaping | None = None
+        self._nonlinear_columns: NonlinearColumns | None = None
         self.state = Learning.zeros(
             formed=formed,
             rows=formed.rows.alike(),
-            shaping=NOTHING,
+            nonlinear_columns=NOTHING,
             gate=parts.gate.kept,
             loop=parts.loop.kept,
             learnt=parts.learner.kept,
             judged=parts.validity.kept,
             history=parts.history.state,
             sums=parts.fit.kept.sums,
-            reread=parts.fit.kept.reread,
+            quantiser=parts.fit.kept.quantiser,
             seen=seen,
             faster=parts.loop.faster,
             searched=self._eta is not None,
@@ -96,24 +98,24 @@ class RowLearner:
         )
 
     def ready(self, phase: Phase, due: int | None) -> None:
-        """What holds for the next row, as it is decided by now; due: as of Phases."""
+        """Write into the state what holds for the next row; due: as of Phases."""
         parts, state = self._parts, self.state
         state.every, state.due = due is None, due or 0
         state.idle, state.alarmed = phase in IDLE, phase is Phase.TRANSIENT
         state.gathers = phase in (*IDLE, Phase.STARTING) or parts.learner.unexcited.open
         state.loop.total = parts.history.kept.total
         if self._eta is not None:
-            self._shape(self._eta)
+            self._update_columns(self._eta)
 
-    def _shape(self, eta: "EtaInForce") -> None:
-        """Let the pass know of η in force."""
-        if self._shaping is None or self._shaping.block is not eta.block:
-            self._shaping = Shaping(eta.block, eta.spring, len(self.state.formed.signals))
-            self.state.shaping = self._shaping.state
-        self._shaping.set(eta.kept.eta, eta.kept.zero)
+    def _update_columns(self, eta: "EtaInForce") -> None:
+        """Write η in force into the state."""
+        if self._nonlinear_columns is None or self._nonlinear_columns.block is not eta.block:
+            self._nonlinear_columns = NonlinearColumns(eta.block, eta.spring, len(self.state.formed.signals))
+            self.state.nonlinear_columns = self._nonlinear_columns.state
+        self._nonlinear_columns.set(eta.kept.eta, eta.kept.zero)
 
     def note(self) -> None:
-        """Let the parts know how many rows have been learnt, up to which instant."""
+        """Tell the parts how many rows have been learnt, and up to which instant."""
         state, parts = self.state, self._parts
         parts.motion.kept.count += state.moved
         parts.history.kept.total, state.moved = state.loop.total, 0
@@ -131,7 +133,7 @@ def _weigh(
     out_phi: Floats,
     out_y: Floats,
 ) -> None:
-    """Rows as they are learnt where a joint sticks: those that see a reversal count less (reversals.py).
+    """Copy rows, and multiply those that see a reversal by their weights (reversals.py).
 
     slow: rad/s (m/s).
     """
@@ -146,7 +148,7 @@ def _weigh(
 
 @inline
 def _as_learnt(learning: Learning) -> None:
-    """Rows that wait, as they are learnt: columns of η in force, or weights of their rounding and their instants."""
+    """Prepare the rows that wait: columns of η in force, or weights of their rounding and their timing."""
     formed, rows, first, count = learning.formed, learning.rows, learning.first, learning.count
     source = formed.rows
     for row in range(first, count):
@@ -158,16 +160,16 @@ def _as_learnt(learning: Learning) -> None:
     if len(formed.signals) == 0:
         return
     if learning.searched:
-        shape(formed.starts[first:count], formed.signals, formed.taps, phi, learning.shaping)
+        fill_columns(formed.starts[first:count], formed.signals, formed.taps, phi, learning.nonlinear_columns)
     else:
         learnt = learning.learnt
-        grain.weigh(phi, y, motion, learnt.grain, learnt.usual, formed.owners)
-        held.weigh(phi, y, motion, learnt.held, formed.owners)
+        quantisation_weights.weigh(phi, y, motion, learnt.grain, learnt.usual, formed.owners)
+        timing_weights.weigh(phi, y, motion, learnt.held, formed.owners)
 
 
 @inline
 def _learn(first: int, last: int, learning: Learning) -> int:
-    """Learn rows from first on, before last, up to a review; returns behind which one."""
+    """Learn the rows first … last − 1 up to a review; returns the number behind the last one learnt."""
     rows, learnt, gate, loop = learning.rows, learning.learnt, learning.gate, learning.loop
     phi, y, speed, motion = rows.phi[first:last], rows.y[first:last], rows.speed[first:last], rows.motion[first:last]
     taught, finite = learning.taught[first:last], learning.finite[first:last]
@@ -190,7 +192,7 @@ def _learn(first: int, last: int, learning: Learning) -> int:
                 )  # fmt: skip
                 keep(
                     rows.time[row], rows.phi[row, 0], rows.speed[row, 0], rows.motion[row, 0], slow, reversal[0],
-                    learning.reread,
+                    learning.quantiser,
                 )  # fmt: skip
         if learning.finite[row]:
             append(
@@ -209,7 +211,7 @@ def _learn(first: int, last: int, learning: Learning) -> int:
 
 @inline
 def learn(learning: Learning) -> int:
-    """Learn the rows that wait, up to a stop; returns why it stops."""
+    """Learn the rows that wait until a stop; returns its reason."""
     history, rows = learning.history, learning.rows
     learning.begun = learning.first
     if learning.seen.left == 0:
@@ -240,5 +242,5 @@ def learn(learning: Learning) -> int:
 
 @kernel((Learning,))
 def learn_rows(learning: Learning) -> int:
-    """As `learn`, for rows that Python hands over."""
+    """Learn rows that Python has written into the state, until a stop."""
     return learn(learning)

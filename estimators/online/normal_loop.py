@@ -1,10 +1,10 @@
-"""Rows in, compiled: gated, learnt and judged, block by block, until there is something to decide.
+"""Normal loop, compiled: rows are gated, learnt and judged block by block, until there is something to decide.
 
-A row is a few dozen multiplications, and Python's decisions around it would cost a hundred times as much; in normal
-mode there is nothing to decide until an alarm comes, the joint comes to rest or moves again, a test of the monitor is
-due, or something is sick. Then the block ends before its review, which is Python's (phases.py). In every other phase
-each block ends so. What is published while an alarm stands, and what is gone back to when nothing had changed, is
-remembered here and nowhere else, while nothing points to an alarm.
+A row costs a few dozen multiplications; Python around it would cost a hundred times as much. In normal mode there is
+nothing to decide until an alarm comes, the joint stops or moves again, a test of the monitor is due, or a value is
+corrupt. Then the block ends with a review in Python (phases.py). In every other phase each block ends so. The values
+that are published while an alarm stands, and the state to go back to when nothing has changed, are remembered here,
+while nothing points to an alarm.
 """
 
 from collections.abc import Callable
@@ -14,35 +14,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
-from estimators.online.gate import Gate, GateState, may_teach
-from estimators.online.motion import Motion
-from estimators.online.validity import Judged, healthy, judge_learner
+from estimators.online.judgement.gate import Gate, GateState, may_teach
+from estimators.online.judgement.motion import MotionCount
+from estimators.online.judgement.validity import ValidityState, healthy, judge_learner
 from estimators.quantities import Floats
-from estimators.recursive import state as at
 from estimators.recursive.kernel import learn
 from estimators.recursive.learner import Learner, Learnt
+from estimators.recursive.state import RecursiveState
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
-from jointwatch_layout import Layout, Matrix, Scratch, Vector
+from jointwatch_layout import Layout, Matrix, Scratch, Vector, copy
 
-REVIEW_EVERY: Final = 0.1  # s between two decisions
-ENDLESS: Final = 1 << 40  # rows
+#: s, argued: Motion between two decisions; a transient begins within it.
+REVIEW_EVERY: Final = 0.1
 
 
-class LoopState(Layout, version=2):
-    """How far the current block is, and what was known while nothing pointed to an alarm."""
+class LoopState(Layout, version=3):
+    """State of the loop: how far the block is, and what was known while nothing pointed to an alarm."""
 
     block: int  # rows
     good_values: Annotated[Vector, "parameters"]  # while nothing pointed to an alarm
     good_deviations: Annotated[Vector, "parameters"]
-    snapshot: Vector  # the learner's state then, in motion; of length 0 where nobody goes back to it
+    snapshot: RecursiveState  # the learner's then, in motion
+    keeps: bool  # whether anybody goes back to the snapshot
     phi: Annotated[Matrix, "outputs", "parameters"]  # of the last row
     y: Annotated[Vector, "outputs"]
     filled: int = 0  # rows of the current block
     total: int = 0  # number of the next row with a finite output
     seen: int = 0  # the same when the snapshot was taken
     alarms: int = 0  # that have been looked at
-    held: bool = True  # whether the joint is known to be at rest
+    at_rest: bool = True  # whether the joint is known to be at rest
     taught: Scratch[int] = 0  # rows of a run
     due: Scratch[int] = 0  # number of the row from which a test is due
     learns: Scratch[bool] = True  # whether rows are learnt
@@ -51,14 +52,14 @@ class LoopState(Layout, version=2):
 
 
 class NormalLoop:
-    """Runs rows through gate, learner and validity."""
+    """Holds the state of the loop that runs rows through gate, learner and validity."""
 
     def __init__(
         self,
         learner: Learner,
         gate: Gate,
         history: RowHistory,
-        motion: Motion,
+        motion: MotionCount,
         weighed: Callable[[Rows], Rows],
         faster: bool = False,
     ) -> None:
@@ -70,7 +71,8 @@ class NormalLoop:
             block=max(1, round(REVIEW_EVERY / motion.row)),
             good_values=rls.theta.copy(),
             good_deviations=learner.kept.deviations.copy(),
-            snapshot=rls.state.copy() if history.whole else np.zeros(0),
+            snapshot=rls.state.copied(),
+            keeps=history.whole,
             phi=np.zeros((rls.m, rls.p)),
             y=np.full(rls.m, np.nan),
         )
@@ -79,11 +81,6 @@ class NormalLoop:
     def block(self) -> int:
         """Rows between two decisions."""
         return self.kept.block
-
-    @property
-    def room(self) -> int:
-        """Rows until the current block ends."""
-        return self.kept.block - self.kept.filled
 
     @property
     def seen(self) -> int:
@@ -96,34 +93,35 @@ class NormalLoop:
         return np.array([self.kept.good_values, self.kept.good_deviations])
 
     def alarm(self) -> bool:
-        """Whether there is one that nobody has looked at."""
-        return bool(self._learner.rls.state[at.ALARMS] > self.kept.alarms)
+        """Whether there is an alarm that has not been handled."""
+        return self._learner.rls.state.alarms > self.kept.alarms
 
     def crossed(self) -> bool | None:
-        """Whether the joint rests, where that is news; else None."""
+        """Whether the joint rests, if that has changed; else None."""
         resting = self._gate.resting
-        if self.kept.held == resting:
+        if self.kept.at_rest == resting:
             return None
-        self.kept.held = resting
+        self.kept.at_rest = resting
         return resting
 
     def remember(self) -> None:
-        """What is known now counts as good, unless something points to an alarm."""
+        """Remember the present values as good, unless something points to an alarm."""
         self.kept.total = self._history.total
         _remember_now(self._learner.kept, self._gate.kept, self.kept)
 
     def accept(self) -> None:
-        """What is known now counts as good, whatever it points to, and all alarms as looked at."""
+        """Remember the present values as good in any case, and count all alarms as handled."""
         self.kept.good_values[:], self.kept.good_deviations[:] = self._learner.rls.theta, self._learner.kept.deviations
-        self.kept.alarms = int(self._learner.rls.state[at.ALARMS])
+        self.kept.alarms = self._learner.rls.state.alarms
 
     def begin(self) -> None:
-        """Normal mode begins, in motion."""
-        self.kept.held = False
+        """Begin normal mode, in motion."""
+        self.kept.at_rest = False
 
     def copy_state(self) -> None:
-        """The state of now is what is gone back to."""
-        self.kept.snapshot[:], self.kept.seen = self._learner.rls.state, self._history.total
+        """Remember the present state as the one to go back to."""
+        copy(self._learner.rls.state, self.kept.snapshot)
+        self.kept.seen = self._history.total
 
 
 @inline
@@ -141,14 +139,13 @@ def _finite(phi: Floats, y: Floats) -> bool:
 
 @inline
 def _remember(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
-    """While nothing points to an alarm: values, deviations, and in motion the whole state."""
+    """Remember values and deviations, and in motion the whole state, while nothing points to an alarm."""
     state = learnt.state
-    if state[at.CUSUM] == 0.0:
+    if state.cusum == 0.0:
         for i in range(len(learnt.deviations)):
-            loop.good_values[i], loop.good_deviations[i] = state[at.HEADER + i], learnt.deviations[i]
-        if len(loop.snapshot) > 0 and not gate.resting:
-            for i in range(len(loop.snapshot)):
-                loop.snapshot[i] = state[i]
+            loop.good_values[i], loop.good_deviations[i] = state.theta[i], learnt.deviations[i]
+        if loop.keeps and not gate.resting:
+            copy(state, loop.snapshot)
             loop.seen = loop.total
 
 
@@ -158,12 +155,15 @@ def _remember_now(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
 
 
 @kernel(
-    (Learnt, GateState, Judged, LoopState, "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8", "b1[::1]", "b1[::1]")
-)  # fmt: skip
+    (
+        *(Learnt, GateState, ValidityState, LoopState),
+        *("f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8", "b1[::1]", "b1[::1]"),
+    )
+)
 def advance(
     learnt: Learnt,
     gate: GateState,
-    judged: Judged,
+    judged: ValidityState,
     loop: LoopState,
     phi: Floats,
     y: Floats,
@@ -180,8 +180,6 @@ def advance(
     state = learnt.state
     rows, m, p = phi.shape
     flat, flat_y = phi.reshape(-1), y.reshape(-1)
-    theta, d = state[at.HEADER : at.HEADER + p], state[at.HEADER + p : at.HEADER + 2 * p]
-    bound = state[at.HEADER + 2 * p + p * p : at.HEADER + 3 * p + p * p]
     loop.review = False
     row = 0
     while row < rows:
@@ -199,14 +197,14 @@ def advance(
             if row == last or not teaches:
                 end = row if teaches else row - 1
                 if end > first and loop.learns:
-                    learn(state, flat[first * m * p : end * m * p], flat_y[first * m : end * m], end - first, m, p)
+                    learn(state, flat[first * m * p : end * m * p], flat_y[first * m : end * m], end - first)
                 first = row
         if loop.filled < loop.block:
             break
         loop.filled = 0
-        told = state[at.ALARMS] == loop.alarms and gate.resting == loop.held
+        told = state.alarms == loop.alarms and gate.resting == loop.at_rest
         due = loop.every or (loop.total >= loop.due and not gate.resting)
-        if due or not told or not healthy(theta, d, bound, learnt.signal):
+        if due or not told or not healthy(state.theta, state.d, state.bound, learnt.signal):
             loop.review = True
             break
         judge_learner(learnt, judged)

@@ -1,4 +1,4 @@
-"""What the phases of an estimator are composed of, and where it stands at the end of a block of rows."""
+"""Parts of an estimator, and its state at the end of a block of rows."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -7,53 +7,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.online.checkpoint import Part
-from estimators.online.events import EventLog
-from estimators.online.fit import Fit
-from estimators.online.gate import Gate
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.model_fit import ModelFit
+from estimators.online.judgement.motion import MotionCount
+from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Moment, Monitor
-from estimators.online.motion import Motion
 from estimators.online.normal_loop import NormalLoop
 from estimators.online.start.base import Start
-from estimators.online.validity import Validity
 from estimators.quantities import Parameter
-from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 from estimators.window.row_history import RowHistory
 
 if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs them
     from estimators.online.eta.in_force import EtaInForce
     from estimators.online.eta.lookback import Lookback
-    from estimators.online.eta.refits import Refits
+    from estimators.online.eta.refits import EtaRefits
     from estimators.online.relearning import Relearning
 
-SAME: Final = 3.0  # deviations, together, that a value which has not changed may have moved by
+#: deviations, argued: Deviations, of both together, by which a value that has not changed may have moved (decision 006,
+#: point 10).
+SAME: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Nonlinear:
-    """What a model with nonlinear parameters has besides."""
+    """Additional parts of a model with nonlinear parameters."""
 
     eta: "EtaInForce"
     lookback: "Lookback"
-    refits: "Refits"
+    refits: "EtaRefits"
     relearning: "Relearning"
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the phases are composed of; each has a state of its own."""
+    """Parts that the phases are composed of; each has a state of its own."""
 
     parameters: tuple[Parameter, ...]  # θ
     learner: Learner
     gate: Gate
     validity: Validity
-    motion: Motion
+    motion: MotionCount
     history: RowHistory
     log: EventLog
     loop: NormalLoop
     start: Start
     monitor: Monitor
-    fit: Fit
+    fit: ModelFit
     nonlinear: Nonlinear | None = None
     names: tuple[str, ...] = field(init=False)  # of θ
 
@@ -61,7 +62,7 @@ class Parts:
         object.__setattr__(self, "names", tuple(one.name for one in self.parameters))
 
     def moment(self, wanted: NDArray[np.bool_]) -> Moment:
-        """Where the end of a block stands; wanted (parameters,): what was valid when the last alarm came."""
+        """Describe the end of a block; wanted (parameters,): which values were valid when the last alarm came."""
         nonlinear, rls, motion = self.nonlinear, self.learner.rls, self.motion
         return Moment(
             row=motion.row,
@@ -71,10 +72,10 @@ class Parts:
             needed=motion.needed,
             capacity=self.history.capacity,
             searching=self.searching,
-            suspicious=bool(rls.state[at.CUSUM] > 0.0),
+            suspicious=rls.state.cusum > 0.0,
             basis=0 if nonlinear is None else nonlinear.eta.kept.basis,
             moved=motion.kept.count,
-            elapsed=float(rls.state[at.SINCE] * motion.row),
+            elapsed=rls.state.since * motion.row,
             variance=rls.recent_variance(),
             level=rls.variance(),
             covered=bool((self.validity.valid >= wanted).all()),
@@ -93,7 +94,7 @@ class Parts:
         return self.nonlinear is not None and self.nonlinear.refits.pending is not None
 
     def keeping(self) -> dict[str, Part]:
-        """Those whose state outlives a restart of the program, by name."""
+        """Parts whose state outlives a restart of the program, by name."""
         kept: dict[str, Part] = {
             "learner": self.learner,
             "unexcited": self.learner.unexcited,

@@ -1,11 +1,11 @@
-"""What an estimator goes through: waiting → starting → normal ⇄ transient, rows in, parameters out.
+"""Phases of an estimator: waiting → starting → normal ⇄ transient.
 
-    waiting    until one second of motion is there: it gives the columns' scale
-    starting   λ = 1 from a wide prior, until the start (start/) has what normal mode begins with
-    normal     the forgetting law rules; at standstill nothing is taught and the phase reads held; the monitor
-               (monitor/) looks after what is in force
+    waiting    until there is one second of motion, which gives the scale of the columns
+    starting   λ = 1 from a wide prior, until the start (start/) has what normal mode needs
+    normal     rows are learnt with the forgetting law; at standstill nothing is learnt and the phase reads held; the
+               monitor (monitor/) checks what is in force
     transient  an alarm stands: the values from before it are published until the monitor decides what follows
-    faulted    the learner was sick, or a start failed: as waiting
+    faulted    a value of the learner was corrupt, or a start failed; as waiting
 
 All decisions fall at the ends of blocks of rows, so results do not depend on how rows are cut into batches.
 """
@@ -22,30 +22,29 @@ from estimators.conditioning.conditioner import ROOM
 from estimators.conditioning.stop import REVIEW, TAUGHT
 from estimators.conditioning.stop import ROOM as ROOM_WANTED
 from estimators.numerics.one_factor import one_factor
-from estimators.online import checkpoint, report
-from estimators.online.eta.found import Found
+from estimators.online import checkpoint
+from estimators.online.eta.found import EndedRefit
+from estimators.online.judgement.motion import LOOK_BACK
+from estimators.online.judgement.standstill import Seen
+from estimators.online.judgement.validity import sick
 from estimators.online.learning import Learning, RowLearner, learn_rows
 from estimators.online.monitor.base import (
     Decision,
     GiveUp,
     LearnTheta,
-    Look,
     Moment,
     Recover,
     Rejection,
     Restore,
-    Search,
+    SearchEta,
     Sharpen,
+    WindowRequest,
 )
-from estimators.online.motion import LOOK_BACK
 from estimators.online.parts import Nonlinear, Parts
-from estimators.online.standstill import Seen
+from estimators.online.reporting import report
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
-from estimators.online.validity import sick
 from estimators.quantities import Floats, Settings
-from estimators.recursive import state as at
-from estimators.recursive.forgetting import ONSET
 from estimators.recursive.reversals import UNPROVEN
 from estimators.rows import FormedRows, Rows, RowStore
 from estimators.window.motion_period import motion_period
@@ -53,14 +52,15 @@ from estimators.window.motion_period import motion_period
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.monitor.window_evidence import Shown
 
-ASKED: Final = 30.0  # s of motion behind an alarm, in which it may turn out to have been a change of all by one factor
+#: s, argued: Motion behind an alarm within which one factor for all torques is looked for (decision 012, point 8).
+ASKED: Final = 30.0
 OWN: Final = "; nothing has changed: the joint's own residual raised it, and raises none again"
 GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wants rows
 
 
 @dataclass(slots=True)
-class PhasesKept:
-    """What Phases keep."""
+class PhasesState:
+    """State of Phases."""
 
     VERSION: ClassVar[int] = 2
 
@@ -74,31 +74,31 @@ class PhasesKept:
 
 
 class Phases:
-    """The state machine around the parts of one estimator; the only one who carries out decisions."""
+    """State machine around the parts of one estimator; it alone carries out decisions."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"learner", "report"})
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
-        self.report = report.Report(parts)
+        self.kept = PhasesState(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
+        self.report = report.EstimateReport(parts)
         self.learner: RowLearner | None = None
 
     @property
     def phase(self) -> Phase:
-        """Where the state machine stands; at rest it goes on reading normal."""
+        """Present phase; at rest it stays normal."""
         return self.kept.phase
 
     def attach(self, formed: FormedRows, seen: Seen | None = None) -> RowLearner:
-        """Learn rows as they are formed there from now on; seen: of a Standstill."""
+        """Learn the rows that are written into `formed` from now on; seen: of a Standstill."""
         self.learner = RowLearner(self.parts, formed, seen or Seen())
         self.ready()
         return self.learner
 
     def absorb(self, rows: Rows) -> None:
-        """Learn from rows that no row former has left: of studies, which have their own.
+        """Learn from rows that come from elsewhere than a row former, as studies do.
 
-        rows: also without motion or samples.
+        They may lack motion and samples.
         """
         first, count = 0, len(rows.time)
         learning = (self.learner or self.attach(_formed(rows, self.parts.gate.owners))).state
@@ -117,7 +117,7 @@ class Phases:
             learning.first = learning.count = 0
 
     def answer(self, stop: int) -> None:
-        """Do what a pass has stopped for: REVIEW, TAUGHT or ROOM; or let the parts know how far it is."""
+        """Handle a stop of the pass: REVIEW, TAUGHT or ROOM; at any other stop only tell the parts how far it is."""
         assert self.learner is not None
         parts, state = self.parts, self.learner.state
         self.learner.note()
@@ -133,13 +133,13 @@ class Phases:
         self.ready()
 
     def ready(self) -> None:
-        """Let the pass and the report know what has been decided."""
+        """Tell the pass and the report what has been decided."""
         if self.learner is not None:
             self.learner.ready(self.kept.phase, self.due())
         self.report.ready(self.kept.phase)
 
     def _hand_over(self, state: Learning) -> None:
-        """Rows that have just taught: to a start, and to the directions that no motion has told yet."""
+        """Give rows that have just taught to a start, and to the directions that are not identifiable yet."""
         parts, phase = self.parts, self.kept.phase
         which = state.begun + np.flatnonzero(state.taught[state.begun : state.first])
         part = state.rows.part(0, state.first).part(which)
@@ -150,7 +150,7 @@ class Phases:
         if phase in GATHERING:
             refused = parts.start.absorb(part)
             if phase is not Phase.STARTING:  # else the learner counts them
-                parts.learner.rls.state[at.REFUSED] += refused
+                parts.learner.rls.state.refused += refused
 
     def due(self) -> int | None:
         """Number of the row from which the end of a block may decide something; None: every one may."""
@@ -161,7 +161,7 @@ class Phases:
         return None if due is None else min(due, parts.fit.due)
 
     def review(self) -> None:
-        """The end of a block."""
+        """End a block: judge, decide, and carry out what is decided."""
         parts, resting = self.parts, self.parts.gate.resting
         self._collect()
         if self.phase in report.IDLE:
@@ -183,7 +183,7 @@ class Phases:
             self._take(parts.start.verdict(resting))
             self._collect()
         elif self.phase is Phase.TRANSIENT:
-            if parts.nonlinear is None and self.kept.asking and parts.learner.rls.state[at.SINCE] < parts.loop.block:
+            if parts.nonlinear is None and self.kept.asking and parts.learner.rls.state.since < parts.loop.block:
                 parts.learner.doubt()  # another one: what the first rows behind the change told is not true, either
             moment = parts.moment(self.kept.wanted)
             self._consult(parts.monitor.transient(moment), moment)
@@ -191,16 +191,13 @@ class Phases:
             self._alarm()
         if self.phase is Phase.NORMAL and (rests := parts.loop.crossed()) is not None:
             parts.log.say("held" if rests else "moving", "standstill" if rests else "the joint moves again")
-        if self.phase in (Phase.NORMAL, Phase.TRANSIENT) and not resting:
-            moment = parts.moment(self.kept.wanted)
-            self._consult(parts.monitor.always(moment), moment)
         if self.phase is Phase.NORMAL:
             parts.loop.remember()
             if not resting:
                 self._routine()
 
     def _routine(self) -> None:
-        """What a monitor looks after while no alarm stands."""
+        """Do what a monitor asks for while no alarm stands."""
         parts, now = self.parts, self.parts.history.total
         if parts.nonlinear is None or parts.searching:
             return
@@ -214,7 +211,7 @@ class Phases:
     # --- starts
 
     def _take(self, verdict: Verdict) -> None:
-        """What a start says."""
+        """Carry out the verdict of a start."""
         parts = self.parts
         self.kept.spectrum = parts.start.spectrum
         if isinstance(verdict, Failed):
@@ -256,7 +253,7 @@ class Phases:
 
     def _alarm(self) -> None:
         parts, state = self.parts, self.parts.learner.rls.state
-        ago = int(state[at.SINCE]) + int(state[ONSET])
+        ago = state.since + state.onset
         window = parts.history.instants.span(ago)
         self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.valid.copy()
         self.kept.changed = window[0] if window else parts.log.kept.time
@@ -272,12 +269,12 @@ class Phases:
         else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
-    def _consult(self, asked: Look | Decision, moment: Moment) -> None:
-        """Show a monitor the window that it wants to see, and do what it decides."""
-        if not isinstance(asked, Look):
+    def _consult(self, asked: WindowRequest | Decision, moment: Moment) -> None:
+        """Compute a window that the monitor requests, and carry out what it decides."""
+        if not isinstance(asked, WindowRequest):
             self._carry_out(asked, None)
         elif self.parts.nonlinear is not None:
-            shown = self.parts.nonlinear.relearning.show(asked, moment)
+            shown = self.parts.nonlinear.relearning.windows.show(asked, moment)
             self._carry_out(self.parts.monitor.review(shown.evidence), shown)
 
     def _carry_out(self, decision: Decision, shown: "Shown | None") -> None:
@@ -291,7 +288,7 @@ class Phases:
         if parts.nonlinear is None:
             return
         relearning, now = parts.nonlinear.relearning, parts.history.total
-        if isinstance(decision, Search):
+        if isinstance(decision, SearchEta):
             relearning.search(decision, shown)
             self._collect()
         elif isinstance(decision, GiveUp):
@@ -313,7 +310,7 @@ class Phases:
             relearning.sharpen(*shown)
 
     def _recover(self, text: str, window: tuple[int, int] | None = None) -> None:
-        """window: of the new values; else all since what the alarm was about began."""
+        """End a transient; window: of the new values, by default all since the change began."""
         log = self.parts.log
         self.kept.phase = Phase.NORMAL
         self.parts.loop.accept()
@@ -332,7 +329,7 @@ class Phases:
     # --- refits
 
     def _collect(self) -> None:
-        """Refits that have ended."""
+        """Handle refits that have ended."""
         nonlinear = self.parts.nonlinear
         while nonlinear is not None and (found := nonlinear.refits.poll()) is not None:
             if found.pending.purpose == "start":
@@ -340,8 +337,8 @@ class Phases:
             else:
                 self._settle(found, nonlinear)
 
-    def _settle(self, found: Found, nonlinear: Nonlinear) -> None:
-        """A refit of normal mode counts, or does not."""
+    def _settle(self, found: EndedRefit, nonlinear: Nonlinear) -> None:
+        """Accept or reject a refit of normal mode."""
         parts, pending, alarmed = self.parts, found.pending, self.phase is Phase.TRANSIENT
         reason, explains = nonlinear.relearning.judge(found)
         if reason or found.outcome is None:
@@ -356,16 +353,16 @@ class Phases:
         if alarmed:
             self._recover("new values and new η", pending.window)
 
-    # --- what is told
+    # --- reports
 
     def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
-        """Report; never learns; figured: see Report."""
+        """Report; never learns; figured: see EstimateReport."""
         if figured is None and self.learner is not None:
             self.learner.note()
         return self.report.estimate(self.kept.phase, self.kept.spectrum, figured)
 
     def events(self) -> list[Event]:
-        """What happened since the last call."""
+        """Return what happened since the last call."""
         return self.parts.log.taken()
 
     def counters(self) -> dict[str, int]:
@@ -374,22 +371,22 @@ class Phases:
         return found if self.parts.nonlinear is None else found | self.parts.nonlinear.refits.counters()
 
     def law(self) -> Settings | None:
-        """Of friction, where another than the configured one was found."""
+        """Friction law, where another one than the configured was found."""
         return None if self.parts.nonlinear is None else self.parts.nonlinear.eta.other_law
 
     def recentre(self, rows: Rows) -> None:
-        """Change rows of the conditioner to what the parameters are for, in place."""
+        """Correct the encoders' zeros in rows of the conditioner, in place."""
         if self.parts.nonlinear is not None:
             self.parts.nonlinear.eta.recentre(rows)
 
-    # --- what is kept
+    # --- checkpoints
 
     def keeping(self) -> "dict[str, checkpoint.Part]":
-        """Everything that is kept, by name."""
+        """All parts with a state, by name."""
         return {"phases": self, **self.parts.keeping()}
 
     def keep(self) -> dict[str, Any] | None:
-        """What another start of the program needs to go on from here; None while something is not settled."""
+        """State for another start of the program; None while something is not settled."""
         if self.learner is not None:
             self.learner.note()
         if self.phase is not Phase.NORMAL or self.parts.searching or not self.parts.monitor.settled:
@@ -397,9 +394,9 @@ class Phases:
         return checkpoint.keep(self.keeping())
 
     def resume(self, kept: Mapping[str, Any]) -> None:
-        """Go on from what one with the same settings has kept; rows are not, so what looks back begins anew.
+        """Go on from a state of the same settings; it has no rows, so what looks back begins anew.
 
-        Raises NotTheSameError, then not to be used.
+        Raises NotTheSameError; this object is unusable then.
         """
         parts = self.parts
         if parts.nonlinear is not None and kept["eta"]["law"] != parts.nonlinear.eta.kept.law:

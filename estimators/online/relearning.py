@@ -1,22 +1,22 @@
-"""What a monitor's decision does to θ and η, and what an accepted refit does."""
+"""Relearning: carries out a monitor's decisions about θ and η, and accepts refits."""
 
 import numpy as np
 
 from estimators.base import Spectrum
-from estimators.online.eta.found import Found, Pending
+from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
-from estimators.online.eta.refits import Refits
-from estimators.online.events import EventLog
-from estimators.online.monitor.base import Before, Evidence, Look, Moment, Search
+from estimators.online.eta.refits import EtaRefits
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.motion import MotionCount
+from estimators.online.judgement.validity import Validity
+from estimators.online.monitor.base import Before, Evidence, SearchEta
 from estimators.online.monitor.window_evidence import Shown, Windows
-from estimators.online.motion import Motion
 from estimators.online.normal_loop import NormalLoop
-from estimators.online.validity import Validity
 from estimators.quantities import Parameter
 from estimators.recursive.learner import Learner
 from estimators.refit.acceptance import implausible
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score
 
@@ -29,11 +29,11 @@ class Relearning:
         parameters: tuple[Parameter, ...],
         learner: Learner,
         validity: Validity,
-        motion: Motion,
+        motion: MotionCount,
         history: RowHistory,
         eta: EtaInForce,
         lookback: Lookback,
-        refits: Refits,
+        refits: EtaRefits,
         loop: NormalLoop,
         log: EventLog,
     ) -> None:
@@ -41,37 +41,36 @@ class Relearning:
         self._parameters = parameters
         self._learner, self._validity, self._motion, self._history = learner, validity, motion, history
         self._eta, self._lookback, self._refits, self._loop, self._log = eta, lookback, refits, loop, log
-        self._windows = Windows(learner, history, eta, lookback)
-
-    def show(self, look: Look, moment: Moment) -> Shown:
-        """The window that a monitor wants to see."""
-        return self._windows.show(look, moment)
+        self.windows = Windows(learner, history, eta, lookback)
 
     def alarmed(self, onset: int, own: bool) -> None:
-        """An alarm; onset: number of the row from which on its change is looked into; own: nothing else with it."""
+        """Take an alarm; onset: number of the row at which its change begins.
+
+        Own: whether it is a change of its own.
+        """
         self._refits.drop()
         if own:
             self._lookback.before = self._lookback.prior(self._loop.kept.snapshot)
         text = f"values from before stand; the change began {self._lookback.ago(onset)} s before"
         self._log.say("transient", text, self._history.span(onset))
 
-    def search(self, decision: Search, shown: Shown | None) -> None:
-        """Ask for a refit, say why where a drift is the cause."""
+    def search(self, decision: SearchEta, shown: Shown | None) -> None:
+        """Start a refit, and report a drift if that is the cause."""
         purpose, first, which, bent = decision
         if bent and shown is not None:
             names, step = self._eta.block.nonlinear, shown.evidence.step
             words = ", ".join(f"{names[k].name} {100 * step[k]:+.1f} %" for k in bent)
             self._log.say("drift", f"over {self._lookback.ago(first)} s of motion: {words}", self._history.span(first))
-        self._refits.ask(purpose, first, self._learner.rls.noise, self._windows.before(which))
+        self._refits.ask(purpose, first, self._learner.rls.noise, self.windows.before(which))
 
     def restore(self) -> str:
-        """Go on from before the alarm; returns what to say."""
+        """Go on from before the alarm; returns the text of the event."""
         missed = self._history.since(self._loop.seen)
         self._learner.restore(self._loop.kept.snapshot, missed.phi, missed.y)
         return "nothing changed: values from before the alarm go on"
 
     def learn_theta(self, evidence: Evidence, score: Score) -> str:
-        """θ from the window, η as before; returns what to say."""
+        """Learn θ from the window, with η as before; returns the text of the event."""
         rows = self._history.since(evidence.first)
         self._learner.relearn(self._lookback.before, score.theta, rows.phi, rows.y, self._motion.memory)
         self._validity.judge(self._learner)
@@ -80,7 +79,7 @@ class Relearning:
         return f"the linear parameters changed {self._lookback.ago(evidence.first)} s ago; new values, η as before"
 
     def give_up(self, first: int) -> str:
-        """θ from the row of number `first` on, its residual is the new usual; returns what to say."""
+        """Learn θ from row `first` on, and accept its residual as usual; returns the text of the event."""
         learner, usual = self._learner, self._lookback.kept
         rows = self._history.since(first)
         learner.relearn(self._lookback.nothing, learner.rls.theta.copy(), rows.phi, rows.y, self._motion.memory)
@@ -90,7 +89,7 @@ class Relearning:
         return "new values; the residual stays larger than before, and no η explains it"
 
     def sharpen(self, evidence: Evidence, score: Score) -> None:
-        """One Gauss–Newton step of η over the window; θ moves along with it, dθ/ds = −(ΦᵀΦ)⁻¹ΦᵀT."""
+        """Make one Gauss–Newton step of η over the window; θ moves along, dθ/ds = −(ΦᵀΦ)⁻¹ΦᵀT."""
         first, now, p = evidence.first, evidence.now, self._learner.rls.p
         free = score.inverse[p:, p:]
         self._learner.rls.theta += score.inverse[:p, p:] @ np.linalg.solve(free, score.step)
@@ -103,8 +102,8 @@ class Relearning:
         text = f"over {self._lookback.ago(first)} s of motion: {words}"
         self._log.say("sharpened", text, self._history.span(first))
 
-    def judge(self, found: Found) -> tuple[str, bool]:
-        """Why a refit does not count, "" when it does; and whether its residual is fine, or there is none."""
+    def judge(self, found: EndedRefit) -> tuple[str, bool]:
+        """Return why a refit is rejected, "" if it is accepted; and whether its residual is fine, or there is none."""
         outcome, reason, pending = found
         if outcome is None:
             return reason, True
@@ -112,12 +111,12 @@ class Relearning:
         reason = implausible(eta.block, outcome, eta.of_s(outcome), eta.kept.eta, limit, self._lookback.kept.usual)
         return reason, not outcome.residual > limit
 
-    def take(self, outcome: Outcome, pending: Pending, alarmed: bool) -> Spectrum:
-        """A refit counts: η, and θ as it was learnt beside it; returns what its window tells apart."""
+    def take(self, outcome: RefitOutcome, pending: Pending, alarmed: bool) -> Spectrum:
+        """Accept a refit: η, and the θ that was learnt with it; returns the identifiable directions of its window."""
         lookback = self._lookback
         self._refits.accepted(pending, self._eta.accept(outcome, pending.last - pending.first))
         self._eta.write(outcome.columns, pending.first, pending.last, self._history)
-        before = self._windows.before(Before.CHANGE if alarmed else Before.NOW)
+        before = self.windows.before(Before.CHANGE if alarmed else Before.NOW)
         rows = self._history.since(pending.last)
         self._learner.take_over(outcome.learnt, rows.phi, rows.y, self._motion.memory)
         self._validity.judge(self._learner)
@@ -127,7 +126,7 @@ class Relearning:
         lookback.inflate(score)
         return lookback.told_apart(score, self._parameters)
 
-    def _suspect(self, first: int, score: Score, searched: Outcome | None = None) -> None:
-        """What the rows since `first` say of what is taken as known, at the noise that they have."""
+    def _suspect(self, first: int, score: Score, searched: RefitOutcome | None = None) -> None:
+        """Check known constants by the rows since `first`, with the noise of these rows."""
         noise = self._learner.rls.noise * max(self._lookback.kept.usual, score.variance)
         self._lookback.suspect(self._history.since(first), self._learner.rls.theta, noise, searched)

@@ -1,4 +1,4 @@
-"""How one joint is identified: settings only, and what must fit together in them."""
+"""Settings of the identification of one joint, and checks of what must fit together in them."""
 
 from typing import Final, Self
 
@@ -7,30 +7,31 @@ from pydantic import Field, model_validator
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.collinearity import collinear
 from estimators.models.joints import JointModelSettings
-from estimators.models.joints.lost_motion import GearSettings
-from estimators.online.standstill import USUAL
+from estimators.models.joints.lost_motion import GearWatchSettings
+from estimators.online.judgement.standstill import USUAL
 from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
-from estimators.refit.settings import Monitor
+from estimators.refit.settings import MonitorSettings
+from estimators.thresholds import START
 
 LINK: Final = "link_position"  # of a second encoder, behind the gear
 
 
-class Identification(Settings):
-    """How one joint is identified."""
+class JointIdentification(Settings):
+    """Settings of the identification of one joint."""
 
     model: JointModelSettings
     conditioning: Conditioning = Conditioning()
     forgetting: Forgetting = Alarm()
     start: float = Field(
-        default=12.0, ge=2, le=600, description="s of motion that the starting procedure takes at least"
+        default=START, ge=2, le=600, description="s of motion that the starting procedure takes at least"
     )
     standstill: float | None = Field(
         default=None,
         ge=0,
         description="rad/s (m/s) below which the joint rests and learns nothing; found from its motion when left out",
     )
-    monitor: Monitor = Monitor()
+    monitor: MonitorSettings = MonitorSettings()
     saturation: float | None = Field(
         default=None,
         gt=0,
@@ -38,7 +39,7 @@ class Identification(Settings):
         description="N·m (N) that the drive cannot exceed; near it nothing is learnt",
     )
 
-    lost_motion: GearSettings | None = Field(
+    lost_motion: GearWatchSettings | None = Field(
         default=None, description="of a gear with an encoder on either side; an elastic joint's is watched without it"
     )
 
@@ -48,7 +49,7 @@ class Identification(Settings):
         return USUAL if self.standstill is None else self.standstill
 
     def roles(self) -> tuple[str, ...]:
-        """The channels that the joint must have: its model's, and a second encoder where the gear alone needs it."""
+        """Channels that the joint must have: those of its model, and a second encoder where only the gear needs it."""
         own = self.model.roles()
         watched = self.lost_motion is not None and self.lost_motion.watch
         return own + (LINK,) * (watched and LINK not in own)

@@ -18,12 +18,15 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
+from estimators.thresholds import LEAST_DIVISOR
 
-TINY: Final = 1e-6  # of a column's square about zero, that those before it do not imitate
+#: 1, derived: Share of a column's square about its mean that the columns before it must leave; below it rounding of
+#: block sums decides.
+TINY: Final = 1e-6
 
 
-class Solution(NamedTuple):
-    """Of a window."""
+class WindowSolution(NamedTuple):
+    """The coefficients of a window."""
 
     theta: Floats  # (columns,) NaN where a column has no direction of its own
     left_out: Floats  # (blocks, columns) without each block
@@ -73,19 +76,19 @@ class Blocks:
         held = held if count is None else min(held, count)
         return np.arange(self.filled - held, self.filled, dtype=np.int64) % self.blocks
 
-    def solve(self, which: NDArray[np.int64], columns: Sequence[int] | None = None) -> Solution:
+    def solve(self, which: NDArray[np.int64], columns: Sequence[int] | None = None) -> WindowSolution:
         """The coefficients of a window; which: (n,) places of its blocks; columns: of the fit, None for all."""
         fitted = np.arange(self.columns) if columns is None else np.array(columns)
         theta, left_out = np.full(len(fitted), np.nan), np.full((len(which), len(fitted)), np.nan)
         information = np.ascontiguousarray(self.kept.information[np.ix_(which, fitted, fitted)])
         _jackknife(information, np.ascontiguousarray(self.kept.moments[np.ix_(which, fitted)]), theta, left_out)
-        return Solution(theta, left_out)
+        return WindowSolution(theta, left_out)
 
     def imitated(self, column: int, which: NDArray[np.int64], others: Sequence[int]) -> float:
         """R² of a column on others, about its mean (column 0 is the constant); 1 where nothing is left of it."""
         A = self.kept.information[which].sum(axis=0)
         order = np.append(np.array(others), column)
-        about_mean = A[column, column] - A[0, column] ** 2 / max(A[0, 0], 1e-300)
+        about_mean = A[column, column] - A[0, column] ** 2 / max(A[0, 0], LEAST_DIVISOR)
         if not about_mean > TINY * A[column, column]:
             return 1.0
         left = _remainder(np.ascontiguousarray(A[np.ix_(order, order)]))

@@ -19,11 +19,16 @@ from estimators.numerics.robust import robust_mean
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import SATURATION, Threshold
 
-ALLOWANCE: Final = 3.0  # k
-LEAST: Final = 60.0  # h, at least
-MARGIN: Final = 2.5  # h over the start-up's largest excursion
-SQUARES: Final = 0.72  # of the rows that say the same: Σρ² over Σρ of a Hann window, τ of white noise under one
-LEAST_NOISE: Final = 0.5  # whitening has made it 1; it is less only where an output has no noise at all
+#: v₀, tuned: k of the CUSUM; EMPS had no false alarm with k = 3 and seven with k = 2 (decision 001).
+ALLOWANCE: Final = 3.0
+#: v₀, tuned: h of the CUSUM, at least: white noise passes it less than once in 1e12 rows (decision 001).
+LEAST: Final = 60.0
+#: 1, tuned: h over the start's largest excursion; EMPS at 40 Hz to 1 kHz (decision 001).
+MARGIN: Final = 2.5
+#: 1, derived: Σρ² over Σρ of a Hann window: τ of the squares of white noise under that kernel.
+SQUARES: Final = 0.72
+#: 1, argued: The least whitened residual variance; it is less than one only where an output has no noise at all.
+LEAST_NOISE: Final = 0.5
 
 
 def calibrate(
@@ -31,7 +36,7 @@ def calibrate(
 ) -> Threshold:
     """Threshold from the start-up's squared residuals, whitened: (rows,), mean over a row's outputs.
 
-    allowance: k; least: h, at least; overlap: rows that say the same, infinite where `least` holds for any residual.
+    allowance: k; least: h, at least; overlap: rows that are correlated, infinite where `least` holds for any residual.
     """
     noise = max(robust_mean(squared), LEAST_NOISE)
     s = np.minimum(squared / noise, SATURATION)

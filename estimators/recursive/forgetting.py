@@ -17,17 +17,8 @@ from typing import Annotated, Final, Literal, NamedTuple
 from pydantic import Field
 
 from estimators.numerics.jit import inline
-from estimators.quantities import Floats, Settings
-from estimators.recursive.state import (
-    ALARMS,
-    AVERAGE,
-    CONSTANT,
-    CUSUM,
-    EXCURSION,
-    LAW,
-    MEMORY,
-    SINCE,
-)
+from estimators.quantities import Settings
+from estimators.recursive.state import RecursiveState
 
 FIXED: Final = 0
 ALARM: Final = 1
@@ -36,18 +27,21 @@ FORTESCUE: Final = 3
 PALEOLOGU: Final = 4
 RANDOM_WALK: Final = 5
 
-NOISE: Final = CONSTANT + 8  # v₀: residual variance over the start-up, set by calibrate()
-ALLOWANCE: Final = CONSTANT + 9  # k of the CUSUM, in units of v₀
-LIMIT: Final = CONSTANT + 10  # h of the CUSUM
-CLIMBING: Final = AVERAGE  # rows since the CUSUM was last zero (of the alarm law, which averages nothing)
-ONSET: Final = AVERAGE + 1  # the same at the last alarm: how far back the change lies
-SATURATION: Final = 12.0  # one row counts at most this many v₀ in the CUSUM, so no single outlier is an alarm
+#: v₀, tuned: One row counts at most this many v₀ in the CUSUM, so that no outlier is an alarm; EMPS (decision 001).
+SATURATION: Final = 12.0
+#: s, tuned: Shortest memory of the laws that may forget with every row; robustness bench, 20 seeds.
+SHORTEST: Final = 0.05
+#: rows, derived: Memory that the gain of the variance ratio is given for; for another one the gain scales with its
+#: inverse.
+GAIN_ROWS: Final = 50.0
+#: 1, argued: Largest gain of the noise average of Paleologu's law, for slow rows.
+FASTEST_NOISE: Final = 0.25
 
 Seconds = Annotated[float, Field(gt=0)]
 
 
 class Threshold(NamedTuple):
-    """Of the CUSUM, calibrated by cusum.py."""
+    """The CUSUM's constants, calibrated by cusum.py."""
 
     noise: float  # v₀, whitened
     allowance: float  # k
@@ -58,88 +52,96 @@ class Alarm(Settings):
     """Long memory at rest, almost none after an alarm."""
 
     kind: Literal["alarm"] = "alarm"
-    memory: Seconds = 60.0  # s of motion; raised to two motion periods where the start-up finds a period
-    restart: Seconds = 0.005  # s, memory right after an alarm
-    growth: Annotated[float, Field(gt=1)] = 2.0  # memory = time since the alarm / growth, until it is `memory` again
+    #: s, tuned: Memory at rest; robustness bench and EMPS with 20, 30 and 60 s (decision 001, point 1).
+    memory: Seconds = 60.0
+    #: s, tuned: Memory right after an alarm; robustness bench (decision 001, point 2).
+    restart: Seconds = 0.005
+    #: 1, argued: Memory is the time since the alarm over this, so the weight of what was before falls with its square
+    #: (decision 001, point 2).
+    growth: Annotated[float, Field(gt=1)] = 2.0
 
-    def pack(self, state: Floats, period: float) -> None:
+    def pack(self, state: RecursiveState, period: float) -> None:
         """Write the law's constants into a state."""
-        state[LAW] = ALARM
-        state[CONSTANT : CONSTANT + 3] = self.memory / period, 1.0 / self.growth, max(self.restart / period, 1.0)
-        state[MEMORY] = state[CONSTANT]
+        state.law = ALARM
+        state.resting, state.growth = self.memory / period, 1.0 / self.growth
+        state.restart, state.memory = max(self.restart / period, 1.0), state.resting
 
 
 class VarianceRatio(Settings):
     """Forget while the recent residual variance exceeds the usual one."""
 
     kind: Literal["variance_ratio"] = "variance_ratio"
+    #: 1, tuned: Short over long variance from which the law forgets; robustness bench, 20 seeds.
     limit: Annotated[float, Field(gt=1)] = 1.6
+    #: 1, tuned: How much it forgets for each unit of the ratio beyond the limit; robustness bench, 20 seeds.
     gain: Annotated[float, Field(gt=0)] = 0.02
-    memory: Seconds = 0.05  # s, the shortest
+    memory: Seconds = SHORTEST
 
-    def pack(self, state: Floats, period: float) -> None:
+    def pack(self, state: RecursiveState, period: float) -> None:
         """Write the law's constants into a state."""
-        state[LAW] = VARIANCE_RATIO
+        state.law = VARIANCE_RATIO
         rows = max(self.memory / period, 2.0)
-        state[CONSTANT : CONSTANT + 3] = self.limit, self.gain * 50.0 / rows, 1.0 - 1.0 / rows
+        state.ratio, state.sharpness = self.limit, self.gain * GAIN_ROWS / rows
+        state.least_forgetting = 1.0 - 1.0 / rows
 
 
 class Fortescue(Settings):
     """Keep the information content constant."""
 
     kind: Literal["fortescue"] = "fortescue"
-    memory: Seconds = 1.0  # s, N₀
-    shortest: Seconds = 0.05  # s
+    #: s, tuned: N₀ of the law; robustness bench, 20 seeds.
+    memory: Seconds = 1.0
+    shortest: Seconds = SHORTEST
 
-    def pack(self, state: Floats, period: float) -> None:
+    def pack(self, state: RecursiveState, period: float) -> None:
         """Write the law's constants into a state."""
-        state[LAW] = FORTESCUE
-        state[CONSTANT : CONSTANT + 2] = period / self.memory, _rate(self.shortest, period)
+        state.law = FORTESCUE
+        state.information, state.least_forgetting = period / self.memory, _rate(self.shortest, period)
 
 
 class Paleologu(Settings):
     """Forget as much as the excess of the prediction error over the noise explains."""
 
     kind: Literal["paleologu"] = "paleologu"
-    short: Seconds = 0.1  # s, averaging of e² and z²
-    long: Seconds = 1.0  # s, averaging of the noise
-    excess: Annotated[float, Field(gt=1)] = 1.5  # γ: σ_e below γ·σ_v is noise
-    shortest: Seconds = 0.05  # s
+    #: s, argued: Time constant of the averages of e² and z².
+    short: Seconds = 0.1
+    #: s, argued: Time constant of the noise's average, ten times the short one.
+    long: Seconds = 1.0
+    #: 1, tuned: γ: an error below γ times the noise is noise; robustness bench, 20 seeds.
+    excess: Annotated[float, Field(gt=1)] = 1.5
+    shortest: Seconds = SHORTEST
 
-    def pack(self, state: Floats, period: float) -> None:
+    def pack(self, state: RecursiveState, period: float) -> None:
         """Write the law's constants into a state."""
-        state[LAW] = PALEOLOGU
-        state[CONSTANT : CONSTANT + 4] = (
-            min(period / self.short, 0.5),
-            min(period / self.long, 0.25),
-            self.excess,
-            _rate(self.shortest, period),
-        )
+        state.law, state.excess = PALEOLOGU, self.excess
+        state.rate_power, state.rate_noise = min(period / self.short, 0.5), min(period / self.long, FASTEST_NOISE)
+        state.least_forgetting = _rate(self.shortest, period)
 
 
 class Fixed(Settings):
     """One memory, always."""
 
     kind: Literal["fixed"] = "fixed"
-    memory: Seconds = 20.0  # s
+    #: s, tuned: Memory that ends EMPS within 2.5 % of the published values (decision 001).
+    memory: Seconds = 20.0
 
-    def pack(self, state: Floats, period: float) -> None:
+    def pack(self, state: RecursiveState, period: float) -> None:
         """Write the law's constants into a state."""
-        state[LAW] = FIXED
-        state[CONSTANT] = _rate(self.memory, period)
+        state.law, state.least_forgetting = FIXED, _rate(self.memory, period)
 
 
 class RandomWalk(Settings):
     """Let the parameters walk as fast as gives this memory under typical excitation."""
 
     kind: Literal["random_walk"] = "random_walk"
-    memory: Seconds = 20.0  # s
+    #: s, tuned: Memory that the drift of θ is worth; EMPS (decision 001).
+    memory: Seconds = 20.0
 
-    def pack(self, state: Floats, period: float) -> None:
+    def pack(self, state: RecursiveState, period: float) -> None:
         """Write the law's constants into a state."""
-        state[LAW] = RANDOM_WALK
+        state.law = RANDOM_WALK
         # steady state of P⁻¹ gain 1 and Q: P² = Q, and P = 1/N for a memory of N rows
-        state[CONSTANT] = (period / self.memory) ** 2
+        state.walk = (period / self.memory) ** 2
 
 
 Forgetting = Annotated[Alarm | VarianceRatio | Fortescue | Paleologu | Fixed | RandomWalk, Field(discriminator="kind")]
@@ -150,68 +152,78 @@ def _rate(memory: float, period: float) -> float:
     return 1.0 - min(period / memory, 0.5)
 
 
-def arm(state: Floats, threshold: Threshold, memory: float) -> None:
+def arm(state: RecursiveState, threshold: Threshold, memory: float) -> None:
     """Tell a law what the start-up found. memory: rows that a resting memory reaches at least."""
-    state[NOISE], state[ALLOWANCE], state[LIMIT] = threshold
-    state[CUSUM] = 0.0
-    if state[LAW] == ALARM:
-        state[CONSTANT] = max(state[CONSTANT], memory)
-        state[MEMORY] = state[CONSTANT]
+    state.alarm_noise, state.allowance, state.limit = threshold
+    state.cusum = 0.0
+    if state.law == ALARM:
+        state.memory = state.resting = max(state.resting, memory)
 
 
 @inline
-def next_lambda(state: Floats, long: float, short: float, q: float, clipped: float, e: float, z: float) -> float:
+def _alarm(state: RecursiveState, q: float) -> float:
+    """λ of the next row under the alarm law; q: the row's mean e²/(r + z)."""
+    g = 0.0
+    if state.alarm_noise > 0.0:
+        s = q / state.alarm_noise
+        if not s < SATURATION:
+            s = SATURATION
+        g = state.cusum + s - state.allowance
+        state.climbing += 1
+        if g <= 0.0:
+            g = 0.0
+            state.climbing = 0
+        if g > state.excursion:
+            state.excursion = g
+    state.since += 1
+    memory = state.memory + state.growth
+    if memory > state.resting:
+        memory = state.resting
+    if g > state.limit:
+        g = 0.0
+        state.onset, state.climbing = state.climbing, 0
+        state.alarms += 1
+        state.since = 0
+        memory = state.restart
+    state.cusum = g
+    state.memory = memory
+    return float(1.0 - 1.0 / (1.0 + memory))
+
+
+@inline
+def _paleologu(state: RecursiveState, e: float, z: float) -> float:
+    """λ of the next row after Paleologu; e: the row's mean e²/r after clipping; z: mean z/r."""
+    state.power += state.rate_power * (e - state.power)
+    state.regressor_power += state.rate_power * (z * z - state.regressor_power)
+    state.noise_power += state.rate_noise * (e - state.noise_power)
+    sigma_e, sigma_v = math.sqrt(state.power), math.sqrt(state.noise_power)
+    if sigma_e <= state.excess * sigma_v:
+        return 1.0
+    wanted = math.sqrt(state.regressor_power) * sigma_v / (sigma_e - sigma_v)
+    return float(min(max(wanted, state.least_forgetting), 1.0))
+
+
+@inline
+def next_lambda(
+    state: RecursiveState, long: float, short: float, q: float, clipped: float, e: float, z: float
+) -> float:
     """λ of the next row.
 
     long, short: mean residual variances over the outputs; q: the row's mean e²/(r + z); clipped: the same after
     clipping; e: mean e²/r after clipping; z: mean z/r.
     """
-    law = int(state[LAW])
-    if law == ALARM:
-        noise = state[NOISE]
-        g = 0.0
-        if noise > 0.0:
-            s = q / noise
-            if not s < SATURATION:
-                s = SATURATION
-            g = state[CUSUM] + s - state[ALLOWANCE]
-            state[CLIMBING] += 1.0
-            if g <= 0.0:
-                g = 0.0
-                state[CLIMBING] = 0.0
-            if g > state[EXCURSION]:
-                state[EXCURSION] = g
-        state[SINCE] += 1.0
-        memory = state[MEMORY] + state[CONSTANT + 1]
-        if memory > state[CONSTANT]:
-            memory = state[CONSTANT]
-        if g > state[LIMIT]:
-            g = 0.0
-            state[ONSET], state[CLIMBING] = state[CLIMBING], 0.0
-            state[ALARMS] += 1.0
-            state[SINCE] = 0.0
-            memory = state[CONSTANT + 2]
-        state[CUSUM] = g
-        state[MEMORY] = memory
-        return float(1.0 - 1.0 / (1.0 + memory))
-    if law == VARIANCE_RATIO:
-        r = short - state[CONSTANT] * long
+    if state.law == ALARM:
+        return _alarm(state, q)
+    if state.law == VARIANCE_RATIO:
+        r = short - state.ratio * long
         if not r > 0.0:
             return 1.0
-        return float(max(1.0 / (1.0 + state[CONSTANT + 1] * r / long), state[CONSTANT + 2]))
-    if law == FORTESCUE:
-        level = state[NOISE] if state[NOISE] > 0.0 else long
-        return float(max(1.0 - clipped / level * state[CONSTANT], state[CONSTANT + 1]))
-    if law == PALEOLOGU:
-        state[AVERAGE] += state[CONSTANT] * (e - state[AVERAGE])
-        state[AVERAGE + 1] += state[CONSTANT] * (z * z - state[AVERAGE + 1])
-        state[AVERAGE + 2] += state[CONSTANT + 1] * (e - state[AVERAGE + 2])
-        sigma_e = math.sqrt(state[AVERAGE])
-        sigma_v = math.sqrt(state[AVERAGE + 2])
-        if sigma_e <= state[CONSTANT + 2] * sigma_v:
-            return 1.0
-        wanted = math.sqrt(state[AVERAGE + 1]) * sigma_v / (sigma_e - sigma_v)
-        return float(min(max(wanted, state[CONSTANT + 3]), 1.0))
-    if law == RANDOM_WALK:
+        return float(max(1.0 / (1.0 + state.sharpness * r / long), state.least_forgetting))
+    if state.law == FORTESCUE:
+        level = state.alarm_noise if state.alarm_noise > 0.0 else long
+        return float(max(1.0 - clipped / level * state.information, state.least_forgetting))
+    if state.law == PALEOLOGU:
+        return _paleologu(state, e, z)
+    if state.law == RANDOM_WALK:
         return 1.0
-    return float(state[CONSTANT])
+    return float(state.least_forgetting)

@@ -27,36 +27,20 @@ from typing import Final
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import RANDOM_WALK, next_lambda
-from estimators.recursive.state import (
-    AXIS,
-    CLIPPED,
-    CONSTANT,
-    ERROR,
-    FORGOTTEN,
-    HEADER,
-    LAMBDA,
-    LAW,
-    LEAST,
-    MASKED,
-    OPEN,
-    RATE_ERROR,
-    RATE_LONG,
-    RATE_SHORT,
-    REFUSED,
-    ROWS,
-    SIGNAL,
-    SINCE,
-    STARTING,
-    WEIGHT,
-    WEIGHT_2,
-)
+from estimators.recursive.state import RecursiveState
 
-YOUNG: Final = 10  # times p rows, in which the residual variance is not known: nothing is clipped
-CLIP: Final = 25.0  # (5σ)²
-LONG_CLIP: Final = 9.0  # the long variance learns at most this many times itself
-DUE: Final = 0.01  # an axis is due for its pseudo-observation after this much forgetting
-OVERDUE: Final = 0.25  # and does not wait for its turn after this much
-ABSURD: Final = 1e100  # refused like a non-finite value: its square would overflow
+#: 1, argued: Times p rows in which the residual variance is not known, and nothing is clipped.
+YOUNG: Final = 10
+#: v, argued: Squared innovation, in residual variances, beyond which it is clipped: five deviations.
+CLIP: Final = 25.0
+#: v, argued: A squared residual counts at most this many variances where a variance is learnt: three deviations.
+LONG_CLIP: Final = 9.0
+#: 1, argued: Forgetting after which an axis gets its pseudo-observation (decision 001, point 4).
+DUE: Final = 0.01
+#: 1, argued: Forgetting after which it does not wait for its turn.
+OVERDUE: Final = 0.25
+#: 1, derived: A larger number is refused like NaN: its square would overflow.
+ABSURD: Final = 1e100
 
 
 @inline
@@ -100,72 +84,112 @@ def _walk(d: Floats, u: Floats, a: Floats, p: int, axis: int, q: float) -> None:
 
 
 @inline
-def _bound(state: Floats, d: Floats, u: Floats, k: Floats, p: int) -> None:
-    """Pseudo-observations that are due."""
-    forgotten = state[FORGOTTEN]
-    axis = int(state[AXIS])
-    bound = HEADER + 2 * p + p * p
-    visited = bound + p
+def _bound(state: RecursiveState, u: Floats) -> None:
+    """Pseudo-observations that are due; u: U column by column, flat."""
+    p = state.parameters
     for turn in range(p):
-        share = forgotten - state[visited + axis]
+        axis = state.axis
+        share = state.forgotten - state.visited[axis]
         if share < DUE or (turn > 0 and share < OVERDUE):
             break
-        _observe_axis(d, u, k, p, axis, 0.5 * state[bound + axis] / share)
-        state[visited + axis] = forgotten
-        axis += 1
-        if axis == p:
-            axis = 0
-        state[AXIS] = axis
+        _observe_axis(state.d, u, state.gain, p, axis, 0.5 * state.bound[axis] / share)
+        state.visited[axis] = state.forgotten
+        state.axis = axis + 1 if axis + 1 < p else 0
 
 
 @inline
-def _wander(state: Floats, d: Floats, u: Floats, k: Floats, p: int) -> None:
-    """Random walk of one axis, p rows' worth, where its variance is below P∞."""
-    axis = int(state[AXIS])
-    bound = state[HEADER + 2 * p + p * p + axis]
+def _random_walk(state: RecursiveState, u: Floats) -> None:
+    """Random walk of one axis, p rows' worth, where its variance is below P∞; u: U column by column, flat."""
+    p, axis, d = state.parameters, state.axis, state.d
     variance = d[axis]
     for j in range(axis + 1, p):
         variance += d[j] * u[j * p + axis] * u[j * p + axis]
-    q = min(p * state[CONSTANT] * bound, bound - variance)
+    q = min(p * state.walk * state.bound[axis], state.bound[axis] - variance)
     if q > 0.0:
-        _walk(d, u, k, p, axis, q)
-    state[AXIS] = axis + 1 if axis + 1 < p else 0
+        _walk(d, u, state.gain, p, axis, q)
+    state.axis = axis + 1 if axis + 1 < p else 0
 
 
 @inline
-def learn(state: Floats, phi: Floats, y: Floats, rows: int, m: int, p: int) -> None:
+def _prediction_error(theta: Floats, phi: Floats, h: int, target: float) -> tuple[float, float]:
+    """y − φθ of the row that begins at phi[h], and Σ|φ|, which is not finite where any entry is not."""
+    e, size = target, 0.0
+    for i in range(len(theta)):
+        x = phi[h + i]
+        e -= x * theta[i]
+        size += abs(x)
+    return e, size
+
+
+@inline
+def _clipped(state: RecursiveState, j: int, e: float, q: float, alpha: float, opened: bool) -> tuple[float, float]:
+    """An innovation of output j and its square over its variance, clipped; opened: the short variance may widen it."""
+    level = max(state.long[j], state.least)
+    if opened and state.short[j] > level:
+        level = state.short[j]
+    if q > CLIP * level:
+        state.clipped += 1
+        return math.copysign(math.sqrt(CLIP * level * alpha), e), CLIP * level
+    return e, q
+
+
+@inline
+def _finish_row(
+    state: RecursiveState,
+    u: Floats,
+    present: int,
+    rate: float,
+    sum_q: float,
+    sum_clipped: float,
+    sum_e: float,
+    sum_clipped_e: float,
+    sum_z: float,
+    sum_y: float,
+) -> None:
+    """Count a row of which `present` outputs were learnt, forget, and bound P; the sums are over these outputs."""
+    state.rows += 1
+    lam = state.forgetting
+    state.forgotten += 1.0 - lam
+    state.weight = lam * state.weight + 1.0
+    state.squared_weight = lam * lam * state.squared_weight + 1.0
+    rate = max(state.rate_error, rate)
+    state.error += rate * (sum_e - state.error)
+    state.signal += rate * (sum_y - state.signal)
+    if state.starting:
+        return
+    if state.law == RANDOM_WALK:
+        _random_walk(state, u)
+    else:
+        _bound(state, u)
+    long = short = 0.0
+    for j in range(state.outputs):
+        long += state.long[j] / state.outputs
+        short += state.short[j] / state.outputs
+    share = 1.0 / present
+    state.forgetting = next_lambda(
+        state, long, short, sum_q * share, sum_clipped * share, sum_clipped_e * share, sum_z * share
+    )
+
+
+@inline
+def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
     """Learn from rows, in place. phi: (rows·outputs·parameters,), y: (rows·outputs,), flat."""
-    theta = state[HEADER : HEADER + p]
-    d = state[HEADER + p : HEADER + 2 * p]
-    u = state[HEADER + 2 * p : HEADER + 2 * p + p * p]
-    scratch = HEADER + 4 * p + p * p
-    k = state[scratch : scratch + p]
-    r = state[scratch + p : scratch + p + m]
-    long = state[scratch + p + m : scratch + p + 2 * m]
-    short = state[scratch + p + 2 * m : scratch + p + 3 * m]
+    m, p = state.outputs, state.parameters
+    theta, d, u, k, long, short = state.theta, state.d, state.u.reshape(-1), state.gain, state.long, state.short
     for row in range(rows):
-        inverse_lambda = 1.0 / state[LAMBDA]
-        count = state[ROWS] + 1.0
-        rate = 1.0 / count
-        rate_long = max(state[RATE_LONG], rate)
-        rate_short = max(state[RATE_SHORT], rate)
-        young = count <= YOUNG * p
-        opened = state[SINCE] < state[OPEN]
+        inverse_lambda = 1.0 / state.forgetting
+        rate = 1.0 / (state.rows + 1)
+        young = state.rows + 1 <= YOUNG * p
+        opened = state.since < state.opened
         present = 0
         sum_q = sum_clipped = sum_e = sum_clipped_e = sum_z = sum_y = 0.0
         for j in range(m):
-            h = (row * m + j) * p
-            target = y[row * m + j]
-            e = target
-            size = 0.0
-            for i in range(p):
-                x = phi[h + i]
-                e -= x * theta[i]
-                size += abs(x)
+            h, target = (row * m + j) * p, y[row * m + j]
+            e, size = _prediction_error(theta, phi, h, target)
             if not (abs(e) < ABSURD and size < ABSURD):  # true for NaN and infinity anywhere in h and y
-                state[MASKED] += 1.0
+                state.masked += 1
                 continue
-            noise = r[j]
+            noise = state.noise[j]
             alpha, inverse = noise, 1.0 / noise
             for column in range(p):  # not a function of its own: that would cost a fifth
                 first = column * p
@@ -187,60 +211,28 @@ def learn(state: Floats, phi: Floats, y: Floats, rows: int, m: int, p: int) -> N
                 alpha = new
             inverse_lambda = 1.0
             q = e * e * inverse
-            whitened = e * e / noise
             sum_q += q
-            sum_e += whitened
-            level = max(long[j], state[LEAST])
-            if opened and short[j] > level:
-                level = short[j]
-            if q > CLIP * level and not young:
-                e = math.copysign(math.sqrt(CLIP * level * alpha), e)
-                q = CLIP * level
-                whitened = e * e / noise
-                state[CLIPPED] += 1.0
+            sum_e += e * e / noise
+            if not young:
+                e, q = _clipped(state, j, e, q, alpha, opened)
             gain = e * inverse
             for i in range(p):
                 theta[i] += k[i] * gain
             limit = LONG_CLIP * long[j]
-            long[j] += rate_long * ((q if young or q < limit else limit) - long[j])
-            short[j] += rate_short * (q - short[j])
+            long[j] += max(state.rate_long, rate) * ((q if young or q < limit else limit) - long[j])
+            short[j] += max(state.rate_short, rate) * (q - short[j])
             sum_clipped += q
-            sum_clipped_e += whitened
+            sum_clipped_e += e * e / noise
             sum_z += alpha / noise - 1.0
             sum_y += target * target / noise
             present += 1
         if present == 0:
-            state[REFUSED] += 1.0
-            continue
-        state[ROWS] = count
-        lam = state[LAMBDA]
-        state[FORGOTTEN] += 1.0 - lam
-        state[WEIGHT] = lam * state[WEIGHT] + 1.0
-        state[WEIGHT_2] = lam * lam * state[WEIGHT_2] + 1.0
-        rate = max(state[RATE_ERROR], rate)
-        state[ERROR] += rate * (sum_e - state[ERROR])
-        state[SIGNAL] += rate * (sum_y - state[SIGNAL])
-        if state[STARTING] == 1.0:
-            continue
-        if state[LAW] == RANDOM_WALK:
-            _wander(state, d, u, k, p)
+            state.refused += 1
         else:
-            _bound(state, d, u, k, p)
-        mean_long = mean_short = 0.0
-        for j in range(m):
-            mean_long += long[j] / m
-            mean_short += short[j] / m
-        share = 1.0 / present
-        state[LAMBDA] = next_lambda(
-            state, mean_long, mean_short, sum_q * share, sum_clipped * share, sum_clipped_e * share, sum_z * share
-        )
+            _finish_row(state, u, present, rate, sum_q, sum_clipped, sum_e, sum_clipped_e, sum_z, sum_y)
 
 
-@kernel("void(f8[::1], f8[:, :, ::1], f8[:, ::1])")
-def absorb(state: Floats, phi: Floats, y: Floats) -> None:
-    """Learn from rows, in place.
-
-    state: see state.py; phi: (rows, outputs, parameters); y: (rows, outputs).
-    """
-    rows, m, p = phi.shape
-    learn(state, phi.reshape(-1), y.reshape(-1), rows, m, p)
+@kernel((RecursiveState, "f8[:, :, ::1]", "f8[:, ::1]"))
+def absorb(state: RecursiveState, phi: Floats, y: Floats) -> None:
+    """Learn from rows, in place. phi: (rows, outputs, parameters); y: (rows, outputs)."""
+    learn(state, phi.reshape(-1), y.reshape(-1), len(y))

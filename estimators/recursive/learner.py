@@ -4,31 +4,29 @@
 
 v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure (a factor);
 searched: what θ owes to η not being known, which stays while P becomes small; unexcited: variance of directions that no
-motion has told yet; correlated, misfit: what the rows since have said of the residual's correlation (a factor) and of
-the model (a squared error), see online/fit.py.
+motion has excited yet; correlated, misfit: what the rows since have shown of the residual's correlation (a factor) and
+of the model (a squared error), see online/judgement/model_fit.py.
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Any
 
 import numpy as np
 
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
-from estimators.recursive import state as at
 from estimators.recursive.estimator import LARGEST, RecursiveLeastSquares
-from estimators.recursive.forgetting import ALLOWANCE, LIMIT, NOISE, Forgetting, Threshold
+from estimators.recursive.forgetting import Forgetting, Threshold
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn
-from estimators.recursive.unexcited import Unexcited
-from jointwatch_layout import Layout, Vector
+from estimators.recursive.state import RecursiveState
+from estimators.recursive.unidentifiable import Unexcited
+from jointwatch_layout import Layout, Vector, copy
 
-THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
 
+class Learnt(Layout, version=8):
+    """State of a Learner."""
 
-class Learnt(Layout, version=7):
-    """What a Learner keeps."""
-
-    state: Vector  # flat, see state.py
+    state: RecursiveState
     leverage: Annotated[Vector, "parameters"]  # rms of each column, whitened
     honesty: Annotated[Vector, "parameters"]  # see above
     searched: Annotated[Vector, "parameters"]
@@ -37,9 +35,9 @@ class Learnt(Layout, version=7):
     misfit: Annotated[Vector, "parameters"]
     deviations: Annotated[Vector, "parameters"]  # as published
     reversal: Annotated[Vector, "outputs"]  # by which a row that sees a reversal is multiplied, see reversals.py
-    grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's, see grain.py
-    usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most, see there
-    held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)², see held.py
+    grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's
+    usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most
+    held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)²
     signal: float = 0.0  # rms of y, whitened
 
 
@@ -69,7 +67,7 @@ class Learner:
     def learn(self, phi: Floats, y: Floats, noise: Floats, leverage: Floats, signal: float, theta: Floats) -> None:
         """Begin from a wide prior around theta (parameters,), with these rows.
 
-        phi (rows, outputs, parameters), y (rows, outputs); noise: (outputs,) variances; leverage, signal: as kept.
+        phi (rows, outputs, parameters), y (rows, outputs); noise: (outputs,) variances; leverage, signal: as in Learnt.
         """
         self.leverage[:], self.kept.signal = leverage, signal
         self.rls.begin(noise, self.leverage)
@@ -78,66 +76,65 @@ class Learner:
         self.unexcited.begin(phi, noise, self.leverage, signal)
 
     def doubt(self) -> None:
-        """What was known is no longer so: behind an alarm each direction waits until rows have told it again."""
+        """Doubt all that was known: after an alarm each direction is not identifiable until rows excite it again."""
         self.rls.doubt()
         self.unexcited.begin(np.zeros((0, self.rls.m, self.rls.p)), self.rls.noise, self.leverage, self.kept.signal)
 
     def relearn(self, before: Prior, theta: Floats, phi: Floats, y: Floats, memory: float) -> None:
-        """θ and P from rows and what was known before; theta: where no data pull; memory: as RLS' settle."""
+        """Learn θ and P from rows and what was known before; theta: where no data pull; memory: as of settle()."""
         threshold = self.threshold
         relearn(self.rls, self.leverage, before, theta, phi, y)
         self.rls.settle(threshold, memory)
 
-    def take_over(self, learnt: Floats, phi: Floats, y: Floats, memory: float) -> None:
-        """θ and P as a refit's worker has learnt them (its state), and the rows that came since."""
-        rls, threshold, counters = self.rls, self.threshold, self.rls.state[COUNTERS]
-        rls.state[:] = learnt
-        rls.state[COUNTERS] += counters
+    def take_over(self, learnt: dict[str, Any], phi: Floats, y: Floats, memory: float) -> None:
+        """Take θ and P over from a refit's worker (the values of its state), and learn the rows that came since."""
+        rls, threshold = self.rls, self.threshold
+        counters = {name: getattr(rls.state, name) + learnt[name] for name in COUNTERS}
+        copy(RecursiveState(**learnt | counters), rls.state)
         rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
         rls.settle(threshold, memory)
 
-    def restore(self, state: Floats, phi: Floats, y: Floats) -> None:
-        """An earlier state, and the rows that came since; alarms stay counted."""
-        alarms = self.rls.state[at.ALARMS]
-        self.rls.state[:] = state
+    def restore(self, state: RecursiveState, phi: Floats, y: Floats) -> None:
+        """Go back to an earlier state, and learn the rows that came since; alarms stay counted."""
+        alarms = self.rls.state.alarms
+        copy(state, self.rls.state)
         self.rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
-        self.rls.state[at.ALARMS] = max(alarms, self.rls.state[at.ALARMS])
+        self.rls.state.alarms = max(alarms, self.rls.state.alarms)
 
     @property
     def threshold(self) -> Threshold:
-        """Of the alarm."""
-        return Threshold(*self.rls.state[THRESHOLD])
+        """The alarm's threshold."""
+        state = self.rls.state
+        return Threshold(state.alarm_noise, state.allowance, state.limit)
 
-    def variance_of(self, state: Floats) -> tuple[Floats, float]:
+    def variance_of(self, state: RecursiveState) -> tuple[Floats, float]:
         """Covariance (parameters, parameters) and recent residual variance in another state of this learner."""
-        current = self.rls.state.copy()
-        self.rls.state[:] = state
-        told = self.rls.covariance(), self.rls.variance()
-        self.rls.state[:] = current
-        return told
+        current = self.rls.state.copied()
+        copy(state, self.rls.state)
+        found = self.rls.covariance(), self.rls.variance()
+        copy(current, self.rls.state)
+        return found
 
     def counters(self) -> dict[str, int]:
         """Totals: rows learnt from since the start, refused (not finite), clipped innovations, alarms."""
-        named = {"learnt": at.ROWS, "refused": at.REFUSED, "clipped": at.CLIPPED, "alarms": at.ALARMS}
-        return {name: int(self.rls.state[place]) for name, place in named.items()}
+        state = self.rls.state
+        return {"learnt": state.rows, "refused": state.refused, "clipped": state.clipped, "alarms": state.alarms}
 
 
 @inline
 def own_deviations(learnt: Learnt, deviations: Floats) -> None:
     """√(v·share·P_ii·(honesty·correlated)² + unexcited + misfit) into deviations (parameters,); P = U D U′."""
     state = learnt.state
-    m, p = int(state[at.OUTPUTS]), int(state[at.PARAMETERS])
-    long = at.HEADER + 5 * p + p * p + m
+    m, p, d = state.outputs, state.parameters, state.d
     variance = 0.0
     for j in range(m):
-        variance += state[long + j] / m
-    if state[at.WEIGHT] > 0.0:
-        variance *= state[at.WEIGHT_2] / state[at.WEIGHT]
-    d, u = at.HEADER + p, at.HEADER + 2 * p
+        variance += state.long[j] / m
+    if state.weight > 0.0:
+        variance *= state.squared_weight / state.weight
     for i in range(p):
-        own = state[d + i]
+        own = d[i]
         for j in range(i + 1, p):
-            entry = state[u + j * p + i]
-            own += state[d + j] * entry * entry
+            entry = state.u[j, i]
+            own += d[j] * entry * entry
         factor = (learnt.honesty[i] * learnt.correlated[i]) ** 2
         deviations[i] = np.sqrt(variance * own * factor + learnt.unexcited[i] + learnt.misfit[i])

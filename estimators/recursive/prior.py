@@ -16,11 +16,11 @@ class Prior(NamedTuple):
     def root(self) -> Floats:
         """R with RᵀR = information: (known, parameters), a row per direction that is known."""
         scale = np.sqrt(np.diag(self.information))
-        told = np.flatnonzero(scale > 0.0)
-        part = self.information[np.ix_(told, told)] / np.outer(scale[told], scale[told])
+        known = np.flatnonzero(scale > 0.0)
+        part = self.information[np.ix_(known, known)] / np.outer(scale[known], scale[known])
         values, vectors = np.linalg.eigh(part)
-        rows = np.zeros((len(told), len(scale)))
-        rows[:, told] = (vectors * np.sqrt(np.maximum(values, 0.0))).T * scale[told]
+        rows = np.zeros((len(known), len(scale)))
+        rows[:, known] = (vectors * np.sqrt(np.maximum(values, 0.0))).T * scale[known]
         return rows
 
 

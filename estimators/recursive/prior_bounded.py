@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
-from estimators.recursive.wander import Belief
+from estimators.recursive.process_noise_correction import Belief
 
 
 class PriorBounded:

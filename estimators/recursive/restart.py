@@ -1,23 +1,24 @@
 """Recursive least squares begun anew from a window, with λ = 1: in the core, or in a worker beside a re-fit."""
 
 import math
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from estimators.quantities import Floats
-from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Fixed
 from estimators.recursive.prior import Prior
+from estimators.recursive.state import RecursiveState
+from jointwatch_layout import copy
 
-COUNTERS: Final = [at.REFUSED, at.MASKED, at.CLIPPED, at.ALARMS]
+COUNTERS: Final = ("refused", "masked", "clipped", "alarms")
 
 
 def relearn(
     rls: RecursiveLeastSquares, leverage: Floats, before: Prior, anchor: Floats, phi: Floats, y: Floats
 ) -> None:
-    """θ and P from rows and what was known before; anchor: θ where no data pull.
+    """Learn θ and P from rows and what was known before; anchor: θ where no data pull.
 
     leverage: (parameters,) rms of each column, whitened; phi (rows, outputs, parameters), y (rows, outputs).
     """
@@ -25,17 +26,18 @@ def relearn(
     rls.theta[:] = anchor
     if before.information.any():
         known = before.root()
-        pseudo, told = np.zeros((len(known), rls.m, rls.p)), np.full((len(known), rls.m), np.nan)
+        pseudo, values = np.zeros((len(known), rls.m, rls.p)), np.full((len(known), rls.m), np.nan)
         pseudo[:, 0] = math.sqrt(rls.noise[0]) * known
-        told[:, 0] = math.sqrt(rls.noise[0]) * (known @ before.theta)
-        rls.absorb(pseudo, told)
+        values[:, 0] = math.sqrt(rls.noise[0]) * (known @ before.theta)
+        rls.absorb(pseudo, values)
     rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
 
 
-def relearnt(state: Floats, leverage: Floats, before: Prior, anchor: Floats, phi: Floats, y: Floats) -> Floats:
-    """As relearn(), from a state to a state, whose COUNTERS begin at zero."""
+def relearnt(
+    state: dict[str, Any], leverage: Floats, before: Prior, anchor: Floats, phi: Floats, y: Floats
+) -> dict[str, Any]:
+    """Relearn from the values of a state, as its as_dict() gives them, to those of another, with COUNTERS from zero."""
     rls = RecursiveLeastSquares(phi.shape[2], phi.shape[1], 1.0, Fixed())  # period and law: the state has them
-    rls.state[:] = state
-    rls.state[COUNTERS] = 0.0
+    copy(RecursiveState(**state | dict.fromkeys(COUNTERS, 0)), rls.state)
     relearn(rls, leverage, before, anchor, phi, y)
-    return rls.state
+    return rls.state.as_dict()

@@ -26,17 +26,26 @@ from estimators.numerics.robust import OUTLIER
 from estimators.numerics.symmetric import smallest
 from estimators.quantities import Floats
 from estimators.rows import SPEED, Rows
+from estimators.thresholds import LEAST_DIVISOR, OWN_SHARE
 
-TURNING: Final = 0.9  # |v̄| over the rms of v below which a row saw a reversal, or a joint that hardly moves
-AROUND: Final = 0.1  # of the standstill speed: rounding is no reversal
+#: 1, argued: Mean speed over its rms below which a row saw a reversal, or a joint that hardly moves.
+TURNING: Final = 0.9
+#: 1, argued: Share of the standstill speed that is added to the rms speed: rounding is no reversal.
+AROUND: Final = 0.1
 GROSS: Final = OUTLIER  # σ
-OVER: Final = 0.5  # of GROSS, below which it is over
-UNSEEN: Final = 1e-3  # rad/s (m/s): the least standstill speed that it is a share of
-CLEAR: Final = 0.99  # |v̄| over the rms of v above which a row saw nothing of a reversal or a stop
+#: 1, argued: Share of GROSS below which rows with a reversal are trusted again (hysteresis).
+OVER: Final = 0.5
+#: rad/s (m/s), argued: Least standstill speed that AROUND is a share of.
+UNSEEN: Final = 1e-3
+#: 1, argued: Mean speed over its rms above which a row saw nothing of a reversal or a stop.
+CLEAR: Final = 0.99
+#: 1, argued: Weight of rows that saw a stop, until the joint has moved in both directions (decision 016, point 1).
 UNPROVEN: Final = 1e-3
-LEAST_TOLD: Final = 1e-9  # of a column's square
-LEAST: Final = 10  # rows without a reversal, from which variances are compared
-ONE: Final = 1  # … with one: of right rows not one is GROSS, and a slow joint shows few
+#: rows, argued: Rows without a reversal from which variances are compared.
+LEAST: Final = 10
+#: rows, tuned: Rows with a reversal from which variances are compared; ten left five of thirty scans not valid
+#: (decision 016, point 6).
+ONE: Final = 1
 
 
 @inline
@@ -77,7 +86,7 @@ def weight(straight: float, rows: float, reversing: float, seen: float, now: flo
     """w from the residual's squares over this many rows of either kind; now: what it is so far."""
     if rows < LEAST or seen < ONE:
         return now
-    ratio = (straight / rows) / max(reversing / seen, 1e-300)
+    ratio = (straight / rows) / max(reversing / seen, LEAST_DIVISOR)
     return float(np.sqrt(ratio)) if ratio < (1.0 if now == 1.0 else OVER**-2) / GROSS**2 else 1.0
 
 
@@ -98,10 +107,10 @@ def contrast(gram: Floats, near: Floats, theta: Floats, known: Floats) -> Floats
         for j in range(p):
             both[i, j] = gram[i, j] / (scale[i] * scale[j])
             far[i, j] = (gram[i, j] - near[i, j]) / (scale[i] * scale[j])
-        both[i, i] += LEAST_TOLD
-        far[i, i] += LEAST_TOLD
+        both[i, i] += OWN_SHARE
+        far[i, i] += OWN_SHARE
         spread[i, i] = all_rows[i, i] = 1.0
-    if not smallest(far) > 0.5 * LEAST_TOLD:  # rounding
+    if not smallest(far) > 0.5 * OWN_SHARE:  # rounding
         return pulled
     if not (eliminate(far, spread, p, p) and eliminate(both, all_rows, p, p)):
         return pulled

@@ -1,44 +1,67 @@
-"""Where everything lies in the one flat array that is the state of a recursive least-squares estimator.
+"""The state of a recursive least-squares estimator: what a row changes, and the constants that it is learnt with."""
 
-One array, because a compiled call costs a fixed time per array argument, because a checkpoint is then one copy, and
-because "the state did not change" is then one comparison. The header holds scalars at the indices below; behind it, for
-p parameters and m outputs: θ (p), d (p), U (p × p, column j at ``j·p``), bound (p), visited (p), scratch (p),
-r (m), long (m), short (m).
-"""
+from typing import Annotated
 
-from typing import Final
-
-HEADER: Final = 40
-
-LAMBDA: Final = 0  # λ of the next row
-LAW: Final = 1  # which forgetting law, see forgetting.py
-STARTING: Final = 2  # 1 while λ = 1 whatever the law says (the starting procedure)
-FORGOTTEN: Final = 3  # Σ(1 − λ) since the beginning
-AXIS: Final = 4  # the coordinate axis whose pseudo-observation is next
-ROWS: Final = 5  # rows learnt from
-REFUSED: Final = 6  # rows without a finite output, which never entered
-MASKED: Final = 25  # single outputs left out of a row because they were not finite
-CLIPPED: Final = 7  # innovations clipped
-WEIGHT: Final = 8  # Σ of the weights of all rows: how many rows the estimate rests on
-WEIGHT_2: Final = 9  # Σ of the squared weights
-CUSUM: Final = 10
-EXCURSION: Final = 11  # the largest CUSUM since it was last reset
-ALARMS: Final = 12
-SINCE: Final = 13  # rows since the last alarm
-MEMORY: Final = 14  # rows, of the alarm law
-OPEN: Final = 15  # rows after an alarm in which the short variance may widen the clip
-RATE_LONG: Final = 16  # gains of the running averages
-RATE_SHORT: Final = 17
-RATE_ERROR: Final = 18
-ERROR: Final = 19  # running mean of Σ e²/r
-SIGNAL: Final = 20  # running mean of Σ y²/r
-PARAMETERS: Final = 21  # p
-OUTPUTS: Final = 26  # m
-LEAST: Final = 27  # residual variance below which the clip does not go
-AVERAGE: Final = 22  # 22…24: running averages of the law
-CONSTANT: Final = 28  # 28…39: constants of the law
+from jointwatch_layout import Layout, Matrix, Scratch, Vector
 
 
-def size(p: int, m: int) -> int:
-    """Length of the state of p parameters and m outputs."""
-    return HEADER + 5 * p + p * p + 3 * m
+class RecursiveState(Layout, version=1):
+    """θ, P = U D Uᵀ in units of the residual variance, the noise, counts, and the forgetting law."""
+
+    parameters: int  # p
+    outputs: int  # m
+    theta: Annotated[Vector, "parameters"]
+    d: Annotated[Vector, "parameters"]
+    u: Annotated[Matrix, "parameters", "parameters"]  # u[j]: column j of U above its diagonal
+    bound: Annotated[Vector, "parameters"]  # P∞ of each parameter
+    visited: Annotated[Vector, "parameters"]  # `forgotten` at the last pseudo-observation of each axis
+    gain: Scratch[Annotated[Vector, "parameters"]]
+    noise: Annotated[Vector, "outputs"]  # r, relative variances
+    long: Annotated[Vector, "outputs"]  # running mean of e²/(r + z), over seconds
+    short: Annotated[Vector, "outputs"]  # over the last tenth of a second
+    # counts and running means
+    rows: int = 0  # learnt from
+    refused: int = 0  # rows without a finite output, which never entered
+    masked: int = 0  # single outputs left out of a row because they were not finite
+    clipped: int = 0  # innovations
+    weight: float = 0.0  # Σ of the weights of all rows: how many rows the estimate rests on
+    squared_weight: float = 0.0  # Σ of their squares
+    error: float = 0.0  # running mean of Σ e²/r
+    signal: float = 0.0  # running mean of Σ y²/r
+    rate_long: float = 0.0  # gains of the running means
+    rate_short: float = 0.0
+    rate_error: float = 0.0
+    least: float = 0.0  # residual variance below which the clip does not go
+    opened: float = 0.0  # rows after an alarm in which the short variance may widen the clip
+    # forgetting, see forgetting.py
+    forgetting: float = 1.0  # λ of the next row
+    starting: bool = False  # λ = 1 whatever the law says
+    forgotten: float = 0.0  # Σ(1 − λ) since the beginning
+    axis: int = 0  # coordinate axis whose pseudo-observation is next
+    law: int = 0
+    least_forgetting: float = 0.0  # λ at least; of a fixed memory λ itself
+    # the alarm law
+    alarm_noise: float = 0.0  # v₀: residual variance over the start-up, set by arm()
+    allowance: float = 0.0  # k of the CUSUM, in units of v₀
+    limit: float = 0.0  # h of the CUSUM
+    cusum: float = 0.0
+    excursion: float = 0.0  # the largest CUSUM
+    climbing: int = 0  # rows since the CUSUM was last zero
+    onset: int = 0  # `climbing` at the last alarm: how far back the change lies
+    alarms: int = 0
+    since: int = 0  # rows since the last alarm
+    memory: float = 0.0  # rows
+    resting: float = 0.0  # rows, memory at rest
+    growth: float = 0.0  # rows of memory gained with each row after an alarm
+    restart: float = 0.0  # rows, memory right after an alarm
+    # the other laws
+    ratio: float = 0.0  # variance_ratio: limit of short/long residual variance
+    sharpness: float = 0.0  # variance_ratio: g
+    information: float = 0.0  # fortescue: 1/N₀, 1/rows
+    rate_power: float = 0.0  # paleologu: gain of the means of e² and z²
+    rate_noise: float = 0.0  # paleologu: gain of the mean that is the noise
+    excess: float = 0.0  # paleologu: γ
+    power: float = 0.0  # paleologu: running mean of e², σ_e²
+    regressor_power: float = 0.0  # paleologu: running mean of z², σ_z²
+    noise_power: float = 0.0  # paleologu: σ_v²
+    walk: float = 0.0  # random_walk: variance that a row adds, of the bound

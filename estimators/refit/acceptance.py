@@ -7,12 +7,23 @@ import numpy as np
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
-from estimators.refit.outcome import Outcome
+from estimators.reasons import Reason
+from estimators.refit.outcome import RefitOutcome
 
-CERTAIN: Final = 0.08  # deviation of ln η up to which a window is covered, and a refit accepted
-NOISE: Final = 1.2  # δ: times the usual residual …
-SHARE: Final = 0.004  # … or this share of the rms of y
-PLAUSIBLE: Final = math.log(2.0)  # |Δ ln η| between two refits
+#: 1, tuned: Deviation of ln η up to which a window is covered and a refit accepted; Case 2 (decision 006, points 2 and
+#: 5).
+CERTAIN: Final = 0.08
+#: 1, argued: Times the usual residual, rms, up to which a window is explained.
+NOISE: Final = 1.2
+#: 1, argued: Share of the torque's rms up to which a window is explained as well.
+SHARE: Final = 0.004
+#: 1, argued: Change of ln η between two refits that is plausible: a factor of two.
+PLAUSIBLE: Final = math.log(2.0)
+#: χ², tuned: Gain that another η or another law must promise to replace the one in force; Case 2, 40 seeds (decision
+#: 006, points 3 and 8).
+BETTER: Final = 20.0
+#: 1, argued: Times the window of a rejected refit, before the next one is tried.
+GROWTH: Final = 1.2
 
 
 def delta(usual: float, signal: float) -> float:
@@ -23,21 +34,23 @@ def delta(usual: float, signal: float) -> float:
     return max(NOISE**2 * usual, SHARE**2 * signal)
 
 
-def doubts(shape: NonlinearBlock, outcome: Outcome, sigma: Floats) -> tuple[str, ...]:
+def doubts(shape: NonlinearBlock, outcome: RefitOutcome, sigma: Floats) -> tuple[Reason, ...]:
     """What speaks against an outcome by itself; sigma: (nonlinear,) deviations of s."""
     found = tuple(
-        f"{parameter.name} = {value:.4g} {parameter.unit} is uncertain by {100 * one:.0f} %"
-        for parameter, value, one in zip(shape.nonlinear, outcome.eta, sigma, strict=True)
-        if not one <= CERTAIN
+        Reason("nonlinear_uncertain", one.name, {"value": value, "percent": 100.0 * s}, {"unit": one.unit})
+        for one, value, s in zip(shape.nonlinear, outcome.eta.tolist(), sigma.tolist(), strict=True)
+        if not s <= CERTAIN
     )
-    found += tuple(f"{name} is at the end of its range" for name in outcome.edge)
-    found += tuple(f"{name} would be negative" for name in outcome.held)
-    return found + ((outcome.ambiguous,) if outcome.ambiguous else ())
+    found += tuple(Reason("nonlinear_at_range_end", name) for name in outcome.edge)
+    found += tuple(Reason("coefficient_negative", name) for name in outcome.held)
+    return found + ((Reason("second_minimum", words={"cause": outcome.ambiguous}),) if outcome.ambiguous else ())
 
 
-def implausible(shape: NonlinearBlock, outcome: Outcome, sigma: Floats, eta: Floats, limit: float, usual: float) -> str:
+def implausible(
+    shape: NonlinearBlock, outcome: RefitOutcome, sigma: Floats, eta: Floats, limit: float, usual: float
+) -> str:
     """Why an outcome is not accepted in place of eta, in words; "" when it is. limit: δ² of its window."""
-    against = doubts(shape, outcome, sigma)
+    against = tuple(map(str, doubts(shape, outcome, sigma)))
     if outcome.residual > limit:
         against = (f"the residual is {math.sqrt(outcome.residual / usual):.2f} times the usual one", *against)
     far = np.abs(shape.distance(eta, outcome.eta)) > PLAUSIBLE

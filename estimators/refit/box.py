@@ -12,9 +12,12 @@ import numpy as np
 
 from estimators.quantities import Floats, Parameter
 
-SLOW: Final = 0.5  # rad/s (m/s)
+#: rad/s (m/s), argued: Highest speed of a window below which the ranges of speeds shrink with it.
+SLOW: Final = 0.5
+#: rad/s (m/s), argued: Highest speed of a window above which the ranges of speeds grow with it.
 FAST: Final = 2.0
-HIGHEST: Final = 0.99  # quantile of the speeds: single wild samples move no range
+#: 1, argued: Quantile of the speeds that counts as the highest: single wild samples move no range.
+HIGHEST: Final = 0.99
 POWERS: Final = {"rad/s": 1, "m/s": 1, "s/rad": -1, "s/m": -1}  # of speed, by unit
 
 

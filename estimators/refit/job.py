@@ -5,7 +5,7 @@ weighted least squares).
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,13 @@ from estimators.numerics.robust import robust_mean
 from estimators.quantities import Axis, Floats
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
+from estimators.refit.acceptance import BETTER
 from estimators.refit.box import box
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.refit.refit import RefitRows, refit, searches
 from estimators.refit.settings import RefitSettings
 from estimators.rows import LOAD, POSITION, VELOCITY, Rows
-
-BETTER: Final = 20.0  # χ² by which another law must be better
-FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
+from estimators.thresholds import NOISE_FLOOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Job:
     before: Prior  # what is known beside the rows
     again: bool  # fit twice, with the variances found
     settings: RefitSettings
-    learner: tuple[Floats, Floats] | None = None  # a recursive estimator's state and leverage, to learn the window
+    learner: tuple[dict[str, Any], Floats] | None = None  # values of a recursive estimator's state, and its leverage
     overlap: float = 1.0  # rows that say the same
     laws: tuple[FrictionSettings, ...] = ()  # other friction laws with the same columns, to be tried too
 
@@ -82,7 +81,7 @@ def job(shape: NonlinearBlock, rows: Rows, noise: Floats, before: Prior, again: 
     )
 
 
-def run(job: Job) -> Outcome:
+def run(job: Job) -> RefitOutcome:
     """Fit it, and with the other laws. Raises ValueError where the window cannot be fitted, with the reason."""
     equations = _equations(job)
     best = _fit(job, equations, job.model)
@@ -130,7 +129,7 @@ def _equations(job: Job) -> _Equations:
     return _Equations(window, row, output)
 
 
-def _fit(job: Job, equations: _Equations, model: RefitModel) -> Outcome:
+def _fit(job: Job, equations: _Equations, model: RefitModel) -> RefitOutcome:
     law, (window, _, output) = look(model.friction, model.axis).law, equations
     low, high = box(law.nonlinear, job.stretch[VELOCITY], job.settings.bounds)
     found = refit(window, model, low, high, job.settings)
@@ -148,7 +147,7 @@ def _fit(job: Job, equations: _Equations, model: RefitModel) -> Outcome:
     theta, covariance = np.empty(len(found.theta)), np.empty((parameters, parameters))
     theta[order[: len(theta)]] = found.theta
     covariance[np.ix_(order, order)] = found.covariance
-    return Outcome(
+    return RefitOutcome(
         theta,
         found.eta,
         covariance,
@@ -160,7 +159,7 @@ def _fit(job: Job, equations: _Equations, model: RefitModel) -> Outcome:
         found.edge,
         found.ambiguous,
         columns,
-        np.zeros(0),
+        {},
     )
 
 
@@ -169,7 +168,7 @@ def _noise(job: Job, equations: _Equations, residual: Floats) -> Floats:
     noise = np.empty(len(job.noise))
     for o in range(len(noise)):
         own = equations.output == o
-        least = FLOOR**2 * float(np.mean(equations.window.y[own] ** 2))
+        least = NOISE_FLOOR**2 * float(np.mean(equations.window.y[own] ** 2))
         noise[o] = max(robust_mean(residual[own] ** 2), least)
     return noise
 

@@ -1,13 +1,14 @@
 """What a refit of one block says of a joint: plain data, back from a worker."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from estimators.models.friction.base import FrictionSettings
 from estimators.quantities import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RefitOutcome:
     """What a window says of a joint."""
 
     theta: Floats  # (parameters,)
@@ -21,7 +22,7 @@ class Outcome:
     edge: tuple[str, ...]  # η at an end of their range
     ambiguous: str | None
     columns: Floats  # (rows, moving) the moving columns under eta, as NonlinearBlock.refill has them
-    learnt: Floats  # the learner's state (restart.py); empty where there is none
+    learnt: dict[str, Any]  # values of the learner's state (restart.py); empty where there is none
     law: FrictionSettings | None = None  # another one than the joint's, that explains the window better
     steps: Floats | None = None  # covariance of [θ s] that is owed to an encoder's steps; None: they are not known
     imitated: dict[str, float] = field(default_factory=dict)  # errors of known constants that they pass for, rms

@@ -25,20 +25,24 @@ from estimators.models.friction.structure import RefitModel, Structure, look
 from estimators.numerics.normal_equations import project_out
 from estimators.quantities import Floats, Parameter
 from estimators.refit import velocity_nodes as binning
-from estimators.refit.report import Found, Prepared, Refit, report
+from estimators.refit.report import PreparedWindow, Refit, SearchResult, report
 from estimators.refit.settings import RefitSettings
-from estimators.refit.variable_projection import Problem, minima, residual
+from estimators.refit.variable_projection import ProjectionProblem, minima, residual
 from estimators.refit.velocity_nodes import Statistics
+from estimators.thresholds import COLLINEAR
 from jointwatch_layout import pointer
 
-COLLINEAR: Final = (
-    1e-10  # |part of a column that the others do not explain|² / |column|²: below, they cannot be told apart
-)
-COARSE: Final = 1e-2  # χ² that a runner-up's last step may promise
-FINE: Final = 1e-6  # χ² of the best's last step: 1e-3 of a standard deviation
-MOST: Final = 1024  # points of a lattice on which nothing can be shared
-DISTINCT: Final = 0.1  # of the box: points of a search that begin a polish each
-STARTS: Final = 16  # such points, at least
+#: χ², argued: Gain that a runner-up's last step may promise when it is given up.
+COARSE: Final = 1e-2
+#: χ², derived: Gain that the best minimum's last step may promise: 1e-3 of a standard deviation.
+FINE: Final = 1e-6
+#: points, argued: Points of a lattice on which nothing can be shared; beyond it a global search is cheaper (decision
+#: 004).
+MOST: Final = 1024
+#: 1, argued: Share of the box by which points of a search must differ to begin a polish each.
+DISTINCT: Final = 0.1
+#: points, argued: Such points, at least.
+STARTS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ def refit(
 
 def prepare(
     window: RefitRows, model: RefitModel, lower: Floats | None, upper: Floats | None, settings: RefitSettings
-) -> tuple[Problem, Prepared]:
+) -> tuple[ProjectionProblem, PreparedWindow]:
     """What the kernels of variable_projection.py take, and what a report wants besides; arguments as of refit()."""
     structure = look(model.friction, model.axis)
     _check(window, model, structure)
@@ -88,7 +92,7 @@ def prepare(
     order = np.argsort(signed[: len(model.fixed)], kind="stable")  # the unsigned ones first
     statistics = _statistics(window, structure, settings)
     problem = _problem(statistics, structure, scale, signed, order, parameters)
-    return problem, Prepared(structure, statistics, parameters, order)
+    return problem, PreparedWindow(structure, statistics, parameters, order)
 
 
 def _check(window: RefitRows, model: RefitModel, structure: Structure) -> None:
@@ -133,7 +137,7 @@ def _statistics(window: RefitRows, structure: Structure, settings: RefitSettings
     on_nodes = settings.nodes > 0 and structure.alone
     own = window.first is None and not on_nodes  # on nodes, rows that are samples need no index
     one = np.broadcast_to(1.0, (count,))
-    rows = binning.Rows(
+    rows = binning.WindowRows(
         np.ascontiguousarray(window.fixed),
         window.y,
         one if window.weight is None else window.weight,
@@ -155,14 +159,14 @@ def _problem(
     signed: NDArray[np.int64],
     order: NDArray[np.int64],
     parameters: tuple[Parameter, ...],
-) -> Problem:
+) -> ProjectionProblem:
     """Project the unsigned fixed columns out of everything that η does not move, once."""
     free = len(order) - int(signed[: len(order)].sum())
     cross, block = np.empty(statistics.cross.shape), np.empty((len(order) - free + 1,) * 2)
     j = project_out(statistics.gram, statistics.cross, order, free, COLLINEAR, cross, block)
     if j >= 0:
         raise ValueError(_collinear(statistics.gram[:-1, :-1], order, j, parameters))
-    return Problem(
+    return ProjectionProblem(
         structure.law.constants,
         statistics.signals,
         len(structure.law.parameters),
@@ -193,7 +197,7 @@ def searches(nonlinear: int, settings: RefitSettings) -> bool:
     return bool(settings.lattice**nonlinear > MOST)
 
 
-def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom: int) -> Found:
+def _search(problem: ProjectionProblem, law: FrictionLaw, settings: RefitSettings, freedom: int) -> SearchResult:
     dimensions = problem.scale.shape[1]
     searched = not problem.separate and searches(dimensions, settings)
     places = max(settings.minima, STARTS) if searched else settings.minima
@@ -207,10 +211,12 @@ def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom
     found = minima(pointer(law.kernel), *problem, settings.lattice, given, *tolerances, values, where, theta, X, count)
     if found == 0 or not math.isfinite(values[0]):
         raise ValueError("the residual is finite nowhere in the box: the window holds numbers beyond all scale")
-    return Found(values[:found], where[:found], theta, X, int(count[0]), int(count[1]))
+    return SearchResult(values[:found], where[:found], theta, X, int(count[0]), int(count[1]))
 
 
-def _visit(problem: Problem, law: FrictionLaw, settings: RefitSettings, where: Floats, count: NDArray[np.int64]) -> int:
+def _visit(
+    problem: ProjectionProblem, law: FrictionLaw, settings: RefitSettings, where: Floats, count: NDArray[np.int64]
+) -> int:
     """Let the search look where a lattice would cost too much: fill where (minima, q) with its best distinct points."""
     from estimators.search import minimise  # its kernels take long to compile on a fresh machine, and few models ask
 

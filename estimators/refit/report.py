@@ -11,10 +11,11 @@ from estimators.models.friction.structure import Structure
 from estimators.numerics.normal_equations import unprojected
 from estimators.quantities import Floats, Parameter
 from estimators.refit.settings import RefitSettings
-from estimators.refit.variable_projection import APART, Problem
+from estimators.refit.variable_projection import APART, ProjectionProblem
 from estimators.refit.velocity_nodes import Statistics
 
-EDGE: Final = 1e-9  # of the range
+#: 1, derived: Share of the range within which η lies on its edge but for rounding.
+EDGE: Final = 1e-9
 
 
 class Refit(NamedTuple):
@@ -41,14 +42,14 @@ class Refit(NamedTuple):
         return np.sqrt(np.diag(self.covariance))
 
 
-class Prepared(NamedTuple):
+class PreparedWindow(NamedTuple):
     structure: Structure
     statistics: Statistics
     parameters: tuple[Parameter, ...]  # of θ, then η
     order: NDArray[np.int64]  # of the fixed columns in the kernels
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     values: Floats  # (minima,) ρ
     where: Floats  # (minima, q) s
     theta: Floats  # of the first: signed fixed, moving
@@ -57,7 +58,7 @@ class Found(NamedTuple):
     fills: int
 
 
-def report(found: Found, problem: Problem, prepared: Prepared, settings: RefitSettings) -> Refit:
+def report(found: SearchResult, problem: ProjectionProblem, prepared: PreparedWindow, settings: RefitSettings) -> Refit:
     structure, statistics, parameters, order = prepared
     log, s, value = problem.scale[2] > 0.0, found.where[0], max(float(found.values[0]), 0.0)
     m, fixed, q = len(structure.moving), len(order), len(s)

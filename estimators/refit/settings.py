@@ -10,24 +10,31 @@ from pydantic import Field
 
 from estimators.quantities import Settings
 
-POINTS: Final = 6  # of one interpolation over the lattice
+#: points, tuned: Points of one interpolation over the lattice of ln η; 600 draws of the published friction (decision
+#: 004).
+POINTS: Final = 6
 
 
 class RefitSettings(Settings):
     """How a window is refitted."""
 
-    nodes: Annotated[int, Field(ge=0, le=4096)] = 128  # of the velocity; 0: none, an evaluation costs the window
-    lattice: Annotated[int, Field(ge=POINTS, le=64)] = 16  # points a side over the box of η
-    minima: Annotated[int, Field(ge=1, le=16)] = 3  # that are polished, at most
+    #: nodes, tuned: Nodes of the velocity: η is off by less than 6e-6 at 128, 5e-4 at 64 (decision 004, point 2).
+    nodes: Annotated[int, Field(ge=0, le=4096)] = 128
+    #: points, tuned: Points a side over the box of η; all valleys of 600 draws were found (decision 004, point 4).
+    lattice: Annotated[int, Field(ge=POINTS, le=64)] = 16
+    #: minima, tuned: Minima that are polished, at most (decision 004, point 5).
+    minima: Annotated[int, Field(ge=1, le=16)] = 3
     search: str = "mcs"  # where columns depend on several η and the lattice would cost too much
-    budget: Annotated[int, Field(ge=50)] = 1000  # evaluations of that search
+    #: evaluations, argued: Evaluations of a global search, where one is used.
+    budget: Annotated[int, Field(ge=50)] = 1000
     bounds: dict[str, tuple[float, float]] = Field(
         default={}, description="of η by name, where not its plausible range"
     )
-    ambiguity: Annotated[float, Field(ge=0)] = 9.0  # χ² by which a runner-up must be worse: a likelihood ratio of 90
+    #: χ², argued: Gain by which the runner-up must be worse: a likelihood ratio of 90 (decision 004, point 5).
+    ambiguity: Annotated[float, Field(ge=0)] = 9.0
 
 
-class Monitor(Settings):
+class MonitorSettings(Settings):
     """How changes are followed up."""
 
     design: Literal["fast"] = "fast"

@@ -8,7 +8,7 @@ with the window's Statistics and solves the small non-negative least squares. Mi
 
 1. survey: ρ on a lattice. Where every column depends on one η only, `lattice` evaluations give all latticeᵠ
    combinations and, by six-point interpolation of the columns in s, ρ and its derivatives anywhere between
-   (lattice.py): no further evaluation is spent on finding the valleys and running down them.
+   (eta_grid.py): no further evaluation is spent on finding the valleys and running down them.
 2. from the bottom of each valley, evaluations again: Gauss–Newton with Kaufman's Jacobian (BIT 15:49–57, 1975). With
    D_k = ∂M/∂s_k θ_M, r the residual and P⊥ the projector off the columns in use,
 
@@ -30,23 +30,38 @@ from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers, nnls
 from estimators.numerics.normal_equations import copy, damped_step, gauss_newton, normal_equations
 from estimators.quantities import Floats
-from estimators.refit.lattice import interpolate, starts
+from estimators.refit.eta_grid import interpolate, starts
 
 Law = Callable[[Floats, int, int, Floats, Floats, Floats], None]
 
-STEP: Final = 1e-5  # of s, for the columns' derivatives
-LIMIT: Final = 1.0  # largest step in s = ln η: a factor e
-ROUNDING: Final = 1e-13  # of yᵀy: changes of ρ that say nothing
-SMALLEST: Final = 1e-10  # step in s worth taking
-DAMPING: Final = 1e-3  # μ to begin with
-TRIALS: Final = 8  # of one step, with μ ten times larger each
+#: 1, derived: Step of ln η for forward differences: far above rounding, and a column hardly bends over it.
+STEP: Final = 1e-5
+#: 1, argued: Largest step in ln η: a factor e.
+LIMIT: Final = 1.0
+#: 1, derived: Share of yᵀy below which a change of ρ is rounding.
+ROUNDING: Final = 1e-13
+#: 1, derived: A step in ln η below it changes nothing that is reported.
+SMALLEST: Final = 1e-10
+#: 1, argued: Damping μ of Gauss-Newton to begin with.
+DAMPING: Final = 1e-3
+#: 1, argued: Factor of μ after a step that helped.
+EASIER: Final = 0.1
+#: 1, argued: Factor of μ after a step that did not help.
+HARDER: Final = 10.0
+#: trials, argued: Trials of one step, each with μ ten times larger.
+TRIALS: Final = 8
+#: iterations, argued: Gauss-Newton iterations at most.
 ITERATIONS: Final = 40
-PROBE: Final = 3  # iterations on evaluations that tell a runner-up from the lowest: the table has led to its bottom
-APART: Final = 0.05  # in ln η (or of the range): closer minima are one
-STARTS: Final = 16  # on the lattice that are run down in the table, at most
+#: iterations, argued: Iterations on evaluations that tell a runner-up from the lowest minimum, since the table has led
+#: to its bottom.
+PROBE: Final = 3
+#: 1, argued: Closer minima in ln η (or in shares of the range) are one.
+APART: Final = 0.05
+#: starts, tuned: Starts on the lattice that are run down in the table, at most; 600 draws (decision 004, point 4).
+STARTS: Final = 16
 
 
-class Problem(NamedTuple):
+class ProjectionProblem(NamedTuple):
     """What the kernels take, in this order; f: signed fixed columns, m: moving ones, q: nonlinear parameters."""
 
     constants: Floats  # of the law
@@ -71,7 +86,7 @@ PROBLEM: Final = (
 
 
 @inline
-def _fill(law: Law, p: Problem, s: Floats, every: Floats, M: Floats) -> None:
+def _fill(law: Law, p: ProjectionProblem, s: Floats, every: Floats, M: Floats) -> None:
     """M (m, B): the moving columns at s; every: (columns, B) scratch."""
     eta = np.empty(len(s))
     for k in range(len(s)):
@@ -82,7 +97,9 @@ def _fill(law: Law, p: Problem, s: Floats, every: Floats, M: Floats) -> None:
 
 
 @inline
-def _project(p: Problem, K: Floats, c: Floats, size: Floats, theta: Floats, state: Integers, scratch: Floats) -> float:
+def _project(
+    p: ProjectionProblem, K: Floats, c: Floats, size: Floats, theta: Floats, state: Integers, scratch: Floats
+) -> float:
     """ρ from the normal equations of [F M …]; fills theta and state (f + m,)."""
     yy = p.block[-1, -1]
     value = yy - nnls(K, c, p.signed, size, yy, theta, state, scratch)
@@ -90,7 +107,7 @@ def _project(p: Problem, K: Floats, c: Floats, size: Floats, theta: Floats, stat
 
 
 @inline
-def _derivatives(law: Law, p: Problem, s: Floats, every: Floats, X: Floats) -> int:
+def _derivatives(law: Law, p: ProjectionProblem, s: Floats, every: Floats, X: Floats) -> int:
     """Fill the rows after M in X = [M M′] at s; returns the number of fills."""
     m, q = len(p.moving), len(s)
     beside, M = np.empty(q), np.empty((m, X.shape[1]))
@@ -128,7 +145,7 @@ def _near(a: Floats, b: Floats, scale: Floats, distance: float) -> bool:
 
 @inline
 def _run_down(
-    p: Problem,
+    p: ProjectionProblem,
     table: Floats,
     tc: Floats,
     ts: Floats,
@@ -163,10 +180,10 @@ def _run_down(
             if attempt <= value:
                 copy(trial, s)
                 value = attempt
-                mu *= 0.1
+                mu *= EASIER
                 moved = True
                 break
-            mu *= 10.0
+            mu *= HARDER
         if not moved:
             break
         for i in range(held):
@@ -177,7 +194,14 @@ def _run_down(
 
 @inline
 def _polish(
-    law: Law, p: Problem, s: Floats, iterations: int, tolerance: float, theta: Floats, X: Floats, count: Integers
+    law: Law,
+    p: ProjectionProblem,
+    s: Floats,
+    iterations: int,
+    tolerance: float,
+    theta: Floats,
+    X: Floats,
+    count: Integers,
 ) -> float:
     """Gauss–Newton from s, in place, on evaluations, until a step promises less than tolerance·ρ; returns ρ.
 
@@ -217,10 +241,10 @@ def _polish(
                 for column in range(m):
                     copy(M[column], X[column])
                 value = attempt
-                mu *= 0.1
+                mu *= EASIER
                 moved = True
                 break
-            mu *= 10.0
+            mu *= HARDER
         if not moved:
             break
     return value
@@ -254,7 +278,9 @@ def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats,
 
 
 @inline
-def _survey(law: Law, p: Problem, lattice: int, tolerance: float, best: Floats, where: Floats, count: Integers) -> int:
+def _survey(
+    law: Law, p: ProjectionProblem, lattice: int, tolerance: float, best: Floats, where: Floats, count: Integers
+) -> int:
     """Step 1: the lowest distinct bottoms in best and where (as many, q); returns how many."""
     q, m, n, nodes = p.scale.shape[1], len(p.moving), len(p.signed), p.signals.shape[0]
     f = n - m
@@ -340,7 +366,7 @@ def minima(
     the last step may still promise, elsewhere and for the lowest, of which theta and X are (see _polish). count: (2,)
     evaluations of ρ and fills of the moving columns.
     """
-    p = Problem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
+    p = ProjectionProblem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
     bottoms, places = np.empty(len(best)), np.empty(where.shape)
     for i in range(given):
         copy(where[i], places[i])

@@ -24,11 +24,16 @@ from estimators.numerics.normal_equations import dot
 from estimators.quantities import Floats
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
-FINE: Final = 1 / 200  # of the highest speed: below it nodes are equidistant
-STENCIL: Final = 4  # nodes of one cubic
-CELLS: Final = 16384  # of the table that finds a speed's cubic: four on the shortest interval of 128 nodes
-BLOCK: Final = 256  # rows worked on at once, in the first-level cache
-NEXT_TO_REST: Final = 1e-12  # of the highest speed: where a law that may jump at standstill is first looked at
+#: 1, argued: Share of the highest speed below which nodes are equidistant: there friction bends.
+FINE: Final = 1 / 200
+#: nodes, derived: Nodes of one cubic.
+STENCIL: Final = 4
+#: cells, derived: Cells of the table that finds a speed's cubic: four on the shortest interval of 128 nodes.
+CELLS: Final = 16384
+#: rows, argued: Rows that are worked on at once, in the first-level cache.
+BLOCK: Final = 256
+#: 1, derived: Share of the highest speed at which a law that may jump at standstill is first looked at.
+NEXT_TO_REST: Final = 1e-12
 
 Integers = NDArray[np.int64]
 
@@ -36,7 +41,7 @@ READ: Final = "Array(f8, 1, 'A', readonly=True)"
 ROWS: Final = f"f8[:, ::1], {READ}, {READ}, {READ}, i8[::1], f8[::1]"  # as the fields of Rows
 
 
-class Rows(NamedTuple):
+class WindowRows(NamedTuple):
     """A window's rows, before whitening."""
 
     fixed: Floats  # (rows, fixed), C-contiguous
@@ -58,14 +63,14 @@ class Statistics:
     rows: int
 
 
-def whole(rows: Rows, position: Floats, velocity: Floats, load: Floats) -> Statistics:
+def whole(rows: WindowRows, position: Floats, velocity: Floats, load: Floats) -> Statistics:
     """Every sample a node; position, velocity, load: (samples,)."""
     band, cross, gram = _empty(len(velocity), len(rows.taps), rows)
     _accumulate_samples(*rows, band, cross, gram)
     return _statistics(_at(position, velocity, load), band, cross, gram, len(rows.y))
 
 
-def binned(rows: Rows, velocity: Floats, odd: bool, nodes: int) -> Statistics:
+def binned(rows: WindowRows, velocity: Floats, odd: bool, nodes: int) -> Statistics:
     """As whole(), for columns that depend on the velocity (samples,) alone, on about this many nodes.
 
     odd: f(−v) = −f(v). Raises ValueError when nothing moved.
@@ -96,7 +101,7 @@ def _at(position: Floats, velocity: Floats, load: Floats) -> Floats:
     return signals
 
 
-def _empty(nodes: int, width: int, rows: Rows) -> tuple[Floats, Floats, Floats]:
+def _empty(nodes: int, width: int, rows: WindowRows) -> tuple[Floats, Floats, Floats]:
     count = rows.fixed.shape[1] + 1
     return np.zeros((nodes, width)), np.zeros((nodes, count)), np.zeros((count, count))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from estimators.quantities import Floats
-from estimators.search.base import Callback, Minimum, Problem, Search, Status, Stop
+from estimators.search.base import Callback, Minimum, Search, SearchOver, SearchProblem, SearchStatus
 from estimators.search.bees import Bees
 from estimators.search.chaotic_cuckoo import ChaoticCuckoo
 from estimators.search.cuckoo import Cuckoo
@@ -55,15 +55,15 @@ def minimise(
         raise ValueError(f"the budget must be at least one evaluation, got {budget}")
     if target is not None and np.isnan(target):
         raise ValueError("the target is NaN")
-    problem = Problem(
+    problem = SearchProblem(
         f, low, high, budget=budget, target=-np.inf if target is None else target, start=guess, callback=callback
     )
     try:
         if not problem.free.any():
             problem.values(np.empty((1, 0)))
-            return problem.minimum(Status.COMPLETE)
+            return problem.minimum(SearchStatus.COMPLETE)
         return problem.minimum(search.search(problem, seed))
-    except Stop as stop:
+    except SearchOver as stop:
         return problem.minimum(stop.status)
 
 

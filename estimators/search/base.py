@@ -2,7 +2,7 @@
 
 A search is a settings type with one method, ``search(problem, seed)``: it asks the Problem for values and returns why
 it stopped. The Problem owns everything that no search may get wrong: the box, the budget, the count, the best point,
-the target, the callback; when one of them says stop it raises Stop, which ends the search wherever it stands.
+the target, the callback; when one of them says stop it raises SearchOver, which ends the search wherever it stands.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ OBJECTIVE: Final = "f8(f8[::1], f8[::1])"  # the signature of a compiled objecti
 REACH: Final = 10.0  # where an infinite end of the box is first looked at, as in Huyer & Neumaier 1999, §7
 
 
-class Status(StrEnum):
+class SearchStatus(StrEnum):
     """Why a search ended."""
 
     TARGET = "target"  # a value ≤ target was found
@@ -38,14 +38,14 @@ class Minimum(NamedTuple):
     x: Floats  # (dimensions,) the best point that was evaluated
     value: float  # f there; +∞ when f was nowhere finite
     evaluations: int
-    status: Status
+    status: SearchStatus
     nonfinite: int = 0  # evaluations whose value was not finite, taken as +∞
 
 
-class Stop(Exception):  # noqa: N818 (not an error: the search is over)
+class SearchOver(Exception):  # noqa: N818 (not an error: the search is over)
     """The search is over; raised by Problem, caught by minimise()."""
 
-    def __init__(self, status: Status) -> None:
+    def __init__(self, status: SearchStatus) -> None:
         super().__init__(status)
         self.status = status
 
@@ -71,12 +71,12 @@ class Compiled:
 class Search(Protocol):
     """A registered search's settings: frozen, selected by `kind`, listed in estimators/search/__init__.py."""
 
-    def search(self, problem: "Problem", seed: int) -> Status:
-        """Look for the minimum of problem; return why it ended (or let Stop through)."""
+    def search(self, problem: "SearchProblem", seed: int) -> SearchStatus:
+        """Look for the minimum of problem; return why it ended (or let SearchOver through)."""
         ...
 
 
-class Problem:
+class SearchProblem:
     """One function over one box: the only way for a search to get a value.
 
     Only dimensions of nonzero width are shown to the search: ``lower``, ``upper``, ``start`` and the points it passes
@@ -117,11 +117,11 @@ class Problem:
     def values(self, points: Floats) -> Floats:
         """f at points (points, dimensions), clipped to the box; non-finite values are +∞.
 
-        Raises Stop, and what f raises. Of a batch that exceeds the budget, the first points are still evaluated.
+        Raises SearchOver, and what f raises. Of a batch that exceeds the budget, the first points are still evaluated.
         """
         room = self.budget - self.evaluations
         if room <= 0:
-            raise Stop(Status.BUDGET)
+            raise SearchOver(SearchStatus.BUDGET)
         whole = self.whole(points[:room])
         values = np.array([float(self.f(x)) for x in whole.copy()]) if not self.is_batch else self._batch(whole)
         for x, value in zip(whole, values, strict=True):
@@ -129,7 +129,7 @@ class Problem:
         values[~np.isfinite(values)] = np.inf
         self._check()
         if len(points) > room:
-            raise Stop(Status.BUDGET)
+            raise SearchOver(SearchStatus.BUDGET)
         return values
 
     def evaluate(self, x: Floats) -> float:
@@ -146,7 +146,7 @@ class Problem:
     def evaluate_whole(self, x: Floats) -> float:
         """f at one point (all dimensions,) of the box, as values()."""
         if self.evaluations >= self.budget:
-            raise Stop(Status.BUDGET)
+            raise SearchOver(SearchStatus.BUDGET)
         value = float(self._batch(x[np.newaxis])[0] if self.is_batch else self.f(x.copy()))
         value = self._remember(x, value)
         self._check()
@@ -157,7 +157,7 @@ class Problem:
         self.evaluations, self.nonfinite = evaluations, nonfinite
         self.best, self.value = self.whole(x[np.newaxis])[0], value
 
-    def minimum(self, status: Status) -> Minimum:
+    def minimum(self, status: SearchStatus) -> Minimum:
         """What was found so far."""
         return Minimum(self.best.copy(), self.value, self.evaluations, status, self.nonfinite)
 
@@ -178,6 +178,6 @@ class Problem:
 
     def _check(self) -> None:
         if self.callback is not None and self.callback(self.evaluations, self.best.copy(), self.value):
-            raise Stop(Status.CANCELLED)
+            raise SearchOver(SearchStatus.CANCELLED)
         if self.value <= self.target:
-            raise Stop(Status.TARGET)
+            raise SearchOver(SearchStatus.TARGET)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from estimators.quantities import Floats, Settings
-from estimators.search.base import Problem, Status
+from estimators.search.base import SearchProblem, SearchStatus
 from estimators.search.population import first_population
 
 
@@ -34,7 +34,7 @@ class Bees(Settings):
     sources: Annotated[int, Field(ge=2)] = 10  # as many employed bees, and as many onlookers
     limit: Annotated[int, Field(ge=1)] | None = None  # failures before a source is left; None: sources × dimensions
 
-    def search(self, problem: Problem, seed: int) -> Status:
+    def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
         """Until the budget or the target ends it."""
         rng = np.random.default_rng(seed)
         x, values = first_population(problem, self.sources, rng)
@@ -61,7 +61,7 @@ def _fitness(values: Floats) -> Floats:
 
 
 def _visit(
-    problem: Problem,
+    problem: SearchProblem,
     x: Floats,
     values: Floats,
     failures: NDArray[np.int64],

@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from estimators.quantities import Floats, Settings
-from estimators.search.base import Problem, Status
+from estimators.search.base import SearchProblem, SearchStatus
 from estimators.search.population import first_population, levy
 
 WARMTH: Final = 0.02  # T_0 / |F_best|
@@ -41,7 +41,7 @@ class ChaoticCuckoo(Settings):
     generations: Annotated[int, Field(ge=1)] = 200  # K; afterwards only better nests are accepted
     emotion: bool = True  # (12)
 
-    def search(self, problem: Problem, seed: int) -> Status:
+    def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
         """Until the budget or the target ends it."""
         rng = np.random.default_rng(seed)
         nests, values = first_population(problem, self.nests, rng)
@@ -60,7 +60,7 @@ class ChaoticCuckoo(Settings):
 
 
 def _settle(
-    problem: Problem, nests: Floats, values: Floats, places: Floats, warmth: float, rng: np.random.Generator
+    problem: SearchProblem, nests: Floats, values: Floats, places: Floats, warmth: float, rng: np.random.Generator
 ) -> None:
     places = np.clip(places, problem.lower, problem.upper)
     theirs = problem.values(places)

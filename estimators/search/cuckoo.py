@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from estimators.quantities import Floats, Settings
-from estimators.search.base import Problem, Status
+from estimators.search.base import SearchProblem, SearchStatus
 from estimators.search.population import first_population, levy, replace
 
 
@@ -35,7 +35,7 @@ class Cuckoo(Settings):
     exponent: Annotated[float, Field(gt=1, lt=2)] = 1.5  # λ
     as_programmed: bool = False
 
-    def search(self, problem: Problem, seed: int) -> Status:
+    def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
         """Until the budget or the target ends it."""
         rng = np.random.default_rng(seed)
         nests, values = first_population(problem, self.nests, rng)
@@ -49,6 +49,6 @@ class Cuckoo(Settings):
             found = rng.random(nests.shape) < moved
             self._settle(problem, nests, values, nests + rng.random((self.nests, 1)) * found * between)
 
-    def _settle(self, problem: Problem, nests: Floats, values: Floats, places: Floats) -> None:
+    def _settle(self, problem: SearchProblem, nests: Floats, values: Floats, places: Floats) -> None:
         places = np.clip(places, problem.lower, problem.upper)
         replace(nests, values, places, problem.values(places))

@@ -12,9 +12,9 @@ from typing import Literal
 from pydantic import Field
 
 from estimators.quantities import Settings
-from estimators.search.base import Problem, Status
+from estimators.search.base import SearchProblem, SearchStatus
 from estimators.search.multilevel.lists import first_values
-from estimators.search.multilevel.run import Run
+from estimators.search.multilevel.run import SearchRun
 
 List = tuple[float, ...]
 
@@ -49,14 +49,14 @@ class Mcs(Settings):
         default=False, description="version 2.0 count for count: published, its inverse ranking, its stops"
     )
 
-    def search(self, problem: Problem, seed: int) -> Status:
+    def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
         """Search; seed shifts the sample. Raises ValueError on levels or lists that do not fit the problem."""
         n = problem.lower.size
         levels = self.levels or 5 * n + 10
         if levels < n + 3:
             raise ValueError(f"mcs: levels must be at least {n + 3} in {n} dimensions, got {levels}")
         published = self.published or self.legacy_rank
-        run = Run(
+        run = SearchRun(
             problem,
             first_values(problem, self.initial, self.initial_start, self.scale),
             levels=levels,

@@ -5,10 +5,10 @@ from math import gamma, pi, sin
 import numpy as np
 
 from estimators.quantities import Floats
-from estimators.search.base import Problem
+from estimators.search.base import SearchProblem
 
 
-def first_population(problem: Problem, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def first_population(problem: SearchProblem, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Uniform points (count, dimensions) and their values (count,); the problem's start is the first of them."""
     lower, upper = problem.region()
     points = rng.uniform(lower, upper, (count, len(lower)))

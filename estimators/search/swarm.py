@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from estimators.quantities import Floats, Settings
-from estimators.search.base import Problem, Status
+from estimators.search.base import SearchProblem, SearchStatus
 from estimators.search.population import first_population, replace
 
 FASTEST: Final = 0.5  # of the box, in one generation
@@ -36,7 +36,7 @@ class Swarm(Settings):
     social: Annotated[float, Field(ge=0)] = 1.49618  # c2
     neighbours: Annotated[int, Field(ge=0)] = 0
 
-    def search(self, problem: Problem, seed: int) -> Status:
+    def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
         """Until the budget or the target ends it."""
         rng = np.random.default_rng(seed)
         lower, upper = problem.region()

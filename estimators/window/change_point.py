@@ -9,15 +9,12 @@ before, the likelihood of a change at row k, maximised over the θ after it, exc
 (generalised likelihood ratio: Willsky & Jones, IEEE Trans. Automatic Control 21:108–112, 1976).
 """
 
-from typing import Final
-
 import numpy as np
 
 from estimators.quantities import Floats
 from estimators.recursive.prior import Prior
 from estimators.rows import Rows
-
-RIDGE: Final = 1e-12  # of a column's square: keeps directions out that no row tells
+from estimators.thresholds import RIDGE
 
 
 def onset(rows: Rows, noise: Floats, before: Prior, candidates: int) -> int:

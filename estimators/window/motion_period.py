@@ -6,7 +6,8 @@ import numpy as np
 
 from estimators.quantities import Floats
 
-SIMILAR: Final = 0.7  # autocorrelation from which a lag is called a period
+#: 1, argued: Autocorrelation from which a lag is called a period.
+SIMILAR: Final = 0.7
 
 
 def motion_period(y: Floats) -> int:

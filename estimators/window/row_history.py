@@ -12,8 +12,10 @@ from estimators.quantities import Floats
 from estimators.rows import Rows, RowStore, copy_row
 from jointwatch_layout import Integers, Layout
 
-SLACK: Final = 1.25  # of the capacity: rows are moved to the front only when so many are there
-NEAR: Final = 0.01  # of s: slopes of an η so near are as good
+#: 1, argued: Times the capacity: rows are moved to the front only when so many are there.
+SLACK: Final = 1.25
+#: 1, argued: Distance in ln η within which the slopes of one η serve for another.
+NEAR: Final = 0.01
 
 
 @dataclass(slots=True)
@@ -99,7 +101,7 @@ class RowHistory:
         return self._rows.part(slice(min(first, self.filled), end))
 
     def slopes(self, rows: Rows, block: NonlinearBlock, eta: Floats) -> Floats:
-        """Of the last rows (as `since` gave them), a ring in which the row of number n has the place n % size."""
+        """Slopes of the last rows (as `since` gave them); in the ring row n has the place n % size."""
         return self._slopes.since(self.kept.total, self.room, rows, block, eta)
 
     def span(self, number: int) -> tuple[int, int] | None:

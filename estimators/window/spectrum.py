@@ -14,13 +14,16 @@ import numpy as np
 from estimators.base import UNKNOWN, Spectrum
 from estimators.quantities import Floats
 
-ROUNDING: Final = 1e-7  # of the largest singular value
-SHARE: Final = 0.5  # of the largest entry of the weakest direction, from which a parameter is named …
-NAMED: Final = 3  # … but so many at most
+#: 1, derived: Share of the largest singular value below which one is rounding.
+ROUNDING: Final = 1e-7
+#: 1, argued: Share of the largest entry of the weakest direction from which a parameter is named.
+SHARE: Final = 0.5
+#: parameters, argued: Parameters of the weakest direction that are named, at most.
+NAMED: Final = 3
 
 
 def spectrum(gram: Floats, names: Sequence[str]) -> Spectrum:
-    """Of the columns with these products (parameters, parameters); names: of the columns."""
+    """Spectrum of the columns with these products (parameters, parameters); names: of the columns."""
     lengths = np.sqrt(np.maximum(np.diag(gram), 0.0))
     if len(lengths) == 0 or not np.isfinite(gram).all():
         return UNKNOWN

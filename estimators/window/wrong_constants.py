@@ -15,13 +15,16 @@ import numpy as np
 from estimators.models.base import Constant
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.rows import Rows
+from estimators.thresholds import GOOD, LEAST_DIVISOR, OWN_SHARE
 
-GRAVE: Final = 0.05  # of a constant, that is asked of a value (GOOD): with more, what rests on it is not true
-SIGNIFICANT: Final = 4.5  # σ: several constants are asked, thousands of times
-LEAST: Final = {"": 0.01, "rad": 1e-6, "s": 5e-6}  # errors smaller than this are not worth a word
-ALIKE: Final = 1e-9  # of a column's square that must be its own
-RIVAL: Final = 0.5  # times the χ² of the best, from which another one is named too
+#: deviations, argued: Deviations from which a constant is wrong: several are asked, thousands of times.
+SIGNIFICANT: Final = 4.5
+#: by unit, argued: Errors of a constant (relative, rad, s) that are smaller are not worth a word.
+LEAST: Final = {"": 0.01, "rad": 1e-6, "s": 5e-6}
+#: 1, argued: Share of the best suspect's χ² from which another one is named too.
+RIVAL: Final = 0.5
 
 
 class Suspect(NamedTuple):
@@ -37,7 +40,7 @@ class Suspect(NamedTuple):
     @property
     def grave(self) -> bool:
         """Whether nothing that rests on it may be trusted."""
-        return self.unit == "" and abs(self.error) > GRAVE
+        return self.unit == "" and abs(self.error) > GOOD
 
     def beyond(self, steps: float) -> bool:
         """Whether it is more than what an encoder's steps pass for, rms."""
@@ -50,16 +53,21 @@ class Suspect(NamedTuple):
         return f"{self.name} ({self.error:+.2g} ± {self.deviation:.1g} {self.unit})"
 
 
-def accused(suspects: Sequence[Suspect]) -> str:
-    """In words, "" where there are none."""
-    if not suspects:
-        return ""
-    return f"something taken as known is wrong, most likely {' or '.join(map(str, suspects))}"
+def accused(suspects: Sequence[Suspect]) -> tuple[Reason, ...]:
+    """The reason that they are, none where there are none."""
+    return (_reason("constant_wrong", suspects),) if suspects else ()
 
 
-def too_coarse(suspect: Suspect) -> str:
-    """In words, of one that is no more than what an encoder's steps pass for."""
-    return f"the encoders' steps are too coarse for this joint: they pass for an error of {suspect}"
+def too_coarse(suspect: Suspect) -> Reason:
+    """The reason that one is, which is no more than what an encoder's steps pass for."""
+    return _reason("constant_or_encoder_steps", (suspect,))
+
+
+def _reason(code: str, suspects: Sequence[Suspect]) -> Reason:
+    """Numbers are those of the first."""
+    name, unit, error, deviation, *_ = suspects[0]
+    words = {"suspects": " or ".join(map(str, suspects)), "unit": unit}
+    return Reason(code, name, {"error": float(error), "deviation": float(deviation)}, words)
 
 
 def suspected(
@@ -91,7 +99,7 @@ def suspects(
     design: (equations, columns) whitened [Φ T]; residual: (equations,) whitened; usable: (rows, outputs) weights, zero
     where an output is masked; noise: variance of an equation, times the number of equations that say the same.
     """
-    norms = np.maximum(np.linalg.norm(design, axis=0), 1e-300)
+    norms = np.maximum(np.linalg.norm(design, axis=0), LEAST_DIVISOR)
     scaled = design / norms
     base, _ = np.linalg.qr(scaled)
     rest = residual - base @ (base.T @ residual)
@@ -100,7 +108,7 @@ def suspects(
         column = (np.nan_to_num(constant.column) * usable)[usable > 0.0]
         own = column - base @ (base.T @ column)
         length = float(own @ own)
-        if length <= ALIKE * float(column @ column):
+        if length <= OWN_SHARE * float(column @ column):
             continue
         error, deviation = float(own @ rest) / length, float(np.sqrt(noise / length))
         if abs(error) > max(SIGNIFICANT * deviation, LEAST[constant.unit]):

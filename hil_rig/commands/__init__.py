@@ -1,0 +1,1 @@
+"""Commands of `jointwatch` that need the rig: bench, compile, demo, reproduce."""

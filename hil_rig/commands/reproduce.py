@@ -3,90 +3,40 @@
 import argparse
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
-from daq.subscriber import Subscriber
-from hil_rig.live import Live, LiveError
-from hil_rig.plants.recording import EMPS
-from hil_rig.verdict import Row, as_json, as_table
-
-# Janot, Gautier, Brunot 2019: published value, unit, and the tolerance of a live estimate at the end of the recording
-EMPS_PUBLISHED: Final = {
-    "mass": (95.1089, "kg", 0.01),
-    "viscous": (203.5034, "N·s/m", 0.01),
-    "coulomb": (20.3935, "N", 0.01),
-    "offset": (-3.1648, "N", 0.10),
-}
-PATIENCE: Final = 60.0  # s without an update, which come of a silent wire, too: then the service hangs
-
-
-def emps(options: argparse.Namespace) -> list[Row]:
-    """The EMPS drive, played as a controller's frames over a wire at its own 1 kHz, identified by the live service."""
-    file: Path = options.file or EMPS
-    if not file.exists():
-        raise LiveError(f"{file} is not there; --file names the EMPS recording (nlid_emps_sim_data_training.mat)")
-    last: dict[str, float] = {}
-    with (
-        Live(["recording", "--file", str(file), "--wire", options.wire]) as live,
-        Subscriber(live.endpoint, ("estimate/",), timeout=PATIENCE) as subscriber,
-    ):
-        for _, update in subscriber:
-            if update["health"]["status"] == "faulted":
-                if last:
-                    break  # the recording is over
-                continue
-            last = update["parameters"]
-            if update["seq"] % 100 == 0:
-                print(f"{update['phase']:9} {_brief(last)}", file=sys.stderr)
-        live.wait_for_rig(10)
-        if subscriber.gaps:
-            raise LiveError(f"updates were lost on the way: {dict(subscriber.gaps)}")
-    if not last:
-        raise LiveError("no estimate came")
-    return [Row(name, unit, value, last[name], limit) for name, (value, unit, limit) in EMPS_PUBLISHED.items()]
-
-
-def _brief(parameters: dict[str, float]) -> str:
-    return "  ".join(f"{name} {value:9.4f}" for name, value in parameters.items())
-
-
-LIVE: Final[dict[str, Callable[[argparse.Namespace], list[Row]]]] = {"emps": emps}
-OFFLINE: Final = {  # need no wire: programs of their own
-    "search": "estimators.experiments.searches.comparison",
-    "irj-case1": "hil_rig.experiments.irj_case1",
-    "pointing": "hil_rig.experiments.pointing",
-    "clearance": "hil_rig.experiments.clearance",
-    "tree": "hil_rig.experiments.tree",
-    "closed-chain": "hil_rig.experiments.closed_chain",
-    "lost-motion": "hil_rig.experiments.lost_motion",
-    "irj-case2": "estimators.experiments.irj_case2",
-    "double-encoder-robot": "hil_rig.experiments.double_encoder_robot",
-    "er16": "hil_rig.experiments.er16",
-    "emps-laws": "estimators.experiments.emps",
-    "xl330": "estimators.experiments.xl330",
-    "sea": "estimators.experiments.sea",
+PROGRAMS: Final = {  # in hil_rig/papers; `jointwatch reproduce NAME --help` lists the options of each
+    "emps": "recordings.emps_live",
+    "emps-laws": "recordings.emps",
+    "xl330": "recordings.xl330",
+    "sea": "recordings.sea",
+    "lost-motion": "recordings.lost_motion",
+    "search": "searches.published_table",
+    "irj-case1": "space_joint.case1",
+    "irj-case2": "space_joint.case2",
+    "pointing": "pointing.pointing",
+    "clearance": "pointing.clearance",
+    "tree": "joint_constraint_forces.tree",
+    "closed-chain": "joint_constraint_forces.closed_chain",
+    "double-encoder-robot": "double_encoder_robot.judge",
+    "er16": "er16.judge",
 }
 
 
 def main() -> int:
-    """Exit 0 when every row is inside its tolerance."""
-    if len(sys.argv) > 1 and sys.argv[1] in OFFLINE:
-        return subprocess.call([sys.executable, "-m", OFFLINE[sys.argv[1]], *sys.argv[2:]])
-    parser = argparse.ArgumentParser(prog="jointwatch reproduce", description=__doc__)
-    parser.add_argument("name", choices=[*LIVE, *OFFLINE])
-    parser.add_argument("--wire", default="slcan", choices=["slcan", "serial", "udp"])
-    parser.add_argument("--file", type=Path, help="the recording, when it is elsewhere")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    try:
-        rows = LIVE[options.name](options)
-    except (LiveError, TimeoutError, KeyboardInterrupt) as error:
-        print(f"jointwatch reproduce: {error or 'stopped'}", file=sys.stderr)
-        return 1
-    print(as_json(rows) if options.json else as_table(rows))
-    return 0 if all(row.ok for row in rows) else 1
+    """Run the program of that name with the other words of the command line; 0 where every figure is met."""
+    words = sys.argv[1:]
+    name = next((word for word in words if word in PROGRAMS), None)
+    if name is None:
+        parser = argparse.ArgumentParser(prog="jointwatch reproduce", description=__doc__)
+        parser.add_argument("name", choices=PROGRAMS, help="what to reproduce; its own --help lists its options")
+        parser.add_argument(
+            "--json", action="store_true", help="one JSON object, described in hil_rig/papers/figures.py"
+        )
+        parser.parse_args()
+        parser.error("expected a name")
+    words.remove(name)
+    return subprocess.call([sys.executable, "-m", f"hil_rig.papers.{PROGRAMS[name]}", *words])
 
 
 if __name__ == "__main__":

@@ -15,20 +15,22 @@ class Rig(NamedTuple):
 
     @property
     def settings(self) -> type[PlantSettings]:
-        """Of its joints."""
+        """The settings type of its joints."""
         found: type[PlantSettings] = pkgutil.resolve_name(f"hil_rig.plants.{self.place}")
         return found
 
 
 RIGS: Final = {
     "two_mass": Rig(
-        "joints.two_mass:TwoMassSettings",
+        "joints.two_mass:TwoMassPlantSettings",
         1,
         "an elastic joint with a harmonic drive, motor and link side measured",
     ),
-    "rigid": Rig("joints.rigid:RigidSettings", 1, "a rigid joint with friction and gravity"),
-    "arm": Rig("joints.rigid:RigidSettings", 7, "seven rigid joints that do not feel each other"),
-    "gear": Rig("joints.gear:GearSettings", 1, "a gear with lost motion between two encoders, over the top and back"),
+    "rigid": Rig("joints.rigid:RigidPlantSettings", 1, "a rigid joint with friction and gravity"),
+    "arm": Rig("joints.rigid:RigidPlantSettings", 7, "seven rigid joints that do not feel each other"),
+    "gear": Rig(
+        "joints.gear:GearPlantSettings", 1, "a gear with lost motion between two encoders, over the top and back"
+    ),
     "pointing": Rig(
         "mechanisms.pointing:PointingSettings",
         2,

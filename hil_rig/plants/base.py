@@ -16,7 +16,7 @@ class RigError(Exception):
     """Something a rig cannot do, said in one sentence."""
 
 
-class Settings(BaseModel):
+class FrozenSettings(BaseModel):
     """Frozen settings; an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,7 +70,7 @@ class Plant(Protocol):
         ...
 
 
-class PlantSettings(Settings):
+class PlantSettings(FrozenSettings):
     """Settings of one kind of plant."""
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump], /) -> Plant:
@@ -125,6 +125,37 @@ class Parameters:
     def as_dict(self) -> dict[str, float]:
         """Name → value."""
         return dict(zip(self.names, self.values.tolist(), strict=True))
+
+
+class SimulatedPlant:
+    """What a kernel integrates from jump to jump of the parameters, without end."""
+
+    rate: float  # Hz
+    physics: Parameters
+    columns: int  # of `exact`, which the plant's module names
+    substeps: int  # of the integration, per sample
+
+    def exact(self, count: int) -> Floats:
+        """The next samples without sensors, (count, columns) in SI."""
+        out = np.empty((count, self.columns))
+        start = 0
+        while start < count:
+            stretch = self.physics.next_stretch(count - start)
+            self.integrate(1 / (self.rate * self.substeps), out[start : start + stretch])
+            start += stretch
+        return out
+
+    def integrate(self, step: float, out: Floats) -> None:
+        """Fill out, (samples, columns), while the parameters hold; step: s."""
+        raise NotImplementedError
+
+    def times(self) -> Floats | None:
+        """None: a simulation has no end."""
+        return None
+
+    def parameters(self) -> Mapping[str, float]:
+        """All parameters, as they are now."""
+        return self.physics.as_dict()
 
 
 def encoder(values: Floats, bits: int) -> Floats:

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 from pydantic import Field
 
-from hil_rig.plants.base import Floats, Settings
+from hil_rig.plants.base import Floats, FrozenSettings
 from hil_rig.plants.jit import inline
 
 LEGS: Final = 4096  # moves before the motion repeats: more than an hour of them
@@ -13,7 +13,7 @@ PEAK_SPEED: Final = 1.875  # of s = 10x³ − 15x⁴ + 6x⁵, in distance/durati
 PEAK_ACCELERATION: Final = 10.0 / np.sqrt(3.0)  # in distance/duration²
 
 
-class PointToPoint(Settings):
+class PointToPoint(FrozenSettings):
     """Where to, and how fast."""
 
     reach: float = Field(default=1.0, gt=0, description="rad to either side of the centre")

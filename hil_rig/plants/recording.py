@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, PlantSettings, RigError, Role
 
 EMPS: Final = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
@@ -34,14 +34,14 @@ class RecordingSettings(PlantSettings):
     gravity: bool = False
     loop: bool = False
 
-    def build(self, node: int, _seed: int, jumps: Sequence[Jump]) -> "Recording":
+    def build(self, node: int, _seed: int, jumps: Sequence[Jump]) -> "RecordedJoint":
         """The recording. Raises RigError when it cannot be read, and when it should jump or be several joints."""
         if jumps or node > 1:
             raise RigError("a recording is one joint and plays what happened: it takes no --jump and no --joints")
-        return Recording(self)
+        return RecordedJoint(self)
 
 
-class Recording:
+class RecordedJoint:
     """One recorded joint; nobody knows its truth."""
 
     def __init__(self, settings: RecordingSettings) -> None:
@@ -61,8 +61,8 @@ class Recording:
         self._loop = settings.loop
         rotary = settings.position_unit in ROTARY
         fields = (
-            Field("position", 32, "rad" if rotary else "m", _decimal(position, 32)),
-            Field(settings.effort_name, 16, settings.effort_unit, _nice(effort, 16)),
+            MessageField("position", 32, "rad" if rotary else "m", _decimal(position, 32)),
+            MessageField(settings.effort_name, 16, settings.effort_unit, _nice(effort, 16)),
         )
         self.messages: tuple[Message, ...] = (Message("STATE", fields),)
         self.model: Mapping[str, Any] = {"kind": "rigid", "axis": "rotary" if rotary else "prismatic"}
@@ -85,11 +85,11 @@ class Recording:
         return self._times
 
     def truth(self) -> Mapping[str, float]:
-        """Nobody knows."""
+        """Nothing: the true parameters of a recorded joint are not known."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:
-        """None."""
+        """Nothing: a recording has no parameters."""
         return {}
 
 

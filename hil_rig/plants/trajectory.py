@@ -10,14 +10,14 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from hil_rig.plants.base import Floats, Settings
+from hil_rig.plants.base import Floats, FrozenSettings
 from hil_rig.plants.jit import inline
 
 DITHER = (0.012, 1.1, 0.004, 2.3, 0.0015, 3.7)  # rad, Hz, …: improves the condition at the price of some shaking
 
 
-class Trajectory(Settings):
-    """What the joint is told to do."""
+class Trajectory(FrozenSettings):
+    """The motion that the joint is commanded to follow."""
 
     kind: Literal["velocity", "position"] = "velocity"  # which of the two is triangular
     speed: float = Field(default=1.0, gt=0, description="rad/s, peak")

@@ -10,7 +10,7 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hil_rig.messages import Frame, Message
+from hil_rig.messages import Message, MessageFrame
 
 STRANGE_ID: Final = 0x7F5  # of a frame or packet that nobody knows
 STRANGE_PACKET: Final = 0xFE
@@ -38,16 +38,16 @@ class Wire(Protocol):
         """Whether a frame would have to wait."""
         ...
 
-    def form(self, frame: Frame) -> bytes:
+    def form(self, frame: MessageFrame) -> bytes:
         """A frame as it stands on the wire."""
         ...
 
-    def cut(self, frame: Frame, rng: np.random.Generator) -> bytes:
-        """The same, its end missing."""
+    def cut(self, frame: MessageFrame, rng: np.random.Generator) -> bytes:
+        """The bytes of a frame without its end."""
         ...
 
-    def miscounted(self, frame: Frame) -> bytes:
-        """The same with a wrong checksum. Raises RigError where the wire has none of its own."""
+    def miscounted(self, frame: MessageFrame) -> bytes:
+        """The bytes of a frame with a wrong checksum. Raises RigError where the wire has none of its own."""
         ...
 
     def stranger(self, rng: np.random.Generator) -> bytes:

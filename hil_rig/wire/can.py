@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from hil_rig.messages import Frame
+from hil_rig.messages import MessageFrame
 from hil_rig.plants.base import RigError
 from hil_rig.wire.base import STRANGE_ID, without
 from hil_rig.wire.pty import Pty
@@ -15,27 +15,27 @@ from hil_rig.wire.pty import Pty
 class CanFrames:
     """Frames of up to eight bytes: the fields and the sample counter."""
 
-    def form(self, frame: Frame) -> bytes:
+    def form(self, frame: MessageFrame) -> bytes:
         return self._can(frame.message.can_id, self._payload(frame))
 
-    def cut(self, frame: Frame, rng: np.random.Generator) -> bytes:
+    def cut(self, frame: MessageFrame, rng: np.random.Generator) -> bytes:
         payload = self._payload(frame)
         return self._can(frame.message.can_id, payload[: rng.integers(1, len(payload))])
 
-    def miscounted(self, frame: Frame) -> bytes:
+    def miscounted(self, frame: MessageFrame) -> bytes:
         raise RigError(f"expected the fault crc on serial only: a CAN adapter checks {frame.message.name} by itself")
 
     def stranger(self, rng: np.random.Generator) -> bytes:
         return self._can(STRANGE_ID, rng.bytes(8))
 
-    def _payload(self, frame: Frame) -> bytes:
+    def _payload(self, frame: MessageFrame) -> bytes:
         return frame.fields + frame.counter.to_bytes(2, "little")
 
     def _can(self, identifier: int, payload: bytes) -> bytes:
         raise NotImplementedError
 
 
-class Slcan(CanFrames, Pty):
+class SlcanWire(CanFrames, Pty):
     """An slcan adapter (LAWICEL protocol): silent until its channel is opened; frames sent to it go nowhere."""
 
     settle = 0.0

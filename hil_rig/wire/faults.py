@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from hil_rig.messages import Field, Floats, Frame, Message
+from hil_rig.messages import Floats, Message, MessageField, MessageFrame
 from hil_rig.plants.base import RigError
 from hil_rig.wire.base import Wire
 
@@ -86,7 +86,7 @@ class Faults:
             if node and node not in nodes:
                 raise RigError(f"fault {kind}: there is no joint{node}, expected joint1 to joint{max(nodes)}")
         if any(kind == "crc" for kind, _ in self._chance):
-            wire.miscounted(Frame(messages[0], 0, b"\0"))
+            wire.miscounted(MessageFrame(messages[0], 0, b"\0"))
 
     @property
     def spare_frames(self) -> bool:
@@ -99,14 +99,14 @@ class Faults:
             return tuple(messages)
         return tuple(replace(one, fields=tuple(self._wrapped(field) for field in one.fields)) for one in messages)
 
-    def _wrapped(self, field: Field) -> Field:
+    def _wrapped(self, field: MessageField) -> MessageField:
         return replace(field, wrap=self.wrap) if field.name == "position" else field
 
-    def skew_of(self, message: Message, field: Field) -> float:
+    def skew_of(self, message: Message, field: MessageField) -> float:
         """s by which this field is old."""
         return self._skew.get(f"{message.name}.{field.name}", self._skew.get(field.name, 0.0))
 
-    def on_frame(self, frame: Frame, wire: Wire) -> list[bytes]:
+    def on_frame(self, frame: MessageFrame, wire: Wire) -> list[bytes]:
         """What really goes on the wire for a frame."""
         if not self._chance:
             return [wire.form(frame)]

@@ -19,7 +19,7 @@ from hil_rig.wire.can import CanFrames
 DATAGRAMS: Final = 40  # in a row at most: a reader's socket queues some 270 by default, and cannot say stop
 
 
-class Multicast(CanFrames):
+class MulticastWire(CanFrames):
     """CAN frames as python-can sends them over UDP multicast; they do not leave this host."""
 
     settle = 0.0
@@ -87,7 +87,7 @@ class Multicast(CanFrames):
 
 
 class _Datagrams:
-    """What sendmmsg(2) is told of some datagrams that lie behind each other (Linux, 64 bits)."""
+    """The arguments of sendmmsg(2) for datagrams that lie behind each other (Linux, 64 bits)."""
 
     def __init__(self, ends: Sequence[int]) -> None:
         """ends: of each, in bytes."""

@@ -9,7 +9,7 @@ import numpy as np
 from hil_rig.wire.base import Wire
 from hil_rig.wire.faults import Faults
 from hil_rig.wire.queues import BLOCK, queue
-from hil_rig.wire.robot import Robot
+from hil_rig.wire.robot import RigRobot
 
 LONGEST: Final = 0.02  # s asleep at most: a signal must not wait
 PRECISION: Final = 1e-4  # s before it is due that a sample may go: a shorter sleep is not worth the call
@@ -24,7 +24,7 @@ class Player:
     `began`: Unix s at which the first sample was due; NaN before.
     """
 
-    def __init__(self, robot: Robot, wires: Sequence[Wire], faults: Faults, speed: float) -> None:
+    def __init__(self, robot: RigRobot, wires: Sequence[Wire], faults: Faults, speed: float) -> None:
         """wires: one a bus. speed: × real time; inf: as fast as the wires take it."""
         self._robot, self._wires, self._faults, self._speed = robot, wires, faults, speed
         self._queue = queue(robot, wires, faults)

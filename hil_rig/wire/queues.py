@@ -6,10 +6,10 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from hil_rig.messages import COUNTER, Frame, Message, records
+from hil_rig.messages import COUNTER, Message, MessageFrame, records
 from hil_rig.wire.base import PackedWire, Wire
 from hil_rig.wire.faults import Faults
-from hil_rig.wire.robot import Robot
+from hil_rig.wire.robot import RigRobot
 
 BLOCK: Final = 20  # samples prepared at once, in the time until the next is due
 PACKED_BLOCK: Final = 100  # the same where one joint after the other is prepared, between two samples
@@ -27,18 +27,20 @@ class Queue(Protocol):
         ...
 
 
-def queue(robot: Robot, wires: Sequence[Wire], faults: Faults) -> Queue:
+def queue(robot: RigRobot, wires: Sequence[Wire], faults: Faults) -> Queue:
     """Packed where no fault befalls single frames and every wire takes it so."""
     packed = [wire for wire in wires if isinstance(wire, PackedWire)]
-    return Packed(robot, packed) if len(packed) == len(wires) and faults.spare_frames else Frames(robot, wires, faults)
+    return (
+        Packed(robot, packed) if len(packed) == len(wires) and faults.spare_frames else WireFrames(robot, wires, faults)
+    )
 
 
-class Frames:
+class WireFrames:
     """Frame by frame: each can be damaged, and any wire takes it."""
 
-    def __init__(self, robot: Robot, wires: Sequence[Wire], faults: Faults) -> None:
+    def __init__(self, robot: RigRobot, wires: Sequence[Wire], faults: Faults) -> None:
         self._robot, self._wires, self._faults = robot, wires, faults
-        self._prepared: deque[list[Frame]] = deque()  # of each of the next samples
+        self._prepared: deque[list[MessageFrame]] = deque()  # of each of the next samples
 
     def prepare(self) -> None:
         if len(self._prepared) < BLOCK // 2:
@@ -76,7 +78,7 @@ class Place(NamedTuple):
 class Packed:
     """Whole samples as rows of bytes, one row a bus: the frames of many joints cost one system call."""
 
-    def __init__(self, robot: Robot, wires: Sequence[PackedWire]) -> None:
+    def __init__(self, robot: RigRobot, wires: Sequence[PackedWire]) -> None:
         self._robot, self._wires = robot, wires
         units: list[list[bytes]] = [[] for _ in wires]
         self._places: dict[Message, Place] = {}

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hil_rig.messages import Floats, Frame, Message, frames
+from hil_rig.messages import Floats, Message, MessageFrame, frames
 from hil_rig.plants.base import Plant
 from hil_rig.wire.faults import Faults, Late
 
 
-class Robot:
+class RigRobot:
     """Joints that are sampled together, as batches of frames per sample."""
 
     def __init__(self, joints: Mapping[str, Plant], faults: Faults, loop: bool) -> None:
@@ -53,7 +53,7 @@ class Robot:
         assert self.times is not None
         return float(self.times[-1]) + 1 / self.rate
 
-    def samples(self, count: int) -> list[list[Frame]]:
+    def samples(self, count: int) -> list[list[MessageFrame]]:
         """The frames of the next samples; fewer samples only at the end."""
         rows = {name: plant.rows(count) for name, plant in self.joints.items()}
         count = min(len(values) for values in rows.values())

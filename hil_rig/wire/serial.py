@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-from hil_rig.messages import Frame
+from hil_rig.messages import MessageFrame
 from hil_rig.wire.base import STRANGE_PACKET, without
 from hil_rig.wire.pty import Pty
 
@@ -13,14 +13,14 @@ from hil_rig.wire.pty import Pty
 class Serial(Pty):
     """A serial device that sends COBS(id: u8 | sequence: u16 | fields | CRC-16/CCITT-FALSE: u16) and a zero."""
 
-    def form(self, frame: Frame) -> bytes:
+    def form(self, frame: MessageFrame) -> bytes:
         return _packet(frame.message.packet_id, frame.counter, frame.fields)
 
-    def cut(self, frame: Frame, rng: np.random.Generator) -> bytes:
+    def cut(self, frame: MessageFrame, rng: np.random.Generator) -> bytes:
         packet = self.form(frame)
         return packet[: rng.integers(1, len(packet) - 1)] + b"\0"
 
-    def miscounted(self, frame: Frame) -> bytes:
+    def miscounted(self, frame: MessageFrame) -> bytes:
         """The packet is whole, its checksum is not."""
         return _packet(frame.message.packet_id, frame.counter, frame.fields, wrong=0x1021)
 

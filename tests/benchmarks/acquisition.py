@@ -72,7 +72,7 @@ def per_frame(action: Callable[[], object], calls: int, frames: int, runs: int =
 
 
 def axes() -> Decoder:
-    """Of all signals of the seven axes."""
+    """A decoder of all signals of the seven axes."""
     layout = from_table(AXES)
     return Decoder(layout, [Wanted(channel, name) for channel, name in enumerate(layout.signals)])
 
@@ -91,7 +91,7 @@ def slcan_text(batch: int) -> float:
     """Lines to frames in arrays."""
     random = np.random.default_rng(0)
     text = b"".join(b"t%03X8%s\r" % (0x181 + i % 7, random.bytes(8).hex().encode()) for i in range(batch))
-    parser = slcan.Parser()
+    parser = slcan.SlcanParser()
     return per_frame(lambda: parser.feed(text, 0), TOTAL // batch, batch)
 
 
@@ -115,7 +115,7 @@ def log() -> dict[str, float]:
     text = (MOTEC / "can_sample.log").read_bytes()
     layout = from_dbc(MOTEC / "sample_can_spec.dbc", {}, limits=False, as_written=True)
     decoder = Decoder(layout, [Wanted(channel, name) for channel, name in enumerate(layout.signals)])
-    frames = candump.Parser().feed(text, last=True)
+    frames = candump.CandumpParser().feed(text, last=True)
     count = len(frames.ids)
     known = np.flatnonzero(np.isin(frames.ids, sorted(layout.lengths)))
     matched = Frames(frames.ids[known], frames.payload[known], frames.lengths[known], frames.times[known])
@@ -133,7 +133,7 @@ def log() -> dict[str, float]:
             decoder.decode(chunk)
 
     figures = {
-        "parsed, frames/s": 1e6 / per_frame(lambda: candump.Parser().feed(text, last=True), 1, count),
+        "parsed, frames/s": 1e6 / per_frame(lambda: candump.CandumpParser().feed(text, last=True), 1, count),
         "decoded, frames/s": 1e6 / per_frame(decode_all, 1, count),
         "known frames alone, frames/s": 1e6 / per_frame(lambda: decoder.decode(matched), 1, len(known)),
         "cantools on these, frames/s": 1e6 / per_frame(cantools_decodes, 1, len(some), 5),
@@ -155,7 +155,7 @@ def sockets(count: int = 4000) -> dict[str, float]:
     bulk.prepare(near)
     far.connect(near.getsockname())
     records = [struct.pack("<IB3x8s", 0x181 + i % 7, 8, os.urandom(8)) for i in range(count)]
-    receiver, decoder = bulk.Receiver(near.fileno()), axes()
+    receiver, decoder = bulk.BulkReceiver(near.fileno()), axes()
     database = cantools.database.can.Database([frame.message() for frame in AXES])
     ours, theirs, single = [], [], []
     for _ in range(RUNS):

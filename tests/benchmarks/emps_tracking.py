@@ -20,7 +20,7 @@ import scipy.io
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Axis, Floats
 from estimators.recursive.forgetting import Alarm, Fixed, Forgetting, Fortescue, Paleologu, RandomWalk, VarianceRatio
 
@@ -52,7 +52,9 @@ def recording() -> tuple[Floats, Floats]:
 def estimator(law: Forgetting, rate: float) -> JointEstimator:
     """The default estimator of a slide with this law and row rate, Hz."""
     model = RigidSettings(axis=Axis.PRISMATIC)
-    return JointEstimator(Identification(model=model, conditioning=Conditioning(row_rate=rate), forgetting=law), PERIOD)
+    return JointEstimator(
+        JointIdentification(model=model, conditioning=Conditioning(row_rate=rate), forgetting=law), PERIOD
+    )
 
 
 def track(law: Forgetting, rate: float, position: Floats, force: Floats) -> tuple[Floats, Floats, JointEstimator]:

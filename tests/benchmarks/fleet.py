@@ -2,7 +2,7 @@
 
     python tests/benchmarks/fleet.py [--json] [--recordings 200] [--seconds 14] [--parts 4]
 
-Recordings of simulated arms (hil_rig/experiments/fleet.py) are examined as `jointwatch fleet identify` does it, in
+Recordings of simulated arms (hil_rig/truth/fleet.py) are examined as `jointwatch fleet identify` does it, in
 parts: each on one worker and on two, one after the other, the order changing, so that what else the machine does meets
 both alike. Clusters are started before; what that takes is said, and added where it says so. Of the two workers'
 processor time, and how much of two cores they got, follows what the machine's other work has taken away. The results of
@@ -22,7 +22,7 @@ from daq.fleet.addresses import Address, find
 from daq.fleet.examine import Plan
 from daq.fleet.work import MODULES, on
 from daq.processes.cluster import Cluster
-from hil_rig.experiments.fleet import Fleet, record
+from hil_rig.truth.fleet import Fleet, record
 
 EACH = 2  # recordings of a robot
 

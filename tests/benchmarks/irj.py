@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, direct, minimize
 
-from estimators.experiments import irj_case2
-from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case, estimator, play
 from estimators.models.base import Model
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.two_mass import TwoMassSettings
@@ -29,8 +27,9 @@ from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
 from estimators.rows import LOAD, POSITION, RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, VELOCITY, Rows
-from hil_rig.experiments import irj_case1 as case1
-from hil_rig.plants.joints.two_mass import TwoMassSettings as RigSettings
+from hil_rig.papers.space_joint import case1, case2
+from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, case, estimator, play
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as RigSettings
 
 MOST = 20_000  # evaluations of the full search
 CAUGHT = 10.0  # s from a nonlinear jump to its refit
@@ -191,13 +190,10 @@ def main() -> None:
             rows += caught
             for row in caught:
                 print(f"{row['name']:78} {row['ours']:4.0f} {row['unit']}", file=told, flush=True)
-    figures: list[dict[str, Any]] = []
     if options.only in (None, "figures"):
-        figures = irj_case2.table(seeds, (0.005, 0.01, 0.02), "fast")
-        figures += case1.table(range(1, options.seeds + 1), 0.0)[0]
-    rows += figures
-    for row in figures:
-        print(f"{row['name']:70} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}", file=told)
+        for figure in [*case2.table(seeds, case2.NOISES), *case1.table(range(1, options.seeds + 1), 0.0)[0]]:
+            rows.append({"name": figure.name, "unit": figure.unit, "limit": figure.high, "ours": figure.ours})
+            print(f"{figure.name:70} {figure.high:8.3g} {figure.ours:8.3g} {figure.unit}", file=told)
     if options.json:
         print(json.dumps(rows))
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from hil_rig.experiments.lost_motion import LOST, watch_of
+from hil_rig.papers.recordings.lost_motion import LOST, watch_of
 from hil_rig.plants.base import Floats
-from hil_rig.plants.joints.gear import GearSettings
+from hil_rig.plants.joints.gear import GearPlantSettings
 
 SECONDS: Final = 150
 FIRST: Final = 901  # seed; reproduce lost-motion has 1 to 5
@@ -35,14 +35,14 @@ BITS: Final = (17, 19, 21)
 BANDS: Final = (0.3, 1.28, 3.0)  # N·m
 
 
-def samples(settings: GearSettings, seed: int, seconds: int = SECONDS) -> tuple[Any, Floats]:
+def samples(settings: GearPlantSettings, seed: int, seconds: int = SECONDS) -> tuple[Any, Floats]:
     """The gear, and both angles and the motor's torque on the link's side, (rows, 3)."""
     gear = settings.build(1, seed, [])
     rows = gear.rows(round(seconds * settings.rate))
     return gear, np.column_stack([rows[:, 0] / settings.ratio, rows[:, 2], rows[:, 1] * settings.torque_constant])
 
 
-def found(settings: GearSettings, seed: int, **wishes: float) -> tuple[float, bool]:
+def found(settings: GearPlantSettings, seed: int, **wishes: float) -> tuple[float, bool]:
     """Half of the lost motion, rad (NaN: no number), and whether a soft spring was told."""
     gear, values = samples(settings, seed)
     watch = watch_of(gear, **wishes)
@@ -53,7 +53,7 @@ def found(settings: GearSettings, seed: int, **wishes: float) -> tuple[float, bo
 
 def row_cost() -> float:
     """µs of processor a sample, the least of five."""
-    gear, values = samples(GearSettings(), 1, 60)
+    gear, values = samples(GearPlantSettings(), 1, 60)
     times = np.arange(len(values)) * 1_000_000
     best = math.inf
     for _ in range(5):
@@ -68,14 +68,14 @@ def row_cost() -> float:
 
 
 def told(seeds: int) -> dict[str, Any]:
-    """Of every kind and encoder: worst error, per cent of the gap, how many gave no number, or told a soft spring."""
+    """Worst error of each kind and encoder, per cent of the gap; how many gave no number, or reported a soft spring."""
     rows: dict[str, Any] = {}
     for kind, how in KINDS.items():
         for bits in BITS if not how else BITS[:1]:
-            settings = GearSettings(half_gap=HALF, link_bits=bits, motor_bits=min(bits, 20), **how)
+            settings = GearPlantSettings(half_gap=HALF, link_bits=bits, motor_bits=min(bits, 20), **how)
             rows[f"{bits} bit, {kind}"] = _row([found(settings, seed) for seed in range(FIRST, FIRST + seeds)])
     for band in BANDS:
-        each = [found(GearSettings(half_gap=HALF), seed, band=band) for seed in range(FIRST, FIRST + seeds)]
+        each = [found(GearPlantSettings(half_gap=HALF), seed, band=band) for seed in range(FIRST, FIRST + seeds)]
         rows[f"17 bit, band = {band:g} N·m"] = _row(each)
     return rows
 

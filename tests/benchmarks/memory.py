@@ -3,7 +3,7 @@
     python tests/benchmarks/memory.py [--hours 2] [--joints 7] [--json]
 
 One process is a driver's end (messages of 20 ms over the core's own socket), the core's loop (receiver,
-waiting room, pipeline, transcript, publishing) and who listens to it. Time is the readings': of each joint a sine of
+reading buffer, pipeline, transcript, publishing) and who listens to it. Time is the readings': of each joint a sine of
 two frequencies with noise, at 1 kHz, that rests a minute in every ten, and whose friction jumps each half hour. Told is
 the resident set after every quarter of an hour, and what a line through those after the first half hour grows by.
 """
@@ -25,10 +25,10 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.pipeline import Pipeline
 from daq.core.process import _publish, _totals
-from daq.core.waiting_room import WaitingRoom
+from daq.core.reading_buffer import ReadingBuffer
 from daq.processes.process import endpoint
-from daq.stream.channel import Receiver, Sender
-from daq.stream.transcript import Batch, Clock, Transcript
+from daq.stream.channel import CoreReceiver, Sender
+from daq.stream.transcript import Batch, RecordedClock, Transcript
 from drivers.reading import READING
 
 TEMPLATE: Final = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
@@ -104,9 +104,9 @@ def run(config: Config, folder: Path, hours: float) -> list[tuple[float, float]]
     updates.connect(endpoint(folder, "updates"))
     pipeline, transcript = Pipeline(config, 1), Transcript(endpoint(folder, "transcript"), 1)
     table, names = routes(config), list(config.joints)
-    room = WaitingRoom([names.index(route.joint) for route in table], [route.driver for route in table])
+    room = ReadingBuffer([names.index(route.joint) for route in table], [route.driver for route in table])
     joints, figures, told = len(names), list[tuple[float, float]](), 0.0
-    with Receiver(endpoint(folder, "readings"), folder / "readings.heard") as receiver:
+    with CoreReceiver(endpoint(folder, "readings"), folder / "readings.heard") as receiver:
         sender = Sender(endpoint(folder, "readings"), table[0].driver)
         gc.collect()
         gc.freeze()
@@ -126,14 +126,14 @@ def run(config: Config, folder: Path, hours: float) -> list[tuple[float, float]]
                 told += TOLD
                 print(f"  {figures[-1][0] / 60:.0f} min: {figures[-1][1]:.2f} MB", file=sys.stderr, flush=True)
         sender.close()
-    assert all(line.updates > 49 * 3600 * hours for line in pipeline.lines), "every joint has published"
+    assert all(line.updates > 49 * 3600 * hours for line in pipeline.joints), "every joint has published"
     return figures
 
 
 def turn(
     pipeline: Pipeline,
-    room: WaitingRoom,
-    receiver: Receiver,
+    room: ReadingBuffer,
+    receiver: CoreReceiver,
     updates: "zmq.Socket[bytes]",
     transcript: Transcript,
 ) -> None:
@@ -143,15 +143,15 @@ def turn(
     now = int(more["time"][-1])
     taken = room.take(pipeline.due, now)
     messages = []
-    for said in pipeline.each(taken, 0, lambda: now) if len(taken) else ():
+    for said in pipeline.absorb_each_joint(taken, 0, lambda: now) if len(taken) else ():
         _publish(updates, said)
         messages += said
-    room.expect(pipeline.due, now)
-    beside = pipeline.watch(now, 0)
+    room.set_next_due(pipeline.due, now)
+    beside = pipeline.check_silence(now, 0)
     _publish(updates, beside)
-    batch = Batch(len(taken), 0, now, Clock().told, [], None)
+    batch = Batch(len(taken), 0, now, RecordedClock().told, [], None)
     transcript.note(taken, batch, messages + beside)
-    receiver.keep(room.held())
+    receiver.keep(room.waiting())
 
 
 def resident() -> float:

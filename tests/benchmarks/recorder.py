@@ -132,7 +132,7 @@ def added() -> dict[str, float]:
 
 
 def on_a_slow_disk(live: Live, seconds: float) -> dict[str, float]:
-    """The same while the recorder hardly gets on."""
+    """Repeat the measurement while the recorder hardly gets on."""
     pid, over = int(state(live)["processes"]["recorder"]["pid"]), threading.Event()
 
     def stall() -> None:

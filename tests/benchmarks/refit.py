@@ -37,7 +37,7 @@ from estimators.refit.refit import RefitRows, RefitSettings, prepare, refit
 from estimators.refit.report import Refit
 from estimators.refit.variable_projection import residual
 from estimators.search import minimise
-from estimators.search.base import OBJECTIVE, Compiled, Status
+from estimators.search.base import OBJECTIVE, Compiled, SearchStatus
 from estimators.search.mcs import Mcs
 
 TRUTH: Final = {"b": 76.0, "b_D": 40.0, "C1": 25.0, "C2": 590.0, "w1": 0.0616, "ws": 0.1312}
@@ -265,7 +265,7 @@ def integrated(c: Case, published: bool, draws: int = 10) -> dict[str, Any]:
             search = Mcs(stall=stall, levels=20 if name == "two" else 40, published=published)
             result = minimise(search, f, a, b, budget=30_000, callback=there)
             spent[name] += result.evaluations
-            won[name] += result.status is Status.CANCELLED
+            won[name] += result.status is SearchStatus.CANCELLED
     expected = {name: spent[name] / won[name] if won[name] else float("inf") for name in spent}
     return {
         "trajectory": c.name,

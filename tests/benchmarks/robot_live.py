@@ -173,7 +173,7 @@ def rubbed(events: Sequence[tuple[float, str, str]], jumps: float) -> Row:
 
 
 def share(model: Path, rounds: int) -> Row:
-    """Of a core, that the whole robot costs: two services at once on one rig, with the model and without."""
+    """Share of a core that the whole robot costs: two services at once on one rig, with the model and without."""
     with Live(["lwr4", "--wire", "udp", *MOTION, "--model", str(model)]) as live, beside(live) as (other, endpoint):
         assert live.service is not None
         for each in (live.endpoint, endpoint):

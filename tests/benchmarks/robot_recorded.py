@@ -26,7 +26,7 @@ import numpy as np
 
 from daq.commands.identify.command import load_robot
 from daq.recording.columns import load_columns
-from daq.replay.robot_runs import Run, read_runs
+from daq.replay.robot_runs import RobotRun, read_runs
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
 from estimators.offline.robot.identification import identify
@@ -68,21 +68,21 @@ class Even(NamedTuple):
     tau: Floats  # (rows, n)
 
 
-def runs() -> list[Run]:
+def runs() -> list[RobotRun]:
     """2 and 3."""
     columns = load_columns(ROOT / "docs" / "kuka_lwr4-columns.toml")
     robot = load_robot(FOLDER / "kuka_lwr4.urdf")[0]
     return read_runs(robot, [FOLDER / f"measurements_{k}.npz" for k in (2, 3)], columns).runs
 
 
-def even(run: Run, rate: float = RATE) -> Even:
+def even(run: RobotRun, rate: float = RATE) -> Even:
     """On the clock that a service would have."""
     grid = np.arange(run.time[0], run.time[-1], 1.0 / rate)
     q, tau = (np.column_stack([np.interp(grid, run.time, one) for one in part.T]) for part in (run.q, run.tau))
     return Even(np.round((grid - grid[0]) * 1e9).astype(np.int64) + 1, q, tau)
 
 
-def taught(run: Run) -> IdentifiedRobot:
+def taught(run: RobotRun) -> IdentifiedRobot:
     """By one run, as `jointwatch identify` does."""
     robot = load_robot(FOLDER / "kuka_lwr4.urdf")[0]
     found = identify(robot, pieces(run.time, run.q, run.tau), []).found
@@ -90,7 +90,7 @@ def taught(run: Run) -> IdentifiedRobot:
 
 
 def ignorant(found: IdentifiedRobot, torque: Floats) -> IdentifiedRobot:
-    """Of the same robot, what the URDF says alone; torque: (n,) rms."""
+    """Error of what the URDF alone says of the robot; torque: (n,) rms."""
     return replace(
         found, theta=found.prior, covariance=found.prior_covariance, variance=(0.1 * torque) ** 2,
         correlation=np.full(len(torque), CORRELATED), peaks=None, deviations=0.1 * torque,
@@ -128,7 +128,7 @@ def online(second: Even, third: Even, found: IdentifiedRobot) -> Iterator[Row]:
     yield Row("LWR4 2 then 3, from the URDF: run 3 ahead", "<= 4.5 %", f"{plain:.2f} %", plain <= 4.5)
     usual = error(*play(RobotEstimator(found, 1.0 / RATE), third))
     yield Row("LWR4 identified on 2, then run 3 live", "<= 4.5 %", f"{usual:.2f} %", usual <= 4.5)
-    before, size = rested.learnt, np.trace(rested._learner.covariance)
+    before, size = rested.learnt, np.trace(rested._learner.bayesian.covariance)
     rows = round(REST * RATE)
     wander = np.repeat(np.random.default_rng(0).uniform(-STUCK, STUCK, (rows // 400 + 1, 7)), 400, axis=0)[:rows]
     ticks = second.ticks[-1] + np.arange(1, rows + 1) * round(1e9 / RATE)
@@ -136,7 +136,7 @@ def online(second: Even, third: Even, found: IdentifiedRobot) -> Iterator[Row]:
     play(rested, still)
     taught_at_rest = rested.learnt - before
     after = error(*play(rested, third, 30.0 + REST))
-    P, P0 = rested._learner.covariance, rested._learner.prior_covariance
+    P, P0 = rested._learner.bayesian.covariance, rested._learner.bayesian.prior_covariance
     bounded = bool(np.linalg.eigvalsh(P0 - P)[0] > -1e-9 * np.trace(P0))
     yield Row(
         "10 min at rest with 0.3 N·m of stiction: then run 3",
@@ -147,7 +147,7 @@ def online(second: Even, third: Even, found: IdentifiedRobot) -> Iterator[Row]:
     yield Row("seconds of that rest that taught (24 h: as many)", "0", str(taught_at_rest), taught_at_rest <= 3)
 
 
-def payload(found: IdentifiedRobot, run: Run, mass: float, word: str) -> Row:
+def payload(found: IdentifiedRobot, run: RobotRun, mass: float, word: str) -> Row:
     """A body of that mass on the last link, from TAKEN on."""
     [piece] = pieces(run.time, run.q, run.tau)
     body = np.zeros((7, 10))
@@ -222,7 +222,7 @@ def told_after(estimator: RobotEstimator, run: Even, first: int, joint: int, ste
     return np.inf
 
 
-def cost(found: IdentifiedRobot, run: Run) -> Row:
+def cost(found: IdentifiedRobot, run: RobotRun) -> Row:
     """Processor time of the estimator at FAST, 10 ms at a time."""
     quick, size = even(run, FAST), round(0.01 * FAST)
     estimator = RobotEstimator(found, 1.0 / FAST)

@@ -20,7 +20,6 @@ import numpy as np
 from estimators.online import assembly
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm, Fixed, Fortescue, Paleologu, RandomWalk, VarianceRatio
-from estimators.recursive.state import ALARMS
 from estimators.rows import Rows
 
 PERIOD: Final = 1e-3  # s
@@ -108,7 +107,7 @@ def run(law: Any, rows: Rows, standstill: float = 0.005) -> Run:
         if now < JUMP:
             before = error(rls.theta, TRUTH)
             worst = max(worst, before)
-            alarms = rls.state[ALARMS]
+            alarms = rls.state.alarms
         elif now < JUMP + WATCHED:
             if error(rls.theta, after) > 0.1 / 3.0:
                 settle = now - JUMP

@@ -142,8 +142,10 @@ class Run:
     def listen(
         self, seconds: float, until: Callable[[float], bool] = lambda _: False
     ) -> tuple[list[float], list[float], Any]:
-        """Of what came within these seconds, or until a latency says so: s from the frame to here, and to its being
-        made; and the last update."""
+        """Listen for so many seconds, or until a latency says so.
+
+        Returns of each update s from the frame to here and to its being made, and the last update.
+        """
         latencies: list[float] = []
         made: list[float] = []
         update: Any = None

@@ -25,13 +25,13 @@ try:
 except ImportError:
     nlopt = None
 
-from estimators.experiments.searches.scipy_searches import BUDGET, RIVALS, Counted, Reached, evaluations
-from estimators.experiments.searches.test_functions import FUNCTIONS, Function, shifted_boxes
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 from estimators.search import minimise
 from estimators.search.base import OBJECTIVE
 from estimators.search.mcs import Mcs
+from hil_rig.papers.searches.scipy_searches import BUDGET, RIVALS, Counted, Reached, evaluations
+from hil_rig.papers.searches.test_functions import FUNCTIONS, Function, shifted_boxes
 from jointwatch_layout import pointer
 
 RUNS = 200, 2000  # evaluations

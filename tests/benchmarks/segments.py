@@ -18,14 +18,14 @@ import numpy as np
 from daq.commands.identify.command import load_robot
 from daq.recording.columns import load_columns
 from daq.replay.robot_runs import read_runs
-from estimators.experiments.recordings import DATA, emps
 from estimators.models.joints.rigid import RigidSettings
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.motion import Piece, pieces
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Axis, Floats
+from hil_rig.papers.recordings.readers import DATA, emps
 
 COVERED: Final = 90.0  # %, of the halves of one recording, and of different ones
 DOCS: Final = Path(__file__).parents[2] / "docs"
@@ -58,7 +58,7 @@ def apart(one: Found, other: Found) -> Floats:
 
 
 def sources(data: Path) -> tuple[Source, ...]:
-    """Of whole robots."""
+    """The recordings of whole robots."""
     lwr4, kr300, kinova = (data / name for name in ("kuka_lwr4", "kr300", "kinova_gen3"))
     runs = {f"recording {n}": lwr4 / f"measurements_{n}.npz" for n in (2, 3)}
     return (
@@ -83,7 +83,7 @@ def pairs(data: Path = DATA) -> Iterator[Pair]:
     yield Pair("EMPS, halves", apart(*halves), True)
 
 
-def _halves(source: Source) -> Iterator[tuple[str, Robot, list[list[Piece]]]]:
+def _halves(source: Source) -> Iterator[tuple[str, RobotDescription, list[list[Piece]]]]:
     read = read_runs(load_robot(source.robot)[0], list(source.files.values()), load_columns(_table(source)))
     for name, run in zip(source.files, read.runs, strict=True):
         middle = len(run.time) // 2
@@ -95,14 +95,14 @@ def _table(source: Source) -> Path:
     return DOCS / f"{source.columns}-columns.toml"
 
 
-def _identified(robot: Robot, part: list[Piece]) -> Found:
+def _identified(robot: RobotDescription, part: list[Piece]) -> Found:
     found = identify(robot, part, [], ())
     told = zip(found.found.model().names, found.fit.theta, found.fit.deviation, found.fit.learnt, strict=True)
     return {name: (float(value), float(deviation)) for name, value, deviation, learnt in told if learnt}
 
 
 def _emps(values: Floats) -> Found:
-    joint = JointEstimator(Identification(model=RigidSettings(axis=Axis.PRISMATIC), start=4.0), 1e-3)
+    joint = JointEstimator(JointIdentification(model=RigidSettings(axis=Axis.PRISMATIC), start=4.0), 1e-3)
     joint.absorb(np.arange(1, len(values) + 1) * 1_000_000, np.ascontiguousarray(values))
     told = joint.estimate()
     return {

@@ -25,13 +25,13 @@ try:
 except ImportError as error:
     sys.exit(f"swarms: needs pygmo and niapy: pip install 'jointwatch[bench]' ({error})")
 
-from estimators.experiments.searches.test_functions import FUNCTIONS, Function
 from estimators.search import minimise
-from estimators.search.base import Search, Status
+from estimators.search.base import Search, SearchStatus
 from estimators.search.bees import Bees
 from estimators.search.chaotic_cuckoo import ChaoticCuckoo
 from estimators.search.cuckoo import Cuckoo
 from estimators.search.swarm import ARM, Swarm
+from hil_rig.papers.searches.test_functions import FUNCTIONS, Function
 
 BUDGET: Final = 20_000
 NAMES: Final = ("Hartman 3", "Branin", "Six-hump camel", "Goldstein–Price")
@@ -45,7 +45,7 @@ def ours(search: Search, function: Function, runs: int) -> tuple[float, float]:
         found = minimise(
             search, function.f, function.lower, function.upper, budget=BUDGET, target=function.target, seed=seed
         )
-        if found.status is Status.TARGET:
+        if found.status is SearchStatus.TARGET:
             counts.append(found.evaluations)
     return float(np.median(counts)) if counts else np.nan, len(counts) / runs
 

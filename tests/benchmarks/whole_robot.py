@@ -22,8 +22,8 @@ import numpy as np
 
 from daq.commands.identify.command import load_robot
 from daq.recording.columns import load_columns
-from daq.replay.robot_runs import Run, read_runs
-from estimators.models.robots.description import Robot
+from daq.replay.robot_runs import RobotRun, read_runs
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.inertia import pseudo_inertia
 from estimators.models.robots.newton_euler import newton_euler
 from estimators.models.robots.regressor import regressor
@@ -55,7 +55,7 @@ class Case(NamedTuple):
     """One robot, learnt on one run and judged on another."""
 
     name: str
-    robot: Robot
+    robot: RobotDescription
     train: list[Piece]
     test: list[Piece]
     most: float  # % asked
@@ -81,7 +81,7 @@ def cases() -> Iterator[Case]:
             robot, found = whole(folder / "gen3.urdf", [folder / "opti_traj_testing1.csv"], "kinova_gen3", column)
             cut = int(SPLIT * len(found[0].time))
             parts = [
-                Run(one.file, one.time[half], one.q[half], one.tau[half], one.link[half])
+                RobotRun(one.file, one.time[half], one.q[half], one.tau[half], one.link[half])
                 for one in found
                 for half in (slice(cut), slice(cut, None))
             ]
@@ -89,7 +89,7 @@ def cases() -> Iterator[Case]:
             yield Case(f"Kinova 60/40 {word}", robot, first, last, most)
 
 
-def whole(robot: Path, files: list[Path], table: str, torque: str = "") -> tuple[Robot, list[Run]]:
+def whole(robot: Path, files: list[Path], table: str, torque: str = "") -> tuple[RobotDescription, list[RobotRun]]:
     columns = load_columns(ROOT / "docs" / f"{table}-columns.toml")
     if torque:
         joints = {
@@ -101,7 +101,7 @@ def whole(robot: Path, files: list[Path], table: str, torque: str = "") -> tuple
     return runs.robot, runs.runs
 
 
-def recorded(robot: Path, files: list[Path], table: str) -> tuple[Robot, list[list[Piece]]]:
+def recorded(robot: Path, files: list[Path], table: str) -> tuple[RobotDescription, list[list[Piece]]]:
     found, runs = whole(robot, files, table)
     return found, [pieces(one.time, one.q, one.tau) for one in runs]
 

@@ -15,9 +15,9 @@ import pytest
 import zmq
 
 from daq.__main__ import COMMANDS
-from estimators.experiments.recordings import DATA
-from hil_rig.commands.reproduce import LIVE, OFFLINE
+from hil_rig.commands.reproduce import PROGRAMS
 from hil_rig.live import free_port
+from hil_rig.papers.recordings.readers import DATA
 
 ROOT = Path(__file__).parents[2]
 OPTION: Final = re.compile(r"\"--json\"")
@@ -69,13 +69,13 @@ ELSEWHERE: Final = {  # where it needs a service or a source tree of its own, th
 
 
 OF_RECORDINGS: Final = ("emps-laws", "xl330", "sea")
-MECHANISMS: Final = "tests/hil_rig/experiments/test_mechanisms.py"
-TWO_ENCODERS: Final = "tests/hil_rig/experiments/test_double_encoder_robot.py"
+MECHANISMS: Final = "tests/hil_rig/papers/test_mechanisms.py"
+TWO_ENCODERS: Final = "tests/hil_rig/papers/double_encoder_robot/test_judge.py"
 REPRODUCED: Final = {  # the tests that run each of the others with --json
     "emps": "tests/end_to_end/test_live.py",
-    "search": "tests/estimators/experiments/test_reproduce_search.py",
-    "irj-case1": "tests/hil_rig/experiments/test_reproduce_irj.py",
-    "irj-case2": "tests/hil_rig/experiments/test_reproduce_irj.py",
+    "search": "tests/hil_rig/papers/searches/test_reproduce_search.py",
+    "irj-case1": "tests/hil_rig/papers/space_joint/test_reproduce_irj.py",
+    "irj-case2": "tests/hil_rig/papers/space_joint/test_reproduce_irj.py",
     **dict.fromkeys(("pointing", "clearance", "tree", "closed-chain", "lost-motion"), MECHANISMS),
     **dict.fromkeys(("double-encoder-robot", "er16"), TWO_ENCODERS),
 }
@@ -109,7 +109,7 @@ def test_what_is_printed_is_json(command: str, folder: Path) -> None:
 
 
 def test_every_reproduction_is_run_with_json() -> None:
-    assert {*LIVE, *OFFLINE} == REPRODUCED.keys() | set(OF_RECORDINGS)
+    assert PROGRAMS.keys() == REPRODUCED.keys() | set(OF_RECORDINGS)
     for name, place in REPRODUCED.items():
         text = (ROOT / place).read_text(encoding="utf-8")
         assert "--json" in text, name
@@ -123,8 +123,9 @@ def test_a_reproduction_of_a_recording_prints_json(name: str) -> None:
     words = [sys.executable, "-m", "daq", "reproduce", name, "--json"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
-    told = json.loads(done.stdout)
+    told = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
     assert done.returncode == (0 if told["ok"] else 1)
+    assert told.keys() == {"figures", "words", "ok"}
 
 
 def test_listen_prints_json_even_of_what_is_not_known() -> None:

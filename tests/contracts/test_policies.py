@@ -17,21 +17,21 @@ from estimators.online.monitor.base import (
     Evidence,
     GiveUp,
     LearnTheta,
-    Look,
     Moment,
     Monitor,
     Purpose,
     Recover,
     Rejection,
     Restore,
-    Search,
+    SearchEta,
     Sharpen,
     Wait,
+    WindowRequest,
 )
 from estimators.online.monitor.plain import PlainMonitor
 from estimators.online.phases import Phases
 from estimators.online.start.base import Start
-from estimators.online.start.base import Wait as More
+from estimators.online.start.base import StartWait as More
 from estimators.quantities import Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.refit import settings
@@ -42,7 +42,7 @@ MONITORS: dict[str, Callable[[], Monitor]] = {"plain": PlainMonitor} | {
     name: lambda design=design: design(ROW) for name, design in DESIGNS.items()
 }
 WITH_ETA = sorted(DESIGNS)
-DECISIONS = (Wait, Recover, Restore, LearnTheta, Search, GiveUp, Sharpen)
+DECISIONS = (Wait, Recover, Restore, LearnTheta, SearchEta, GiveUp, Sharpen)
 
 every_monitor = pytest.mark.parametrize("name", sorted(MONITORS))
 
@@ -112,29 +112,23 @@ def state(monitor: Monitor) -> str:
     )
 
 
-# what a monitor asks about a quiet moment: at every block, and then one after the other
-QUIET: dict[str, tuple[Purpose | None, list[Purpose]]] = {
-    "fast": (None, [Purpose.SHARPEN, Purpose.DRIFT]),
-    "plain": (None, []),  # it has no η that could be wrong
+# windows that a monitor requests about a quiet moment, one after the other
+QUIET: dict[str, list[Purpose]] = {
+    "fast": [Purpose.SHARPEN, Purpose.DRIFT],
+    "plain": [],  # it has no η that could be wrong
 }
 
 
 @every_monitor
 def test_it_is_quiet_about_a_quiet_moment(name: str) -> None:
     monitor = running(name)
-    always, routine = QUIET[name]
     decisions: list[object] = []
-    first = monitor.always(moment())
-    assert isinstance(first, Wait if always is None else Look)
-    if isinstance(first, Look):
-        assert first.purpose is always
-        decisions.append(monitor.review(evidence(first.purpose, first=first.first)))
     asked = []
     for look in monitor.routine(moment()):
-        assert isinstance(look, Look), "nothing is decided without a look"
+        assert isinstance(look, WindowRequest), "nothing is decided without a look"
         asked.append(look.purpose)
         decisions.append(monitor.review(evidence(look.purpose, first=look.first)))
-    assert asked == routine
+    assert asked == QUIET[name]
     for decision in decisions:
         assert isinstance(decision, (Wait, Sharpen)), "an η that holds may become more certain, and no more"
 
@@ -156,7 +150,7 @@ def test_the_same_numbers_give_the_same_decision(name: str, gain: float, varianc
 @every_monitor
 def test_it_decides_nothing_twice_at_one_moment(name: str) -> None:
     monitor = running(name)
-    asked = [one.purpose if isinstance(one, Look) else one for one in monitor.routine(moment())]
+    asked = [one.purpose if isinstance(one, WindowRequest) else one for one in monitor.routine(moment())]
     assert len(asked) == len(set(asked))
     assert list(monitor.routine(moment())) == [], "the next look is later"
     later = moment(now=moment().now + round(1.0 / ROW))
@@ -168,7 +162,6 @@ def test_it_waits_while_a_refit_is_under_way(name: str) -> None:
     monitor = alarmed(name)
     busy = moment(searching=True, now=9000, elapsed=0.1)
     assert isinstance(monitor.transient(busy._replace(moved=10)), Wait)
-    assert isinstance(monitor.always(busy), Wait)
     assert list(monitor.routine(busy)) == []
     assert monitor.due(True) is None, "and looks at every block, for it may end"
 
@@ -189,10 +182,10 @@ def test_a_transient_ends_after_all(name: str) -> None:
         monitor = alarmed(name)
         late = moment(now=6000, moved=1800, elapsed=18.0, variance=variance, level=variance, covered=covered)
         asked = monitor.transient(late)
-        if isinstance(asked, Look):
+        if isinstance(asked, WindowRequest):
             seen = evidence(asked.purpose, rows=1800, variance=variance, now=6000)
             asked = monitor.review(seen)
-        if isinstance(asked, Search):
+        if isinstance(asked, SearchEta):
             monitor.accepted(asked.purpose, asked.first, late)
             assert not monitor.settled, "an η from a short window is confirmed"
             assert monitor.onset == asked.first
@@ -205,12 +198,12 @@ def test_the_fast_verdict_by_table() -> None:
     table: list[tuple[dict[str, Any], type]] = [
         ({}, LearnTheta),
         ({"unchanged": 4.0}, Restore),
-        ({"gain": 20.1}, Search),
+        ({"gain": 20.1}, SearchEta),
         ({"gain": 19.9}, Wait),
         ({"gain": 9.1}, Wait),
         ({"gain": 8.9}, LearnTheta),
         ({"variance": 2.0, "signal": 1.0}, Wait),
-        ({"variance": 2.0, "signal": 1.0, "rows": 1200}, Search),
+        ({"variance": 2.0, "signal": 1.0, "rows": 1200}, SearchEta),
         ({"sigma": np.full(2, 0.07)}, Wait),
         ({"sigma": np.full(2, 0.059)}, LearnTheta),
         ({"reach": 2.6, "signal": 1.0}, Wait),
@@ -220,7 +213,7 @@ def test_the_fast_verdict_by_table() -> None:
     for changes, wanted in table:
         decision = alarmed("fast").review(evidence(Purpose.CHANGE, **changes))
         assert type(decision) is wanted, (changes, decision)
-        if isinstance(decision, Search):
+        if isinstance(decision, SearchEta):
             assert (decision.first, decision.before) == (4200, Before.CHANGE)
 
 
@@ -233,7 +226,7 @@ def test_drift_is_searched_after_two_significant_looks_in_a_row(name: str) -> No
     assert isinstance(monitor.review(straight), Wait)
     assert isinstance(monitor.review(bent), Wait)
     found = monitor.review(bent)
-    assert found == Search("drift", 4200, Before.NOW, (1,))
+    assert found == SearchEta("drift", 4200, Before.NOW, (1,))
     assert isinstance(monitor.review(bent), Wait), "and not again at once"
     unsure = evidence(Purpose.DRIFT, step=np.array([0.0, 0.2]), sigma=np.full(2, 0.2))
     assert isinstance(monitor.review(unsure), Wait)
@@ -246,8 +239,8 @@ def test_a_refit_is_confirmed_a_period_later_and_once(name: str) -> None:
     monitor.accepted("change", 4500, moment())
     assert not monitor.settled
     soon, later = moment(now=5100), moment(now=5000 + round(1.6 * 800))
-    assert not [one for one in monitor.routine(soon) if isinstance(one, Search)]
-    assert list(monitor.routine(later)) == [Search("confirmation", max(4500, later.now - 1600), Before.NOW)]
+    assert not [one for one in monitor.routine(soon) if isinstance(one, SearchEta)]
+    assert list(monitor.routine(later)) == [SearchEta("confirmation", max(4500, later.now - 1600), Before.NOW)]
     assert monitor.settled
     monitor.accepted("confirmation", 4500, later)
     assert monitor.settled
@@ -272,7 +265,7 @@ def test_after_a_restart_of_the_program_nothing_points_to_rows_that_are_not_ther
     monitor = alarmed(name)
     monitor.resume(7000)
     assert monitor.onset in (0, 7000)
-    looks = [one for one in monitor.routine(moment(now=7100)) if isinstance(one, Look)]
+    looks = [one for one in monitor.routine(moment(now=7100)) if isinstance(one, WindowRequest)]
     assert all(one.first >= 7000 for one in looks)
 
 
@@ -299,7 +292,7 @@ def linear() -> Phases:
 
 def searched() -> Phases:
     model = FrictionOnlySettings().build()
-    return assembly.searched(model, np.ones(1), 1, ROW, Alarm(), 4.0, 0.001, settings.Monitor())
+    return assembly.searched(model, np.ones(1), 1, ROW, Alarm(), 4.0, 0.001, settings.MonitorSettings())
 
 
 every_start = pytest.mark.parametrize("build", [linear, searched])

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from estimators.experiments.searches.test_functions import FUNCTIONS
 from estimators.search import SEARCHES, minimise
-from estimators.search.base import Minimum, Status, batch
+from estimators.search.base import Minimum, SearchStatus, batch
+from hil_rig.papers.searches.test_functions import FUNCTIONS
 
 LOW, HIGH = np.array([-2.0, -1.0]), np.array([3.0, 4.0])
 
@@ -25,7 +25,7 @@ def same(a: Minimum, b: Minimum) -> bool:
 @every_search
 def test_finds_the_minimum_of_a_bowl(name):
     found = minimise(name, bowl, LOW, HIGH, budget=2000, target=1e-3, seed=1)
-    assert found.status == Status.TARGET
+    assert found.status == SearchStatus.TARGET
     assert found.value == bowl(found.x) <= 1e-3
     assert found.evaluations <= 2000
 
@@ -91,7 +91,7 @@ def test_the_callback_cancels(name):
         return evaluations >= 25
 
     found = minimise(name, bowl, LOW, HIGH, budget=1000, callback=stop)
-    assert found.status == Status.CANCELLED
+    assert found.status == SearchStatus.CANCELLED
     assert found.evaluations == heard[-1][0] < 1000
     assert [value for _, value in heard] == sorted((value for _, value in heard), reverse=True)
 
@@ -106,7 +106,7 @@ def test_the_callback_hears_every_step_of_a_compiled_objective(name):
         return evaluations >= 40
 
     found = minimise(name, branin.f, branin.lower, branin.upper, budget=1000, callback=stop)
-    assert found.status == Status.CANCELLED
+    assert found.status == SearchStatus.CANCELLED
     assert all(heard)
     assert 40 <= found.evaluations < 100
     alone = minimise(name, branin.f, branin.lower, branin.upper, budget=found.evaluations)
@@ -134,7 +134,7 @@ def test_a_coordinate_of_no_width_is_fixed(name):
     assert found.x[1] == 1.5
     assert found.value <= 1.45
     everything = minimise(name, bowl, [1.0, 1.5], [1.0, 1.5], budget=10)
-    assert (everything.evaluations, everything.status) == (1, Status.COMPLETE)
+    assert (everything.evaluations, everything.status) == (1, SearchStatus.COMPLETE)
     assert everything.value == bowl(np.array([1.0, 1.5]))
 
 
@@ -159,7 +159,7 @@ def test_one_and_thirty_dimensions(name, n):
 @every_search
 def test_infinite_bounds(name):
     found = minimise(name, bowl, [-np.inf, -np.inf], [np.inf, 4.0], budget=3000, target=1e-2, seed=3)
-    assert found.status == Status.TARGET
+    assert found.status == SearchStatus.TARGET
 
 
 @every_search

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from daq.core.gear_line import GearLine
-from daq.core.robot_line import parameters_body, robot_body, robot_head
+from daq.core.gear_pipeline import GearPipeline
+from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
 from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.robot.estimate import NO_PAYLOAD, Friction, RobotEstimate
+from estimators.reasons import Reason
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
 PARAMETER = {"unit": "kg·m²", "low": 0.0, "high": 10.0, "equation": "(1)"}
@@ -24,12 +25,14 @@ DRIFT = {
 }  # fmt: skip
 
 
+WORDS = {"unit": "N·m", "needs": "slow motion"}
+WHY = Reason("uncertain", "coulomb", {"value": 2.0, "deviation": 0.3}, WORDS)
 SPECTRUM = Spectrum((1.5, 0.5, 0.05), "coulomb against inertia")
 
 
 def estimate(error: float = 0.01, spectrum: Spectrum = SPECTRUM) -> Estimate:
     return Estimate(
-        time=5, phase=Phase.TRANSIENT, status=Status.HELD, reasons=("alarm",), names=("inertia", "coulomb"),
+        time=5, phase=Phase.TRANSIENT, status=Status.HELD, reasons=(WHY,), names=("inertia", "coulomb"),
         values=np.array([0.5, 2.0]), deviations=np.array([0.01, math.inf]), error=error, forgetting=0.99,
         measured=3.5, predicted=3.25, progress=40.0, spectrum=spectrum,
     )  # fmt: skip
@@ -62,7 +65,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "residual/": publication.residual(estimate(), 12.5),
         "event/": publication.event("alarm", "the residual left its band", 12.5, (10.25, 12.0)),
         "drift/": publication.drift(DRIFT, 12.5),
-        "lost_motion/": publication.lost_motion(GearLine.told(LostMotion(GEAR, 1e-3)), 12.5),
+        "lost_motion/": publication.lost_motion(GearPipeline.body(LostMotion(GEAR, 1e-3)), 12.5),
         "robot": whole(publication, "robot", robot_body(ROBOT, ("elbow",), ("N·m",))),
         "robot/parameters": whole(
             publication,
@@ -129,7 +132,16 @@ def test_an_estimate_says_it_all() -> None:
     assert update["phase"] == "transient"
     assert update["parameters"] == {"inertia": 0.5, "coulomb": 2.0}
     assert update["deviations"] == {"inertia": 0.01, "coulomb": math.inf}
-    assert update["health"] == {"status": "held", "reasons": ["alarm"]}
+    assert update["health"]["status"] == "held"
+    assert update["health"]["reasons"] == [
+        {
+            "code": "uncertain",
+            "parameter": "coulomb",
+            "numbers": {"value": 2.0, "deviation": 0.3},
+            "words": WORDS,
+            "text": "coulomb is not certain enough yet: 2 ± 0.3 N·m; it needs slow motion",
+        }
+    ]
     assert (update["error"], update["forgetting"], update["latency"]) == (0.01, 0.99, 1e-4)
 
 

@@ -16,6 +16,7 @@ import zmq
 from daq.stream.sockets import open_publisher
 from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.reasons import Reason
 
 ROOT = Path(__file__).parents[2]
 FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
@@ -29,7 +30,7 @@ def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
         time.sleep(0.02)  # between two looks
 
 
-def an_estimate(phase: Phase = Phase.NORMAL, reasons: tuple[str, ...] = (), inertia: float = 0.5) -> Estimate:
+def an_estimate(phase: Phase = Phase.NORMAL, reasons: tuple[Reason, ...] = (), inertia: float = 0.5) -> Estimate:
     status = Status.FAULTED if phase is Phase.FAULTED else Status.VALID
     return Estimate(
         time=0, phase=phase, status=status, reasons=reasons, names=("inertia", "viscous"),

@@ -207,12 +207,12 @@ def both_ways(
 
 
 def check_slcan(case: tuple[bytes, list[int]]) -> None:
-    found = both_ways(slcan.Parser, lambda parser, data: parser.feed(data, 0), *case)
+    found = both_ways(slcan.SlcanParser, lambda parser, data: parser.feed(data, 0), *case)
     assert found == read_slcan(case[0])
 
 
 def check_candump(case: tuple[bytes, list[int]]) -> None:
-    found = both_ways(candump.Parser, lambda parser, data: parser.feed(data), *case)
+    found = both_ways(candump.CandumpParser, lambda parser, data: parser.feed(data), *case)
     strict = read_candump(case[0])
     # the screen's format is read too: what the log's pattern finds is there, in order
     rest = iter(found)
@@ -263,7 +263,7 @@ def check_dbc(case: tuple[list[tuple[int, str]], Path]) -> None:
     except LayoutError:
         return
     decoder = Decoder(layout, [Wanted(channel, name) for channel, name in enumerate(layout.signals)])
-    frames = slcan.Parser().feed(b"t06481122334455667788\rT00000065800112233445566\r", 0)
+    frames = slcan.SlcanParser().feed(b"t06481122334455667788\rT00000065800112233445566\r", 0)
     decoder.decode(frames)
 
 
@@ -278,7 +278,7 @@ def check_records(datagrams: list[bytes]) -> None:
         far.connect(near.getsockname())
         for datagram in datagrams:
             far.send(datagram)
-        receiver = bulk.Receiver(near.fileno())
+        receiver = bulk.BulkReceiver(near.fileno())
         found = unpacked([receiver.receive(1.0)])
     right = []
     for data in datagrams:

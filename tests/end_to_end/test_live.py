@@ -29,8 +29,8 @@ def test_the_emps_recording_gives_the_published_parameters(wire: str) -> None:
     assert done.returncode == 0, done.stderr + done.stdout
     verdict = json.loads(done.stdout)
     assert verdict["ok"]
-    assert [row["name"] for row in verdict["rows"]] == ["mass", "viscous", "coulomb", "offset"]
-    assert verdict["rows"][0]["ours"] == pytest.approx(95.1089, rel=0.01)
+    assert [figure["name"] for figure in verdict["figures"]] == ["mass", "viscous", "coulomb", "offset"]
+    assert verdict["figures"][0]["ours"] == pytest.approx(95.1089, rel=0.01)
 
 
 def test_rubbish_on_the_wire_is_counted_and_the_truth_comes_out_all_the_same() -> None:

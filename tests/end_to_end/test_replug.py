@@ -15,7 +15,7 @@ import pytest
 from daq.config.load import check
 from daq.config.toml_lines import Lines
 from daq.processes.process import endpoint
-from daq.stream.channel import Receiver
+from daq.stream.channel import CoreReceiver
 from drivers.serial.packets import encode
 
 SERIAL = """
@@ -86,7 +86,7 @@ def test_data_again_within_a_second(text: str, make: Callable[[int], bytes], tmp
     number = 0
     took = []
     master, _ = plug(name)
-    with Receiver(endpoint(tmp_path, "readings")) as receiver:
+    with CoreReceiver(endpoint(tmp_path, "readings")) as receiver:
         process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(tmp_path)], stderr=subprocess.DEVNULL)
 
         def until_data(since: int, patience: float) -> float:

@@ -6,11 +6,11 @@ import struct
 import numpy as np
 import pytest
 
-from hil_rig.messages import COUNTER, NODES, SERIAL_NODES, Field, Message, frames
+from hil_rig.messages import COUNTER, NODES, SERIAL_NODES, Message, MessageField, frames
 from hil_rig.plants import RIGS
 
-POSITION = Field("position", 32, "counts", counts_per_rev=4096)
-TORQUE = Field("torque", 16, "N·m", 0.01)
+POSITION = MessageField("position", 32, "counts", counts_per_rev=4096)
+TORQUE = MessageField("torque", 16, "N·m", 0.01)
 STATE = Message("STATE", (POSITION, TORQUE))
 
 
@@ -20,7 +20,7 @@ def test_rounding_saturation_and_no_value() -> None:
 
 
 def test_an_encoder_starts_again() -> None:
-    turning = Field("position", 32, "counts", counts_per_rev=4096, wrap=10)
+    turning = MessageField("position", 32, "counts", counts_per_rev=4096, wrap=10)
     step = math.tau / 4096
     values = np.array([0, 1023, 1024, -1, -1025, np.nan]) * step
     assert turning.raw(values).tolist() == [0, 1023, 0, 1023, 1023, -(1 << 31)]

@@ -15,7 +15,7 @@ from daq.core.pipeline import Pipeline
 from drivers.reading import READING
 from estimators.base import Status
 from estimators.quantities import Floats
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
 
@@ -99,7 +99,7 @@ def test_an_encoder_that_starts_again_after_a_turn_and_its_glitches() -> None:
     config = configuration(model, position={"wrap": TURN}, link_position={"wrap": TURN})
     found, events, pipeline = play(config, glitched)
     check_truth(found, truth, events)
-    assert pipeline.lines[0].aligner.lost()["glitch"] > 0
+    assert pipeline.joints[0].aligner.lost()["glitch"] > 0
 
 
 @pytest.mark.parametrize("role", ["position", "link_position", "torque"])
@@ -126,6 +126,6 @@ def test_a_skew_is_taken_off_where_it_is_configured_and_not_swallowed_where_not(
     check_truth(found, truth, events)
     _, events, pipeline = play(configuration(model), skewed)
     text = " ".join(event["text"] for event in events)
-    estimate = pipeline.lines[0].estimator.estimate()
+    estimate = pipeline.joints[0].estimator.estimate()
     refused = estimate.status is Status.LEARNING and "motor_viscous would be negative" in text
     assert refused or "the delay of link_position against position" in text, text

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase
-from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case, estimator, play
 from estimators.models.curves import Curves
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, case, estimator, play
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
 
@@ -33,7 +33,7 @@ def identified(
     model: dict[str, Any], values: dict[str, Floats], **settings: Any
 ) -> tuple[dict[str, float], Phase, list[Event]]:
     settings = {"model": model, "start": 8.5, "standstill": 0.01} | settings
-    joint = JointEstimator(Identification.model_validate(settings), 1e-3)
+    joint = JointEstimator(JointIdentification.model_validate(settings), 1e-3)
     table = np.column_stack([values[role] for role in joint.channels])
     joint.absorb(np.arange(len(table)) * 1_000_000, table)
     estimate = joint.estimate()
@@ -213,10 +213,10 @@ def test_ten_minutes_of_heating_are_followed_without_a_search() -> None:
 def test_points_of_the_curves_lie_on_them_although_the_encoders_zeros_differ() -> None:
     model, values, _ = samples()
     shifted = values | {"link_position": values["link_position"] + 1e-3}
-    joint = JointEstimator(Identification.model_validate({"model": model, "start": 8.5, "standstill": 0.01}), 1e-3)
+    joint = JointEstimator(JointIdentification.model_validate({"model": model, "start": 8.5, "standstill": 0.01}), 1e-3)
     table = np.column_stack([shifted[role] for role in joint.channels])
     joint.absorb(np.arange(len(table)) * 1_000_000, table)
-    inspection, curves = joint.inspect(), Curves(Identification.model_validate({"model": model}).model.build())
+    inspection, curves = joint.inspect(), Curves(JointIdentification.model_validate({"model": model}).model.build())
     assert inspection is not None
     velocity, friction, twist, torque = inspection.points[np.isfinite(inspection.points).all(axis=1)].T
     found = joint.estimate().values

@@ -10,7 +10,7 @@ from estimators.base import Phase, Status
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Axis, Floats
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "emps" / "nlid_emps_sim_data_training.mat"
@@ -32,7 +32,7 @@ def recording() -> tuple[np.ndarray, Floats]:
 @pytest.mark.parametrize("rate", [1000.0, 100.0, 40.0])
 def test_ends_at_the_published_parameters(recording: tuple[np.ndarray, Floats], rate: float) -> None:
     time, values = recording
-    settings = Identification(model=RigidSettings(axis=Axis.PRISMATIC), conditioning=Conditioning(row_rate=rate))
+    settings = JointIdentification(model=RigidSettings(axis=Axis.PRISMATIC), conditioning=Conditioning(row_rate=rate))
     joint = JointEstimator(settings, 1e-3)
     joint.absorb(time[:3000], values[:3000])
     assert joint.estimate().phase is Phase.STARTING
@@ -54,7 +54,7 @@ def test_half_again_the_friction_is_an_alarm_within_a_quarter_of_a_second(
     changed = values.copy()
     speed = np.gradient(values[:, 0], 1e-3)
     changed[18_500:, 1] += 0.5 * (PUBLISHED[1] * speed + PUBLISHED[2] * np.sign(speed))[18_500:]
-    joint = JointEstimator(Identification(model=RigidSettings(axis=Axis.PRISMATIC)), 1e-3)
+    joint = JointEstimator(JointIdentification(model=RigidSettings(axis=Axis.PRISMATIC)), 1e-3)
     joint.absorb(time, changed)
     alarms = [event.time for event in joint.events() if event.kind == "alarm"]
     assert 18.5e9 < alarms[0] < 18.75e9

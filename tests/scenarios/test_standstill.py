@@ -7,10 +7,11 @@ import pytest
 
 from estimators.base import Event, Phase, Status
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.rows import Rows
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
 
@@ -30,7 +31,7 @@ class Standing:
         measured = plant.rows(round((BEFORE + AFTER) / PERIOD))
         settings = {"model": dict(plant.model), "start": 8.5, "standstill": 0.01}
         self.truth = plant.truth()
-        self.joint: JointEstimator = JointEstimator(Identification.model_validate(settings), PERIOD)
+        self.joint: JointEstimator = JointEstimator(JointIdentification.model_validate(settings), PERIOD)
         roles = [plant.roles[role] for role in self.joint.channels]
         self._values = np.column_stack([measured[:, columns.index(one.signal)] * one.scale for one in roles])
         near = round(BEFORE / PERIOD) - 2000 + np.arange(2000)
@@ -85,14 +86,15 @@ class Standing:
         estimate, parts = self.joint.estimate(), self.joint.phases.parts
         assert parts.nonlinear is not None
         eta = parts.nonlinear.eta.kept
-        kept = (estimate.values, estimate.deviations, parts.learner.kept.state, eta.covariance, eta.sigma)
-        return [one.copy() for one in kept]
+        learnt = parts.learner.rls.state.as_dict()
+        kept = (estimate.values, estimate.deviations, *learnt.values(), eta.covariance, eta.sigma)
+        return [np.array(one) for one in kept]
 
 
 def check_the_rest(run: Standing, learnt: list[Any]) -> None:
     assert all(np.array_equal(before, after) for before, after in zip(learnt, run.learnt(), strict=True))
     estimate = run.joint.estimate()
-    assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.HELD, Status.HELD, ("at standstill",))
+    assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.HELD, Status.HELD, (Reason("at_standstill"),))
 
 
 def check_the_motion_after(run: Standing) -> None:

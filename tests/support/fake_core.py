@@ -15,8 +15,8 @@ import msgpack
 import numpy as np
 import zmq
 
-from daq.core.gear_line import GearLine
-from daq.core.robot_line import parameters_body, robot_body, robot_head
+from daq.core.gear_pipeline import GearPipeline
+from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.curve_points import pack
 from daq.stream.sockets import open_publisher
 from daq.stream.update import ROBOT, Liveliness, Publication
@@ -29,9 +29,10 @@ from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.gear.lost_motion import LostMotion
-from estimators.online.inspection import Inspection
+from estimators.online.reporting.inspection import Inspection
 from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
 from estimators.quantities import Axis
+from estimators.reasons import Reason
 
 GEAR = {
     "stiffness": 14_820.0,
@@ -101,25 +102,25 @@ class Joint:
         if self.kind == "starting":
             progress = min(100.0, (age % 40) / 40 * 100)
             phase, status = Phase.STARTING, Status.LEARNING
-            reasons = (f"start-up: {progress:.0f} % of the motion needed has been seen",)
+            reasons = (Reason("not_identifiable", "inertia", {}, {"needs": "stronger accelerations"}),)
             settled, predicted = 0.4 + (age % 40) * 0.2, predicted * (1 - math.exp(-(age % 40) / 8))
         elif self.kind == "transient":
             since = age % 30
             truth = self.values * np.array([1, *[1.3 if age % 60 > 30 else 1.0] * 2, *[1] * (len(self.values) - 3)])
             if since < 6:
                 phase, status = Phase.TRANSIENT, Status.HELD
-                reasons = ("the residual left its start-up band 6.2 s ago; last good values are shown",)
+                reasons = (Reason("alarm_stands"),)
                 noise, settled = 0.16, 0.3 + since
                 measured *= 1.22
             if since < 0.99 / 50:
                 event = "residual left its start-up band (CUSUM 48 > 40)"
         elif self.kind == "held":
-            phase, status, reasons = Phase.HELD, Status.HELD, ("standstill for 14 s: nothing can be learnt",)
+            phase, status, reasons = Phase.HELD, Status.HELD, (Reason("at_standstill"),)
             measured = predicted = self.truth["offset"] + self.truth["coulomb"] * 0.4
             noise = 0.002
         elif self.kind == "faulted":
             phase, status = Phase.FAULTED, Status.FAULTED
-            reasons = ("no data for 12.4 s", "driver can1: interface is down")
+            reasons = (Reason("no_data", None, {"seconds": 12.4}),)
         scale = 60.0 if self.curves.has_spring else float(np.max(np.abs(self.values[:3])))
         measured += self.random.normal(0, noise * scale * 0.4)
         deviations = self.scale * (0.15 + 1.6 / math.sqrt(1 + settled))
@@ -270,7 +271,7 @@ def main() -> None:
 
 def gear(age: float) -> dict[str, object]:
     """What the gear of the base tells: 150 µrad that grow."""
-    silent = GearLine.told(LostMotion(LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=1.0), 1e-3))
+    silent = GearPipeline.body(LostMotion(LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=1.0), 1e-3))
     numbers = {"gear_stiffness": 2e4, "lost_motion": 150e-6 + 1e-8 * age, "gear_friction": 6.0, "link_friction": 1.0}
     known = {"known": True, "reasons": [], "reversals": 40, "rarer": 0.4, "imitated": 0.86, "progress": 100.0}
     spread = {name: 0.01 * value for name, value in numbers.items()}
@@ -279,7 +280,7 @@ def gear(age: float) -> dict[str, object]:
 
 
 def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: float) -> list[tuple[bytes, bytes]]:
-    """What a robot line tells: the second joint is touched for two of every ten seconds, two kilograms are carried."""
+    """What the robot publishes: the second joint is touched for two of every ten seconds, two kilograms are carried."""
     n, names = len(joints), [joint.name for joint in joints]
     touched = np.array([j == 1 and age % 10.0 < 2.0 for j in range(n)])
     residual = 0.3 * np.sin(np.arange(n) + 3.0 * age) + 2.0 * touched

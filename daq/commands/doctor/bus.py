@@ -1,4 +1,4 @@
-"""What frames say of themselves before any layout is known: ids, rates, jitter, load, what moves, likely fields."""
+"""Describes frames whose layout is unknown: ids, rates, jitter, bus load, bytes that change, likely fields."""
 
 from typing import Final, NamedTuple
 
@@ -13,8 +13,8 @@ LEAST: Final = 40  # frames from which fields are guessed
 SMOOTH: Final = 0.3  # largest step over range, below which bytes are a measured quantity
 
 
-class Field(NamedTuple):
-    """A guess: these bytes are one number."""
+class GuessedField(NamedTuple):
+    """A guess that these bytes are one number."""
 
     name: str
     byte: int
@@ -25,7 +25,7 @@ class Field(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """What one id says."""
+    """What the frames of one id show."""
 
     id: int  # with EXTENDED
     length: int  # bytes, of the shortest
@@ -35,11 +35,11 @@ class Talk(NamedTuple):
     jitter: float  # s, std of the intervals
     longest: float  # s, the longest interval
     moving: tuple[int, ...]  # bytes that change
-    fields: tuple[Field, ...]
+    fields: tuple[GuessedField, ...]
 
 
 def talks(frames: Frames) -> list[Talk]:
-    """Every id of data frames, by id."""
+    """Describe every id of data frames, sorted by id."""
     data = frames.ids & np.uint32(REMOTE | ERROR) == 0
     found = []
     for one in np.unique(frames.ids[data]):
@@ -61,7 +61,7 @@ def talks(frames: Frames) -> list[Talk]:
 
 
 def nominal(rate: float) -> float:
-    """The round rate nearby, or this one to three digits."""
+    """The round rate nearby, or this rate to three digits."""
     if not np.isfinite(rate) or rate <= 0:
         return np.nan
     best = min(ROUND, key=lambda one: abs(one / rate - 1))
@@ -69,7 +69,7 @@ def nominal(rate: float) -> float:
 
 
 def load(frames: Frames, seconds: float, bitrate: int, data_bitrate: int | None = None) -> tuple[float, float]:
-    """Bus load without stuff bits, and with as many as there can be, 1.
+    """The share of time in which the bus is busy: without stuff bits, and with the most possible stuff bits.
 
     Classic frames: Davis, Burns et al. 2007. Where a frame is longer than eight bytes, all are taken for CAN FD
     (ISO 11898-1:2015) with the rate switched to data_bitrate behind the arbitration; without one, all at bitrate: more
@@ -92,8 +92,8 @@ def load(frames: Frames, seconds: float, bitrate: int, data_bitrate: int | None 
     return float(bare / seconds), float(whole / seconds)
 
 
-def fields(payload: NDArray[np.uint8]) -> list[Field]:
-    """Which bytes of one id's frames (frames, length) look like one number: counters first, then smooth quantities."""
+def fields(payload: NDArray[np.uint8]) -> list[GuessedField]:
+    """Guess the fields in the frames of one id (frames, length): counters first, then smooth quantities."""
     free = np.ones(payload.shape[1], bool)
     found = list(_counters(payload, free))
     at = 0
@@ -109,7 +109,7 @@ def fields(payload: NDArray[np.uint8]) -> list[Field]:
     return sorted(found, key=lambda one: one.byte)
 
 
-def _counters(payload: NDArray[np.uint8], free: NDArray[np.bool_]) -> list[Field]:
+def _counters(payload: NDArray[np.uint8], free: NDArray[np.bool_]) -> list[GuessedField]:
     found = []
     for size in (2, 1):
         for motorola in (False, True)[:size]:
@@ -119,13 +119,13 @@ def _counters(payload: NDArray[np.uint8], free: NDArray[np.bool_]) -> list[Field
                 steps = np.diff(_number(payload, at, 8 * size, "unsigned", motorola)) % 2.0 ** (8 * size)
                 wraps = size == 1 or np.ptp(payload[:, at if motorola else at + 1]) > 0
                 if wraps and np.mean(steps == 1) > 0.9:
-                    found.append(Field(f"counter_{at}", at, 8 * size, "unsigned", motorola, True))
+                    found.append(GuessedField(f"counter_{at}", at, 8 * size, "unsigned", motorola, True))
                     free[at : at + size] = False
     return found
 
 
-def _best(payload: NDArray[np.uint8], free: NDArray[np.bool_], at: int) -> Field | None:
-    """The field that begins at a byte, if any: a float, a long or a short integer, whichever is smooth."""
+def _best(payload: NDArray[np.uint8], free: NDArray[np.bool_], at: int) -> GuessedField | None:
+    """The field that begins at a byte, if any: the first of float, short and long integer that is smooth."""
     for bits, kind in ((32, "float"), (16, "signed"), (32, "signed")):
         size = bits // 8
         if free[at : at + size].sum() != size:
@@ -138,12 +138,12 @@ def _best(payload: NDArray[np.uint8], free: NDArray[np.bool_], at: int) -> Field
             scores.append(_roughness(values) if believable and not signs else np.inf)
         if min(scores) < SMOOTH:
             prefix = {"float": "f", "signed": "i"}[kind]
-            return Field(f"{prefix}{bits}_{at}", at, bits, kind, scores[1] < scores[0], False)
+            return GuessedField(f"{prefix}{bits}_{at}", at, bits, kind, scores[1] < scores[0], False)
     return None
 
 
 def _extended(payload: NDArray[np.uint8], at: int, motorola: bool, free: NDArray[np.bool_]) -> bool:
-    """Whether the two bytes beside these are nothing but their sign: together they are one long integer."""
+    """Whether the next two bytes only extend the sign of these: together they are one long integer."""
     if motorola or free[at : at + 4].sum() != 4:
         return False
     sign = np.where(payload[:, at + 1] & 0x80, 0xFF, 0)

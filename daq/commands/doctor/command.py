@@ -1,6 +1,7 @@
-"""`jointwatch doctor [CONFIG]`: what is on the wires, what is lost and why, what the host lacks; a first configuration.
+"""`jointwatch doctor [CONFIG]`: reports what is on the wires, losses and causes, problems of the host.
 
-The report goes to stderr; stdout carries the proposed configuration, or with --json everything that was found.
+For an unknown wire it proposes a configuration. The report goes to stderr; the configuration, or with --json everything
+that was found, to stdout.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from drivers.reading import empty
 MARKS: Final = {GOOD: "  ok  ", NOTE: " note ", WARN: " WARN ", BAD: " BAD  "}
 RATE_TOLERANCE: Final = 0.05
 
-# what is counted, in plain words, and what to do about it
+# every counter: what it counts, and what to do about it
 CAUSES: Final[Mapping[str, tuple[str, str]]] = {
     "unmatched": ("frames whose id the layout does not know", "harmless if they are not yours; else add them"),
     "truncated": ("frames shorter than the layout", "compare the frame's length with the layout (the table below)"),
@@ -72,7 +73,7 @@ CAUSES: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look, listen, and tell."""
+    """Examine the host and the wires, then report."""
     findings: list[Finding] = []
     data: dict[str, Any] = {}
     proposal = ""
@@ -107,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def tell(finding: Finding, explain: bool) -> None:
-    """One finding for a person, on stderr."""
+    """Print one finding on stderr."""
     print(f"[{MARKS[finding.level]}] {finding.subject}: {finding.text}", file=sys.stderr)
     if finding.remedy and (explain or finding.level in (WARN, BAD)):
         print(f"{'':9} → {finding.remedy}", file=sys.stderr)
@@ -116,7 +117,7 @@ def tell(finding: Finding, explain: bool) -> None:
 
 
 def tell_causes() -> None:
-    """Every cause that anything of the service counts, in plain words with its remedy, on stderr."""
+    """Print every cause that the service counts, with its meaning and remedy, on stderr."""
     print("What is counted, and what to do about it:", file=sys.stderr)
     for cause, (meaning, remedy) in CAUSES.items():
         print(f"{'':9} {cause}: {meaning} → {remedy}", file=sys.stderr)
@@ -135,7 +136,7 @@ def _next_step() -> list[Finding]:
 
 
 def _place(interface: str, channel: str) -> Iterator[Finding]:
-    """The wire itself, before it is opened."""
+    """Findings about the wire itself, before it is opened."""
     if interface == "socketcan":
         yield from doctor_host.interface(channel)
     elif channel.startswith("/") and channel not in doctor_host.ports():  # those have been looked at
@@ -143,7 +144,7 @@ def _place(interface: str, channel: str) -> Iterator[Finding]:
 
 
 def _bus(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Finding], str]:
-    """A bus of which nothing is known."""
+    """Listen to an unknown bus: findings, and a proposed configuration."""
     findings = list(_place(options.interface, options.channel))
     given = {"bitrate": options.bitrate} if options.bitrate and options.interface != "socketcan" else {}
     try:
@@ -175,7 +176,7 @@ def _bitrate(options: argparse.Namespace, timing: str) -> int | None:
 def _traffic(
     channel: str, frames: Frames, found: list[Talk], seconds: float, bitrate: int | None, data_bitrate: int | None
 ) -> Iterator[Finding]:
-    """What is on the bus: the whole, then every id."""
+    """Findings about the traffic on the bus: in total, then for every id."""
     if not found:
         return
     said = f"{len(frames.ids)} frames of {len(found)} ids, {len(frames.ids) / seconds:.0f} frames/s"
@@ -191,7 +192,7 @@ def _traffic(
         else:
             yield Finding(GOOD, channel, said)
     else:
-        why = "The load is not reckoned without --bitrate (and --data-bitrate, for CAN FD)."
+        why = "The load can be computed only with --bitrate (and --data-bitrate, for CAN FD)."
         yield Finding(GOOD, channel, said, "", why)
     for talk in found:
         moving = ", ".join(map(str, talk.moving)) or "none"
@@ -204,7 +205,7 @@ def _traffic(
 
 
 def _losses(subject: str, counts: Mapping[str, int]) -> Iterator[Finding]:
-    """Every counter of loss that is not zero, in plain words."""
+    """A finding for every counter of losses that is not zero."""
     for cause, count in counts.items():
         if not count or cause == "frames":
             continue
@@ -216,7 +217,7 @@ def _losses(subject: str, counts: Mapping[str, int]) -> Iterator[Finding]:
 
 
 def _port(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Finding], str]:
-    """A serial line of which nothing is known."""
+    """Listen to an unknown serial line: findings, and a proposed configuration."""
     findings = [] if options.port in doctor_host.ports() else list(doctor_host.serial_port(options.port))
     try:
         text = listen_port(options.port, options.baudrate, options.seconds)
@@ -235,7 +236,7 @@ def _port(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Findi
 
 
 def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> Iterator[Finding]:
-    """A wire of the configuration: its own frames, its losses, and whether what the joints need is there."""
+    """Listen to a configured wire: its frames, its losses, and whether every channel of the joints is there."""
     settings = config.drivers[name]
     channel = getattr(settings, "channel", None) or getattr(settings, "port", "")
     yield from _place(getattr(settings, "interface", ""), str(channel))
@@ -265,13 +266,13 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
 
 
 def _left_out(name: str, settings: AnyDriver) -> Iterator[Finding]:
-    """Messages of a DBC that are not sound: why each is not, since its frames count among those nobody knows."""
+    """Messages of a DBC that are not used because of a mistake; their frames count as unmatched."""
     for message, why in getattr(getattr(settings, "layout", None), "unsound", {}).items():
-        yield Finding(NOTE, f"{name}.{message}", f"left out: {why}", "put it right in the DBC, if it is needed")
+        yield Finding(NOTE, f"{name}.{message}", f"left out: {why}", "correct it in the DBC, if it is needed")
 
 
 def _all_signals(settings: AnyDriver) -> list[Wanted]:
-    """Every signal that can be delivered."""
+    """Every signal that the driver can deliver."""
     found: list[Wanted] = []
     for signal in settings.signals():
         one = Wanted(len(found), signal)
@@ -308,11 +309,11 @@ def _values(readings: NDArray[np.void], channel: int) -> dict[str, float]:
 
 
 def _needed(route: Route, seen: Mapping[str, Mapping[str, float]], config: Config) -> Iterator[Finding]:
-    """Whether a channel of a joint comes, and as often as configured."""
+    """Whether a joint's channel is received, at the configured rate, and moves."""
     subject, joint = f"{route.joint}.{route.role}", config.joints[route.joint]
     found = seen.get(route.signal)
     if found is None:
-        text = f"{route.driver}.{route.signal} does not come"
+        text = f"{route.driver}.{route.signal} is not received"
         yield Finding(BAD, subject, text, "is that device on, and its id, length or packet as described?")
         return
     channel = joint.channels.get(route.role)
@@ -329,12 +330,12 @@ def _needed(route: Route, seen: Mapping[str, Mapping[str, float]], config: Confi
 
 
 def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], config: Config) -> Iterator[Finding]:
-    """An encoder that was seen to move in steps too coarse for the joint's inertia."""
+    """A finding where the encoder's measured steps are too coarse for the joint's inertia."""
     joint = config.joints[route.joint]
     channel = joint.channels.get(route.role)
     if route.role != "position" or channel is None:
         return
-    from estimators.conditioning.encoder_steps import EncoderSteps  # heavy: only where there is a joint
+    from estimators.quantisation.encoder_steps import EncoderSteps  # heavy: only where there is a joint
 
     mine = readings[np.isin(readings["channel"], [i for i, one in enumerate(asked) if one.signal == route.signal])]
     steps = EncoderSteps()

@@ -1,4 +1,4 @@
-"""How packets stand in the bytes of an unknown serial line: tries every stuffing with every checksum."""
+"""Finds the framing of packets on an unknown serial line: tries every byte stuffing with every checksum."""
 
 from itertools import product
 from typing import Final
@@ -9,13 +9,13 @@ from drivers.layout.checksum import CHECKSUMS, compute
 from drivers.serial.packets import COBS, DELIMITERS, Framing
 
 LEAST: Final = 8  # packets, to speak of a pattern
-SOME: Final = 200  # packets that are looked at
-MOST: Final = 0.8  # of them that must agree
+SOME: Final = 200  # packets that are examined
+MOST: Final = 0.8  # share of them that must agree
 IDS: Final = 16  # kinds of packets at most; more are no id
 
 
 def framing_of(text: bytes) -> tuple[Framing, dict[int, int]] | None:
-    """The framing of a stream, and by id the bytes of id, sequence and fields; None where nothing fits."""
+    """The framing of a stream, and the number of bytes (id, sequence, fields) by id; None where nothing fits."""
     for kind, delimiter in DELIMITERS.items():
         pieces = text.split(bytes([delimiter]))[1:-1]
         packets = [packet for piece in pieces if piece and len(packet := _unstuffed(kind, piece)) > 2]
@@ -36,7 +36,7 @@ def _is_intact(packet: bytes, checksum: str, tail: int, order: str) -> bool:
 
 
 def _described(packets: list[bytes], kind: str, checksum: str, order: str) -> tuple[Framing, dict[int, int]]:
-    """What checked packets begin with: an id, where each has one length; a sequence, where it counts."""
+    """The framing of valid packets: with an id, if each value has one length; with a sequence, if it counts up."""
     sizes: dict[int, set[int]] = {}
     for packet in packets:
         sizes.setdefault(packet[0], set()).add(len(packet))
@@ -50,7 +50,7 @@ def _described(packets: list[bytes], kind: str, checksum: str, order: str) -> tu
 
 
 def _counts(packets: list[bytes], has_id: bool, size: int, order: str) -> bool:
-    """Whether what follows the id goes up by one from packet to packet of the same id."""
+    """Whether the bytes after the id count up by one between packets of the same id."""
     steps: list[int] = []
     last: dict[int, int] = {}
     for packet in packets:
@@ -65,7 +65,7 @@ def _counts(packets: list[bytes], has_id: bool, size: int, order: str) -> bool:
 
 
 def _unstuffed(kind: str, piece: bytes) -> bytes:
-    """A packet without its stuffing, empty where it is none."""
+    """A packet without its stuffing; empty where the bytes are no packet."""
     if kind == "cobs":
         parts, at = [], 0
         while at < len(piece):

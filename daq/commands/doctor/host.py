@@ -1,4 +1,4 @@
-"""What the host itself has to do with lost frames and late stamps: buffers, permissions, adapters, clock."""
+"""Examines the host for causes of lost frames and late stamps: buffers, permissions, adapters, clock."""
 
 import grp
 import json
@@ -18,7 +18,7 @@ STEADY: Final = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc
 
 
 class Finding(NamedTuple):
-    """One thing that the doctor says."""
+    """One finding of the doctor."""
 
     level: str
     subject: str
@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 
 
 def host(root: Path = Path("/")) -> Iterator[Finding]:
-    """What holds for every wire; root: where /proc and /sys are."""
+    """Findings about the host and all its wires; root: where /proc and /sys are."""
     yield from _queue(root)
     yield from _clock(root)
     for name in interfaces(root):
@@ -43,7 +43,7 @@ def interfaces(root: Path = Path("/")) -> list[str]:
 
 
 def ports(root: Path = Path("/")) -> list[str]:
-    """USB serial ports, by their lasting names where they have one."""
+    """USB serial ports, by their persistent names where they have one."""
     lasting = {os.path.realpath(link): str(link) for link in sorted(root.glob("dev/serial/by-id/*"))}
     found = sorted(str(port) for pattern in ("dev/ttyUSB*", "dev/ttyACM*") for port in root.glob(pattern))
     return [lasting.get(os.path.realpath(port), port) for port in found]
@@ -84,7 +84,7 @@ def _clock(root: Path) -> Iterator[Finding]:
 
 
 def interface(name: str, root: Path = Path("/")) -> Iterator[Finding]:
-    """One of the kernel's CAN interfaces."""
+    """Findings about one of the kernel's CAN interfaces."""
     folder = root / "sys/class/net" / name
     if not folder.exists():
         there = ", ".join(interfaces(root)) or "none"
@@ -117,7 +117,7 @@ def interface(name: str, root: Path = Path("/")) -> Iterator[Finding]:
 
 
 def link_details(name: str) -> dict[str, Any]:
-    """What `ip` knows of a CAN interface: state, bittiming, …; empty without iproute2."""
+    """The details that `ip` shows of a CAN interface: state, bittiming, …; empty without iproute2."""
     if shutil.which("ip") is None:
         return {}
     told = subprocess.run(
@@ -131,7 +131,7 @@ def link_details(name: str) -> dict[str, Any]:
 
 
 def serial_port(port: str, root: Path = Path("/")) -> Iterator[Finding]:
-    """One serial port: is it there, may we, how long does its adapter sit on bytes, will its name last."""
+    """Findings about a serial port: existence, permission, the latency of its adapter, a persistent name."""
     path = Path(port)
     if not path.exists():
         there = ", ".join(ports(root)) or "none"
@@ -146,7 +146,7 @@ def serial_port(port: str, root: Path = Path("/")) -> Iterator[Finding]:
             BAD, port, f"no permission (it is {group}'s)", f"sudo usermod -aG {group} $USER, then log in again"
         )
         return
-    yield Finding(GOOD, port, "there, and we may read it")
+    yield Finding(GOOD, port, "exists and can be read")
     timer = _read(root / "sys/bus/usb-serial/devices" / name / "latency_timer")
     if timer and int(timer) > 1:
         yield Finding(
@@ -154,11 +154,11 @@ def serial_port(port: str, root: Path = Path("/")) -> Iterator[Finding]:
             port,
             f"latency_timer = {timer} ms",
             f"echo 1 | sudo tee /sys/bus/usb-serial/devices/{name}/latency_timer (a udev rule makes it last)",
-            "An FTDI adapter keeps bytes back for so long unless its buffer fills: stamps come in lumps.",
+            "An FTDI adapter holds bytes back for this time unless its buffer is full, so many get the same stamp.",
         )
     if port.startswith(("/dev/ttyUSB", "/dev/ttyACM")):
-        text = "this name goes to whichever device is plugged in first"
-        yield Finding(NOTE, port, text, "use its lasting name under /dev/serial/by-id")
+        text = "this name belongs to whichever device is plugged in first"
+        yield Finding(NOTE, port, text, "use its persistent name under /dev/serial/by-id")
 
 
 def _group(path: Path) -> str:

@@ -1,11 +1,11 @@
-"""From what was heard on a wire to a configuration to start from, guesses marked as such."""
+"""Proposes a configuration from what was received on a wire; guesses are marked."""
 
 import json
 from typing import Any, Final
 
 import numpy as np
 
-from daq.commands.doctor.bus import Field, Talk, fields, nominal
+from daq.commands.doctor.bus import GuessedField, Talk, fields, nominal
 from daq.commands.doctor.framing import framing_of
 from drivers.layout.frame import EXTENDED
 from drivers.serial.deframer import Deframer
@@ -16,9 +16,9 @@ _NAMES: Final = ("position", "torque")
 
 
 def bus_proposal(interface: str, channel: str, bitrate: int | None, found: list[Talk]) -> str:
-    """A configuration with a table of the frames that were heard."""
+    """A configuration with a table of the received frames."""
     lines = [
-        "# Proposed by `jointwatch doctor` from what it heard; signals are guesses: name them, give scale and unit.",
+        "# Proposed by `jointwatch doctor` from what it received; signals are guesses: name them, give scale and unit.",
         "[drivers.bus]",
         'kind = "can"',
         f'interface = "{interface}"',
@@ -43,14 +43,14 @@ def bus_proposal(interface: str, channel: str, bitrate: int | None, found: list[
     return "\n".join([*lines, "", *_joint(found)]) + "\n"
 
 
-def _signal(one: Field) -> str:
+def _signal(one: GuessedField) -> str:
     start = 8 * one.byte + (7 if one.motorola else 0)
     order = ', order = "motorola"' if one.motorola else ""
     return f'start = {start}, bits = {one.bits}, type = "{one.kind}"{order}'
 
 
 def _joint(found: list[Talk]) -> list[str]:
-    """A joint of the frame that has most of what one needs; commented out where none has."""
+    """A joint with the frame that fits best; commented out where no frame has enough fields."""
     best = max(found, key=lambda talk: (sum(not one.counter for one in talk.fields), talk.rate), default=None)
     measured = [one for one in best.fields if not one.counter] if best else []
     enough = best is not None and len(measured) >= len(_NAMES)
@@ -72,7 +72,7 @@ def _joint(found: list[Talk]) -> list[str]:
 
 
 def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tuple[list[dict[str, Any]], list[str], str]:
-    """Packets found in the bytes of a line: (what was found, the same in words, a configuration to start from)."""
+    """The packets found in the bytes of a line: (as data, in words, as a configuration to start from)."""
     found_framing = framing_of(text)
     if found_framing is None or not found_framing[1]:
         common = np.bincount(np.frombuffer(text, np.uint8), minlength=256).argsort()[::-1][:4]
@@ -83,7 +83,7 @@ def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tupl
     frames = Deframer(lengths, framing).feed(text, 0)
     found, words = [], []
     lines = [
-        "# Proposed by `jointwatch doctor` from what it heard; fields are guesses: name them, and give scale and unit.",
+        "# Proposed by `jointwatch doctor` from what it received; fields are guesses: name them, give scale and unit.",
         "[drivers.port]",
         'kind = "serial"',
         f'port = "{port}"',
@@ -109,13 +109,13 @@ def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tupl
 
 
 def _framing(framing: Framing) -> str:
-    """What differs from the default, as in a table of TOML; the kind always."""
+    """The settings that differ from the default, and the kind, as a TOML table."""
     values = {"kind": framing.kind} | framing.model_dump(exclude_defaults=True, mode="json")
     return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
 
 
 def _cover(payload: np.ndarray) -> list[tuple[int, int, str]]:
-    """Fields without gaps over a packet's bytes: the guesses, and single bytes between them."""
+    """Fields that cover all bytes of a packet: the guesses, and single bytes between them."""
     guesses = {one.byte: one for one in (fields(payload) if len(payload) >= 8 else []) if not one.motorola}
     found: list[tuple[int, int, str]] = []
     at = 0

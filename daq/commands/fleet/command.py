@@ -1,4 +1,4 @@
-"""`jointwatch fleet identify FOLDER …`: every joint of many recordings, each robot against its siblings."""
+"""`jointwatch fleet identify FOLDER …`: identifies the joints of many recordings and compares robots."""
 
 import argparse
 import json
@@ -17,20 +17,20 @@ from daq.commands.fleet.page import document
 from daq.config.load import load
 from daq.config.words import ConfigError
 from daq.fleet.addresses import find
-from daq.fleet.examine import Found, Plan
+from daq.fleet.examine import ExaminedRecording, Plan
 from daq.fleet.parquet import write
-from daq.fleet.verdict import Judged, in_order, judge, unsettled
+from daq.fleet.verdict import JudgedQuantity, in_order, judge, unsettled
 from daq.fleet.work import MODULES, here, on
 from daq.processes.cluster import Cluster, ClusterError
 from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
 
 INTERRUPTED = 130
-PRINTED = 12  # of those that stand out, in print
+PRINTED = 12  # lines printed at most, of each kind
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("task", choices=["identify"], help="what is done to every recording")
     parser.add_argument("place", nargs="+", metavar="FOLDER", help="folders, files, or any fsspec address of such")
     parser.add_argument("--config", type=Path, help="of the joints; our own recordings bring theirs")
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Examine all, then tell."""
+    """Examine all recordings, then print and write the results."""
     if options.scheduler and options.workers is not None:
         return fail("fleet: expected --scheduler or --workers, found both", EXIT_USAGE)
     if (options.workers or 0) < 0:
@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> int:
     return 0 if any(one.joints for one in found) else 1
 
 
-def _examined(options: argparse.Namespace, plan: Plan) -> Iterator[Found]:
-    """With a bar on stderr."""
+def _examined(options: argparse.Namespace, plan: Plan) -> Iterator[ExaminedRecording]:
+    """Examine the recordings with a progress bar on stderr."""
     addresses = find(options.place)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -107,8 +107,8 @@ def _has_pyarrow() -> bool:
     return True
 
 
-def summary(found: Iterable[Found], judged: Iterable[Judged]) -> dict[str, Any]:
-    """Of --json; NaN is null."""
+def summary(found: Iterable[ExaminedRecording], judged: Iterable[JudgedQuantity]) -> dict[str, Any]:
+    """The object that --json prints; NaN becomes null."""
     recordings = [
         {
             "address": one.address,
@@ -128,8 +128,8 @@ def summary(found: Iterable[Found], judged: Iterable[Judged]) -> dict[str, Any]:
     return {"recordings": recordings, "quantities": rows}
 
 
-def _tell(found: list[Found], judged: list[Judged]) -> None:
-    """For a person: who stands out, and what could not be read."""
+def _tell(found: list[ExaminedRecording], judged: list[JudgedQuantity]) -> None:
+    """Print the robots that stand out, and the recordings that could not be read."""
     out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
     robots = {one.robot for one in found}
     known = {(one.robot, one.joint) for one in judged}
@@ -151,8 +151,8 @@ def _tell(found: list[Found], judged: list[Judged]) -> None:
         print(f"jointwatch: {broken.problem}", file=sys.stderr)
 
 
-def words(one: Judged) -> str:
-    """What is odd about one quantity, in a sentence."""
+def words(one: JudgedQuantity) -> str:
+    """One sentence about a quantity that is odd or drifts."""
     unit = f" {one.unit}" if one.unit else ""
     if (one.drifts and abs(one.change_z) >= abs(one.z)) or not one.odd:
         told = f"drifts: {one.quantity} changed by {one.change:+.3g}{unit} to {one.value:.4g}"

@@ -1,4 +1,4 @@
-"""A fleet as one HTML page that needs nothing else: who stands out, every robot and joint, every quantity's spread."""
+"""A fleet as one self-contained HTML page: robots that stand out, every robot and joint, the spread of quantities."""
 
 import math
 from collections.abc import Sequence
@@ -7,15 +7,15 @@ from typing import Final
 
 import numpy as np
 
-from daq.commands.report.document import STYLE
+from daq.commands.report.document import page, table
 from daq.commands.report.words import date, readable
-from daq.fleet.examine import Found
-from daq.fleet.verdict import Judged, unsettled
+from daq.fleet.examine import ExaminedRecording
+from daq.fleet.verdict import JudgedQuantity, unsettled
 
 WIDTH, HEIGHT, EDGE = 520, 54, 8  # of a strip of points
 FAR: Final = 2.0  # times the threshold, from which a point is drawn at the edge
 NAMED: Final = 3  # robots in the headline; more are counted
-LISTED: Final = 40  # that stand out; the Parquet file has all
+LISTED: Final = 40  # rows of a table at most; the Parquet file has all
 OWN: Final = """
 .board { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.4rem; }
 .who { border: 1px solid var(--line); border-left: 4px solid var(--good); border-radius: 0.4rem;
@@ -30,18 +30,14 @@ OWN: Final = """
 """
 
 
-def document(found: Sequence[Found], judged: Sequence[Judged]) -> str:
+def document(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
     """The whole page."""
     parts = [_head(found, judged), _out(judged), _board(found, judged), _strips(judged), _unsettled(found)]
     parts.append(_recordings(found))
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>A fleet · jointwatch</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE.read_text(encoding='utf-8')}{OWN}</style></head><body>\n{''.join(parts)}</body></html>\n"
-    )
+    return page("A fleet · jointwatch", parts, OWN)
 
 
-def _head(found: Sequence[Found], judged: Sequence[Judged]) -> str:
+def _head(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
     began = [one.began for one in found if math.isfinite(one.began)]
     facts = [
         ("robots", str(len({one.robot for one in found}))),
@@ -55,7 +51,7 @@ def _head(found: Sequence[Found], judged: Sequence[Judged]) -> str:
     return f"<header><p>jointwatch fleet</p><h1>{_verdict(judged)}</h1><dl>{told}</dl></header>\n"
 
 
-def _verdict(judged: Sequence[Judged]) -> str:
+def _verdict(judged: Sequence[JudgedQuantity]) -> str:
     if not any(math.isfinite(one.z) for one in judged):
         return "Nobody can be compared: at least five robots with the same joint are needed"
     odd = {one.robot for one in judged if one.odd}
@@ -72,7 +68,7 @@ def _verdict(judged: Sequence[Judged]) -> str:
     return escape(", ".join(f"{robot} is {word}" for robot, word in words.items()))
 
 
-def _out(judged: Sequence[Judged]) -> str:
+def _out(judged: Sequence[JudgedQuantity]) -> str:
     out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
     if not out:
         return ""
@@ -96,12 +92,12 @@ def _out(judged: Sequence[Judged]) -> str:
     limit = f"{limits[0]:g}" if len(limits) == 1 else f"{limits[0]:g} to {limits[-1]:g}" if limits else "–"
     text = (
         "z is robust (median and Qₙ of the siblings). "
-        f"A |z| above {limit} is told: on a page of robots that are all alike, one in twenty accuses anybody."
+        f"A |z| above {limit} is reported: of twenty pages about robots that are all alike, one names a robot."
     )
     return f"<section><h2>Who stands out</h2><p>{text}</p>{_table(head, rows)}{more}</section>\n"
 
 
-def _what(one: Judged) -> str:
+def _what(one: JudgedQuantity) -> str:
     return " and ".join(word for word, told in (("odd", one.odd), ("drifts", one.drifts)) if told)
 
 
@@ -110,9 +106,9 @@ def _z(z: float, limit: float) -> str:
     return f'<b class="bad">{text}</b>' if abs(z) > limit else text
 
 
-def _board(found: Sequence[Found], judged: Sequence[Judged]) -> str:
+def _board(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
     """One card a robot, worst first."""
-    mine: dict[str, list[Judged]] = {one.robot: [] for one in found}
+    mine: dict[str, list[JudgedQuantity]] = {one.robot: [] for one in found}
     for one in judged:
         mine[one.robot].append(one)
     cards = []
@@ -130,9 +126,9 @@ def _board(found: Sequence[Found], judged: Sequence[Judged]) -> str:
     return f'<section><h2>Every robot</h2><div class="board">{"".join(cards)}</div></section>\n'
 
 
-def _strips(judged: Sequence[Judged]) -> str:
-    """One strip a quantity of each joint: every robot a point, the band what is no news."""
-    groups: dict[tuple[str, str, str], list[Judged]] = {}
+def _strips(judged: Sequence[JudgedQuantity]) -> str:
+    """One strip per quantity of each joint: a point per robot; within the band nothing is significant."""
+    groups: dict[tuple[str, str, str], list[JudgedQuantity]] = {}
     for one in judged:
         groups.setdefault((one.joint, one.quantity, one.unit), []).append(one)
     joints: dict[str, list[str]] = {}
@@ -146,8 +142,8 @@ def _strips(judged: Sequence[Judged]) -> str:
     return f"<section><h2>Every joint against its siblings</h2>{''.join(parts)}</section>\n" if joints else ""
 
 
-def _strip(rows: Sequence[Judged]) -> str:
-    """Abscissa: z over the threshold, which is the edge of the band."""
+def _strip(rows: Sequence[JudgedQuantity]) -> str:
+    """One strip; abscissa: z over the threshold, which is the edge of the band."""
     middle, half = WIDTH / 2, (WIDTH / 2 - EDGE) / FAR
     known = [one for one in rows if math.isfinite(one.z)]
     points = []
@@ -169,15 +165,15 @@ def _strip(rows: Sequence[Judged]) -> str:
     )
 
 
-def _unsettled(found: Sequence[Found]) -> str:
-    """Joints that were not valid at the end of a recording: what they say counts with its σ, or not at all."""
+def _unsettled(found: Sequence[ExaminedRecording]) -> str:
+    """Joints that were not valid at the end of a recording: their values count with their σ, or not at all."""
     rows = [(escape(one.robot), escape(name), escape(one.address), escape(why)) for one, name, why in unsettled(found)]
     more = f"<p>and {len(rows) - LISTED} more.</p>" if len(rows) > LISTED else ""
-    table = _table(("robot", "joint", "recording", "why"), rows[:LISTED])
-    return f"<section><h2>Not valid at the end</h2>{table}{more}</section>\n" if rows else ""
+    listed = _table(("robot", "joint", "recording", "why"), rows[:LISTED])
+    return f"<section><h2>Not valid at the end</h2>{listed}{more}</section>\n" if rows else ""
 
 
-def _recordings(found: Sequence[Found]) -> str:
+def _recordings(found: Sequence[ExaminedRecording]) -> str:
     broken = [one for one in found if one.problem]
     if not broken:
         return f"<section><h2>Recordings</h2><p>All {len(found)} were read whole.</p></section>\n"
@@ -191,7 +187,4 @@ def _number(value: float) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
-    body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
-    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll">{table(head, rows)}</div>'

@@ -1,6 +1,8 @@
-"""Identification of a whole robot.
+"""`jointwatch identify`: `command.py` runs it, `summary.py` and `report.py` show the result, `both_ways.py` is the
+option --bidirectional.
 
-Its matrices are small: threads of a linear algebra library cost more than they give, ten times so beside other work.
+The matrices are small: threads of a linear algebra library cost more time than they save, ten times so on a busy
+machine.
 """
 
 import os

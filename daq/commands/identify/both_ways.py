@@ -1,4 +1,4 @@
-"""`jointwatch identify ROBOT FORWARD BACKWARD --bidirectional`: friction from a path that was run both ways."""
+"""`jointwatch identify ROBOT FORWARD BACKWARD --bidirectional`: friction from a path run in both directions."""
 
 import argparse
 import json
@@ -10,15 +10,15 @@ import numpy as np
 from daq.commands.codes import EXIT_USAGE, fail
 from daq.recording.columns import load_columns
 from daq.replay.robot_runs import read_runs
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.bidirectional import Extracted, extract
 from estimators.offline.robot.cubic_friction import CubicFriction, cubic_friction
 from estimators.offline.robot.motion import pieces
 
 
-def extract_both_ways(robot: Robot, options: argparse.Namespace) -> int:
-    """Print it. Raises RecordingError, MotionError, ConfigError."""
+def extract_both_ways(robot: RobotDescription, options: argparse.Namespace) -> int:
+    """Extract the friction and print it. Raises RecordingError, MotionError, ConfigError."""
     if len(options.train) != 2 or options.test or options.out is not None or options.report is not None:
         text = "expected ROBOT FORWARD BACKWARD and no --test, --out or --report"
         return fail(f"identify --bidirectional: {text}; found {len(options.train)} recordings", EXIT_USAGE)
@@ -49,12 +49,12 @@ def _curve(found: Extracted, j: int) -> list[tuple[float, float, float]]:
     return curve
 
 
-def _cubic(found: Extracted, robot: Robot, j: int) -> CubicFriction | None:
+def _cubic(found: Extracted, robot: RobotDescription, j: int) -> CubicFriction | None:
     known = np.isfinite(found.friction[:, j])
     return cubic_friction(found.dq[known, j], found.friction[known, j], robot.joints[j].axis)
 
 
-def _document(found: Extracted, robot: Robot) -> dict[str, Any]:
+def _document(found: Extracted, robot: RobotDescription) -> dict[str, Any]:
     joints: dict[str, dict[str, Any]] = {}
     for j, name in enumerate(robot.names):
         known = np.isfinite(found.friction[:, j])
@@ -71,7 +71,7 @@ def _document(found: Extracted, robot: Robot) -> dict[str, Any]:
     return {"paths_differ": found.differ, "joints": joints}
 
 
-def _tell(found: Extracted, robot: Robot) -> None:
+def _tell(found: Extracted, robot: RobotDescription) -> None:
     print(f"the two paths differ by {100 * found.differ:.2f} % of their size", file=sys.stderr)
     for j, (name, joint) in enumerate(zip(robot.names, robot.joints, strict=True)):
         print(f"{name}: friction by speed, valid to {1.1 * np.abs(found.dq[:, j]).max():.3g} {joint.axis.length}/s")

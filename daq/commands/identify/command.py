@@ -1,4 +1,4 @@
-"""`jointwatch identify ROBOT TRAIN … [--test FILE …]`: a whole robot's model from recordings, and how good it is."""
+"""`jointwatch identify ROBOT TRAIN … [--test FILE …]`: identifies a whole robot from recordings, judges the model."""
 
 import argparse
 import json
@@ -11,35 +11,35 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
-from daq.commands.identify.summary import finite, summary, tell
+from daq.commands.identify.summary import summary, tell
 from daq.config.load import read_toml, validate
-from daq.config.words import ConfigError, Problem
+from daq.config.words import ConfigError, ConfigurationProblem
 from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
-from daq.replay.robot_runs import Run, read_runs
+from daq.replay.robot_runs import RobotRun, read_runs
 from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
 from estimators.models.compensation.learned import KINDS
 from estimators.models.compensation.mixture import MixtureError
-from estimators.models.robots.description import Robot, RobotError
+from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
-from estimators.offline.robot.identification import Identification, identify
+from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
-from estimators.offline.robot.rows import AT_REST
+from estimators.thresholds import AT_REST
 
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)
 SPEEDS: Final = ("stribeck", "transition")  # options of the bearing law
 INTERRUPTED: Final = 130
 LEARNED_FROM: Final = 3  # recordings at least
-MANY: Final = 0.02  # of the rows, faster than the model's validity, from which it is said
+MANY: Final = 0.02  # share of rows that are faster than the model's validity, from which a warning is printed
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("robot", nargs="?", type=Path, metavar="ROBOT", help=".urdf, or a DH table in .toml")
     parser.add_argument("train", nargs="*", type=Path, metavar="TRAIN", help="recordings to learn from")
     test = parser.add_argument("--test", nargs="+", action="extend", default=[], type=Path, metavar="FILE")
@@ -76,7 +76,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def law_of(options: argparse.Namespace) -> RobotFriction | None:
-    """The law that is asked for. Raises ValueError with one sentence."""
+    """The friction law that the options ask for. Raises ValueError with one sentence."""
     given = {key: value for key in SPEEDS if (value := getattr(options, key)) is not None}
     for key in given if options.friction != "bearing" else ():
         raise ValueError(f"--{key} goes with --friction bearing")
@@ -91,7 +91,7 @@ def law_of(options: argparse.Namespace) -> RobotFriction | None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Propose a table, or identify."""
+    """Propose a table of columns, or identify the robot."""
     try:
         if options.columns is not None and options.columns.suffix.lower() != ".toml":
             return _propose(options)
@@ -117,15 +117,15 @@ def run(options: argparse.Namespace) -> int:
         return EXIT_RUNTIME
 
 
-def load_robot(file: Path) -> tuple[Robot, list[str]]:
-    """A robot from a .urdf or .toml, and what is odd about it. Raises RobotError, ConfigError."""
+def load_robot(file: Path) -> tuple[RobotDescription, list[str]]:
+    """Load a robot from a .urdf or .toml; returns it and warnings. Raises RobotError, ConfigError."""
     if file.suffix.lower() == ".toml":
         data, lines = read_toml(file)
         table = validate(DhTable, data, file, lines)
         try:
             return table.robot(), []
         except (ValueError, np.linalg.LinAlgError) as error:
-            raise ConfigError(file, [Problem(1, "", str(error))]) from error
+            raise ConfigError(file, [ConfigurationProblem(1, "", str(error))]) from error
     if file.suffix.lower() not in (".urdf", ".xml"):
         raise RobotError([f"{file}: expected a .urdf or a .toml, found {file.suffix or 'no ending'}"])
     found = read_urdf(file)
@@ -175,7 +175,7 @@ def _identify(options: argparse.Namespace) -> int:
         "tested_on": [file.name for file in options.test],
         "rows": len(found.train.rows.y),
         "train_error": found.train.error,
-        "validation_error": finite(found.validation.error, 0.0),
+        "validation_error": found.validation.error if np.isfinite(found.validation.error) else 0.0,
     }
     if found.test is not None:
         source["test_error"] = found.test.error
@@ -200,8 +200,8 @@ def _identify(options: argparse.Namespace) -> int:
     return 0
 
 
-def _pieces(runs: Sequence[Run]) -> list[list[Piece]]:
-    """Of every run. Raises MotionError with the mistakes of all."""
+def _pieces(runs: Sequence[RobotRun]) -> list[list[Piece]]:
+    """The usable pieces of every run. Raises MotionError with the mistakes of all runs."""
     problems, found = [], []
     for one in runs:
         try:
@@ -213,8 +213,8 @@ def _pieces(runs: Sequence[Run]) -> list[list[Piece]]:
     return found
 
 
-def _doubts(found: Identification) -> None:
-    """What the reader of the figures must know."""
+def _doubts(found: RobotIdentification) -> None:
+    """Print warnings that a reader of the figures must know."""
     names = found.found.robot.names
     for text in found.doubts:
         print(f"jointwatch: {text}", file=sys.stderr)
@@ -223,8 +223,8 @@ def _doubts(found: Identification) -> None:
         for j in np.flatnonzero(share > MANY):
             if found.found.speed[j] < AT_REST:
                 print(
-                    f"jointwatch: test {number + 1}: joint {names[j]} moves, and did not in what was learnt from: its "
-                    "friction is not known",
+                    f"jointwatch: test {number + 1}: joint {names[j]} moves, but stood still in the "
+                    "recordings to learn from: its friction is not known",
                     file=sys.stderr,
                 )
                 continue
@@ -239,7 +239,7 @@ def _doubts(found: Identification) -> None:
 
 
 def _say(text: str) -> None:
-    """Progress: one line that is overwritten at a terminal, a line each elsewhere."""
+    """Print the progress: on a terminal one line that is overwritten, elsewhere one line each."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
     elif text:

@@ -1,4 +1,4 @@
-"""What an identification found, as one HTML page that needs nothing else."""
+"""The result of an identification as one self-contained HTML page."""
 
 import argparse
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.commands.report.document import STYLE
+from daq.commands.report.document import page
 from daq.commands.report.figures import curve, overlay
 from daq.commands.report.words import number
-from estimators.offline.robot.identification import Identification, Judged
+from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
 from estimators.quantities import Floats
 
 POINTS: Final = 1500  # of a cloud or a line, at most
 DIRECTIONS: Final = 20
 
 
-def document(found: Identification, options: argparse.Namespace) -> str:
+def document(found: RobotIdentification, options: argparse.Namespace) -> str:
     """The whole page."""
     robot = found.found.robot
     judged = found.test or found.validation
@@ -31,15 +31,10 @@ def document(found: Identification, options: argparse.Namespace) -> str:
         _untold(found),
         _comparison(found),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(robot.name)} · jointwatch identify</title>"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>\n{''.join(parts)}</body></html>\n"
-    )
+    return page(f"{robot.name} · jointwatch identify", parts)
 
 
-def _head(found: Identification, options: argparse.Namespace) -> str:
+def _head(found: RobotIdentification, options: argparse.Namespace) -> str:
     robot = found.found.robot
     facts = (
         ("robot", options.robot.name),
@@ -56,8 +51,8 @@ def _head(found: Identification, options: argparse.Namespace) -> str:
     return f"<header><p>jointwatch identify</p><h1>{escape(robot.name)}</h1><dl>{told}</dl></header>\n"
 
 
-def _gears(found: Identification) -> list[tuple[str, str]]:
-    """Joints with two encoders, and what was learnt beyond."""
+def _gears(found: RobotIdentification) -> list[tuple[str, str]]:
+    """Facts about joints with two encoders, and about the learnt compensation."""
     gears = [
         f"{joint.name} {gear.stiffness:.3g} {joint.axis.effort}/{joint.axis.length}, {1e3 * gear.lag:+.2f} ms late"
         for joint, gear in zip(found.found.robot.joints, found.found.twists, strict=True)
@@ -70,7 +65,7 @@ def _gears(found: Identification) -> list[tuple[str, str]]:
     return facts
 
 
-def _overview(found: Identification, judged: Judged, kind: str) -> str:
+def _overview(found: RobotIdentification, judged: JudgedPrediction, kind: str) -> str:
     rows = []
     outside = judged.outside.mean(axis=0)
     for j, joint in enumerate(found.found.robot.joints):
@@ -99,7 +94,7 @@ def _overview(found: Identification, judged: Judged, kind: str) -> str:
     )
 
 
-def _joint(found: Identification, judged: Judged, j: int, kind: str) -> str:
+def _joint(found: RobotIdentification, judged: JudgedPrediction, j: int, kind: str) -> str:
     joint, model = found.found.robot.joints[j], found.found.model()
     rows = judged.rows
     thin = slice(None, None, max(len(rows.y) // POINTS, 1))
@@ -130,7 +125,7 @@ def _joint(found: Identification, judged: Judged, j: int, kind: str) -> str:
 
 
 def _running(time: Floats, piece: NDArray[np.int64]) -> Floats:
-    """Times of pieces one after the other."""
+    """The times of all pieces, shifted so that the pieces follow each other."""
     shifted, end = time.copy(), 0.0
     for one in np.unique(piece):
         mine = piece == one
@@ -139,8 +134,8 @@ def _running(time: Floats, piece: NDArray[np.int64]) -> Floats:
     return shifted
 
 
-def _friction(found: Identification, j: int) -> tuple[Floats, tuple[Floats, Floats]]:
-    """A cloud of what the links leave, and the law at the middle of the positions and the usual load."""
+def _friction(found: RobotIdentification, j: int) -> tuple[Floats, tuple[Floats, Floats]]:
+    """The torque that the links do not explain, as a cloud, and the friction law at median position and load."""
     rows, model = found.train.rows, found.found.model()
     links = rows.X[:, j, : model.base] @ found.fit.theta[: model.base]
     own = slice(sum(model.count_of(k) for k in range(j)), sum(model.count_of(k) for k in range(j + 1)))
@@ -162,13 +157,13 @@ def _friction(found: Identification, j: int) -> tuple[Floats, tuple[Floats, Floa
     return np.column_stack([late, rows.dq[thin, j], left[thin]]), (speed, torque)
 
 
-def _told(found: Identification, place: int) -> str:
+def _told(found: RobotIdentification, place: int) -> str:
     if found.fit.held[place]:
         return '<span class="warn">held at zero</span>'
     return "learnt" if found.fit.learnt[place] else '<span class="none">mostly the prior</span>'
 
 
-def _base(found: Identification) -> str:
+def _base(found: RobotIdentification) -> str:
     model = found.found.model()
     rows = [
         (
@@ -185,19 +180,19 @@ def _base(found: Identification) -> str:
     return f"<section><h2>Base parameters</h2>{_table(head, rows)}</section>\n"
 
 
-def _untold(found: Identification) -> str:
+def _untold(found: RobotIdentification) -> str:
     rows = [(escape(one.words), f"{one.information:.2g}") for one in found.untold[:DIRECTIONS]]
     more = f"<p>and {len(found.untold) - DIRECTIONS} more</p>" if len(found.untold) > DIRECTIONS else ""
     if not rows:
-        return "<section><h2>What the motion does not tell</h2><p>Nothing: every direction is told.</p></section>\n"
+        return "<section><h2>Not identifiable</h2><p>None: every direction is identifiable.</p></section>\n"
     head = ("direction", "information of the data (prior = 1)")
     return (
-        "<section><h2>What the motion does not tell</h2><p>Along these directions the recordings say less than the "
-        f"description did; there the model is the description's.</p>{_table(head, rows)}{more}</section>\n"
+        "<section><h2>Not identifiable</h2><p>Along these directions the recordings have less information than the "
+        f"description; there the model keeps the description's values.</p>{_table(head, rows)}{more}</section>\n"
     )
 
 
-def _comparison(found: Identification) -> str:
+def _comparison(found: RobotIdentification) -> str:
     test = found.test
     rows = [("recipe", f"{found.train.error:.2f} %", f"{test.error:.2f} %" if test is not None else "–")]
     rows += [
@@ -213,14 +208,14 @@ def _comparison(found: Identification) -> str:
         for one in found.verdicts
     ]
     return (
-        f"<section><h2>Beside it</h2>{_table(('method', 'learnt rows', 'test'), rows)}"
+        f"<section><h2>Comparison</h2>{_table(('method', 'learnt rows', 'test'), rows)}"
         "<h3>Friction laws under blocked cross-validation</h3>"
         f"{_table(('law', 'error', 'gain on the default, 10⁻⁴ of the squared torque'), laws)}</section>\n"
     )
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Cells are HTML."""
+    """A table; its cells are HTML."""
     columns = "".join(f"<th>{name}</th>" for name in head)
     lines = "".join(f"<tr><th>{row[0]}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>" for row in rows)
     return f"<table><thead><tr>{columns}</tr></thead><tbody>{lines}</tbody></table>"

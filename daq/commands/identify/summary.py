@@ -1,19 +1,17 @@
-"""What an identification found, for a program (one JSON object) and for a person."""
+"""The result of an identification, as one JSON object and as text."""
 
 import contextlib
-import math
 from typing import Any, Final
 
-import numpy as np
-
 from daq.commands.report.words import number
-from estimators.offline.robot.identification import Identification, Judged
+from daq.stream.json_numbers import finite
+from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
 
-WORST: Final = 6  # directions that the motion does not tell, in print
+WORST: Final = 6  # directions printed that are not identifiable
 
 
-def summary(found: Identification) -> dict[str, Any]:
-    """Of --json; NaN is null."""
+def summary(found: RobotIdentification) -> dict[str, Any]:
+    """The object that --json prints; NaN becomes null."""
     robot = found.found.robot
     result: dict[str, Any] = {
         "robot": robot.name,
@@ -50,11 +48,11 @@ def summary(found: Identification) -> dict[str, Any]:
     }
     result["untold"] = [{"information": one.information, "direction": one.words} for one in found.untold]
     result["guessed"] = robot.guessed
-    cleaned: dict[str, Any] = _clean(result)
+    cleaned: dict[str, Any] = finite(result)
     return cleaned
 
 
-def _judged(found: Identification, judged: Judged) -> dict[str, Any]:
+def _judged(found: RobotIdentification, judged: JudgedPrediction) -> dict[str, Any]:
     joints = {
         name: {"rmse": float(rmse), "error": float(relative), "unit": joint.axis.effort, "outside": float(share)}
         for name, joint, rmse, relative, share in zip(
@@ -75,23 +73,8 @@ def _judged(found: Identification, judged: Judged) -> dict[str, Any]:
     }
 
 
-def _clean(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _clean(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(one) for one in value]
-    if isinstance(value, float | np.floating):
-        return finite(float(value), None)
-    return value
-
-
-def finite(value: float, instead: float | None) -> float | None:
-    """A number, or what stands for none."""
-    return value if math.isfinite(value) else instead
-
-
-def tell(found: Identification) -> None:
-    """For a person."""
+def tell(found: RobotIdentification) -> None:
+    """Print the result as text."""
     robot, fit = found.found.robot, found.fit
     judged = found.test or found.validation
     kind = "test" if found.test is not None else "cross-validation"
@@ -122,7 +105,7 @@ def tell(found: Identification) -> None:
                 f"{gear.zero:+.3g} {joint.axis.length} apart and {1e3 * gear.lag:+.2f} ms late"
             )
     learnt = int(fit.learnt[:base].sum())
-    print(f"\nof {base} base parameters the motion taught {learnt}; it does not tell:")
+    print(f"\n{learnt} of {base} base parameters were learnt from the motion; not identifiable are:")
     with contextlib.suppress(BrokenPipeError):
         for one in found.untold[:WORST]:
             print(f"  {one.words[:150]}")

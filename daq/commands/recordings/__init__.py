@@ -1,1 +1,1 @@
-"""Commands that read what was recorded."""
+"""The commands that read recordings: replay, export, columns, decode and skew."""

@@ -1,4 +1,4 @@
-"""`jointwatch columns RECORDING`: the table of its columns, proposed from its header, to be read before it is used."""
+"""`jointwatch columns RECORDING`: proposes the table of its columns from its header; check it before use."""
 
 import argparse
 from pathlib import Path
@@ -9,13 +9,13 @@ from daq.recording.reader import RecordingError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("recording", type=Path, help=".csv, .npz, .mat, or a ROS 2 bag (.mcap or its folder)")
     parser.add_argument("--names", metavar="NAME,…", default="", help="of the joints, in order of their columns")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print it."""
+    """Print the proposed table."""
     names = tuple(name.strip() for name in options.names.split(",")) if options.names else ()
     try:
         text = propose(options.recording, names)

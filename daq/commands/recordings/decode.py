@@ -1,6 +1,6 @@
-"""`jointwatch decode LOG --dbc FILE`: what a DBC makes of a recording, how much it leaves out and why, and how fast.
+"""`jointwatch decode LOG --dbc FILE`: decodes a recording; reports what is not decoded and why, and the speed.
 
-Values are those of the DBC's own units (in a configuration they become SI).
+Values are in the DBC's own units (in a configuration they become SI).
 """
 
 import argparse
@@ -29,7 +29,7 @@ SHOWN: Final = 12  # unknown ids
 
 @dataclass(slots=True)
 class Tally:
-    """What was found."""
+    """The counts of a recording."""
 
     frames: int = 0
     values: int = 0
@@ -39,7 +39,7 @@ class Tally:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("log", type=Path, help="candump log, .asc, .blf, .mf4, .trc …")
     parser.add_argument("--dbc", type=Path, required=True, help="what is in the frames")
     parser.add_argument("--channel", default="", help="of a log of several buses: the one that is wanted")
@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Decode and tell. options: log, dbc, channel, values, json."""
+    """Decode and report. options: log, dbc, channel, values, json."""
     try:
         layout = from_dbc(options.dbc, {}, limits=False, as_written=True)
         in_si = from_dbc(options.dbc, {}, limits=False)
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         for readings in _decoded(recording, decoder, layout, tally):
             if options.values:
                 _write(readings, names, layout, sys.stdout)
-    except DriverError as error:  # what came before is told all the same
+    except DriverError as error:  # what was decoded before is reported all the same
         broken = str(error)
     except BrokenPipeError:
         return EXIT_RUNTIME

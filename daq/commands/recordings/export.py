@@ -1,4 +1,4 @@
-"""`jointwatch export RECORDING…`: what was said, and the readings, as tables in CSV or Parquet."""
+"""`jointwatch export RECORDING…`: writes messages and readings as tables in CSV or Parquet."""
 
 import argparse
 import csv
@@ -13,8 +13,9 @@ from daq.commands.codes import fail, tell_breaks
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.recording.reader import RecordingError, blocks, configuration, said
+from daq.stream.reasons import in_words
 from daq.stream.schema import WINDOW
-from daq.stream.transcript import Block
+from daq.stream.transcript import TurnBlock
 from daq.stream.update import Map
 from estimators.models.joints.lost_motion import PARAMETERS
 
@@ -22,15 +23,15 @@ ROWS: Final = 50_000  # written at once
 TEXTS: Final = frozenset(("joint", "phase", "status", "reasons", "unit", "kind", "text", "drifted", "channel"))
 INTEGERS: Final = frozenset(("seq", "boot", "monotonic_ns"))  # every other column is a number
 
-Columns = dict[str, list[Any]]  # of the same length; None where something is not known
+Columns = dict[str, list[Any]]  # lists of the same length; None for unknown values
 
 
 class ExportError(Exception):
-    """The tables cannot be written; the text is the one line to show."""
+    """The tables cannot be written; the text is shown to the user as it is."""
 
 
 class Table(Protocol):
-    """A file that grows by rows."""
+    """A file to which rows can be appended."""
 
     def add(self, columns: Columns) -> None: ...
 
@@ -38,7 +39,7 @@ class Table(Protocol):
 
 
 class CsvTable:
-    """A CSV file; what is not known is empty."""
+    """A CSV file; unknown values are empty."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         self._file = path.open("w", newline="", encoding="utf-8")
@@ -55,7 +56,7 @@ class CsvTable:
 
 
 class ParquetTable:
-    """A Parquet file; what is not known is null."""
+    """A Parquet file; unknown values are null."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         import pyarrow
@@ -79,14 +80,14 @@ FORMATS: Final[dict[str, type[CsvTable] | type[ParquetTable]]] = {"csv": CsvTabl
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
     parser.add_argument("--to", choices=["csv", "parquet"], default="csv", help="parquet needs pyarrow")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="named as the first recording by default")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write them, and print their names."""
+    """Write the tables, and print their file names."""
     files: list[Path] = options.recording
     folder: Path = options.out or files[0].with_suffix("")
     try:
@@ -125,7 +126,7 @@ def export(files: Sequence[Path], folder: Path, kind: str) -> list[Path]:
 
 
 def _gathered(files: Sequence[Path], config: Config) -> Iterator[tuple[str, Columns]]:
-    """Parts of tables, ROWS at most each."""
+    """Yield parts of tables, of ROWS rows at most."""
     names = {name: [one.name for one in joint.model.build().parameters] for name, joint in config.joints.items()}
     for name, joint in config.joints.items():
         names[name] += [one.name for one in joint.model.build().nonlinear]
@@ -157,18 +158,18 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 def _row(family: str, update: Map, names: Sequence[str]) -> Map:
-    """One row with one column per number, the same columns for every update of a joint."""
+    """One row of an update; all updates of a joint have the same columns."""
     row: Map = {key: update.get(key) for key in ("timestamp", "joint", "seq", "boot")}
     if family == "estimate":
         health = update["health"]
-        row |= {"phase": update["phase"], "status": health["status"], "reasons": "; ".join(health["reasons"])}
+        row |= {"phase": update["phase"], "status": health["status"], "reasons": in_words(health["reasons"])}
         row |= {key: update.get(key) for key in ("error", "forgetting", "progress", "condition", "latency")}
         row |= {name: update["parameters"].get(name) for name in names}
         row |= {f"{name}.deviation": update["deviations"].get(name) for name in names}
     elif family == "residual":
         row |= {key: update.get(key) for key in ("measured", "predicted", "residual", "unit")}
     elif family == "lost_motion":
-        row |= {"reasons": "; ".join(update["reasons"])}
+        row |= {"reasons": in_words(update["reasons"])}
         told = ("known", "reversals", "rarer", "imitated", "progress", "soft", "grown")
         row |= {key: float(update.get(key, False)) for key in told}
         row |= {one.name: update["parameters"].get(one.name) for one in PARAMETERS}
@@ -182,8 +183,8 @@ def _row(family: str, update: Map, names: Sequence[str]) -> Map:
     return row
 
 
-def _readings(block: Block, config: Config) -> Columns:
-    """time: of the frame's arrival; timestamp: the same in Unix s."""
+def _readings(block: TurnBlock, config: Config) -> Columns:
+    """The readings of a block; monotonic_ns: arrival of the frame; timestamp: arrival in Unix s."""
     table = routes(config)
     rows = block.readings
     joints, roles = np.array([route.joint for route in table]), np.array([route.role for route in table])

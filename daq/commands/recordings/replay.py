@@ -1,6 +1,6 @@
-"""`jointwatch replay RECORDING CONFIG`: a recording through the same pipeline, offline; two runs are equal bit for bit.
+"""`jointwatch replay RECORDING CONFIG`: plays a recording through the pipeline; two runs are equal bit for bit.
 
-Of our own recordings it repeats every turn of the core's loop, and with --check compares what is said with what was.
+For our own recordings it repeats every turn of the core's loop; --check compares the updates with the recorded ones.
 """
 
 import argparse
@@ -14,11 +14,10 @@ from typing import Any
 import msgpack
 
 from daq.commands.codes import EXIT_USAGE, fail, refuse, tell_breaks
-from daq.commands.json_lines import finite
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.columns import Columns, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError
@@ -27,17 +26,18 @@ from daq.replay.from_columns import configured
 from daq.replay.repeat import Repetition, compare
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Counts, readings_of
+from daq.stream.json_numbers import finite
 from drivers.base import DriverError
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play it, then tell the final estimates and every loss: on stdout, or with --json on stderr."""
+    """Play it, then print the final estimates and every loss: on stdout, or with --json on stderr."""
     try:
         ours = is_ours(options.file)
         if options.config is None:
             if ours:
                 return _repeat(options, None)
-            return fail("replay: expected CONFIG beside what is no recording of ours, found none (--help)", EXIT_USAGE)
+            return fail("replay: expected CONFIG with a recording that is not our own, found none (--help)", EXIT_USAGE)
         if not is_configuration(options.config):  # a table of columns, which are all there is of these joints
             if options.columns is not None:
                 return fail("replay: expected --columns beside a configuration, found it beside a table", EXIT_USAGE)
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _play(options: argparse.Namespace, config: Config, columns: Columns | None) -> int:
-    """Of any other kind: what there is of one that breaks off counts."""
+    """Play a recording of any other kind; where it breaks off, everything before counts."""
     counts: Counts = {}
     pipeline = Pipeline(config, BOOT)
     begin = time.monotonic()
@@ -77,12 +77,12 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None) 
 
 
 def _repeat(options: argparse.Namespace, config: Config | None) -> int:
-    """Of our own: turn by turn."""
+    """Repeat our own recording turn by turn."""
     begin = time.monotonic()
     try:
         repetition = Repetition([options.file], config)
         if options.check:
-            print(f"{compare(repetition)} updates, the same to the bit")
+            print(f"{compare(repetition)} updates are the same to the bit")
             tell_breaks([options.file])
             return 0
         tell_breaks([options.file])
@@ -95,27 +95,27 @@ def _repeat(options: argparse.Namespace, config: Config | None) -> int:
     except RecordingError as error:
         return fail(error)
     for gap in repetition.gaps:
-        print(f"not the same as it was: {gap}", file=sys.stderr)
+        print(f"the updates differ from the recorded ones: {gap}", file=sys.stderr)
     wall = time.monotonic() - begin
     tell(repetition.pipeline, {}, repetition.played, wall, sys.stderr if options.json else sys.stdout)
     return 0
 
 
 def line(message: Message) -> str:
-    """One JSON object; null for what is not known."""
+    """One JSON object; null for unknown numbers."""
     topic, body = message
     return json.dumps({"topic": topic.decode()} | finite(msgpack.unpackb(body)), ensure_ascii=False)
 
 
 def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream: Any) -> None:
-    """Final estimates and every counter."""
+    """Print the final estimates and every counter."""
     seconds = (played.last - played.first) * 1e-9
     speed = seconds / wall if wall > 0 else math.inf
     print(f"{played.readings} readings of {seconds:.3f} s in {wall:.2f} s ({speed:.0f}×)", file=stream)
     for name, causes in counts.items():
         losses = (f", {cause} {count}" for cause, count in causes.items() if count and cause != "frames")
         print(f"{name}: frames {causes['frames']}{''.join(losses)}", file=stream)
-    for joint in pipeline.lines:
+    for joint in pipeline.joints:
         estimate = joint.estimator.estimate()
         missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
         lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())

@@ -1,4 +1,4 @@
-"""`jointwatch skew RECORDING [CONFIG]`: how late each channel of a joint is, and the lines to paste."""
+"""`jointwatch skew RECORDING [CONFIG]`: measures the delay of each channel, and prints lines for the configuration."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ from drivers.base import DriverError
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure it, and tell."""
+    """Measure the delays and print them."""
     config: Config | None = None
     try:
         if options.config is not None and is_configuration(options.config):
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _tell(findings: list[Finding], recording: Path, signals: Mapping[tuple[str, str], str]) -> None:
-    """For a person: a table on stderr, the lines to paste on stdout."""
+    """Print a table on stderr, and lines for the configuration on stdout."""
     print(f"{'joint':12} {'channel':16} {'late by':>20}   {'std against position':28} gain", file=sys.stderr)
     for one in findings:
         head = f"{one['joint']:12} {one['channel']:16}"
@@ -67,7 +67,7 @@ def _tell(findings: list[Finding], recording: Path, signals: Mapping[tuple[str, 
 
 
 def _rounded(late: float, deviation: float) -> str:
-    """As many digits as the deviation allows, and two more; never finer than 0.1 µs."""
+    """The delay with two more digits than the deviation justifies, never finer than 0.1 µs."""
     digits = 7
     while digits > 3 and deviation > 10.0 ** (2 - digits):
         digits -= 1

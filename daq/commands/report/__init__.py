@@ -1,1 +1,2 @@
-"""`jointwatch report`: a recording as one self-contained page."""
+"""`jointwatch report`: `run.py` collects the content of a recording, `document.py` makes the page from it, with the
+SVG of `figures.py` and the texts of `words.py`; `command.py` is the command."""

@@ -17,14 +17,14 @@ TIMEOUT: Final = 120.0  # s that a browser may take
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
     parser.add_argument("--out", type=Path, metavar="FILE", help=".html; beside the first recording by default")
     parser.add_argument("--pdf", action="store_true", help="and the same as PDF (needs chromium)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit code 1 with one line when the recording or the PDF cannot be made."""
+    """Write the report; exit code 1 with one line when it, or the PDF, cannot be made."""
     files: list[Path] = options.recording
     page: Path = options.out or files[0].with_suffix(".html")
     try:

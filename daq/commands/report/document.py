@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: figures are SVG in it, and it prints well."""
+"""A report as one self-contained HTML page: figures are inline SVG, and it prints well."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,31 +9,44 @@ from typing import Final
 import numpy as np
 
 from daq.commands.report.figures import curve, envelope, history
-from daq.commands.report.run import Floats, JointRun, Run
+from daq.commands.report.run import Floats, JointRun, ReportContent
 from daq.commands.report.words import clock, date, duration, number, often, readable, share, stamp
 
 STYLE: Final = Path(__file__).with_name("style.css")
 TONES: Final = {
     "alarm": "bad", "fault": "bad", "drift": "warn", "refit_accepted": "busy", "recovered": "good", "started": "good",
 }  # fmt: skip
-GAPS: Final = 5  # that are told one by one
+GAPS: Final = 5  # gaps that are listed one by one
 EVENTS: Final = 400  # rows of the table; the rest is counted
 GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 121)) / np.sinh(4.0)  # of a law: dense where it is steep
 CERTAIN: Final = {"valid": "good", "held": "good", "faulted": "bad"}
 
 
-def document(run: Run) -> str:
+def document(run: ReportContent) -> str:
     """The whole page."""
-    title = f"{run.config.robot.name}, {date(run.start)}"
+    title = f"{run.config.robot.name}, {date(run.start)} · jointwatch"
     parts = [_head(run), _overview(run), *(_joint(run, joint) for joint in run.joints), _acquisition(run), _events(run)]
+    return page(title, parts)
+
+
+def page(title: str, parts: Sequence[str], own_style: str = "") -> str:
+    """A self-contained HTML page with the style of reports; parts: HTML."""
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · jointwatch</title>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>\n{''.join(parts)}</body></html>\n"
+        f"<style>{STYLE.read_text(encoding='utf-8')}{own_style}</style></head><body>\n{''.join(parts)}</body></html>\n"
     )
 
 
-def _head(run: Run) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; head: text, rows: cells of HTML, the first of each being its heading."""
+    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
+    body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _head(run: ReportContent) -> str:
     facts = (
         ("from", stamp(run.start)),
         ("to", stamp(run.end)),
@@ -47,7 +60,7 @@ def _head(run: Run) -> str:
     return f"<header><p>jointwatch report</p><h1>{escape(run.config.robot.name)}</h1><dl>{told}</dl></header>\n"
 
 
-def _overview(run: Run) -> str:
+def _overview(run: ReportContent) -> str:
     rows = []
     for joint in run.joints:
         kinds = [event["kind"] for event in run.events if event["joint"] == joint.name]
@@ -67,7 +80,7 @@ def _overview(run: Run) -> str:
             )
         )
     head = ("joint", "at the end", "in normal mode", "error, median", "error, 95 %", "alarms", "drift", "samples lost")
-    return f"<section><h2>Overview</h2>{_table(head, rows)}</section>\n"
+    return f"<section><h2>Overview</h2>{table(head, rows)}</section>\n"
 
 
 def _beyond(text: str) -> str:
@@ -79,7 +92,7 @@ def _lost(joint: JointRun) -> str:
     return f"{lost} ({share(lost, joint.samples + lost)})" if lost else "0"
 
 
-def _joint(run: Run, joint: JointRun) -> str:
+def _joint(run: ReportContent, joint: JointRun) -> str:
     marks = [
         (event["timestamp"], TONES[event["kind"]])
         for event in run.events
@@ -115,7 +128,7 @@ def _curves(joint: JointRun) -> str:
 
 
 def _curve(joint: JointRun, title: str, hint: str, column: int, law: Callable[[Floats, Floats], Floats]) -> str:
-    """Points (column of `points`: abscissa, then torque), fitted law and baseline's."""
+    """A curve: points (column of `points`: abscissa, then torque), the fitted law and the baseline's."""
     points = joint.points[:, [0, column, column + 1]]
     known = points[np.isfinite(points).all(axis=1)]
     reach = GRID * (float(np.abs(known[:, 1]).max()) if len(known) else 0.0)
@@ -131,7 +144,7 @@ def _curve(joint: JointRun, title: str, hint: str, column: int, law: Callable[[F
 
 
 def _parameters(joint: JointRun) -> str:
-    """The drift table: at the end, with its change against the baseline."""
+    """The table of parameters at the end, with their change against the baseline."""
     excited = dict(zip(joint.curves.names, joint.excitation, strict=False))
     rows = []
     for name, unit in joint.units.items():
@@ -157,10 +170,10 @@ def _parameters(joint: JointRun) -> str:
         )
     head = ("parameter", "at the end", "± σ", "unit", "drift", "z", "excited")
     since = f"baseline of {stamp(joint.drift['since'])}" if joint.drift else "no baseline was set"
-    return f'<div class="drift"><h3>Parameters and drift<small>{since}</small></h3>{_table(head, rows)}</div>'
+    return f'<div class="drift"><h3>Parameters and drift<small>{since}</small></h3>{table(head, rows)}</div>'
 
 
-def _acquisition(run: Run) -> str:
+def _acquisition(run: ReportContent) -> str:
     causes = sorted({cause for joint in run.joints for cause, count in joint.lost.items() if count})
     rows = [
         (escape(joint.name), str(joint.samples), _lost(joint), *(str(joint.lost.get(cause, 0)) for cause in causes))
@@ -175,11 +188,11 @@ def _acquisition(run: Run) -> str:
     if run.missed:
         found.append(f"{run.missed} messages are missing in the recording.")
     words = " ".join(found) or "Nothing is missing in the recording, and the core was never restarted."
-    table = _table(("joint", "samples", "lost in all", *map(readable, causes)), rows)
-    return f"<section><h2>Acquisition and losses</h2><p>{words}</p>{table}</section>\n"
+    losses = table(("joint", "samples", "lost in all", *map(readable, causes)), rows)
+    return f"<section><h2>Acquisition and losses</h2><p>{words}</p>{losses}</section>\n"
 
 
-def _events(run: Run) -> str:
+def _events(run: ReportContent) -> str:
     rows = [
         (
             clock(event["timestamp"]),
@@ -191,17 +204,10 @@ def _events(run: Run) -> str:
         for event in run.events[:EVENTS]
     ]
     more = f"<p>and {len(run.events) - EVENTS} more.</p>" if len(run.events) > EVENTS else ""
-    table = _table(("time", "after", "joint", "event", "cause"), rows) if rows else "<p>None.</p>"
-    return f'<section class="events"><h2>Events</h2>{table}{more}</section>\n'
+    listed = table(("time", "after", "joint", "event", "cause"), rows) if rows else "<p>None.</p>"
+    return f'<section class="events"><h2>Events</h2>{listed}{more}</section>\n'
 
 
 def _figure(title: str, hint: str, drawing: str, plain: bool = False) -> str:
     words = hint if plain else escape(hint)
     return f"<figure><figcaption><b>{escape(readable(title))}</b><span>{words}</span></figcaption>{drawing}</figure>"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
-    body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,4 +1,4 @@
-"""Figures as SVG, without any other program: lines over time with bands and marks, and clouds with laws."""
+"""Draws figures as SVG: lines over time with bands and marks, and clouds of points with curves."""
 
 import math
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ ROOM: Final = 0.07  # of the range, left free above and below
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 8.0, 8.0, 20.0  # px around a plot
 
 
-class Frame(NamedTuple):
-    """From data to pixels."""
+class PlotFrame(NamedTuple):
+    """The scale of a plot: from data to pixels."""
 
     width: float
     height: float
@@ -46,7 +46,7 @@ def history(label: str, times: Floats, values: Floats, spread: Floats, start: fl
     binned = _binned(times, values, spread, start, end)
     if not len(binned.at):
         return _empty(label)
-    frame = Frame(340, 150, (0.0, max(end - start, 1e-9)), _range(binned))
+    frame = PlotFrame(340, 150, (0.0, max(end - start, 1e-9)), _range(binned))
     parts = binned.parts((end - start) / COLUMNS)
     drawn = "".join(_area(frame, part.at - start, part.low, part.high) for part in parts)
     drawn += "".join(_line(frame, part.at - start, part.middle) for part in parts)
@@ -54,11 +54,13 @@ def history(label: str, times: Floats, values: Floats, spread: Floats, start: fl
 
 
 def envelope(label: str, times: Floats, values: Floats, start: float, end: float, marks: Marks) -> str:
-    """The extent of a fast signal over time: (rows,)."""
+    """The range (low to high) of a fast signal over time: (rows,)."""
     binned = _binned(times, values, np.zeros(len(values)), start, end, extent=True)
     if not len(binned.at):
         return _empty(label)
-    frame = Frame(1080, 170, (0.0, max(end - start, 1e-9)), _padded(float(binned.low.min()), float(binned.high.max())))
+    frame = PlotFrame(
+        1080, 170, (0.0, max(end - start, 1e-9)), _padded(float(binned.low.min()), float(binned.high.max()))
+    )
     parts = binned.parts((end - start) / COLUMNS)
     drawn = "".join(_area(frame, part.at - start, part.low, part.high, "fast") for part in parts)
     return _svg(frame, label, _axes(frame, timed=True) + drawn + _marks(frame, marks, start))
@@ -67,14 +69,14 @@ def envelope(label: str, times: Floats, values: Floats, start: float, end: float
 def curve(label: str, points: Floats, law: tuple[Floats, Floats] | None, baseline: tuple[Floats, Floats] | None) -> str:
     """A cloud (rows, 3: time, abscissa, ordinate) with the fitted law and, where there is one, the baseline's.
 
-    What came before the last fifth stands back: it may be of another law.
+    Points before the last fifth of the time are drawn paler: they may belong to another law.
     """
     lines = [one for one in (law, baseline) if one is not None]
     if not len(points):
         return _empty(label)
     x = np.concatenate([points[:, 1], *(line[0] for line in lines)])
     y = np.concatenate([points[:, 2], *(line[1] for line in lines)])
-    frame = Frame(420, 290, _padded(float(x.min()), float(x.max())), _padded(float(y.min()), float(y.max())))
+    frame = PlotFrame(420, 290, _padded(float(x.min()), float(x.max())), _padded(float(y.min()), float(y.max())))
     late = points[:, 0] > points[-1, 0] - LATE * (points[-1, 0] - points[0, 0])
     drawn = _cloud(frame, points[~late], "past") + _cloud(frame, points[late], "cloud")
     if baseline is not None:
@@ -85,11 +87,13 @@ def curve(label: str, points: Floats, law: tuple[Floats, Floats] | None, baselin
 
 
 def overlay(label: str, times: Floats, measured: Floats, predicted: Floats, width: float = 1080) -> str:
-    """What was measured and what was predicted over time, line by line: (rows,); a gap in time is no line."""
+    """Measured and predicted values over time as lines: (rows,); lines are interrupted at gaps in time."""
     if not len(times):
         return _empty(label)
     values = np.concatenate([measured, predicted[np.isfinite(predicted)]])
-    frame = Frame(width, 170, (0.0, max(float(np.ptp(times)), 1e-9)), _padded(float(values.min()), float(values.max())))
+    frame = PlotFrame(
+        width, 170, (0.0, max(float(np.ptp(times)), 1e-9)), _padded(float(values.min()), float(values.max()))
+    )
     steps = np.diff(times)
     usual = float(np.median(np.abs(steps))) if len(steps) else 0.0
     cuts = np.flatnonzero((steps < 0) | (steps > max(5.0 * usual, 1e-9))) + 1
@@ -102,7 +106,7 @@ def overlay(label: str, times: Floats, measured: Floats, predicted: Floats, widt
     return _svg(frame, label, _axes(frame, timed=True) + _clipped(frame, drawn))
 
 
-def _cloud(frame: Frame, points: Floats, kind: str) -> str:
+def _cloud(frame: PlotFrame, points: Floats, kind: str) -> str:
     steps = zip(frame.across(points[:, 1]), frame.up(points[:, 2]), strict=True)
     return f'<path class="{kind}" d="{"".join(f"M{a:.1f} {b:.1f}h0" for a, b in steps)}"/>'
 
@@ -117,7 +121,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 
 
 class Binned(NamedTuple):
-    """Time, mean, low and high of every column of a plot that has values."""
+    """Time, mean, low and high of every pixel column that has values."""
 
     at: Floats
     middle: Floats
@@ -125,7 +129,7 @@ class Binned(NamedTuple):
     high: Floats
 
     def parts(self, width: float) -> "list[Binned]":
-        """Cut where nothing was told for longer than GAP and three columns of this width (s)."""
+        """Cut where there is no value for longer than GAP and three columns of this width (s)."""
         cuts = np.flatnonzero(np.diff(self.at) > max(GAP, 3 * width)) + 1
         return [Binned(*part) for part in zip(*(np.split(one, cuts) for one in self), strict=True)]
 
@@ -149,7 +153,7 @@ def _binned(times: Floats, values: Floats, spread: Floats, start: float, end: fl
 
 
 def _range(binned: Binned) -> tuple[float, float]:
-    """What must be in view: the values without the first guesses of a start, and the usual band of the last half."""
+    """The range to show: the values without the first guesses of a start, and the usual band of the last half."""
     half = len(binned.at) // 2
     low, high = np.quantile(binned.middle, [SELDOM, 1 - SELDOM])
     low = min(low, binned.middle[half:].min(), np.median(binned.low[half:]))
@@ -162,7 +166,7 @@ def _padded(low: float, high: float) -> tuple[float, float]:
     return low - ROOM * span, high + ROOM * span
 
 
-def _svg(frame: Frame, label: str, inside: str) -> str:
+def _svg(frame: PlotFrame, label: str, inside: str) -> str:
     size = f"{frame.width:.0f} {frame.height:.0f}"
     return f'<svg viewBox="0 0 {size}" role="img" aria-label="{escape(label)}">{inside}</svg>'
 
@@ -171,14 +175,14 @@ def _empty(label: str) -> str:
     return f'<p class="none">{escape(label)}: nothing was recorded.</p>'
 
 
-def _clipped(frame: Frame, inside: str) -> str:
-    """Nothing outside of the plot."""
+def _clipped(frame: PlotFrame, inside: str) -> str:
+    """Clip a drawing to the area of the plot."""
     box = f"{LEFT} {TOP} {frame.width - LEFT - RIGHT} {frame.height - TOP - BOTTOM}"
     x, y, width, height = box.split()
     return f'<svg x="{x}" y="{y}" width="{width}" height="{height}" viewBox="{box}">{inside}</svg>'
 
 
-def _axes(frame: Frame, timed: bool) -> str:
+def _axes(frame: PlotFrame, timed: bool) -> str:
     parts = []
     right, bottom = frame.width - RIGHT, frame.height - BOTTOM
     rows = ticks(*frame.y, 4)
@@ -215,18 +219,18 @@ def _time_label(value: float, columns: Sequence[float]) -> str:
     return f"{value / 60:.3g} min" if longest < 3 * 3600 else f"{value / 3600:.3g} h"
 
 
-def _line(frame: Frame, x: Floats, y: Floats, kind: str = "law") -> str:
+def _line(frame: PlotFrame, x: Floats, y: Floats, kind: str = "law") -> str:
     steps = np.column_stack([frame.across(x), frame.up(y)])
     return f'<polyline class="{kind}" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in steps)}"/>'
 
 
-def _area(frame: Frame, x: Floats, low: Floats, high: Floats, kind: str = "band") -> str:
+def _area(frame: PlotFrame, x: Floats, low: Floats, high: Floats, kind: str = "band") -> str:
     across = frame.across(x)
     edge = [*zip(across, frame.up(high), strict=True), *zip(across[::-1], frame.up(low)[::-1], strict=True)]
     return f'<polygon class="{kind}" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in edge)}"/>'
 
 
-def _marks(frame: Frame, marks: Marks, start: float) -> str:
+def _marks(frame: PlotFrame, marks: Marks, start: float) -> str:
     parts = []
     for time, tone in marks:
         x = float(frame.across(np.array(time - start)))

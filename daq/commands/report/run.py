@@ -1,4 +1,4 @@
-"""What happened in a recording, joint by joint: from what was said then, and from its readings once more."""
+"""Collects the content of a report, joint by joint: from the recorded messages, and from a replay of the readings."""
 
 from array import array
 from collections import Counter
@@ -11,26 +11,27 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.sections import Config, Joint
+from daq.config.sections import Config, JointSection
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import Said, break_of, configuration, digest, said
 from daq.replay.repeat import Repetition
 from daq.stream import curve_points as samples
+from daq.stream.reasons import texts
 from daq.stream.update import Map
 from daq.subscriber import Continuity
 from estimators.models.curves import POINT, Curves
 
 Floats = NDArray[np.float64]
 
-LOOK_EVERY: Final = 200_000_000  # ns of the recording between two looks at the pipeline
+LOOK_EVERY: Final = 200_000_000  # ns of the recording between two inspections of the pipeline
 POINTS: Final = 3000  # of a curve, at most
 UNKNOWN: Final = float("nan")
 
 
 class JointRun:
-    """One joint over the whole recording. Times are Unix s; a value that was not known is NaN."""
+    """One joint over the whole recording. Times are Unix s; unknown values are NaN."""
 
-    def __init__(self, name: str, joint: Joint) -> None:
+    def __init__(self, name: str, joint: JointSection) -> None:
         model = joint.model.build()
         self.name, self.unit, self.curves = name, joint.model.unit(), Curves(model)
         self.units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear)}
@@ -44,10 +45,10 @@ class JointRun:
         self._estimates, self._residuals = array("d"), array("d")
 
     def absorb(self, family: str, update: Map) -> None:
-        """One message."""
+        """Take one message."""
         if family == "estimate":
             self.phases[update["phase"]] += 1
-            self.status, self.reasons = update["health"]["status"], update["health"]["reasons"]
+            self.status, self.reasons = update["health"]["status"], texts(update["health"]["reasons"])
             self._estimates.extend((update["timestamp"], update.get("error", UNKNOWN)))
             for found in (update["parameters"], update["deviations"]):
                 self._estimates.extend(found.get(name, UNKNOWN) for name in self.units)
@@ -56,7 +57,7 @@ class JointRun:
         elif family == "drift":
             self.drift = update
         elif family == "event" and update["kind"] == "baseline":
-            self.drift = {}  # another one from here on, or none
+            self.drift = {}  # from here on there is another baseline, or none
 
     @property
     def estimates(self) -> Floats:
@@ -81,8 +82,8 @@ class JointRun:
 
 
 @dataclass(slots=True)
-class Run:
-    """Everything that a report tells."""
+class ReportContent:
+    """Everything that a report shows."""
 
     files: list[Path]
     config: Config
@@ -97,11 +98,11 @@ class Run:
     readings: int = 0
 
 
-def gather(files: Sequence[Path]) -> Run:
+def gather(files: Sequence[Path]) -> ReportContent:
     """Read consecutive recordings. Raises RecordingError."""
     config = configuration(files[0])
     joints = {name: JointRun(name, joint) for name, joint in config.joints.items()}
-    run = Run(list(files), config, digest(files[0]), list(joints.values()))
+    run = ReportContent(list(files), config, digest(files[0]), list(joints.values()))
     repetition = Repetition(files)
     continuity = Continuity()
     for file in files:
@@ -115,7 +116,7 @@ def gather(files: Sequence[Path]) -> Run:
     return run
 
 
-def _take(run: Run, joints: dict[str, JointRun], continuity: Continuity, one: Said) -> None:
+def _take(run: ReportContent, joints: dict[str, JointRun], continuity: Continuity, one: Said) -> None:
     family, _, name = one.topic.partition("/")
     if name not in joints:
         return
@@ -125,8 +126,8 @@ def _take(run: Run, joints: dict[str, JointRun], continuity: Continuity, one: Sa
     joints[name].absorb(family, one.update)
 
 
-def _repeat(run: Run, joints: dict[str, JointRun], repetition: Repetition) -> None:
-    """Points of curves, excitation and losses, from the readings."""
+def _repeat(run: ReportContent, joints: dict[str, JointRun], repetition: Repetition) -> None:
+    """Replay the readings for points of curves, excitation and losses."""
     parts: dict[str, list[Floats]] = {name: [] for name in joints}
     due = 0
     pipeline = repetition.lead().pipeline
@@ -153,8 +154,8 @@ def _repeat(run: Run, joints: dict[str, JointRun], repetition: Repetition) -> No
         joints[name].points = rows[:: max(1, -(-len(rows) // POINTS))]
 
 
-def _count(run: Run, pipeline: Pipeline, sign: int = 1) -> None:
-    for joint, line in zip(run.joints, pipeline.lines, strict=True):
-        joint.samples += sign * line.samples
-        for cause, count in line.aligner.lost().items():
+def _count(run: ReportContent, pipeline: Pipeline, sign: int = 1) -> None:
+    for joint, replayed in zip(run.joints, pipeline.joints, strict=True):
+        joint.samples += sign * replayed.samples
+        for cause, count in replayed.aligner.lost().items():
             joint.lost[cause] += sign * count

@@ -1,15 +1,15 @@
-"""Numbers and times in words."""
+"""Formats numbers and times as text."""
 
 import time
 
 
 def readable(name: str) -> str:
-    """A name for a person."""
+    """A name with spaces in place of underscores."""
     return name.replace("_", " ")
 
 
 def number(value: float, digits: int) -> str:
-    """So many significant digits, with a power of ten only where it would be long."""
+    """A number with these significant digits, and a power of ten only where it would be long."""
     text = f"{value:.{digits}g}"
     if "e" in text and 1e-4 <= abs(value) < 1e7:
         text = f"{float(text):.0f}"
@@ -17,7 +17,7 @@ def number(value: float, digits: int) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A part in per cent."""
+    """A part of a whole in per cent."""
     if not whole:
         return "–"
     share = 100 * part / whole
@@ -25,7 +25,7 @@ def share(part: float, whole: float) -> str:
 
 
 def often(count: int) -> str:
-    """How many times."""
+    """A count as "once" or "N times"."""
     return "once" if count == 1 else f"{count} times"
 
 
@@ -45,7 +45,7 @@ def clock(stamp: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time, of s."""
+    """A duration in s, as text."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{seconds:.1f} s"

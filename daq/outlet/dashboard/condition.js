@@ -16,7 +16,9 @@ export const ENDS = {
 };
 const SETTLES = ["started", "resumed", "recovered", "refit_accepted", "moving"];
 
-const WEAK = /^(\w+) lacks excitation(?::.*?it needs (.*))?$/;
+// codes of reasons by which the motion does not show one parameter: what they have in common is said once
+const WEAK = ["not_identifiable", "uncertain", "torque_peaks_low"];
+const weak = ({ code }) => WEAK.includes(code);
 
 // by what a parameter's name ends with, the first that fits: what a drift of it asks for
 const WEAR = [
@@ -26,31 +28,32 @@ const WEAR = [
   [/inertia|mass|gravity|sin$|cos$/, "Another tool or load than at the baseline?"],
   [/offset/, "Look at the torque sensor's zero and at pulling cables."],
 ];
-const FAULTS = [
-  [/no data|no sample|interface|link|port|stale/i, "Check its power, cable and interface; Acquisition names the bus."],
-  [/ran away|finite|covariance/i, "It starts anew by itself; if it comes back, check scale and sign of its channels."],
-  [/encoder|jump|stuck|dead|saturat/i, "Check that sensor; jointwatch doctor shows what it sends."],
-];
 
-const first = (table, text, otherwise) => table.find(([pattern]) => pattern.test(text))?.[1] ?? otherwise;
+const wear = (name) => WEAR.find(([pattern]) => pattern.test(name))?.[1] ?? "Compare its friction curve with the baseline's.";
 
 // "a", "a and b", "a, b and c"
 export const listed = (words) => (words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
 // Reasons as short as they can be: what many parameters have in common is said once.
 export function brief(reasons) {
-  const weak = reasons.map((reason) => reason.match(WEAK)).filter(Boolean);
-  const others = reasons.filter((reason) => !WEAK.test(reason));
-  if (!weak.length) return others;
-  const names = weak.map((found) => readable(found[1]));
+  const others = reasons.filter((reason) => !weak(reason)).map(({ text }) => text);
+  const names = reasons.filter(weak).map(({ parameter }) => readable(parameter));
+  if (!names.length) return others;
   const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names;
-  return [...others, `not told apart yet: ${listed(shown)}`];
+  return [...others, `not identifiable yet: ${listed(shown)}`];
 }
 
-// what motion would teach it
-function asks(joint) {
-  const needs = [...new Set(joint.reasons.map((reason) => reason.match(WEAK)?.[2]).filter(Boolean))];
-  return needs.length ? `Let it make ${listed(needs)}.` : "";
+// what to do about reasons: the motion that would teach it in one sentence, then the others' own
+function asks(reasons) {
+  const needs = [...new Set(reasons.filter(({ words }) => words?.needs).map(({ words }) => words.needs))];
+  const others = [...new Set(reasons.filter(({ words }) => !words?.needs).map(({ todo }) => todo))];
+  return [...(needs.length ? [`Let it make ${listed(needs)}.`] : []), ...others].slice(0, 2).join(" ");
+}
+
+// parameters that some reason is about; all of them where one speaks of the whole joint
+function unsure({ names, reasons }) {
+  const found = names.filter((name) => reasons.some(({ parameter }) => parameter === name));
+  return reasons.some(({ parameter }) => !names.includes(parameter)) ? names.length : found.length;
 }
 
 function drifts(joint) {
@@ -67,17 +70,17 @@ function kindOf(joint) {
 
 // [short text for a chip, how bad as a number, lines for a headline, what to do]
 const TELL = {
-  faulted: (joint) => [brief(joint.reasons)[0] ?? "", 1, brief(joint.reasons), first(FAULTS, joint.reasons.join("; "), "Do not use its values; jointwatch doctor looks closer.")],
+  faulted: (joint) => [brief(joint.reasons)[0] ?? "", 1, brief(joint.reasons), asks(joint.reasons.slice(0, 1)) || "Do not use its values; jointwatch doctor looks closer."],
   transient: (joint) => ["changed", 1, [...brief(joint.reasons), `prediction error ${format.percent(joint.state.error)}`], "Wait: the last good values stand. If it does not end: a collision, another load, a slipping brake?"],
   drifting: (joint) => {
     const found = drifts(joint), worst = found[0];
     if (joint.drift.cause) return ["torque scale", Math.abs(worst.change) || 0, [joint.drift.cause], "Compare the torque constant, or its sensor, with a known load."];
     const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
-    return [texts[0], Math.abs(worst.change) || 0, [listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts)], first(WEAR, worst.name, "Compare its friction curve with the baseline's.")];
+    return [texts[0], Math.abs(worst.change) || 0, [listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts)], wear(worst.name)];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],
-  starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint) || "Keep it moving."],
-  unsure: (joint) => [`${joint.reasons.length} of ${joint.names.length} unsure`, joint.reasons.length, brief(joint.reasons), asks(joint)],
+  starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint.reasons.filter(({ code }) => code !== "at_standstill")) || "Keep it moving."],
+  unsure: (joint) => [`${unsure(joint)} of ${joint.names.length} unsure`, unsure(joint), brief(joint.reasons), asks(joint.reasons)],
   held: () => ["stands still", 0, [], ""],
   normal: (joint) => [`error ${format.percent(joint.state.error)}`, 0, [], ""],
 };

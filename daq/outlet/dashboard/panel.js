@@ -1,4 +1,4 @@
-// A panel with a plot, as all of the joint's are.
+// A panel with a plot, used for all plots of the joint's view.
 
 import { element, mark, write } from "./elements.js";
 import { TimePlot } from "./plots.js";

@@ -1,6 +1,6 @@
 // The live connection: one MessagePack map per tick over a WebSocket, reconnected for as long as the page is open.
 
-const SILENCE = 5000; // ms without a word (the outlet speaks at least once a second) after which the line is dead
+const SILENCE = 5000; // ms without a message (the outlet sends at least one a second) after which the connection is dead
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 2000; // ms between attempts
 
 export function connect(onMessage, onState) {

@@ -1,47 +1,47 @@
-// What things are called and what they mean, for someone who sees them for the first time.
+// The words of the page: names of phases and events, and what they mean.
 
 export const PHASES = {
   waiting: ["Waiting", "No usable data yet.", "dots"],
-  starting: ["Starting up", "Watching the motion until every parameter can be told apart.", "play"],
+  starting: ["Starting up", "Watching the motion until every parameter is identifiable.", "play"],
   normal: ["Normal", "The model explains the motion; the parameters are updated all the time.", "check"],
-  transient: ["Transient", "Something changed. The last good values stay until the change is understood.", "wave"],
+  transient: ["Transient", "Something changed. The last good values stay until the change is identified.", "wave"],
   held: ["Held", "The joint stands still, so there is nothing to learn; the values stay.", "pause"],
   faulted: ["Faulted", "The values must not be used.", "cross"],
-  drifting: ["Drifting", "The model explains the motion, but a parameter has left its limits around the baseline.", "diamond"],
-  unsure: ["Needs motion", "The model explains the motion, but the motion does not tell every parameter apart.", "dots"],
+  drifting: ["Drifting", "The model explains the motion, but a parameter has exceeded its limits around the baseline.", "diamond"],
+  unsure: ["Needs motion", "The model explains the motion, but not every parameter is identifiable from this motion.", "dots"],
 };
 
-// what has happened, and what it means for the values
+// every kind of event, and what it means for the values
 const EVENTS = {
-  started: "The starting procedure has ended: every value counts from here on.",
-  alarm: "The residual left what it was at the start: something has changed.",
-  resumed: "The core has started anew, and the values of before go on.",
-  transient: "Values from before the change stand until it is understood.",
-  refit_started: "The nonlinear parameters are searched anew.",
-  refit_accepted: "The search's result counts from here on.",
-  refit: "By how much the search moved the nonlinear parameters.",
-  refit_rejected: "The search's result does not count.",
+  started: "The start is complete: every value counts from here on.",
+  alarm: "The residual is larger than it was at the start: something has changed.",
+  resumed: "The core has restarted and continues with the values from before.",
+  transient: "The values from before the change stay until the change is identified.",
+  refit_started: "A new search for the nonlinear parameters has begun.",
+  refit_accepted: "The result of the search is used from here on.",
+  refit: "The change of the nonlinear parameters by the search.",
+  refit_rejected: "The result of the search is not used.",
   sharpened: "The nonlinear parameters still hold and are more certain now, without a search.",
   law: "Another friction law explains the motion better and is used from here on.",
-  drift: "A parameter has left its limits around the baseline, or the friction's shape moves.",
+  drift: "A parameter has exceeded its limits around the baseline, or the shape of the friction changes.",
   scaled: "All parameters have changed by one factor: look at the torque constant or its sensor, not at the joint.",
   fault: "The values must not be used.",
-  recovered: "What was wrong is over.",
+  recovered: "The problem is over.",
   held: "The joint stands still: the values stay.",
   moving: "The joint moves again.",
-  standstill: "Below which speed the joint stands still has been found from its motion and its encoder.",
-  kernel: "The steps of an encoder asked for a wider kernel: the joint is learnt anew under it.",
-  swing: "The joint swings faster than the kernel sees that its encoder asks for: its values are less certain.",
-  baseline: "What drift is measured against from here on.",
+  standstill: "The standstill speed was set from the motion and the encoder's step.",
+  kernel: "The encoder's steps require a wider kernel: the joint is learnt again with it.",
+  swing: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
+  baseline: "The baseline that drift is measured against from here on.",
   contact: "Torque of some joints that the whole robot's model does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",
   payload: "The robot carries a body that its model does not know, or has put it down.",
   friction: "The friction of one joint of the whole robot's model has changed.",
-  lost_motion_known: "A first window of rows says how much the gear gives between loads of either side.",
+  lost_motion_known: "The gear's lost motion between loads of either sign is known for the first time.",
   lost_motion_grown: "The gear's lost motion has grown beyond what it was at first: wear.",
 };
 
-// what an event looks like on a time axis: shape and colour both say it
+// how an event looks on a time axis: shape and colour both show its kind
 const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
@@ -53,7 +53,7 @@ export const readable = (name) => name.replaceAll("_", " ");
 
 export const phase = (key) => PHASES[key] ?? [key, "", "dots"];
 
-// outlines on a 16 × 16 grid: the shape says it without colour
+// outlines on a 16 × 16 grid: the shape is distinct without colour
 const ICONS = {
   dots: "M3 8h.01M8 8h.01M13 8h.01",
   play: "M5 3.5v9l7-4.5z",

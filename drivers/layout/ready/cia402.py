@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from drivers.base import Settings
+from drivers.base import StrictSettings
 from drivers.layout.can_frames import FrameSettings
 
 FIRST_IDS: Final = (0x180, 0x280, 0x380, 0x480)  # of the transmit PDOs 1 to 4, without the node
@@ -62,7 +62,7 @@ Name = Literal[
 ]
 
 
-class CiA402Settings(Settings):
+class CiA402Settings(StrictSettings):
     """One drive's transmit PDOs. Frames NAME_pdo1 … NAME_pdo4."""
 
     kind: Literal["cia402"]

@@ -10,11 +10,11 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from drivers.base import Settings
+from drivers.base import StrictSettings
 from drivers.layout.can_frames import FrameSettings
 
 
-class MitSettings(Settings):
+class MitSettings(StrictSettings):
     """Replies of motors that share one id. Signals NAME.MOTOR_position, NAME.MOTOR_velocity, NAME.MOTOR_torque, …"""
 
     kind: Literal["mit"]

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from drivers.base import Settings
+from drivers.base import StrictSettings
 from drivers.layout.can_frames import FrameSettings
 
 
@@ -51,7 +51,7 @@ REGISTERS: Final = {
 _TYPES: Final = {"int8": (0x20, 8), "int16": (0x24, 16), "int32": (0x28, 32), "float": (0x2C, 32)}
 
 
-class Subframe(Settings):
+class Subframe(StrictSettings):
     """Registers that follow each other by number, in one resolution."""
 
     type: Literal["int8", "int16", "int32", "float"]
@@ -74,7 +74,7 @@ class Subframe(Settings):
         return bytes([kind + count, first] if count <= 3 else [kind, count, first])
 
 
-class MoteusSettings(Settings):
+class MoteusSettings(StrictSettings):
     """The reply of one controller: frame NAME."""
 
     kind: Literal["moteus"]

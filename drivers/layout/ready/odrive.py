@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from drivers.base import Settings
+from drivers.base import StrictSettings
 from drivers.layout.can_frames import FrameSettings
 
 _FLOAT: Final = {"bits": 32, "type": "float"}
@@ -38,7 +38,7 @@ _NEWER: Final[dict[int, tuple[str, dict[str, dict[str, Any]]]]] = {
 }
 
 
-class ODriveSettings(Settings):
+class ODriveSettings(StrictSettings):
     """One axis. Frames NAME_heartbeat, NAME_encoder, NAME_current, NAME_supply, NAME_temperature, NAME_torque."""
 
     kind: Literal["odrive"]

@@ -126,7 +126,7 @@ class FrictionSettings(BaseSettings):
         return {key: value for key, value in self.model_dump(mode="json").items() if key not in searched}
 
     def alternatives(self) -> "tuple[FrictionSettings, ...]":
-        """The same columns with other constants, which a wrong choice of these is tried against."""
+        """Laws with the same columns and other constants, against which a wrong choice of these is tested."""
         return ()
 
 

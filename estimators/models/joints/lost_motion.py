@@ -78,7 +78,7 @@ class Watching(Settings):
     growth: Annotated[float, Field(gt=0)] = 0.25  # of the lost motion at first, that is told
 
 
-class GearSettings(Watching):
+class GearWatchSettings(Watching):
     """`lost_motion` of a joint in the configuration; what its model knows need not be said."""
 
     watch: bool = True

@@ -236,7 +236,7 @@ def _of(side: str, parameter: Parameter) -> Parameter:
 
 @kernel("f8[:, :, ::1](f8[:, :, ::1], f8)")
 def _geared(signals: Floats, gear: float) -> Floats:
-    """The same with the motor's angle and torque on the link's side."""
+    """Signals with the motor's angle and torque on the link's side."""
     scaled = np.empty_like(signals)
     for row in range(len(signals)):
         for channel in range(signals.shape[1]):

@@ -198,6 +198,25 @@ def passive_system(J: Floats, drive: Integers, c: int, A: Floats) -> None:
             place += 1
 
 
+@inline
+def _passive_rates(J: Floats, bias: Floats, drive: Integers, c: int, A: Floats, b: Floats, rates: Floats) -> bool:
+    """Fill the passive joints' part of rates (n,), with J·rates + bias = 0 over c rows; False where that has none."""
+    for i in range(c):
+        b[i, 0] = bias[i]
+        for j in range(len(drive)):
+            if drive[j] == 1:
+                b[i, 0] += J[i, j] * rates[j]
+    passive_system(J, drive, c, A)
+    if not eliminate(A, b, c, 1):
+        return False
+    place = 0
+    for j in range(len(drive)):
+        if drive[j] == 0:
+            rates[j] = -b[place, 0]
+            place += 1
+    return True
+
+
 @kernel(
     "i8(i8[::1], i8[::1], f8[:, ::1], f8[::1], i8[:, ::1], f8[:, ::1], i8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1])"
 )
@@ -221,7 +240,7 @@ def close(
     n = len(parent)
     most = 5 * len(ends) + 1
     frames, world = np.empty((n, FRAME)), np.empty((n + 1, WORLD))
-    phi, J, bias = np.empty(most), np.empty((most, n)), np.empty(most)
+    phi, J, bias, none = np.empty(most), np.empty((most, n)), np.empty(most), np.zeros(most)
     A, b, still = np.empty((most, most)), np.empty((most, 1)), np.zeros((1, n))
     here = np.empty((1, n))
     for row in range(len(q)):
@@ -254,28 +273,14 @@ def close(
                     place += 1
         if not done:
             return row
-        for second in range(2):
-            for i in range(c):
-                b[i, 0] = bias[i] if second else 0.0
-                for j in range(n):
-                    if drive[j] == 1:
-                        b[i, 0] += J[i, j] * (ddq[row, j] if second else dq[row, j])
-            passive_system(J, drive, c, A)
-            if not eliminate(A, b, c, 1):
-                return row
-            place = 0
-            for j in range(n):
-                if drive[j] == 0:
-                    if second:
-                        ddq[row, j] = -b[place, 0]
-                    else:
-                        dq[row, j] = -b[place, 0]
-                    place += 1
-            if not second:
-                here[0] = q[row]
-                motion(parent, kind, geometry, gravity, here, dq[row : row + 1], still, 0, frames)
-                to_world(parent, geometry, gravity, frames, world)
-                constraint(parent, kind, ends, tied, world, phi, J, bias)
+        if not _passive_rates(J, none, drive, c, A, b, dq[row]):
+            return row
+        here[0] = q[row]
+        motion(parent, kind, geometry, gravity, here, dq[row : row + 1], still, 0, frames)
+        to_world(parent, geometry, gravity, frames, world)
+        constraint(parent, kind, ends, tied, world, phi, J, bias)
+        if not _passive_rates(J, bias, drive, c, A, b, ddq[row]):
+            return row
     return -1
 
 

@@ -51,7 +51,7 @@ class Bearing(Settings):
         return [across, self.arm, self.bending, self.coulomb, extra, self.stribeck, self.viscous]
 
 
-class Link(Settings):
+class MechanismLink(Settings):
     """One link and the joint that carries it; its frame is parallel to the base's when all joints are at zero."""
 
     name: str
@@ -96,7 +96,7 @@ class Description(Settings):
     """A whole mechanism as a file says it."""
 
     gravity: Triple = (0.0, 0.0, -9.81)  # m/s², in the base frame
-    links: Annotated[tuple[Link, ...], Field(min_length=1)]
+    links: Annotated[tuple[MechanismLink, ...], Field(min_length=1)]
     cuts: tuple[Cut, ...] = ()
 
     @model_validator(mode="after")
@@ -118,15 +118,15 @@ class Description(Settings):
         return self
 
 
-class Motion(NamedTuple):
-    """Of a mechanism that fits its loops: each (rows, n), rad (m)."""
+class MechanismMotion(NamedTuple):
+    """Motion of a mechanism that fits its loops: each (rows, n), rad (m)."""
 
     q: Floats
     dq: Floats
     ddq: Floats
 
 
-class Solution(NamedTuple):
+class DynamicsSolution(NamedTuple):
     """What the dynamics say of every row."""
 
     tau: Floats  # (rows, n) of the drives, 0 where there is none; N·m (N)
@@ -166,7 +166,7 @@ class Mechanism:
         self._check()
 
     def with_parameters(self, parameters: Floats) -> Self:
-        """The same with other links; parameters: (n, 10)."""
+        """This mechanism with other links; parameters: (n, 10)."""
         other = copy.copy(self)
         other.parameters = np.ascontiguousarray(parameters, np.float64)
         return other
@@ -199,14 +199,14 @@ class Mechanism:
         jacobians(*self.tree, self.ends, self.tied, np.ascontiguousarray(q), J, turns)
         return J, turns
 
-    def fit(self, q: Floats, dq: Floats | None = None, ddq: Floats | None = None) -> Motion:
+    def fit(self, q: Floats, dq: Floats | None = None, ddq: Floats | None = None) -> MechanismMotion:
         """Passive joints that fit the driven ones. q, dq, ddq: (rows, n), driven columns given; dq, ddq None: rest.
 
         Raises MechanismError at the first row where the loops cannot close.
         """
         q = np.array(q, np.float64, order="C")
         if np.all(self.drive == 1):
-            return Motion(
+            return MechanismMotion(
                 q, *(np.zeros_like(q) if one is None else np.array(one, np.float64, order="C") for one in (dq, ddq))
             )
         free = self.drive == 0
@@ -216,9 +216,9 @@ class Mechanism:
         if failed >= 0:
             driven = ", ".join(f"{name} {q[failed, i]:.4g}" for i, name in enumerate(self.names) if self.drive[i])
             raise MechanismError(f"the loops cannot close at row {failed}, with {driven} (rad, m)")
-        return Motion(q, dq, ddq)
+        return MechanismMotion(q, dq, ddq)
 
-    def inverse(self, motion: Motion, mode: int = ALL, epsilon: float = EPSILON_INVERSE) -> Solution:
+    def inverse(self, motion: MechanismMotion, mode: int = ALL, epsilon: float = EPSILON_INVERSE) -> DynamicsSolution:
         """Torques of the drives for a motion that fits. Raises MechanismError on self-locking and singular poses."""
         solution = self._empty(len(motion.q))
         solution.ddq[:] = motion.ddq
@@ -229,7 +229,7 @@ class Mechanism:
 
     def forward(
         self, q: Floats, dq: Floats, tau: Floats, mode: int = ALL, epsilon: float = EPSILON_FORWARD
-    ) -> Solution:
+    ) -> DynamicsSolution:
         """Accelerations for the torques tau (rows, n) at places that fit. Raises as `inverse`."""
         solution = self._empty(len(q))
         solution.tau[:] = tau
@@ -238,7 +238,7 @@ class Mechanism:
         forward(*arguments)
         return self._checked(solution)
 
-    def energy(self, motion: Motion) -> Floats:
+    def energy(self, motion: MechanismMotion) -> Floats:
         """Kinetic and potential energy, (rows,) J, with the tree's own zero."""
         rows, n = motion.q.shape
         rotation, origin = np.empty((rows, n, 3, 3)), np.empty((rows, n, 3))
@@ -250,20 +250,20 @@ class Mechanism:
             0.5 * np.einsum("ri,rij,rj->r", motion.dq, M, motion.dq) - moment.sum(axis=1) @ self.tree.gravity
         )
 
-    def ideal(self, motion: Motion) -> Solution:
+    def ideal(self, motion: MechanismMotion) -> DynamicsSolution:
         """Without friction."""
         return self.inverse(motion, IDEAL)
 
     def _constants(self, mode: int, epsilon: float) -> tuple[Any, ...]:
         return (*self.tree, self.ends, self.tied, self.drive, self.bearings, self.parameters, mode, epsilon)
 
-    def _filled(self, solution: Solution) -> tuple[Any, ...]:
+    def _filled(self, solution: DynamicsSolution) -> tuple[Any, ...]:
         """What either kernel fills besides torque and acceleration."""
         return solution.cut_forces, solution.loads, solution.iterations, solution.contraction
 
-    def _empty(self, rows: int) -> Solution:
+    def _empty(self, rows: int) -> DynamicsSolution:
         n, joints = self.size(), len(self.joints)
-        return Solution(
+        return DynamicsSolution(
             np.zeros((rows, n)),
             np.zeros((rows, n)),
             np.zeros((rows, self.rows)),
@@ -272,7 +272,7 @@ class Mechanism:
             np.zeros(rows),
         )
 
-    def _checked(self, solution: Solution) -> Solution:
+    def _checked(self, solution: DynamicsSolution) -> DynamicsSolution:
         bad = np.flatnonzero(solution.iterations < 0)
         if not len(bad):
             return solution

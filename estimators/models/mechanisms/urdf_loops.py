@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, build
-from estimators.models.robots.description import Robot, RobotError
+from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.inertia import tensor
 from estimators.quantities import Axis, Floats
@@ -36,7 +36,7 @@ def load_urdf(file: Path) -> Mechanism:
     return build({"gravity": tuple(robot.gravity), "links": links, "cuts": cuts}, str(file))
 
 
-def _turns(robot: Robot) -> list[Floats]:
+def _turns(robot: RobotDescription) -> list[Floats]:
     """Rotation of each link's frame in the base's, all joints at zero; the base's own is the last."""
     turns: list[Floats] = []
     for joint in robot.joints:
@@ -45,7 +45,9 @@ def _turns(robot: Robot) -> list[Floats]:
     return [*turns, np.eye(3)]
 
 
-def _link(robot: Robot, i: int, turns: list[Floats], drives: list[str], bearings: dict[str, Any]) -> dict[str, Any]:
+def _link(
+    robot: RobotDescription, i: int, turns: list[Floats], drives: list[str], bearings: dict[str, Any]
+) -> dict[str, Any]:
     joint, parameters, turn = robot.joints[i], robot.parameters[i], turns[i]
     centre = parameters[1:4] / parameters[0]
     about = tensor(parameters) - parameters[0] * (centre @ centre * np.eye(3) - np.outer(centre, centre))
@@ -64,7 +66,7 @@ def _link(robot: Robot, i: int, turns: list[Floats], drives: list[str], bearings
     }
 
 
-def _cut(robot: Robot, cut: dict[str, Any], turns: list[Floats], file: Path) -> dict[str, Any]:
+def _cut(robot: RobotDescription, cut: dict[str, Any], turns: list[Floats], file: Path) -> dict[str, Any]:
     """Its points moved from the URDF's link frames to those of the joints that carry them."""
     moved = dict(cut)
     for end, place in (("link", "point"), ("other", "other_point")):

@@ -69,5 +69,5 @@ def meaning(projection: BaseProjection, links: tuple[str, ...]) -> tuple[str, ..
 
 
 def standard_name(column: int, links: tuple[str, ...]) -> str:
-    """Of a column of Y."""
+    """Name of a column of Y."""
     return f"{NAMES[column % PARAMETERS]}.{links[column // PARAMETERS]}"

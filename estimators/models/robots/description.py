@@ -20,7 +20,7 @@ class RobotError(Exception):
         super().__init__("\n".join(problems))
 
 
-class Limits(Settings):
+class JointLimits(Settings):
     """What a data sheet says of a joint; infinite where it says nothing."""
 
     lower: float = -np.inf  # rad (m)
@@ -30,7 +30,7 @@ class Limits(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class RobotJoint:
     """What moves one link against its parent."""
 
     name: str
@@ -38,7 +38,7 @@ class Joint:
     parent: int  # number of the joint that moves the parent link; −1: the base
     placement: Floats  # (4, 4) pose of the joint's frame in the parent link's, at q = 0
     direction: Floats  # (3,) unit vector in the joint's own frame
-    limits: Limits = field(default_factory=Limits)
+    limits: JointLimits = field(default_factory=JointLimits)
     rotor: float = 0.0  # inertia of the rotor on the joint's side J·N², kg·m² (kg); 0: torque is measured behind it
     by_current: bool = False  # the torque is a motor current's
     unknown_rotor: float = 0.0  # as `rotor`, one deviation of an inertia that nobody gave; 0: it is not learnt
@@ -50,7 +50,7 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class LinkFrame:
     """A place on a link: a tool, a sensor, the base."""
 
     link: int  # −1: the base
@@ -66,21 +66,21 @@ class Coupling(Settings):
 
 
 @dataclass(frozen=True, slots=True)
-class Robot:
+class RobotDescription:
     """See the package for frames, order and units."""
 
     name: str
-    joints: tuple[Joint, ...]
+    joints: tuple[RobotJoint, ...]
     parameters: Floats  # (n, 10) standard parameters, of CAD or guessed
     gravity: Floats = field(default_factory=lambda: np.array(GRAVITY))  # (3,) in the base frame
     guessed: bool = False  # nobody gave the links' inertia: they are rods of a data sheet's mass
-    frames: dict[str, Frame] = field(default_factory=dict)
+    frames: dict[str, LinkFrame] = field(default_factory=dict)
     couplings: tuple[Coupling, ...] = ()
     counterbalances: dict[str, CounterbalanceSettings] = field(default_factory=dict)  # joint → spring
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the joints."""
+        """Names of the joints."""
         return tuple(joint.name for joint in self.joints)
 
     def tree(self) -> Tree:
@@ -94,11 +94,11 @@ class Robot:
             self.gravity,
         )
 
-    def selected(self, names: tuple[str, ...]) -> "Robot":
+    def selected(self, names: tuple[str, ...]) -> "RobotDescription":
         """Only these joints turn; the others stand at zero, their links are one with what carries them."""
         keep = [i for i, joint in enumerate(self.joints) if joint.name in names]
         carrier = {-1: (-1, np.eye(4))}  # link → (new number, pose of its frame there)
-        joints: list[Joint] = []
+        joints: list[RobotJoint] = []
         parameters = np.zeros((len(keep), PARAMETERS))
         for i, joint in enumerate(self.joints):
             above, pose = carrier[joint.parent]
@@ -112,10 +112,10 @@ class Robot:
             if link >= 0:
                 parameters[link] += moved(self.parameters[i], at)
         frames = {
-            name: Frame(carrier[frame.link][0], carrier[frame.link][1] @ frame.placement)
+            name: LinkFrame(carrier[frame.link][0], carrier[frame.link][1] @ frame.placement)
             for name, frame in self.frames.items()
         }
-        return Robot(
+        return RobotDescription(
             self.name,
             tuple(joints),
             parameters,

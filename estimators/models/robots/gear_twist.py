@@ -17,7 +17,7 @@ TRANSITION: Final = 0.01  # ε, rad/s (m/s)
 
 
 class GearTwist(NamedTuple):
-    """Of one joint."""
+    """The twist of one joint's gear."""
 
     zero: float  # rad (m)
     lag: float  # s by which the second encoder is late

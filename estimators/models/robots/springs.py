@@ -51,7 +51,7 @@ class CoilSettings(Settings):
     preload: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # N
 
     def columns(self, q: Floats) -> Floats:
-        """Of stiffness and preload: (rows, 2) in m² and m."""
+        """Columns of stiffness and preload: (rows, 2) in m² and m."""
         lever, length = _lever(q + self.angle, self.distance, self.crank)
         return np.column_stack([lever * (length - self.rest), lever])
 

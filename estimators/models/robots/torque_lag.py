@@ -2,23 +2,22 @@
 
     y(t) = X θ + δ ẏ(t)      δ > 0: the torque runs ahead
 
-Of one instant the two are known to a bus cycle, a current filter, a sample's hold: SPREAD, before any motion. θ learnt
+Of one instant the two are known to a bus cycle, a current filter, a sample's hold: LAG_SPREAD, before motion. θ learnt
 without δ is off by −S δ, S = P XᵀW ẏ. Joint least squares of both follows from it by blocks, since
 
-    cov [θ δ] = [[P + SΣSᵀ, −SΣ], [−ΣSᵀ, Σ]]      Σ = (SPREAD⁻² + ẏᵀWẏ − SᵀXᵀWẏ)⁻¹
+    cov [θ δ] = [[P + SΣSᵀ, −SΣ], [−ΣSᵀ, Σ]]      Σ = (LAG_SPREAD⁻² + ẏᵀWẏ − SᵀXᵀWẏ)⁻¹
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from estimators.quantities import Floats
-
-SPREAD: Final = 2e-3  # s, one deviation
+from estimators.thresholds import LAG_SPREAD
 
 
 class TorqueLag(NamedTuple):
-    """Of n joints, p parameters."""
+    """The torque lag of n joints, p parameters."""
 
     values: Floats  # (n,) δ, s
     covariance: Floats  # (n, n) Σ
@@ -35,4 +34,4 @@ class TorqueLag(NamedTuple):
 
 def unknown(parameters: int, joints: int) -> TorqueLag:
     """Before any motion."""
-    return TorqueLag(np.zeros(joints), SPREAD**2 * np.eye(joints), np.zeros((parameters, joints)))
+    return TorqueLag(np.zeros(joints), LAG_SPREAD**2 * np.eye(joints), np.zeros((parameters, joints)))

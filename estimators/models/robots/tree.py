@@ -31,7 +31,7 @@ class Tree(NamedTuple):
     gravity: Floats  # (3,) m/s² in the base frame
 
     def weightless(self) -> "Tree":
-        """The same without gravity."""
+        """This tree without gravity."""
         return self._replace(gravity=np.zeros(3))
 
     def size(self) -> int:

@@ -19,7 +19,7 @@ from estimators.models.friction.base import FrictionLaw
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings, fill
 from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
 from estimators.models.robots.bearing_friction import BearingSettings, carried
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.gear_twist import GearTwist, friction
 from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
@@ -56,7 +56,7 @@ class WholeRobot:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotDescription,
         laws: "tuple[RobotFriction, ...] | None" = None,
         twists: "tuple[GearTwist | None, ...] | None" = None,
     ) -> None:
@@ -86,7 +86,7 @@ class WholeRobot:
 
     @property
     def loads(self) -> int:
-        """Of a joint that its friction law takes, at most: one, its torque, or all that its bearing carries."""
+        """How many loads a joint's friction law takes at most: 1, its torque, or all that its bearing carries."""
         return max(law.loads for law in self._friction)
 
     def load(self, parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
@@ -214,7 +214,7 @@ class WholeRobot:
         return columns
 
     def torque(self, parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
-        """Of the rigid body alone, from standard parameters (n, 10): (rows, n)."""
+        """Torque of the rigid bodies alone, from standard parameters (n, 10): (rows, n)."""
         n = self.tree.size()
         tau, wrench = np.empty((len(q), n)), np.empty((len(q), n, WRENCH))
         q, dq, ddq, parameters = (np.ascontiguousarray(one) for one in (q, dq, ddq, parameters))
@@ -266,7 +266,7 @@ class WholeRobot:
         return self._friction[j]
 
     def memory(self) -> list[Floats]:
-        """Of each joint's springs (stops, 2), before any motion."""
+        """Memory of each joint's springs (stops, 2), before any motion."""
         return [np.full((len(law.stops), 2), np.nan) for law in self._friction]
 
     def count_of(self, j: int) -> int:

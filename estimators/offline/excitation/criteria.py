@@ -30,7 +30,7 @@ from estimators.models.robots.regressor import SCREW, regressor, regressor_row
 from estimators.models.robots.tree import PARAMETERS, Tree
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import Integers
-from estimators.offline.excitation.trajectory import FINER, SAMPLES, Fourier, JointLimits, Motion, basis
+from estimators.offline.excitation.trajectory import FINER, SAMPLES, Fourier, JointLimits, TrajectoryMotion, basis
 from estimators.quantities import Floats
 
 Objective = Literal["cond", "block", "dopt"]
@@ -44,14 +44,14 @@ WORST: Final = 1e16  # cond of a matrix that tells less than all
 
 
 class Criteria(NamedTuple):
-    """Of one motion; lower is better."""
+    """The criteria of one motion; lower is better."""
 
     cond: float
     block: float
     dopt: float
 
 
-class Found(NamedTuple):
+class FoundTrajectory(NamedTuple):
     """The best trajectory, its criteria, and how it was found."""
 
     fourier: Fourier
@@ -71,50 +71,50 @@ class Judge:
         self._weight = 1.0 / (np.ones(n) if noise is None else noise)
         self.columns = base_projection(tree).columns
         random = np.random.default_rng(0)
-        some = Motion(*random.uniform(-math.pi, math.pi, (3, SAMPLES, n)))
+        some = TrajectoryMotion(*random.uniform(-math.pi, math.pi, (3, SAMPLES, n)))
         parts = [self._stacked(*part) for part in self._parts(some)]
         every = np.arange(len(self.columns))
         self._told: list[NDArray[np.int64]] = [np.sort(project(part, every).columns) for part in parts]
         size = np.array([float(part[:, told].var(axis=0).mean()) for part, told in zip(parts, self._told, strict=True)])
         self.weights = size / size.sum()
 
-    def information(self, tree: Tree, moved: Motion) -> Floats:
+    def information(self, tree: Tree, moved: TrajectoryMotion) -> Floats:
         """ΓᵀΓ (base parameters, base parameters)."""
         A = np.empty((len(self.columns), len(self.columns)))
         q, dq, ddq = (np.ascontiguousarray(one) for one in moved)
         _information(*tree, q, dq, ddq, self.columns, self._weight**2, A)
         return A
 
-    def cond(self, moved: Motion) -> float:
+    def cond(self, moved: TrajectoryMotion) -> float:
         """cond(Γ)."""
         return _cond(self.information(self.tree, moved))
 
-    def block(self, moved: Motion) -> float:
+    def block(self, moved: TrajectoryMotion) -> float:
         """(14)."""
         found = float(self.weights.sum()) * self.cond(moved)
         for weight, told, part in zip(self.weights, self._told, self._parts(moved), strict=True):
             found += float(weight) * _cond(self.information(*part)[np.ix_(told, told)])
         return found
 
-    def dopt(self, moved: Motion) -> float:
+    def dopt(self, moved: TrajectoryMotion) -> float:
         """−log det ΓᵀΓ."""
         sign, value = np.linalg.slogdet(self.information(self.tree, moved))
         return -float(value) if sign > 0 else math.inf
 
-    def all(self, moved: Motion) -> Criteria:
+    def all(self, moved: TrajectoryMotion) -> Criteria:
         """The three."""
         return Criteria(self.cond(moved), self.block(moved), self.dopt(moved))
 
-    def _parts(self, moved: Motion) -> list[tuple[Tree, Motion]]:
+    def _parts(self, moved: TrajectoryMotion) -> list[tuple[Tree, TrajectoryMotion]]:
         """Inertial, velocity and gravity part, as motions of the robot with and without gravity."""
         still, weightless = np.zeros_like(moved.q), self.tree.weightless()
         return [
-            (weightless, Motion(moved.q, still, moved.ddq)),
-            (weightless, Motion(moved.q, moved.dq, still)),
-            (self.tree, Motion(moved.q, still, still)),
+            (weightless, TrajectoryMotion(moved.q, still, moved.ddq)),
+            (weightless, TrajectoryMotion(moved.q, moved.dq, still)),
+            (self.tree, TrajectoryMotion(moved.q, still, still)),
         ]
 
-    def _stacked(self, tree: Tree, moved: Motion) -> Floats:
+    def _stacked(self, tree: Tree, moved: TrajectoryMotion) -> Floats:
         n = tree.size()
         Y = np.empty((len(moved.q), n, PARAMETERS * n))
         q, dq, ddq = (np.ascontiguousarray(one) for one in moved)
@@ -139,11 +139,11 @@ class Space:
         self._basis = ((q - q[0]) @ self._free, dq @ self._free, ddq @ self._free)
         self.joints, self.numbers = len(home), self._free.shape[1]
 
-    def motion(self, x: Floats) -> Motion:
+    def motion(self, x: Floats) -> TrajectoryMotion:
         """x (joints · numbers,): the feasible motion on the grid of the search."""
         z = self._scaled(x)
         q, dq, ddq = (one @ z.T for one in self._basis)
-        return Motion(self._home + q, dq, ddq)
+        return TrajectoryMotion(self._home + q, dq, ddq)
 
     def fourier(self, x: Floats) -> Fourier:
         """The feasible trajectory; its peaks are inside the limits on the finer grid too."""
@@ -162,7 +162,7 @@ class Space:
         z = x.reshape(self.joints, self.numbers)
         if self._mode == "peak":
             q, dq, ddq = (one @ z.T for one in self._basis)
-            return z * (MARGIN * self._room(Motion(self._home + q, dq, ddq)))[:, np.newaxis]
+            return z * (MARGIN * self._room(TrajectoryMotion(self._home + q, dq, ddq)))[:, np.newaxis]
         y = z @ self._free.T
         a, b = y[:, : self._harmonics], y[:, self._harmonics :]
         size = np.hypot(a, b)
@@ -175,7 +175,7 @@ class Space:
             room = np.minimum(room, limits.acceleration / (size * self._order).sum(axis=1))
         return np.asarray(z * (room * (1.0 - 1e-12))[:, np.newaxis])
 
-    def _room(self, moved: Motion) -> Floats:
+    def _room(self, moved: TrajectoryMotion) -> Floats:
         """Factor by which each joint's motion about home may grow to touch its first limit, (n,)."""
         limits, away = self._limits, moved.q - self._home
         with np.errstate(divide="ignore"):
@@ -193,7 +193,7 @@ def search(
     evaluations: int = 1_000_000,
     seed: int = 1,
     told: Callable[[int, float], None] = lambda _count, _best: None,
-) -> Found:
+) -> FoundTrajectory:
     """The best trajectory found; told: what is called now and then with evaluations so far and the best criterion."""
     criterion = {"cond": judge.cond, "block": judge.block, "dopt": judge.dopt}[objective]
     logarithm = objective != "dopt"
@@ -218,7 +218,7 @@ def search(
             if time.monotonic() - began > seconds or count >= evaluations:
                 fourier = space.fourier(best)
                 spent = (time.monotonic() - began, time.process_time() - busy)
-                return Found(fourier, judge.all(fourier.grid()), count, *spent)
+                return FoundTrajectory(fourier, judge.all(fourier.grid()), count, *spent)
 
 
 def _generations(cost: Callable[[Floats], float], start: Floats, seed: int) -> Iterator[None]:
@@ -235,7 +235,7 @@ def _generations(cost: Callable[[Floats], float], start: Floats, seed: int) -> I
 
 
 def _cond(A: Floats) -> float:
-    """Of Γ, from ΓᵀΓ."""
+    """Condition number of Γ, from ΓᵀΓ."""
     values = np.linalg.eigvalsh(A)
     return math.sqrt(float(values[-1] / values[0])) if values[0] > values[-1] / WORST else math.sqrt(WORST)
 

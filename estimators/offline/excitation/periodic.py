@@ -49,7 +49,7 @@ def averaged(values: Floats, rows: int) -> Floats:
 
 
 def differentiated(q: Floats, period: float, harmonics: int) -> Derivatives:
-    """Of whole periods q (rows, n) that last `period` s each; the rows must be a whole number of samples a period."""
+    """Derivatives of whole periods q (rows, n) of `period` s each, with a whole number of samples a period."""
     spectrum = np.fft.rfft(q, axis=0)
     order = np.arange(len(spectrum))
     energy = np.abs(spectrum[1:]) ** 2

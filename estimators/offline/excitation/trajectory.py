@@ -17,7 +17,7 @@ SAMPLES: Final = 200  # of a period, in the search
 
 
 class JointLimits(NamedTuple):
-    """Of every joint, (n,): rad, rad/s, rad/s² (m, m/s, m/s²)."""
+    """Limits of every joint, (n,): rad, rad/s, rad/s² (m, m/s, m/s²)."""
 
     lower: Floats
     upper: Floats
@@ -25,7 +25,7 @@ class JointLimits(NamedTuple):
     acceleration: Floats
 
 
-class Motion(NamedTuple):
+class TrajectoryMotion(NamedTuple):
     """Positions, velocities and accelerations, (rows, n)."""
 
     q: Floats
@@ -46,19 +46,19 @@ class Fourier(NamedTuple):
         """S."""
         return 1.0 / self.frequency
 
-    def at(self, times: Floats) -> Motion:
+    def at(self, times: Floats) -> TrajectoryMotion:
         """At these times (rows,), s."""
         q, dq, ddq = basis(self.frequency, self.a.shape[1], times)
         y = np.concatenate([self.a, self.b], axis=1).T
-        return Motion(self.q0 + q @ y, dq @ y, ddq @ y)
+        return TrajectoryMotion(self.q0 + q @ y, dq @ y, ddq @ y)
 
-    def grid(self, finer: int = 1) -> Motion:
+    def grid(self, finer: int = 1) -> TrajectoryMotion:
         """Over one period."""
         count = SAMPLES * finer
         return self.at(np.arange(count) / count * self.period)
 
 
-class Verdict(NamedTuple):
+class LimitCheck(NamedTuple):
     """One limit of one joint beside what the motion does."""
 
     joint: int
@@ -82,7 +82,7 @@ def basis(frequency: float, harmonics: int, times: Floats) -> tuple[Floats, Floa
     return q, np.concatenate([c, s], axis=1), np.concatenate([-s, c], axis=1) * np.tile(order, 2)
 
 
-def judge(motion: Motion, limits: JointLimits) -> list[Verdict]:
+def judge(motion: TrajectoryMotion, limits: JointLimits) -> list[LimitCheck]:
     """Every limit of every joint, by the motion's samples."""
     found = []
     for j in range(len(limits.lower)):
@@ -90,24 +90,24 @@ def judge(motion: Motion, limits: JointLimits) -> list[Verdict]:
         below = limits.lower[j] - low > high - limits.upper[j]
         reached, limit = (low, limits.lower[j]) if below else (high, limits.upper[j])
         excess = limits.lower[j] - low if below else high - limits.upper[j]
-        found.append(Verdict(j, "position", float(reached), float(limit), float(excess)))
+        found.append(LimitCheck(j, "position", float(reached), float(limit), float(excess)))
         for quantity, values, most in (
             ("velocity", motion.dq, limits.velocity),
             ("acceleration", motion.ddq, limits.acceleration),
         ):
             peak = float(np.abs(values[:, j]).max())
-            found.append(Verdict(j, quantity, peak, float(most[j]), peak - float(most[j])))
+            found.append(LimitCheck(j, quantity, peak, float(most[j]), peak - float(most[j])))
     return found
 
 
-def sampled(times: Floats, q: Floats, finer: int = FINER) -> Motion:
+def sampled(times: Floats, q: Floats, finer: int = FINER) -> TrajectoryMotion:
     """A trajectory of which only samples are known, on a finer grid; times (rows,) rising, q (rows, n)."""
     spline = CubicSpline(times, q)
     fine = np.interp(np.arange((len(times) - 1) * finer + 1) / finer, np.arange(len(times)), times)
-    return Motion(spline(fine), spline(fine, 1), spline(fine, 2))
+    return TrajectoryMotion(spline(fine), spline(fine, 1), spline(fine, 2))
 
 
-def joined(fourier: Fourier, rate: float, ramp: float, periods: int, home: Floats) -> tuple[Floats, Motion]:
+def joined(fourier: Fourier, rate: float, ramp: float, periods: int, home: Floats) -> tuple[Floats, TrajectoryMotion]:
     """For a controller: from rest at home (n,) into the trajectory, some periods of it, and back to rest at home.
 
     rate: Hz; ramp: s. Returns times (rows,) from 0 and the motion.
@@ -117,15 +117,15 @@ def joined(fourier: Fourier, rate: float, ramp: float, periods: int, home: Float
     steps = round(ramp * rate)
     if steps == 0:
         return np.arange(count + 1) / rate, middle
-    rise = _quintic(home, Motion(*(one[0] for one in middle)), steps, ramp)
-    last = Motion(middle.q[-1], -middle.dq[-1], middle.ddq[-1])  # backwards in time
+    rise = _quintic(home, TrajectoryMotion(*(one[0] for one in middle)), steps, ramp)
+    last = TrajectoryMotion(middle.q[-1], -middle.dq[-1], middle.ddq[-1])  # backwards in time
     fall = _quintic(home, last, steps, ramp)
-    parts = [rise, middle, Motion(fall.q[::-1], -fall.dq[::-1], fall.ddq[::-1])]
-    whole = Motion(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    parts = [rise, middle, TrajectoryMotion(fall.q[::-1], -fall.dq[::-1], fall.ddq[::-1])]
+    whole = TrajectoryMotion(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     return np.arange(len(whole.q)) / rate, whole
 
 
-def _quintic(home: Floats, end: Motion, steps: int, seconds: float) -> Motion:
+def _quintic(home: Floats, end: TrajectoryMotion, steps: int, seconds: float) -> TrajectoryMotion:
     """From rest at home to a moving end, `steps` rows before it: six conditions, six coefficients."""
     t = seconds
     A = np.array([[t**3, t**4, t**5], [3 * t**2, 4 * t**3, 5 * t**4], [6 * t, 12 * t**2, 20 * t**3]])
@@ -133,4 +133,4 @@ def _quintic(home: Floats, end: Motion, steps: int, seconds: float) -> Motion:
     s = (np.arange(steps) / steps * seconds)[:, np.newaxis]
     q = home + s**3 * c[0] + s**4 * c[1] + s**5 * c[2]
     dq = 3 * s**2 * c[0] + 4 * s**3 * c[1] + 5 * s**4 * c[2]
-    return Motion(q, dq, 6 * s * c[0] + 12 * s**2 * c[1] + 20 * s**3 * c[2])
+    return TrajectoryMotion(q, dq, 6 * s * c[0] + 12 * s**2 * c[1] + 20 * s**3 * c[2])

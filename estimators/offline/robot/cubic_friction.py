@@ -22,7 +22,7 @@ FEWEST: Final = 24  # rows for nine numbers
 
 
 class CubicFriction(NamedTuple):
-    """Of one joint."""
+    """The cubic friction of one joint."""
 
     names: tuple[str, ...]  # of the eight
     units: tuple[str, ...]

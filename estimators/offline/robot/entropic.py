@@ -15,7 +15,7 @@ import numpy as np
 from estimators.models.robots.inertia import BASIS, floored, metric, pseudo_inertia
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import GUESSED_SPREAD, SPREAD, WholeRobot
-from estimators.offline.robot.fit import INDEPENDENT, LONGEST, PASSES, Fit, sums
+from estimators.offline.robot.fit import INDEPENDENT, LONGEST, PASSES, RobotFit, sums
 from estimators.offline.robot.rows import RobotRows, correlation
 from estimators.quantities import Floats
 
@@ -31,7 +31,7 @@ class EntropicFit(NamedTuple):
     theta: Floats  # (p,) the same as base parameters, and φ
 
 
-def entropic(model: WholeRobot, rows: RobotRows, quadratic: Fit, share: float = SHARE) -> EntropicFit:
+def entropic(model: WholeRobot, rows: RobotRows, quadratic: RobotFit, share: float = SHARE) -> EntropicFit:
     """From the links' CAD on, with the quadratic fit's weights to begin with; share: s."""
     rows = rows.teaching()
     count = np.maximum(np.count_nonzero(rows.y, axis=0), 1)

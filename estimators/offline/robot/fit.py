@@ -17,12 +17,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.models.robots.torque_lag import SPREAD, TorqueLag
+from estimators.models.robots.torque_lag import TorqueLag
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import OUT, Integers, nnls
 from estimators.offline.robot.rows import RobotRows, correlation
 from estimators.quantities import Floats
+from estimators.thresholds import LAG_SPREAD
 
 PASSES: Final = 4
 FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
@@ -34,7 +35,7 @@ WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no res
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 
-class Fit(NamedTuple):
+class RobotFit(NamedTuple):
     """θ and what is known of it."""
 
     theta: Floats  # (p,)
@@ -58,7 +59,7 @@ class Fit(NamedTuple):
         return np.asarray(self.deviation < LEARNT * np.sqrt(np.diag(self.prior_covariance)))
 
 
-def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | None" = None) -> Fit:
+def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "JointSums | None" = None) -> RobotFit:
     """By the recipe, from the rows in which the robot moves.
 
     A joint whose torque never changes teaches nothing. white: c_j = 1, for comparison only; known: the sums of these
@@ -88,19 +89,19 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
         weights = np.where(silent, 0.0, 1.0 / (variance * independent))
         wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, c), inverse, mean)
         wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
-    return Fit(
+    return RobotFit(
         theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held, taken, information
     )
 
 
-def torque_lag(rows: RobotRows, found: Fit) -> TorqueLag:
+def torque_lag(rows: RobotRows, found: RobotFit) -> TorqueLag:
     """What these rows say of it beside a θ that was learnt from them without; see models/robots/torque_lag.py."""
     late, weights = _rates(rows.part(rows.moves)), found.weights
     rows = rows.teaching()
     residual = rows.y - rows.predicted(found.theta)
     C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
     moves = np.linalg.solve(found.information, C)
-    information = np.diag(weights * (late**2).sum(axis=0) + SPREAD**-2) - C.T @ moves
+    information = np.diag(weights * (late**2).sum(axis=0) + LAG_SPREAD**-2) - C.T @ moves
     return TorqueLag(
         np.linalg.solve(information, weights * (late * residual).sum(axis=0)), np.linalg.inv(information), moves
     )
@@ -159,26 +160,26 @@ def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
     return model.prior(torque, np.sqrt(np.array(square)))
 
 
-class Sums(NamedTuple):
-    """Of every joint's rows."""
+class JointSums(NamedTuple):
+    """Sums over every joint's rows."""
 
     K: Floats  # (n, p, p) XᵀX
     c: Floats  # (n, p) Xᵀy
     squares: Floats  # (n,) yᵀy
 
-    def without(self, other: "Sums") -> "Sums":
-        """Of those rows that are not the other's."""
-        return Sums(self.K - other.K, self.c - other.c, self.squares - other.squares)
+    def without(self, other: "JointSums") -> "JointSums":
+        """Sums over those rows that are not the other's."""
+        return JointSums(self.K - other.K, self.c - other.c, self.squares - other.squares)
 
 
-def sums(rows: RobotRows) -> Sums:
-    """Of these rows."""
+def sums(rows: RobotRows) -> JointSums:
+    """Sums over these rows."""
     n, p = rows.X.shape[1:]
     K, c = np.empty((n, p, p)), np.empty((n, p))
     for j in range(n):
         X = np.ascontiguousarray(rows.X[:, j])
         K[j], c[j] = X.T @ X, X.T @ rows.y[:, j]
-    return Sums(K, c, (rows.y**2).sum(axis=0))
+    return JointSums(K, c, (rows.y**2).sum(axis=0))
 
 
 def constrained(K: Floats, c: Floats, signed: Integers) -> tuple[Floats, NDArray[np.bool_]]:

@@ -24,7 +24,7 @@ LONGEST, INDEPENDENT = 100, 0.05  # rows, and autocorrelation from which they co
 
 
 def gear_twists(model: WholeRobot, pieces: Sequence[Piece]) -> tuple[tuple[GearTwist | None, ...], list[str]]:
-    """Of every joint of a model without any, and why a joint with a second encoder has none."""
+    """Gear twists of every joint of a model without any, and why a joint with a second encoder has none."""
     n = model.tree.size()
     nothing: tuple[GearTwist | None, ...] = (None,) * n
     given = [j for j in range(n) if any(piece.twist[:, j].any() for piece in pieces)]

@@ -6,23 +6,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.models.compensation.learned import Kind
+from estimators.models.compensation.learned import Kind, Learned
 from estimators.models.friction import AnyFriction
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
-from estimators.offline.robot.fit import Fit, fit, relative_error, torque_lag
+from estimators.offline.robot.fit import RobotFit, fit, relative_error, torque_lag
 from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
-from estimators.offline.robot.law_choice import Verdict, choose, imposed, with_rotors
+from estimators.offline.robot.law_choice import LawScore, choose, imposed, with_rotors
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rows import RobotRows, build, joined
 from estimators.offline.robot.untold import Untold, untold
 from estimators.quantities import Floats
 
 
-class Judged(NamedTuple):
+class JudgedPrediction(NamedTuple):
     """A prediction beside what was measured, rows of 50 Hz."""
 
     rows: RobotRows
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
 
     @property
     def inside(self) -> float:
-        """The same without what is outside of the model's validity."""
+        """This prediction without what is outside of the model's validity."""
         return relative_error(self.rows.y, np.where(self.outside, np.nan, self.predicted))
 
     @property
@@ -52,36 +52,38 @@ class Judged(NamedTuple):
         return np.asarray(100.0 * np.sqrt(wrong / np.where(size > 0.0, size, np.nan)))
 
 
-class Identification(NamedTuple):
+class RobotIdentification(NamedTuple):
     """Everything that `jointwatch identify` tells."""
 
     found: IdentifiedRobot
-    fit: Fit
-    train: Judged
-    validation: Judged  # the training rows, each predicted by the other blocks
-    tests: list[Judged]
-    verdicts: list[Verdict]
+    fit: RobotFit
+    train: JudgedPrediction
+    validation: JudgedPrediction  # the training rows, each predicted by the other blocks
+    tests: list[JudgedPrediction]
+    verdicts: list[LawScore]
     law: str
     rivals: dict[str, dict[str, float]]  # method → {"train": %, "test": %}
     untold: list[Untold]
     doubts: list[str]  # of second encoders, in words
-    compensated: list[Judged]  # train, then every test, with what was learnt of the residual; empty where nothing was
+    compensated: list[
+        JudgedPrediction
+    ]  # train, then every test, with what was learnt of the residual; empty where nothing was
 
     @property
-    def test(self) -> Judged | None:
+    def test(self) -> JudgedPrediction | None:
         """All tests as one."""
         return _together(self.tests)
 
     @property
-    def test_compensated(self) -> Judged | None:
-        """The same with what was learnt of the residual."""
+    def test_compensated(self) -> JudgedPrediction | None:
+        """The tests with what was learnt of the residual."""
         return _together(self.compensated[1:])
 
 
-def _together(tests: list[Judged]) -> Judged | None:
+def _together(tests: list[JudgedPrediction]) -> JudgedPrediction | None:
     if not tests:
         return None
-    return Judged(
+    return JudgedPrediction(
         joined([one.rows for one in tests]),
         np.concatenate([one.predicted for one in tests]),
         np.concatenate([one.outside for one in tests]),
@@ -89,14 +91,14 @@ def _together(tests: list[Judged]) -> Judged | None:
 
 
 def identify(
-    robot: Robot,
+    robot: RobotDescription,
     train: list[Piece],
     tests: list[list[Piece]],
     laws: tuple[AnyFriction, ...] | None = None,
     say: Callable[[str], None] = lambda _: None,
     law: RobotFriction | None = None,
     compensation: Kind | None = None,
-) -> Identification:
+) -> RobotIdentification:
     """Learn from `train` alone and judge on `tests`.
 
     laws: to be tried beside the default, all of the catalogue if None; law: that of every joint, whatever the data
@@ -113,10 +115,47 @@ def identify(
     say("identifying")
     model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws, twists)), choice.rows
     found = fit(model, rows)
-    predicted, speed = rows.predicted(found.theta), np.abs(rows.dq).max(axis=0)
+    predicted = rows.predicted(found.theta)
     say("physical links")
     physical = entropic(model, rows, found)
-    learnt = IdentifiedRobot(
+    learned = () if compensation is None else learn(compensation, model, train, rows.y - predicted, rows.moves)
+    learnt = _identified(robot, model, rows, found, physical.parameters, choice.loading, learned)
+    reach = learnt.reach()
+    judged = []
+    for number, test in enumerate(tests):
+        say(f"test {number + 1} of {len(tests)}")
+        held = build(model, test, choice.loading, reach)
+        judged.append(JudgedPrediction(held, held.predicted(found.theta), np.abs(held.dq) > reach))
+    within = np.zeros(rows.y.shape, np.bool_)
+    taught = JudgedPrediction(rows, predicted, within)
+    both = zip([taught, *judged], [train, *tests], strict=True) if learnt.learned else ()
+    say("least squares for comparison")
+    return RobotIdentification(
+        learnt,
+        found,
+        taught,
+        JudgedPrediction(rows, choice.predicted, within),
+        judged,
+        choice.verdicts,
+        model.laws[0].kind,
+        _rivals(rows, [one.rows for one in judged]),
+        untold(found.covariance, found.prior_covariance, model.short),
+        doubts,
+        [one._replace(predicted=compensated(learnt.learned, model, run, one.predicted)) for one, run in both],
+    )
+
+
+def _identified(
+    robot: RobotDescription,
+    model: WholeRobot,
+    rows: RobotRows,
+    found: RobotFit,
+    physical: Floats,
+    loading: Floats,
+    learned: tuple[Learned | None, ...],
+) -> IdentifiedRobot:
+    """What a fit to these rows says of a robot; physical, loading: (n, 10) standard parameters."""
+    return IdentifiedRobot(
         robot,
         model.laws,
         found.theta,
@@ -125,39 +164,16 @@ def identify(
         found.prior_covariance,
         found.variance,
         found.correlation,
-        speed,
+        np.abs(rows.dq).max(axis=0),
         rows.q.min(axis=0),
         rows.q.max(axis=0),
         model.standard(found.theta[: model.base]),
-        physical.parameters,
-        choice.loading,
+        physical,
+        loading,
         {},
-        twists=twists,
-        learned=() if compensation is None else learn(compensation, model, train, rows.y - predicted, rows.moves),
+        twists=model.twists,
+        learned=learned,
         lag=torque_lag(rows, found),
-    )
-    reach = learnt.reach()
-    judged = []
-    for number, test in enumerate(tests):
-        say(f"test {number + 1} of {len(tests)}")
-        held = build(model, test, choice.loading, reach)
-        judged.append(Judged(held, held.predicted(found.theta), np.abs(held.dq) > reach))
-    within = np.zeros(rows.y.shape, np.bool_)
-    taught = Judged(rows, predicted, within)
-    both = zip([taught, *judged], [train, *tests], strict=True) if learnt.learned else ()
-    say("least squares for comparison")
-    return Identification(
-        learnt,
-        found,
-        taught,
-        Judged(rows, choice.predicted, within),
-        judged,
-        choice.verdicts,
-        model.laws[0].kind,
-        _rivals(rows, [one.rows for one in judged]),
-        untold(found.covariance, found.prior_covariance, model.short),
-        doubts,
-        [one._replace(predicted=compensated(learnt.learned, model, run, one.predicted)) for one, run in both],
     )
 
 

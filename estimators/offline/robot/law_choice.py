@@ -20,7 +20,7 @@ from scipy.stats import t
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.files.identified import REACH
 from estimators.models.robots.newton_euler import mass_matrix
 from estimators.models.robots.whole_robot import DEFAULT, NOMINAL, RobotFriction, WholeRobot
@@ -38,7 +38,7 @@ PASSES: Final = 4  # of links, load and friction in turn
 LATTICE: Final = 5  # values of each nonlinear parameter
 
 
-class Verdict(NamedTuple):
+class LawScore(NamedTuple):
     """One law under cross-validation."""
 
     law: str
@@ -51,13 +51,13 @@ class Choice(NamedTuple):
     """The law of every joint, and how the others did."""
 
     laws: tuple[RobotFriction, ...]
-    verdicts: list[Verdict]
+    verdicts: list[LawScore]
     predicted: Floats  # (rows, n) by what the other blocks teach; NaN where too little is left of them
     rows: RobotRows  # with the chosen law
     loading: Floats  # (n, 10) standard parameters of the rigid body that loads the friction
 
 
-def with_rotors(robot: Robot, pieces: list[Piece], say: Callable[[str], None]) -> Robot:
+def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str], None]) -> RobotDescription:
     """Where torque is motor current and nobody gave the rotor's inertia, it is learnt if cross-validation wants it.
 
     Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion.
@@ -85,8 +85,8 @@ def with_rotors(robot: Robot, pieces: list[Piece], say: Callable[[str], None]) -
     return free if better.mean() > enough else robot
 
 
-def _inertia(robot: Robot, q: Floats) -> Floats:
-    """Of all that each joint moves, on average over positions (rows, n): (n,) kg·m² (kg)."""
+def _inertia(robot: RobotDescription, q: Floats) -> Floats:
+    """Inertia of all that each joint moves, on average over positions (rows, n): (n,) kg·m² (kg)."""
     M = np.empty((*q.shape, q.shape[1]))
     mass_matrix(*robot.tree(), np.ascontiguousarray(q), np.ascontiguousarray(robot.parameters), M)
     return np.asarray(M.diagonal(axis1=1, axis2=2).mean(axis=0))
@@ -112,7 +112,7 @@ def choose(
     blocks = _blocks(rows)
     predicted, losses = _validated(model, rows, blocks)
     parameters = model.standard(found.theta[: model.base])
-    verdicts = [Verdict(DEFAULT.kind, _error(rows, predicted), 0.0, 0.0)]
+    verdicts = [LawScore(DEFAULT.kind, _error(rows, predicted), 0.0, 0.0)]
     best = Choice(model.laws, verdicts, predicted, rows, parameters)
     gain = 0.0
     if len(losses) < 3:
@@ -130,7 +130,7 @@ def choose(
         other, lost = _validated(trial, columns, blocks)
         better = losses - lost
         deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
-        verdicts.append(Verdict(law.kind, _error(rows, other), float(better.mean()), deviation))
+        verdicts.append(LawScore(law.kind, _error(rows, other), float(better.mean()), deviation))
         enough = max(errors * deviation, gain, (1.0 - SQUARES) * float(losses.mean()), LEAST**2)
         if better.mean() > enough and verdicts[-1].error < verdicts[0].error:
             gain = float(better.mean())
@@ -156,7 +156,7 @@ def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Cal
     blocks = _blocks(rows)
     predicted, lost = _validated(trial, rows, blocks)
     before = np.nansum((rows.y - plain.predicted) ** 2) / np.nansum(rows.y**2)
-    verdict = Verdict(law.kind, _error(rows, predicted), float(before - np.mean(lost)), float("nan"))
+    verdict = LawScore(law.kind, _error(rows, predicted), float(before - np.mean(lost)), float("nan"))
     return Choice(trial.laws, [*plain.verdicts, verdict], predicted, rows, loading)
 
 

@@ -23,7 +23,7 @@ class Recorded(NamedTuple):
 
 
 def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> IdentifiedRobot:
-    """The same robot with what is left under the live low-pass: largest residual, root mean square, and what friction
+    """The robot with what is left under the live low-pass: largest residual, root mean square, and what friction
     has beyond its law. ValueError if at rest."""
     peaks, squares, bends = np.zeros((3, len(learnt.robot.joints)))
     found = 0

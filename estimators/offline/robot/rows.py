@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.motion import Piece
 from estimators.quantities import Floats
+from estimators.thresholds import AT_REST
 
 BLOCK: Final = 50  # rows: 1 s, in which a robot either moves or rests
-AT_REST: Final = 0.02  # rad/s (m/s): a block in which no joint is faster teaches nothing but stiction
 CHUNK: Final = 4096  # rows whose full regressor is held at a time
 SETTLING: Final = 8  # rows (0.16 s) about a standstill, in which the low-pass still says it
 

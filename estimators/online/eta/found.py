@@ -1,15 +1,15 @@
-"""A refit on its way, and one that has ended."""
+"""Declares a refit that is under way, and one that has ended."""
 
 from concurrent.futures import Future
 from typing import NamedTuple
 
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 
 
 class Pending(NamedTuple):
-    """A refit on its way."""
+    """Declares a refit that is under way."""
 
-    future: "Future[Outcome]"
+    future: "Future[RefitOutcome]"
     purpose: str  # start, change, confirmation, drift
     first: int  # numbers of the window's first row, and behind its last
     last: int
@@ -18,9 +18,9 @@ class Pending(NamedTuple):
     window: tuple[int, int] | None  # ns, likewise
 
 
-class Found(NamedTuple):
-    """A refit that has ended: its outcome, or the reason why there is none."""
+class EndedRefit(NamedTuple):
+    """Declares a refit that has ended: its outcome, or the reason why there is none."""
 
-    outcome: Outcome | None
+    outcome: RefitOutcome | None
     reason: str
     pending: Pending

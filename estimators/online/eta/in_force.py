@@ -1,4 +1,4 @@
-"""η in force: its value and certainty, and rows as the law has them under it, about the encoders' common zero."""
+"""η in force: its value and covariance, and the columns of rows under it, with the encoders' zeros corrected."""
 
 import math
 from collections.abc import Callable
@@ -12,17 +12,18 @@ from estimators.models.base import Model
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.spring_zero import recentre
+from estimators.quantisation.effect import Lattice
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.refit.acceptance import CERTAIN
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
-from estimators.window.lattice import Lattice
 from estimators.window.row_history import RowHistory
 
 
 @dataclass(slots=True)
-class EtaKept:
-    """What an EtaInForce keeps."""
+class EtaState:
+    """State of an EtaInForce."""
 
     VERSION: ClassVar[int] = 2
 
@@ -36,7 +37,7 @@ class EtaKept:
 
 
 class EtaInForce:
-    """The nonlinear parameters of one block of a model."""
+    """The nonlinear parameters of one block of a model, as they hold now."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law", "lattices"})
 
@@ -50,17 +51,17 @@ class EtaInForce:
         count = len(self.block.nonlinear)
         law = self.block.settings.model_dump()
         start = np.array(self.block.law.start, np.float64)
-        self.kept = EtaKept(start, np.full(count, np.inf), np.zeros((count, count)), np.zeros((count, count)), law)
+        self.kept = EtaState(start, np.full(count, np.inf), np.zeros((count, count)), np.zeros((count, count)), law)
 
     def shaped(self, rows: Rows) -> Rows:
-        """Rows with the law's columns for η in force, about the encoders' zero."""
+        """Return rows with the law's columns for η in force, and with the encoders' zeros corrected."""
         rows = rows._replace(phi=rows.phi.copy())
         self.block.refill(rows, self.kept.eta)
         self.recentre(rows)
         return rows
 
     def recentre(self, rows: Rows) -> None:
-        """Take what the encoders' zeros differ by off the spring's twist, in place."""
+        """Subtract the difference of the encoders' zeros from the spring's twist, in place."""
         self.move_zero(rows, self.kept.zero)
 
     def move_zero(self, rows: Rows, zero: float) -> None:
@@ -69,23 +70,26 @@ class EtaInForce:
             recentre(self.spring, rows, zero)
 
     def refill(self) -> Callable[[Rows], None]:
-        """What writes the law's columns for η of now into rows, in place."""
+        """Return a function that writes the law's columns for the present η into rows, in place."""
         return partial(self.block.refill, eta=self.kept.eta)
 
     def write(self, columns: Floats, first: int, last: int, history: RowHistory) -> None:
-        """Kept rows get the law's columns under η of now: `columns` (rows, moving) those from number first to last."""
+        """Write the law's columns under the present η into the history.
+
+        Columns (rows, moving): of numbers first to last.
+        """
         rows = history.since(first, last)
         rows.phi[:, self.block.place.output, self.block.moving] = columns[len(columns) - len(rows.time) :]
         self.block.refill(history.since(last), self.kept.eta)
         history.outdate(first, self.refill())
 
-    def of_s(self, outcome: Outcome) -> Floats:
-        """Deviations of s (nonlinear,) that a refit gives."""
+    def of_s(self, outcome: RefitOutcome) -> Floats:
+        """Deviations of s (nonlinear,) by a refit."""
         q = len(self.kept.eta)
         return self.block.deviations(outcome.eta, np.sqrt(np.diag(outcome.covariance))[-q:])
 
-    def accept(self, outcome: Outcome, basis: int) -> str:
-        """A refit's η counts from here on; basis: rows of its window. Returns in words by how much it moved."""
+    def accept(self, outcome: RefitOutcome, basis: int) -> str:
+        """Put the η of a refit in force; basis: rows of its window. Returns in words by how much it moved."""
         kept, q = self.kept, len(self.kept.eta)
         words = ", ".join(
             f"{parameter.name} {before:.4g} → {after:.4g} {parameter.unit}"
@@ -119,24 +123,23 @@ class EtaInForce:
 
     @property
     def encoders(self) -> tuple[Lattice | None, Lattice | None]:
-        """Of the law, and the other one, as far as their steps are known."""
+        """Encoder of the law and the other encoder, as far as their steps are known."""
         place = self.block.place.position
         return self.lattices.get(place), next((one for i, one in self.lattices.items() if i != place), None)
 
     @property
     def covariance(self) -> Floats:
-        """Of s (nonlinear, nonlinear), with what is owed to an encoder's steps."""
+        """Covariance of s (nonlinear, nonlinear), with that of the encoders' steps."""
         return self.kept.covariance + self.kept.steps
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """Where on its steps an encoder happens to turn moves η by more than a search may leave open, in words."""
+    def reasons(self) -> tuple[Reason, ...]:
+        """Where on its steps an encoder happens to turn moves η by more than a search may leave open."""
         steps = np.sqrt(np.diag(self.kept.steps))
         return tuple(
-            f"{parameter.name} = {value:.4g} {parameter.unit} is uncertain by {100 * one:.0f} %: "
-            "where the joint turns, its encoder's steps are too coarse for it"
-            for parameter, value, one in zip(self.block.nonlinear, self.kept.eta, steps, strict=True)
-            if one > CERTAIN
+            Reason("nonlinear_encoder_steps", one.name, {"value": value, "percent": 100.0 * step}, {"unit": one.unit})
+            for one, value, step in zip(self.block.nonlinear, self.kept.eta.tolist(), steps.tolist(), strict=True)
+            if step > CERTAIN
         )
 
     @property

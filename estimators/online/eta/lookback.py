@@ -1,20 +1,22 @@
-"""What the rows that are kept say of θ and η, and what was known of θ before a change."""
+"""Look back: what the rows of the history say of θ and η, and what was known of θ before a change."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from estimators.base import Spectrum
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.validity import Validity
+from estimators.online.judgement.validity import Validity
+from estimators.quantisation.effect import READ, imitated
 from estimators.quantities import Floats, Parameter
+from estimators.reasons import Reason
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
+from estimators.recursive.state import RecursiveState
 from estimators.refit.acceptance import delta
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
-from estimators.window.lattice import READ, imitated
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
 from estimators.window.spectrum import spectrum
@@ -22,27 +24,29 @@ from estimators.window.wrong_constants import Suspect, accused, suspected, too_c
 
 
 @dataclass(slots=True)
-class LookbackKept:
-    """What a Lookback keeps."""
+class LookbackState:
+    """State of a Lookback."""
 
-    VERSION: ClassVar[int] = 3
+    VERSION: ClassVar[int] = 4
 
     motions: Floats  # (parameters + nonlinear,)² [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
     owed: Floats  # (parameters,) variances of θ that are owed to an encoder's steps
     constants: Floats  # (parameters,) … to known constants that were seen to be wrong
     usual: float = 1.0  # residual variance of the start, whitened
-    wrong: str = ""  # known constants that are so wrong that nothing may be trusted
+    wrong: dict[str, Any] = field(
+        default_factory=dict
+    )  # the reason, where known constants are too wrong to trust anything
 
 
 class Lookback:
-    """Looks at windows of kept rows with η frozen."""
+    """Evaluates windows of the history with η frozen."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"before"})
 
     def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, validity: Validity, row: float) -> None:
         """row: s between rows."""
         self._learner, self._history, self._eta, self._validity, self._row = learner, history, eta, validity, row
-        self.kept = LookbackKept(np.zeros((0, 0)), np.zeros(learner.rls.p), np.zeros(learner.rls.p))
+        self.kept = LookbackState(np.zeros((0, 0)), np.zeros(learner.rls.p), np.zeros(learner.rls.p))
         self.before = self.nothing  # what was known of θ before the change that is looked into
 
     @property
@@ -51,14 +55,19 @@ class Lookback:
         return nothing(self._learner.rls.p)
 
     @property
+    def wrong(self) -> tuple[Reason, ...]:
+        """Known constants that are so wrong that nothing may be trusted."""
+        return (Reason.of(self.kept.wrong),) if self.kept.wrong else ()
+
+    @property
     def around(self) -> Prior:
-        """What is known now of the columns that are not friction."""
+        """What is known now of the columns that are not friction, as a prior."""
         return self.prior(self._learner.kept.state)
 
-    def prior(self, state: Floats) -> Prior:
-        """Of the columns that are not friction, in a state: a change is first looked for in the friction."""
+    def prior(self, state: RecursiveState) -> Prior:
+        """Prior of the columns that are not friction, from a state: a change is first looked for in the friction."""
         learner, rest = self._learner, self._eta.block.rest
-        prior = self.nothing._replace(theta=learner.rls.theta_of(state))
+        prior = self.nothing._replace(theta=state.theta.copy())
         if len(rest):
             covariance, variance = learner.variance_of(state)
             factor = learner.honesty[rest]
@@ -70,44 +79,47 @@ class Lookback:
         return prior
 
     def explain(self, first: int, before: Prior, noise: Floats | None = None) -> Score:
-        """The rows since `first` with η frozen; noise: (outputs,) variances, by default those of the learner."""
+        """Score test of the rows since `first` with η frozen; noise: (outputs,) variances, by default the learner's."""
         rows, noise = self._history.since(first), self._learner.rls.noise if noise is None else noise
         slopes = self._history.slopes(rows, self._eta.block, self._eta.kept.eta)
         return explain(rows, slopes, self._history.total - len(rows.time), self._eta.block, noise, before)
 
     def noise(self, score: Score, least: bool = True) -> float:
-        """Variance of a row, times the rows that say the same; least: that of the window where it is larger."""
+        """Variance of a row times the rows that say the same.
+
+        Least: whether that of the window counts where it is larger.
+        """
         return self._eta.overlap * (max(self.kept.usual, score.variance) if least else self.kept.usual)
 
     def gain(self, score: Score, noise: float) -> float:
-        """χ² of the step that explains a window better than η in force does, which is not known exactly either."""
+        """χ² of the step of η that explains a window best, given that η in force is not known exactly either."""
         p = self._learner.rls.p
         free = score.inverse[p:, p:]
         return float(score.step @ np.linalg.solve(noise * free + self._eta.covariance, score.step))
 
     def reach(self, score: Score) -> float:
-        """How uncertain a window leaves the torque over the whole motion, of a row's noise variance."""
+        """Variance that a window leaves in the torque of the whole motion, as a multiple of a row's noise variance."""
         return self._eta.overlap * float(np.sum(score.inverse * self.kept.motions))
 
     def limit(self, first: int) -> float:
-        """δ² of the rows since `first`: the residual variance up to which they are explained."""
+        """Residual variance δ² up to which the rows since `first` count as explained."""
         rows = self._history.since(first)
         usable = np.isfinite(rows.y)
         signal = float(np.mean((rows.y / np.sqrt(self._learner.rls.noise))[usable] ** 2))
         return delta(self.kept.usual, signal)
 
     def inflate(self, score: Score) -> None:
-        """What θ owes to η not being known: (dθ/ds) cov(s) (dθ/ds)ᵀ, which stays while more rows make θ certain.
+        """Set the variance of θ because η is uncertain: (dθ/ds) cov(s) (dθ/ds)ᵀ. More rows do not reduce it.
 
-        Of an encoder's steps it is what they did to θ and η together, or what η alone takes along, whichever is more.
+        For encoder steps it is their effect on θ and η together, or that of η alone, whichever is larger.
         """
         along, kept = self._along(score), self._eta.kept
         known, steps = (np.einsum("ij,jk,ik->i", along, one, along) for one in (kept.covariance, kept.steps))
         self._learner.searched[:] = known + np.maximum(steps, self.kept.owed) + self.kept.constants
         self._validity.judge(self._learner)
 
-    def weigh_steps(self, outcome: Outcome) -> None:
-        """What an encoder's steps may have done to η, and to θ beside it, as a search that is accepted found."""
+    def weigh_steps(self, outcome: RefitOutcome) -> None:
+        """Take the covariance of η and θ by encoder steps from an accepted search."""
         if outcome.steps is None:
             return
         p = self._learner.rls.p
@@ -119,12 +131,12 @@ class Lookback:
         p, q = self._learner.rls.p, len(score.step)
         return score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
 
-    def suspect(self, rows: Rows, theta: Floats, noise: Floats, searched: Outcome | None = None) -> list[Suspect]:
-        """Known constants whose error the last rows show, under η in force; one that is far off takes validity away.
+    def suspect(self, rows: Rows, theta: Floats, noise: Floats, searched: RefitOutcome | None = None) -> list[Suspect]:
+        """Find known constants that are wrong by the last rows, under η in force; a grave error takes validity away.
 
-        searched: what a search over these rows found, which then has read them again.
-        What the worst of them has done to θ is in its deviations from the next `inflate` on. What an encoder's steps
-        pass for is no error of a constant; where that is as much as would be grave, they are the reason.
+        searched: a search over these rows, which has shifted their encoders already. From the next `inflate` on the
+        deviations of θ contain the effect of the worst error. An error that encoder steps can imitate is no error of a
+        constant; if it would be grave, the steps are the reason.
         """
         block, eta, last = self._eta.block, self._eta.kept.eta, self._history.total
         ring = self._history.slopes(rows, block, eta)
@@ -140,18 +152,18 @@ class Lookback:
             told = [one for one in found if one.beyond(steps.get(one.name, 0.0))]
             if not told:
                 self.kept.constants[:] = 0.0
-                self.kept.wrong = too_coarse(found[0]) if found[0].grave else ""
+                self.kept.wrong = too_coarse(found[0]).plain if found[0].grave else {}
                 return []
             found = told
         done = [one.shift[:p] ** 2 + one.unsure[:p] ** 2 for one in found]
         self.kept.constants[:] = np.max(done, axis=0) if done else 0.0
-        self.kept.wrong = accused(found) if any(one.grave for one in found) else ""
+        self.kept.wrong = accused(found)[0].plain if any(one.grave for one in found) else {}
         return found
 
     def told_apart(self, score: Score, parameters: tuple[Parameter, ...]) -> Spectrum:
-        """What a window tells apart, η included, and what was known before as further rows; parameters: θ."""
+        """Identifiable directions of a window, η included; prior knowledge counts as further rows; parameters: θ."""
         return spectrum(score.gram, tuple(one.name for one in (*parameters, *self._eta.block.nonlinear)))
 
     def ago(self, number: int) -> str:
-        """s of motion since the row of this number, in words."""
+        """Seconds of motion since the row of this number, as text."""
         return f"{(self._history.total - number) * self._row:.2f}"

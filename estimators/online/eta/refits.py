@@ -1,28 +1,30 @@
-"""Searches of η in a worker: one at a time, refused when they come too late."""
+"""Refits of η in a worker: one at a time, rejected when they come too late."""
 
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from estimators.online.eta.found import Found, Pending
+from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.eta.search import Search, reread, run
-from estimators.online.events import EventLog
+from estimators.online.eta.search import EtaSearch, run, shifted_window
+from estimators.online.judgement.events import EventLog
+from estimators.quantisation.effect import READ
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior
 from estimators.refit.inline import Inline
 from estimators.refit.job import job
 from estimators.refit.settings import RefitSettings
-from estimators.window.lattice import READ
 from estimators.window.row_history import RowHistory
 
-STALE: Final = 30.0  # s of rows after which a refit's result is too old
+#: s, argued: A refit whose window ended longer ago is rejected: the joint may have changed since (decision 006, point
+#: 7).
+STALE: Final = 30.0
 
 
 @dataclass(slots=True)
-class RefitsKept:
-    """What Refits keep."""
+class RefitsState:
+    """State of EtaRefits."""
 
     VERSION: ClassVar[int] = 1
 
@@ -32,8 +34,8 @@ class RefitsKept:
     epoch: int = 0  # counts up by one where what is under way counts no more
 
 
-class Refits:
-    """Asks for refits of the block in force and tells their fate."""
+class EtaRefits:
+    """Starts refits of the block in force, and reports whether they are accepted."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"pending"})
 
@@ -51,12 +53,12 @@ class Refits:
         self._learner, self._history, self._eta, self._log = learner, history, eta, log
         self._row, self._settings, self._executor = row, settings, executor or Inline()
         self.pending: Pending | None = None
-        self.kept = RefitsKept()
+        self.kept = RefitsState()
 
     def ask(self, purpose: str, first: int, noise: Floats, before: Prior) -> None:
-        """Search η over the rows from number `first` on; noise: (outputs,) variances; before: what else is known.
+        """Start a search of η over the rows from number `first` on; noise: (outputs,) variances; before: prior.
 
-        A start's search tries other laws too, and learns the noise; every other one learns θ beside η.
+        The search of a start tries other laws too, and learns the noise; every other search learns θ beside η.
         """
         rows, last, eta = self._history.since(first), self._history.total, self._eta
         count = last - max(first, last - len(rows.time))
@@ -68,45 +70,45 @@ class Refits:
         if start:
             task = replace(task, overlap=eta.overlap, laws=eta.block.settings.alternatives())
         else:
-            task = replace(task, learner=(self._learner.kept.state.copy(), self._learner.leverage.copy()))
+            task = replace(task, learner=(self._learner.kept.state.as_dict(), self._learner.leverage.copy()))
         law, far = eta.encoders
         last_rows = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
-        again = None if law is None else reread(eta.block, last_rows, law, far)
-        future = self._executor.submit(run, Search(task, again))
+        again = None if law is None else shifted_window(eta.block, last_rows, law, far)
+        future = self._executor.submit(run, EtaSearch(task, again))
         self.pending = Pending(future, purpose, first, last, self.kept.epoch, text, window)
 
-    def poll(self) -> Found | None:
-        """The refit under way, when it has ended."""
+    def poll(self) -> EndedRefit | None:
+        """Return the refit that was under way, once it has ended."""
         pending = self.pending
         if pending is None or not pending.future.done():
             return None
         self.pending = None
         late = (self._history.total - pending.last) * self._row
         if pending.epoch != self.kept.epoch:
-            return Found(None, "stale: another change came meanwhile", pending)
+            return EndedRefit(None, "stale: another change came meanwhile", pending)
         if late > STALE:
-            return Found(None, f"stale: its window ended {late:.2f} s of motion ago", pending)
+            return EndedRefit(None, f"stale: its window ended {late:.2f} s of motion ago", pending)
         try:
-            return Found(pending.future.result(), "", pending)
+            return EndedRefit(pending.future.result(), "", pending)
         except Exception as error:
-            return Found(None, str(error) or type(error).__name__, pending)
+            return EndedRefit(None, str(error) or type(error).__name__, pending)
 
     def drop(self) -> None:
-        """What is under way counts no more."""
+        """Discard the refit that is under way."""
         self.pending = None
         self.kept.epoch += 1
 
     def accepted(self, pending: Pending, words: str) -> None:
-        """A result counts; words: by how much it moved η."""
+        """Note that a result is accepted; words: by how much it moved η."""
         self.kept.accepted += 1
         self._log.say("refit_accepted", pending.text, pending.window)
         self._log.say("refit", f"{pending.text}: {words}", pending.window)
 
     def rejected(self, pending: Pending, reason: str) -> None:
-        """A result does not count."""
+        """Note that a result is rejected."""
         self.kept.rejected += 1
         self._log.say("refit_rejected", f"{pending.text}: {reason}", pending.window)
 
     def counters(self) -> dict[str, int]:
-        """Totals, by fate."""
+        """Totals of started, accepted and rejected refits."""
         return {f"refits_{fate}": getattr(self.kept, fate) for fate in ("started", "accepted", "rejected")}

@@ -1,6 +1,6 @@
-"""A search of η as a worker does it: θ and η of a window, and what its encoders' steps may have done to them.
+"""Search of η in a worker: θ and η of a window, and their covariance by the encoders' steps.
 
-Whatever reads a window again and again is done here; the core, which takes what was found, does nothing of the kind.
+All that evaluates a window many times is done here, and not in the core, which takes the result.
 """
 
 from dataclasses import replace
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import distinct
+from estimators.quantisation.effect import Lattice, imitated, steps_covariance
 from estimators.quantities import Floats
 from estimators.refit import job as refit
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.rows import ARGUMENTS, Rows
-from estimators.window.lattice import Lattice, imitated, owed
 
 
-class Reread(NamedTuple):
-    """What the last rows of a window are read again with."""
+class ShiftedWindow(NamedTuple):
+    """Declares what the shifted encoders need to read the last rows of a window."""
 
     block: NonlinearBlock
     seen: Floats  # (ARGUMENTS, instants) what the law sees of these rows, each instant once
@@ -28,27 +28,27 @@ class Reread(NamedTuple):
     far: Lattice | None  # of that behind the spring
 
 
-class Search(NamedTuple):
-    """One window as the core has it, copied."""
+class EtaSearch(NamedTuple):
+    """Declares a search: a copy of a window as the core has it."""
 
     job: refit.Job
-    reread: Reread | None  # None while no steps are known
+    shifted_window: ShiftedWindow | None  # None while no steps are known
 
 
-def reread(block: NonlinearBlock, rows: Rows, law: Lattice, far: Lattice | None) -> Reread:
-    """For the last rows of a window."""
-    return Reread(block, *distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
+def shifted_window(block: NonlinearBlock, rows: Rows, law: Lattice, far: Lattice | None) -> ShiftedWindow:
+    """Prepare the last rows of a window for shifted encoders."""
+    return ShiftedWindow(block, *distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
 
 
-def run(search: Search) -> Outcome:
-    """Raises ValueError where the window cannot be fitted, with the reason."""
+def run(search: EtaSearch) -> RefitOutcome:
+    """Search η; raises ValueError with the reason where the window cannot be fitted."""
     outcome = refit.run(search.job)
-    return outcome if search.reread is None else _weighed(outcome, search.job, search.reread)
+    return outcome if search.shifted_window is None else _weighed(outcome, search.job, search.shifted_window)
 
 
-def _weighed(outcome: Outcome, job: refit.Job, reread: Reread) -> Outcome:
-    """With what other places of the encoders' steps would have made of it."""
-    block, seen, first, law, far = reread
+def _weighed(outcome: RefitOutcome, job: refit.Job, shifted_window: ShiftedWindow) -> RefitOutcome:
+    """Return an outcome with the covariance by shifted encoders."""
+    block, seen, first, law, far = shifted_window
     if outcome.law is not None:
         block = block.with_law(outcome.law)
     count = len(first)
@@ -58,4 +58,4 @@ def _weighed(outcome: Outcome, job: refit.Job, reread: Reread) -> Outcome:
     samples[:, block.index] = seen[:, first[:, np.newaxis] + np.arange(len(job.taps))].transpose(1, 0, 2)
     rows = Rows(np.zeros(count, np.int64), phi, y, np.zeros((count, 1)), samples)
     window = block, rows, outcome.eta, outcome.theta, outcome.noise if job.again else job.noise, law, far
-    return replace(outcome, steps=owed(*window), imitated=imitated(*window))
+    return replace(outcome, steps=steps_covariance(*window), imitated=imitated(*window))

@@ -1,19 +1,18 @@
-"""Lost motion, stiffness and error of a gear, live, beside whatever else a joint with two encoders identifies.
+"""Lost motion, stiffness and error of a gear between two encoders, live.
 
-Equation: estimators/models/joints/lost_motion.py. Angles are differenced exactly, as τ' needs them; what only decides a
-sign is smoothed first by a symmetric window, and all columns then pass one causal low pass and are thinned out. A row
-is used when direction and load's sign were both known for as long as the low pass remembers. Rows go into blocks, the
-last blocks are the window, and the window says a number only when
+The equation is that of estimators/models/joints/lost_motion.py. τ' needs exact differences of the angles; what only
+decides a sign is smoothed by a symmetric window. Then all columns pass one causal low pass and are decimated. A row is
+used when direction and load's sign were known for as long as the low pass remembers. Rows go into blocks, the last
+blocks are the window, and the window gives a lost motion only when
 
 - it is whole, and the load changed its sign at least REVERSALS times in it, the rarer sign having RAREST of its rows
 - nothing else imitates that sign (R² < IMITATED); without this gate a one-sided load gives "905 ± 8 µrad"
 
-else it says what was missing; the stiffness beside it is then that of whatever the load's sign leaves it. Growth of the
-last third of the window against what the first whole window said is told as an event, when it is more than `growth` and
-more than SIGNIFICANT standard deviations in CONFIRMED blocks one after the other.
+else it reports what was missing. Growth of the last third of the window against the first whole window is reported as
+an event when it is more than `growth` and more than SIGNIFICANT standard deviations in CONFIRMED consecutive blocks.
 
-Friction of the link decides which rows may be believed, and is itself learnt from them. When it is found to be more
-than was allowed for, by CERTAIN deviations, MARGIN times it is allowed for and the window begins anew.
+The friction of the link decides which rows are used, and is itself learnt from them. When it exceeds the assumed
+friction by CERTAIN deviations, MARGIN times its value is assumed, and the window begins anew.
 """
 
 import math
@@ -43,44 +42,48 @@ from estimators.models.joints.lost_motion import (
 from estimators.online import checkpoint
 from estimators.online.gear.rows import (
     CHANNELS,
-    DRY,
-    GOOD,
-    HEADER,
     MEMORY,
-    PHASE,
-    POSITIVE,
-    SEEN,
-    SIGN,
+    MEMORY_CUTOFF,
     SMOOTHING,
-    TURNS,
-    USED,
-    VISCOUS,
+    GearState,
     absorb,
     butterworth,
     unbroken,
     windows,
 )
 from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason
 from estimators.recursive.blocks import Blocks, spread
 
+#: reversals, argued: Changes of the load's sign in a window without which its lost motion is not reported.
 REVERSALS: Final = 10
+#: 1, argued: Share of the rows that the rarer sign of the load must have.
 RAREST: Final = 0.1
+#: 1, tuned: R² of the sign's column on the others, from which lost motion is not told; a one-sided load gave 905 ± 8
+#: µrad without it.
 IMITATED: Final = 0.9
+#: deviations, argued: Deviations by which lost motion must have grown; it is asked once a block, for years.
 SIGNIFICANT: Final = 5.0
+#: blocks, argued: Blocks in a row beyond the limit before growth is reported.
 CONFIRMED: Final = 3
-RECENT: Final = 1.0 / 3.0  # of the window's blocks, whose growth is watched
-LEAST: Final = 10  # blocks for a spread
-CERTAIN: Final = 2.0  # deviations by which the link rubs more than was allowed for
-MARGIN: Final = 1.25  # × what was found: friction changes with load and temperature
-SOFTER: Final = 0.1  # of the lost motion that small loads do not show: less is within what is promised of it
+#: 1, argued: Share of a window's blocks whose growth is watched.
+RECENT: Final = 1.0 / 3.0
+#: blocks, argued: Blocks that give a spread at least.
+LEAST: Final = 10
+#: deviations, argued: Deviations by which the link must rub more than was allowed for.
+CERTAIN: Final = 2.0
+#: 1, argued: Times the friction that was found that is allowed for: it changes with load and temperature.
+MARGIN: Final = 1.25
+#: 1, argued: Share of the lost motion that small loads may hide; less is within its own uncertainty.
+SOFTER: Final = 0.1
 
 
-class Report(NamedTuple):
-    """What is known now; never learns."""
+class GearReport(NamedTuple):
+    """Declares what is known of a gear."""
 
     values: Floats  # (PARAMETERS,) NaN where nothing can be said
     deviations: Floats  # (PARAMETERS,)
-    reasons: tuple[str, ...]  # why there is no lost motion, in words; empty when there is
+    reasons: tuple[Reason, ...]  # why there is no lost motion; empty when there is
     reversals: int  # of the load, in the window
     rarer: float  # share of the rarer sign of the load in the window
     imitated: float  # R² of that sign by the other columns
@@ -90,8 +93,8 @@ class Report(NamedTuple):
 
 
 @dataclass(slots=True)
-class LostMotionKept:
-    """What LostMotion keeps beside its blocks."""
+class LostMotionState:
+    """State of LostMotion beside its blocks."""
 
     VERSION: ClassVar[int] = 2
 
@@ -104,7 +107,7 @@ class LostMotionKept:
 
 
 class LostMotion:
-    """One gear. `absorb` learns, `report` tells, `events` what happened."""
+    """Watches one gear: `absorb` learns, `report` reports, `events` lists what happened."""
 
     names = tuple(parameter.name for parameter in PARAMETERS)
 
@@ -113,36 +116,32 @@ class LostMotion:
         if period * settings.rows > 1.0:
             raise ValueError(f"expected samples at {settings.rows:g} Hz at least, found {1.0 / period:g} Hz")
         self.settings, self.period, self.channels = settings, period, settings.channels()
-        self._every = max(1, round(1.0 / (period * settings.rows)))
-        half = max(2, round(SMOOTHING / period))
-        self._windows = windows(half, period)
-        self._constants = np.array(
-            [
-                settings.inertia_motor,
-                settings.inertia_link,
-                settings.gravity,
-                settings.ratio,
-                0.0,
-                0.0,
-                settings.band,
-                settings.small,
-                settings.still,
-                MEMORY * 20.0 / settings.cutoff / period,
-                self._every,
-                float(settings.load),
-                period,
-                *butterworth(settings.cutoff, period),
-            ]
+        every = max(1, round(1.0 / (period * settings.rows)))
+        fit = windows(max(2, round(SMOOTHING / period)), period)
+        self._rows = max(COLUMNS, round(settings.block / (period * every)))
+        self.blocks = Blocks(COLUMNS, settings.blocks, self._rows)
+        self.state = GearState.zeros(
+            inertia_motor=settings.inertia_motor,
+            inertia_link=settings.inertia_link,
+            gravity=settings.gravity,
+            ratio=settings.ratio,
+            band=settings.band,
+            small=settings.small,
+            still=settings.still,
+            memory=MEMORY * MEMORY_CUTOFF / settings.cutoff / period,
+            every=every,
+            loaded=settings.load,
+            period=period,
+            low_pass=butterworth(settings.cutoff, period),
+            windows=fit,
+            samples=np.zeros((fit.shape[1], CHANNELS)),
+            filters=np.zeros((COLUMNS + 1, 4)),
+            columns=COLUMNS,
         )
-        rows = max(COLUMNS, round(settings.block / (period * self._every)))
-        self._rows = rows
-        self.blocks = Blocks(COLUMNS, settings.blocks, rows)
-        width = COLUMNS * COLUMNS + COLUMNS + 4 * (COLUMNS + 1)
-        self.state = np.zeros(HEADER + width + CHANNELS * (2 * half + 1))
-        self.kept = LostMotionKept(np.zeros((settings.blocks, 3)))
+        self.kept = LostMotionState(np.zeros((settings.blocks, 3)))
         self._last = 0  # ns, the last sample's
         self._events: list[Event] = []
-        self._report: Report | None = None
+        self._report: GearReport | None = None
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant samples. time: (rows,) ns; values: (rows, channels) SI; a NaN leaves rows out."""
@@ -153,39 +152,37 @@ class LostMotion:
         while last < len(time):
             first, last = last, int(unbroken(time, last, self._last, step))
             if last == first:
-                self.state[[SEEN, GOOD, PHASE, SIGN]] = 0.0  # what the filters remember is of another time
+                self.state.restart()
                 self._last = 0
             else:
                 self._learn(time[first:last], values[first:last])
                 self._last = int(time[last - 1])
 
     def _learn(self, time: Nanoseconds, values: Floats) -> None:
-        """Rows without a break between them."""
+        """Learn from rows without a break between them."""
         done = 0
         while done < len(values):
-            done += int(absorb(self.state, self._constants, self._windows, values[done:], self._rows))
-            if self.state[USED] >= self._rows:
+            done += absorb(values[done:], self._rows, self.state)
+            if self.state.used >= self._rows:
                 self._finish(int(time[done - 1]))
 
     def keep(self) -> dict[str, Any] | None:
-        """What another start of the program needs to go on from here; None while there is nothing to go on from."""
+        """State for another start of the program; None while there is no whole block."""
         return checkpoint.keep({"lost_motion": self, "blocks": self.blocks}) if self.blocks.filled else None
 
     def resume(self, kept: Mapping[str, Any]) -> None:
-        """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
+        """Go on from a state of the same settings. Raises NotTheSameError; this object is unusable then."""
         checkpoint.resume({"lost_motion": self, "blocks": self.blocks}, kept)
-        self._constants[[DRY, VISCOUS]] = self.kept.dry, self.kept.viscous
+        self.state.dry, self.state.viscous = self.kept.dry, self.kept.viscous
         self._report = None
 
     def _finish(self, now: int) -> None:
-        """A block is whole."""
+        """End a block."""
         state = self.state
-        end = HEADER + COLUMNS * COLUMNS
         place = self.blocks.filled % self.blocks.blocks
-        self.kept.tallies[place] = state[[USED, POSITIVE, TURNS]]
-        self.blocks.add(state[HEADER:end].reshape(COLUMNS, COLUMNS), state[end : end + COLUMNS])
-        state[HEADER : end + COLUMNS] = 0.0
-        state[[USED, POSITIVE, TURNS]] = 0.0
+        self.kept.tallies[place] = state.used, state.positive, state.turns
+        self.blocks.add(state.information, state.moments)
+        state.begin_block()
         self._report = None
         if self.blocks.filled >= LEAST and not self.settings.load:
             self._allow()
@@ -193,19 +190,19 @@ class LostMotion:
             self._watch(now)
 
     def _allow(self) -> None:
-        """For the link's friction, where it is found to be more."""
+        """Assume a larger friction of the link, if it is certainly larger than assumed so far."""
         report, kept = self.report(), self.kept
         dry = float(report.values[LINK_FRICTION])
         more = dry - CERTAIN * float(report.deviations[LINK_FRICTION]) > kept.dry
         if more or report.viscous[0] - CERTAIN * report.viscous[1] > kept.viscous:
             kept.dry, kept.viscous = max(kept.dry, MARGIN * dry), max(kept.viscous, MARGIN * report.viscous[0])
-            self._constants[[DRY, VISCOUS]] = kept.dry, kept.viscous
+            self.state.dry, self.state.viscous = kept.dry, kept.viscous
             kept.above = 0
             self.blocks.forget()
             self._report = None
 
     def _watch(self, now: int) -> None:
-        """Growth of the last blocks against the first window; their own spread is that of the first window's blocks."""
+        """Look for growth of the last blocks against the first window, whose spread counts for both."""
         first, deviation = self.kept.reference
         if not math.isfinite(first):
             report = self.report()
@@ -228,47 +225,47 @@ class LostMotion:
         elif self.kept.told and lost - first < 0.5 * limit:
             self.kept.told = False
 
-    def report(self) -> Report:
-        """What the window says."""
+    def report(self) -> GearReport:
+        """Report what the window says; never learns."""
         if self._report is None:
             missing = not self.blocks.full()
             report = self._judge(self.blocks.last())
             progress = min(99.9 if missing else 100.0, 100.0 * self.blocks.filled / self.blocks.blocks)
             if missing:
-                reason = f"{progress:.0f} % of the rows that a first window takes"
+                reason = Reason("gear_window_filling", None, {"percent": progress})
                 report = report._replace(values=report.values.copy(), reasons=(reason, *report.reasons))
                 report.values[LOST_MOTION] = report.deviations[LOST_MOTION] = np.nan
             self._report = report._replace(progress=progress)
         return self._report
 
-    def _judge(self, which: NDArray[np.int64]) -> Report:
-        """What these blocks say."""
+    def _judge(self, which: NDArray[np.int64]) -> GearReport:
+        """Report what these blocks say."""
         used, positive, turns = self.kept.tallies[which].sum(axis=0)
         share = min(positive, used - positive) / used if used else 0.0
         imitated = self.blocks.imitated(GAP, which, BY_TORQUE[:-1])
         needed = REVERSALS * min(1.0, len(which) / self.blocks.blocks)
         reasons = []
         if share < RAREST:
-            rarer = f"{100 * share:.0f} % of the rows have the rarer sign, {100 * RAREST:.0f} % are needed"
-            reasons.append(f"the load is one-sided: {rarer}")
+            numbers = {"percent": 100.0 * float(share), "needed": 100.0 * RAREST}
+            reasons.append(Reason("gear_load_one_sided", None, numbers))
         if turns < needed:
-            reasons.append(f"the load changed its sign {turns:.0f} times, {needed:.0f} are needed")
+            reasons.append(Reason("gear_few_reversals", None, {"reversals": float(turns), "needed": needed}))
         if imitated >= IMITATED:
-            reasons.append(f"other columns imitate the load's sign (R² {imitated:.3f}, below {IMITATED:g} is needed)")
+            reasons.append(Reason("gear_sign_imitated", None, {"r2": float(imitated), "limit": IMITATED}))
         values, deviations, soft, viscous = *np.full((2, len(PARAMETERS)), np.nan), False, (math.nan, math.nan)
         if len(which) >= LEAST:
             values, deviations, viscous = self._fit(which)
             if not values[STIFFNESS] > 2.0 * deviations[STIFFNESS]:
                 values[:], deviations[:] = np.nan, np.nan
-                reasons.append("the torque does not twist the gear measurably")
+                reasons.append(Reason("gear_twist_small"))
             if reasons:
                 values[LOST_MOTION] = deviations[LOST_MOTION] = np.nan
             else:
                 soft = self._soft(which, float(values[LOST_MOTION]))
-        return Report(values, deviations, tuple(reasons), int(turns), float(share), imitated, soft, viscous, 0.0)
+        return GearReport(values, deviations, tuple(reasons), int(turns), float(share), imitated, soft, viscous, 0.0)
 
     def _fit(self, which: NDArray[np.int64]) -> tuple[Floats, Floats, tuple[float, float]]:
-        """(PARAMETERS,) values and deviations; viscous friction of both sides and its deviation."""
+        """Return values and deviations (PARAMETERS,), and viscous friction of both sides with its deviation."""
         (theta, left_out), (other, others) = (self.blocks.solve(which, one) for one in (BY_TORQUE, BY_LOAD))
         viscous, each = (
             (b[..., SPEED] - a[..., SPEED]) / a[..., TORQUE] for a, b in ((theta, other), (left_out, others))
@@ -276,7 +273,7 @@ class LostMotion:
         return physical(theta, other), spread(physical(left_out, others)), (float(viscous), float(spread(each)))
 
     def _soft(self, which: NDArray[np.int64], lost: float) -> bool:
-        """Whether small loads show significantly less lost motion than others."""
+        """Whether small loads show significantly less lost motion than others: then a spring is soft at first."""
         theta, left_out = self.blocks.solve(which, WITH_NEAR)
         less, deviation = -2.0 * float(theta[-1]), 2.0 * float(spread(left_out)[-1])
         return less > SIGNIFICANT * deviation and less > SOFTER * lost

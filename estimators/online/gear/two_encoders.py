@@ -1,31 +1,35 @@
-"""Which joints have two encoders, and what is known of the gear between them: the settings of its watch."""
+"""Finds the joints with two encoders, and derives the settings with which the gear between them is watched."""
 
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.models.joints.lost_motion import GearSettings, LostMotionSettings, Watching
+from estimators.models.joints.lost_motion import GearWatchSettings, LostMotionSettings, Watching
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.online.settings import LINK, Identification
+from estimators.online.settings import LINK, JointIdentification
 from estimators.quantities import Floats
 
-RATIO: Final = 100.0  # of a gear of which nothing is said
-BAND: Final = 0.02  # of gravity and of what the link takes at SPEEDING: the sign of less is not believed
-SMALL: Final = 0.1  # of the same: such loads are asked for a spring that is soft at first
-SPEEDING: Final = 2.0  # rad/s²
+#: 1, argued: Ratio that is assumed of a gear of which nothing is said; it scales the motor's friction only.
+RATIO: Final = 100.0
+#: 1, argued: Share of gravity and acceleration load within which the sign of the load is not believed.
+BAND: Final = 0.02
+#: 1, argued: The same share up to which a load counts as small, for a spring that is soft at first.
+SMALL: Final = 0.1
+#: rad/s², argued: Acceleration of a usual motion, which says what the link's inertia takes.
+SPEEDING: Final = 2.0
 
 
-class Gear(NamedTuple):
-    """A gear that is watched."""
+class WatchedGear(NamedTuple):
+    """Declares a gear that is watched."""
 
     settings: LostMotionSettings
     roles: tuple[str, ...]  # of the joint's channels, in the order in which the watch takes them
     scale: Floats  # (roles,) from the channel to the link's side
 
 
-def gear_of(joint: Identification, rate: float) -> Gear | None:
-    """None where there are not two encoders, or where nobody wants it. rate: Hz of the samples."""
-    wish, model = joint.lost_motion or GearSettings(), joint.model
+def gear_of(joint: JointIdentification, rate: float) -> WatchedGear | None:
+    """Return the gear of a joint; None without two encoders, or where it is not wanted. rate: Hz of the samples."""
+    wish, model = joint.lost_motion or GearWatchSettings(), joint.model
     elastic = isinstance(model, TwoMassSettings)
     if not wish.watch or not (elastic or joint.lost_motion):
         return None
@@ -44,4 +48,4 @@ def gear_of(joint: Identification, rate: float) -> Gear | None:
     how = {name: getattr(wish, name) for name in Watching.model_fields}
     settings = LostMotionSettings.model_validate(known | how | {"load": sensed})
     roles = ("position", LINK, "torque") + ("joint_torque",) * sensed
-    return Gear(settings, roles, np.array([1.0 / gear, 1.0, gear, 1.0])[: len(roles)])
+    return WatchedGear(settings, roles, np.array([1.0 / gear, 1.0, gear, 1.0])[: len(roles)])

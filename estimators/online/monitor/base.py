@@ -1,7 +1,7 @@
-"""What a monitor is: numbers in, a decision out; it changes nothing but what it remembers of its own decisions.
+"""Protocol of a monitor: it gets numbers and returns a decision, and changes nothing but its own memory.
 
-At the end of a block it is told the moment, and answers with a decision, or with the window that it wants to be shown;
-what the window says (Evidence) then gives the decision. Who carries decisions out: phases.py, relearning.py.
+At the end of a block it gets a Moment, and answers with a decision, or with a request for a window. The Evidence of
+that window then gives the decision. Decisions are carried out in phases.py and relearning.py.
 """
 
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from estimators.quantities import Floats
 
-SIGNIFICANT: Final = 4.0  # σ
-BENT: Final = 20.0  # χ² that another η must promise for η to have moved
+#: deviations, argued: Deviations that a step of η or a residual must have; it is asked once a second, for days.
+SIGNIFICANT: Final = 4.0
 
 
 class Moment(NamedTuple):
-    """Where the end of a block stands; lengths in rows."""
+    """State of the estimator at the end of a block; lengths in rows."""
 
     row: float  # s between rows
     block: int
@@ -35,7 +35,7 @@ class Moment(NamedTuple):
 
 
 class Purpose(StrEnum):
-    """What a window is looked at for."""
+    """Declares for what a window is requested."""
 
     CHANGE = "change"
     SHARPEN = "sharpen"
@@ -43,15 +43,15 @@ class Purpose(StrEnum):
 
 
 class Before(StrEnum):
-    """What is taken as known of the columns that are not friction."""
+    """Declares what is taken as known of the columns that are not friction."""
 
     NOTHING = "nothing"
     CHANGE = "change"  # what was known before the change that is looked into
     NOW = "now"
 
 
-class Look(NamedTuple):
-    """A window that a monitor wants to be shown."""
+class WindowRequest(NamedTuple):
+    """Declares a window that a monitor requests."""
 
     purpose: Purpose
     first: int  # number of its first row
@@ -60,7 +60,7 @@ class Look(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a window says, with η frozen."""
+    """Declares what a window says, with η frozen."""
 
     purpose: Purpose
     first: int  # number of its first row
@@ -82,11 +82,11 @@ class Evidence(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Nothing follows."""
+    """Decision: nothing follows."""
 
 
 class Recover(NamedTuple):
-    """The learner's own values count from here on."""
+    """Decision: the learner's present values count from here on."""
 
     text: str
     usual: bool = False  # the residual of now is the new usual
@@ -94,15 +94,15 @@ class Recover(NamedTuple):
 
 
 class Restore(NamedTuple):
-    """Nothing has changed: go on from before the alarm."""
+    """Decision: nothing has changed, so go on from before the alarm."""
 
 
 class LearnTheta(NamedTuple):
-    """θ has changed, η has not: learn it from the window that was shown."""
+    """Decision: θ has changed, η has not, so learn θ from the window."""
 
 
-class Search(NamedTuple):
-    """Search η."""
+class SearchEta(NamedTuple):
+    """Decision: search η."""
 
     purpose: str
     first: int  # number of the window's first row
@@ -111,20 +111,20 @@ class Search(NamedTuple):
 
 
 class GiveUp(NamedTuple):
-    """Nothing explains the change: its residual is the new usual."""
+    """Decision: nothing explains the change, so its residual is the new usual one."""
 
     first: int  # number of the row from which θ is learnt
 
 
 class Sharpen(NamedTuple):
-    """Move η by the step of the window that was shown."""
+    """Decision: move η by the step of the window."""
 
 
-Decision = Wait | Recover | Restore | LearnTheta | Search | GiveUp | Sharpen
+Decision = Wait | Recover | Restore | LearnTheta | SearchEta | GiveUp | Sharpen
 
 
 class Rejection(NamedTuple):
-    """A refit that does not count."""
+    """Declares a refit that is rejected."""
 
     first: int  # numbers of its window's first row, and behind its last
     last: int
@@ -138,11 +138,11 @@ class Monitor(Protocol):
     kept: Any  # what outlives a restart of the program, a dataclass
 
     def started(self, noise: float, first: int, now: int) -> None:
-        """Normal mode begins. noise: residual variance; first: number of the first row that it rests on."""
+        """Begin normal mode. noise: residual variance; first: number of the first row that it rests on."""
         ...
 
     def alarmed(self, began: int, moment: Moment) -> bool:
-        """An alarm; began: number of the row of its cause. Returns whether it is of a change of its own."""
+        """Take an alarm; began: number of the row of its cause. Returns whether it is a change of its own."""
         ...
 
     @property
@@ -166,32 +166,28 @@ class Monitor(Protocol):
         """Whether the motion's period may be looked for, where it is not known."""
         ...
 
-    def transient(self, moment: Moment) -> Look | Decision:
-        """While an alarm stands."""
+    def transient(self, moment: Moment) -> WindowRequest | Decision:
+        """Decide while an alarm stands."""
         ...
 
-    def always(self, moment: Moment) -> Look | Decision:
-        """In motion, whether an alarm stands or not."""
-        ...
-
-    def routine(self, moment: Moment) -> Iterator[Look | Decision]:
-        """In motion, while no alarm stands."""
+    def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
+        """Decide in motion, while no alarm stands."""
         ...
 
     def review(self, evidence: Evidence) -> Decision:
-        """What follows from a window that it wanted to be shown."""
+        """Decide from a window that it has requested."""
         ...
 
     def learnt(self, now: int, first: int | None = None) -> None:
-        """θ was learnt anew; first: number of the row from which on it holds, where that is news."""
+        """Note that θ was learnt anew; first: number of the row from which on it holds, if that is new."""
         ...
 
     def accepted(self, purpose: str, first: int, moment: Moment) -> None:
-        """A refit counts; first: number of its window's first row."""
+        """Note that a refit is accepted; first: number of its window's first row."""
         ...
 
     def rejected(self, rejection: Rejection, alarmed: bool) -> Decision:
-        """A refit does not; alarmed: whether an alarm stands."""
+        """Decide what follows from a rejected refit; alarmed: whether an alarm stands."""
         ...
 
     def resume(self, now: int) -> None:

@@ -1,18 +1,23 @@
-"""The change that is looked into: where it began, when a refit is tried again, and when one is confirmed."""
+"""Inquiry into a change: where it began, when a refit is tried again, and when a refit is confirmed."""
 
 from typing import ClassVar, Final
 
 from estimators.online.monitor.base import Decision, GiveUp, Moment, Rejection, Wait
+from estimators.refit.acceptance import GROWTH
 
-SHORTEST: Final = 1.0  # s of motion before a transient is judged
-CONFIRM: Final = 1.6  # motion periods from a refit to its confirmation
-UNCONFIRMED: Final = 1.5  # times an unconfirmed refit's window before an alarm during it is judged, CONFIRM at most
-GROWTH: Final = 1.2  # times the window of a rejected refit, before the next
-LEFT: Final = 0.15  # of a window that no η explains, left out of the next
+#: s, argued: Motion that a transient is judged from at least.
+SHORTEST: Final = 1.0
+#: periods, tuned: Motion periods from a refit to its confirmation; after one period ω1 was 3.4 instead of 2.2 % off
+#: (decision 006, point 5).
+CONFIRM: Final = 1.6
+#: 1, tuned: Times the window of an unconfirmed refit before an alarm during it is judged (decision 006, point 5).
+UNCONFIRMED: Final = 1.5
+#: 1, tuned: Share of a window that no η explains, which the next one leaves out: origin not recorded.
+LEFT: Final = 0.15
 
 
-class Change:
-    """Rows by their numbers; begins anew after a restart of the program."""
+class ChangeInquiry:
+    """Follows one change by numbers of rows; begins anew after a restart of the program."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"onset", "newest", "attempt", "confirm"})
 
@@ -23,7 +28,7 @@ class Change:
         self.confirm: int | None = None  # at which a refit is confirmed
 
     def alarmed(self, began: int, moment: Moment) -> bool:
-        """An alarm; returns whether it is of a change of its own, or to be looked at with an unconfirmed refit."""
+        """Take an alarm; returns whether it is a change of its own, or belongs to an unconfirmed refit."""
         self.newest, self.attempt = began, 0
         if self.confirm is None:
             self.onset = began
@@ -34,18 +39,18 @@ class Change:
         return False
 
     def ready(self, moment: Moment) -> bool:
-        """Whether there is enough of it for a verdict."""
+        """Whether there are enough rows since the change for a verdict."""
         rows = moment.now - self.onset
         return not moment.searching and rows * moment.row >= SHORTEST and rows >= self.attempt
 
     def accepted(self, purpose: str, first: int, moment: Moment) -> None:
-        """A refit counts, and is confirmed later, unless it was that."""
+        """Note that a refit is accepted; unless it was a confirmation, it is confirmed later."""
         if purpose != "confirmation":
             self.confirm = moment.now + round(CONFIRM * moment.span)
             self.onset = first
 
     def rejected(self, rejection: Rejection, alarmed: bool) -> Decision:
-        """More motion, less of its beginning, or nothing explains it."""
+        """Decide after a rejected refit: wait for more motion, leave out the beginning, or give up."""
         first, last, explains, needed = rejection
         if not alarmed:
             return Wait()
@@ -56,10 +61,10 @@ class Change:
         return GiveUp(self.onset) if last - self.onset >= needed else Wait()
 
     def begin(self, first: int) -> None:
-        """What is in force holds from row `first` on."""
+        """Note that what is in force holds from row `first` on."""
         self.onset = first
 
     def resume(self, now: int) -> None:
-        """Rows of before are not there."""
+        """Go on without the rows of before."""
         self.onset = self.newest = now
         self.attempt = 0

@@ -1,4 +1,4 @@
-"""Normal mode without an alarm: refits are confirmed, η becomes more certain, slow drift of η is looked for."""
+"""Drift: in normal mode refits are confirmed, η becomes more certain, and slow drift of η is looked for."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Final
@@ -6,32 +6,34 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.online.monitor.base import (
-    BENT,
     SIGNIFICANT,
     Before,
     Decision,
     Evidence,
-    Look,
     Moment,
     Purpose,
-    Search,
+    SearchEta,
     Sharpen,
     Wait,
+    WindowRequest,
 )
-from estimators.online.monitor.change import Change
-from estimators.refit.acceptance import CERTAIN, delta
+from estimators.online.monitor.change import ChangeInquiry
+from estimators.refit.acceptance import BETTER, CERTAIN, delta
 
-EVERY: Final = 1.0  # s
-MOVED: Final = 0.03  # of ln η: less is not worth a search
-LONGER: Final = 1.5  # times the rows that η rests on, when it is worth a step over all of them
+#: s, argued: Motion between two looks at a slow change of η.
+EVERY: Final = 1.0
+#: 1, argued: Change of ln η below which a search is not worth it.
+MOVED: Final = 0.03
+#: 1, argued: Times the rows that η rests on, from which one more step over all of them sharpens it (decision 007).
+LONGER: Final = 1.5
 
 
 class DriftWatch:
-    """Every second one look at the last motion period; twice significant, η is searched."""
+    """Tests the last motion period every second; η is searched after two significant results."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"due", "drifts"})
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, change: ChangeInquiry) -> None:
         self._change = change
         self.due = 0  # number of the row of the next look
         self.drifts = 0  # significant steps in a row
@@ -43,30 +45,30 @@ class DriftWatch:
         return self.due if confirm is None else min(self.due, confirm)
 
     def put_off(self, now: int, row: float) -> None:
-        """Look again in a second."""
+        """Test again in a second."""
         self.due = now + round(EVERY / row)
 
-    def looks(self, moment: Moment) -> Iterator[Look | Decision]:
-        """What is due by now, one after the other."""
+    def looks(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
+        """Yield the decisions and requests that are due, one after the other."""
         change, now = self._change, moment.now
         if moment.searching:
             return
         if change.confirm is not None and now >= change.confirm:
             change.confirm = None
-            yield Search("confirmation", max(change.onset, now - 2 * moment.span), Before.NOW)
+            yield SearchEta("confirmation", max(change.onset, now - 2 * moment.span), Before.NOW)
             return
         if now < self.due:
             return
         self.put_off(now, moment.row)
         first = max(change.onset, now - moment.capacity)
         if change.confirm is None and now - first >= LONGER * moment.basis and not moment.suspicious:
-            yield Look(Purpose.SHARPEN, first, Before.NOTHING)
+            yield WindowRequest(Purpose.SHARPEN, first, Before.NOTHING)
         first = max(change.onset, now - moment.span)
         if now - first >= 0.5 * moment.span:
-            yield Look(Purpose.DRIFT, first, Before.NOW)
+            yield WindowRequest(Purpose.DRIFT, first, Before.NOW)
 
     def review(self, evidence: Evidence) -> Decision:
-        """What a window says that it wanted to be shown."""
+        """Decide from a window that it has requested."""
         return self._sharpen(evidence) if evidence.purpose is Purpose.SHARPEN else self._drift(evidence)
 
     def _sharpen(self, evidence: Evidence) -> Decision:
@@ -81,11 +83,11 @@ class DriftWatch:
 
     def _drift(self, evidence: Evidence) -> Decision:
         sigma = np.hypot(evidence.sigma, evidence.known)
-        quiet = evidence.variance <= delta(evidence.usual, evidence.signal) or evidence.gain > BENT
+        quiet = evidence.variance <= delta(evidence.usual, evidence.signal) or evidence.gain > BETTER
         size = np.abs(evidence.step)
         bent = (size > SIGNIFICANT * sigma) & (size > MOVED) & (sigma <= CERTAIN)
         self.drifts = self.drifts + 1 if quiet and bent.any() else 0
         if self.drifts < 2:
             return Wait()
         self.drifts = 0
-        return Search("drift", evidence.first, Before.NOW, tuple(np.flatnonzero(bent).tolist()))
+        return SearchEta("drift", evidence.first, Before.NOW, tuple(np.flatnonzero(bent).tolist()))

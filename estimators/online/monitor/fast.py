@@ -1,4 +1,4 @@
-"""The monitor of a model with nonlinear parameters η: alarms are followed up, η is searched anew only when it moved.
+"""Monitor of a model with nonlinear parameters η: it follows up alarms, and searches η only when η has moved.
 
     alarm      CUSUM on the squared prediction error (cusum.py); the change began about where the CUSUM was last zero,
                at the row that its likelihood says (change_point.py)
@@ -18,46 +18,53 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from estimators.online.judgement.validity import SMALL
 from estimators.online.monitor.base import (
-    BENT,
     SIGNIFICANT,
     Before,
     Decision,
     Evidence,
     LearnTheta,
-    Look,
     Moment,
     Purpose,
     Rejection,
     Restore,
-    Search,
+    SearchEta,
     Wait,
+    WindowRequest,
 )
-from estimators.online.monitor.change import Change
+from estimators.online.monitor.change import ChangeInquiry
 from estimators.online.monitor.drift import DriftWatch
-from estimators.refit.acceptance import CERTAIN, delta
+from estimators.refit.acceptance import BETTER, CERTAIN, delta
 
-TELLING: Final = 0.06  # of ln η, up to which "η did not move" is believed
-COVERED: Final = 2.5  # of a row's noise variance: how uncertain a covered window's torque may be over the whole motion
-KNOWN: Final = 0.01  # or of the rms of y
-HEAD: Final = 0.2  # s by which the alarm may place a change too early or too late
-STRAIGHT: Final = 9.0  # χ² that another η at most may promise for η not to have moved
+#: 1, tuned: Deviation of ln η up to which "η did not move" is believed; Case 2, 40 seeds at 1 % noise (decision 006,
+#: point 3).
+TELLING: Final = 0.06
+#: 1, tuned: Variance of the torque over the whole motion, in noise variances, up to which a window covers it (decision
+#: 006, point 2).
+COVERED: Final = 2.5
+#: s, tuned: Time by which the alarm may place a change too early or too late; 60 seeds at 1 % noise (decision 006,
+#: point 1).
+HEAD: Final = 0.2
+#: χ², tuned: Gain that another η may promise at most for η not to have moved: three deviations; Case 2 (decision 006,
+#: point 3).
+STRAIGHT: Final = 9.0
 
 
 @dataclass(slots=True)
 class Nothing:
-    """What a FastMonitor keeps: all of it begins anew with the rows."""
+    """State of a FastMonitor that outlives a restart: none, because the rows do not."""
 
     VERSION: ClassVar[int] = 1
 
 
 class FastMonitor:
-    """A change of θ is told from one of η as soon as the window allows."""
+    """Distinguishes a change of θ from one of η as soon as the window allows."""
 
     def __init__(self, row: float) -> None:
         """row: s between rows."""
         self.kept = Nothing()
-        self.change = Change()
+        self.change = ChangeInquiry()
         self.drift = DriftWatch(self.change)
         self._row = row
 
@@ -72,72 +79,68 @@ class FastMonitor:
         return self.change.confirm is None
 
     def started(self, _noise: float, first: int, now: int) -> None:
-        """Normal mode begins."""
+        """Begin normal mode."""
         self.change.begin(first)
         self.drift.due = now
 
     def alarmed(self, began: int, moment: Moment) -> bool:
-        """An alarm; returns whether it is of a change of its own."""
+        """Take an alarm; returns whether it is a change of its own."""
         self.drift.drifts = 0
         return self.change.alarmed(began, moment)
 
     def due(self, searching: bool) -> int | None:
-        """The next look at drift, or confirmation; every block while a refit is under way."""
+        """Number of the row of the next test; None, every block, while a refit is under way."""
         return None if searching else self.drift.next
 
     def period_due(self, now: int) -> bool:
-        """Whenever drift is looked for."""
+        """Whether drift is tested now."""
         return now >= self.drift.due
 
-    def transient(self, moment: Moment) -> Look | Decision:
-        """A look at all since the change, once there is enough of it."""
+    def transient(self, moment: Moment) -> WindowRequest | Decision:
+        """Request all rows since the change, once there are enough."""
         change = self.change
         if not change.ready(moment):
             return Wait()
         place = round(HEAD / moment.row) if change.onset == change.newest else 0  # the alarm's own guess
-        return Look(Purpose.CHANGE, change.onset, Before.CHANGE, place)
+        return WindowRequest(Purpose.CHANGE, change.onset, Before.CHANGE, place)
 
-    def always(self, _moment: Moment) -> Look | Decision:
-        """Nothing."""
-        return Wait()
-
-    def routine(self, moment: Moment) -> Iterator[Look | Decision]:
-        """Drift."""
+    def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
+        """Test for drift."""
         return self.drift.looks(moment)
 
     def review(self, evidence: Evidence) -> Decision:
-        """What a window says that it wanted to be shown."""
+        """Decide from a window that it has requested."""
         return self._verdict(evidence) if evidence.purpose is Purpose.CHANGE else self.drift.review(evidence)
 
     def learnt(self, now: int, first: int | None = None) -> None:
-        """θ was learnt anew, from row `first` on where that is news."""
+        """Note that θ was learnt anew, from row `first` on if that is new."""
         self.drift.put_off(now, self._row)
         if first is not None:
             self.change.begin(max(self.change.onset, first))
 
     def accepted(self, purpose: str, first: int, moment: Moment) -> None:
-        """A refit counts."""
+        """Note that a refit is accepted."""
         self.change.accepted(purpose, first, moment)
 
     def rejected(self, rejection: Rejection, alarmed: bool) -> Decision:
-        """A refit does not."""
+        """Decide what follows from a rejected refit."""
         return self.change.rejected(rejection, alarmed)
 
     def resume(self, now: int) -> None:
-        """Rows of before are not there."""
+        """Go on without the rows of before."""
         self.change.resume(now)
         self.drift.due, self.drift.drifts = now, 0
 
     def _verdict(self, evidence: Evidence) -> Decision:
-        """Whether θ changed, η did, nothing did, or more motion is wanted."""
+        """Decide whether θ, η or nothing has changed, or whether more motion is needed."""
         usual, signal = evidence.usual, evidence.signal
         overdue = evidence.rows >= evidence.needed
-        known = evidence.reach <= COVERED or evidence.reach * usual <= KNOWN**2 * signal
+        known = evidence.reach <= COVERED or evidence.reach * usual <= SMALL**2 * signal
         if not overdue and not (known and evidence.sigma.max() <= CERTAIN):
             return Wait()
         quiet = evidence.variance <= delta(usual, signal)
-        if evidence.gain > BENT or (overdue and not quiet):
-            return Search("change", evidence.first, Before.CHANGE)
+        if evidence.gain > BETTER or (overdue and not quiet):
+            return SearchEta("change", evidence.first, Before.CHANGE)
         if not quiet or not (overdue or (evidence.gain < STRAIGHT and evidence.sigma.max() <= TELLING)):
             return Wait()
         p = evidence.parameters

@@ -1,30 +1,34 @@
-"""The monitor of a model without nonlinear parameters.
+"""Monitor of a model without nonlinear parameters.
 
-New values count when they are covered and the residual is quiet; a residual that stays becomes the new usual one. An
-alarm that follows soon upon another and has changed no value is of the joint's own, as where friction that has grown
-makes it stick longer at each reversal: its like raises none again.
+New values count when all of them are valid again and the residual is quiet; a residual that stays becomes the usual
+one. An alarm that follows soon after another and has changed no value belongs to the joint itself, as when increased
+friction makes it stick longer at each reversal; such residuals raise no alarm again.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from estimators.online.monitor.base import Decision, Evidence, Look, Moment, Recover, Rejection, Wait
+from estimators.online.monitor.base import Decision, Evidence, Moment, Recover, Rejection, Wait, WindowRequest
+from estimators.thresholds import ENDLESS
 
-QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
-RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
-SOON: Final = 2.0  # times what a start takes: so a motion that repeats has shown all of itself
-NEVER: Final = 1 << 40  # rows
+#: 1, argued: Times the usual variance below which the residual is quiet again.
+QUIET: Final = 2.0
+#: s, argued: Motion that a transient lasts at least.
+RECOVERY: Final = 0.3
+#: 1, argued: Times what a start takes within which a second alarm is of the same motion, which has then shown all of
+#: itself (decision 006, point 10).
+SOON: Final = 2.0
 
 
 @dataclass(slots=True)
-class PlainKept:
-    """What a PlainMonitor keeps."""
+class PlainState:
+    """State of a PlainMonitor."""
 
     VERSION: ClassVar[int] = 2
 
     quiet: float = 0.0  # residual variance below which a transient may end
-    ended: int = -NEVER  # number of the row at which the last transient did
+    ended: int = -ENDLESS  # number of the row at which the last transient did
     soon: bool = False  # whether an alarm followed soon upon it
 
 
@@ -35,26 +39,26 @@ class PlainMonitor:
     settled = True
 
     def __init__(self) -> None:
-        self.kept = PlainKept()
+        self.kept = PlainState()
 
     def started(self, noise: float, _first: int, _now: int) -> None:
-        """Normal mode begins."""
+        """Begin normal mode."""
         self.kept.quiet = QUIET * noise
 
     def alarmed(self, _began: int, moment: Moment) -> bool:
-        """An alarm is always of a change of its own."""
+        """Take an alarm, which is always a change of its own."""
         self.kept.soon = moment.now - self.kept.ended <= SOON * moment.needed
         return True
 
     def due(self, searching: bool) -> int | None:
-        """Alarms apart, there is nothing to decide."""
-        return None if searching else NEVER
+        """Never: without an alarm there is nothing to decide."""
+        return None if searching else ENDLESS
 
     def period_due(self, _now: int) -> bool:
-        """Nobody asks."""
+        """False: the motion's period is not needed."""
         return False
 
-    def transient(self, moment: Moment) -> Look | Decision:
+    def transient(self, moment: Moment) -> WindowRequest | Decision:
         """Wait until new values are there, or as long as a start takes."""
         quiet, own = moment.variance <= self.kept.quiet, self.kept.soon and moment.same
         if moment.elapsed >= RECOVERY and quiet and moment.covered:
@@ -67,11 +71,7 @@ class PlainMonitor:
         why = "some lack excitation" if quiet else "the residual stays larger than before"
         return Recover(f"new values; {why}", usual=True, own=own)
 
-    def always(self, _moment: Moment) -> Look | Decision:
-        """Nothing."""
-        return Wait()
-
-    def routine(self, _moment: Moment) -> Iterator[Look | Decision]:
+    def routine(self, _moment: Moment) -> Iterator[WindowRequest | Decision]:
         """Nothing."""
         return iter(())
 
@@ -80,7 +80,7 @@ class PlainMonitor:
         return Wait()
 
     def learnt(self, now: int, first: int | None = None) -> None:
-        """Nothing follows."""
+        """Do nothing."""
 
     def accepted(self, purpose: str, first: int, moment: Moment) -> None:
         """There are no refits."""
@@ -90,4 +90,4 @@ class PlainMonitor:
         return Wait()
 
     def resume(self, now: int) -> None:
-        """Nothing to do."""
+        """Do nothing."""

@@ -1,8 +1,5 @@
-"""A whole robot, live.
+"""A whole robot, live. Read estimator.py first (`RobotEstimator`, which the service runs); it composes
 
-motion.py      rows of positions and torques → filtered chunks and regression rows
-contact.py     residual torque against each joint's threshold
-causes.py      what explains the residual: a payload, or another friction of one joint
-estimator.py   the four rates put together; `RobotEstimator` is what the service runs
-estimate.py    what is reported
+start.py (how long the start lasts), learner.py (parameters) and watch.py (contact.py, residual_attribution.py,
+compensation.py); rows come from motion.py and block.py, and estimate.py declares what is reported and kept.
 """

@@ -7,16 +7,19 @@ from numpy.typing import NDArray
 
 from estimators.models.robots.tree import PARAMETERS
 from estimators.numerics.jit import kernel
-from estimators.online.reread import PLACES
+from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 
-ROWS: Final = 50.0  # Hz
-LOOK: Final = 25  # rows between two looks at what explains the residual
-BLOCK: Final = 50  # rows that teach together
+#: Hz, argued: Rate of a robot's rows; the slow low-pass leaves little above half of it.
+ROWS: Final = 50.0
+#: rows, argued: Rows between two looks at what explains a residual: half a second.
+LOOK: Final = 25
+#: rows, argued: Rows that teach together: one second.
+BLOCK: Final = 50
 
 
 class Block:
-    """Of n joints; the first `count` rows are filled."""
+    """Rows of n joints, of which the first `count` are filled."""
 
     def __init__(self, parameters: int, joints: int) -> None:
         """parameters: columns of a row, those of the lags among them."""
@@ -24,12 +27,15 @@ class Block:
         self.X, self.Y = np.empty((BLOCK, joints, parameters)), np.empty((BLOCK, joints, PARAMETERS))
         self.r, self.u = np.empty((2, BLOCK, joints))  # residual against the model without payload, and with it
         self.q, self.dq = np.empty((2, BLOCK, joints))  # dq: where friction is that of motion, else 0
-        self.sample, self.e = np.full(BLOCK, -1), np.zeros((BLOCK, PLACES, joints))  # of each row; e: reread.py
+        self.sample, self.e = np.full(BLOCK, -1), np.zeros((BLOCK, PLACES, joints))  # e: robot_shifted_quantiser.py
         self.speed = np.empty(BLOCK)  # of the fastest joint
         self.disturbed = False  # something was beyond its threshold
 
     def close(self, q: Floats, dq: Floats, r: Floats, u: Floats, moving: NDArray[np.bool_]) -> None:
-        """The row whose X and Y stand is whole; (n,) each. Friction at rest is any torque: that joint says nothing."""
+        """End the row whose X and Y are written; all (n,).
+
+        A joint at rest teaches nothing: friction may be any torque.
+        """
         k = self.count
         self.q[k], self.speed[k] = q, np.abs(dq).max()
         _close(k, dq, r, u, moving, self.X, self.Y, self.r, self.u, self.dq)
@@ -37,11 +43,11 @@ class Block:
 
     @property
     def lately(self) -> slice:
-        """Rows of the last look."""
+        """Rows of the last LOOK rows."""
         return slice(self.count - LOOK, self.count)
 
     def clear(self) -> None:
-        """The next second begins."""
+        """Begin the next block."""
         self.count, self.disturbed = 0, False
         self.sample[:], self.e[:] = -1, 0.0
 

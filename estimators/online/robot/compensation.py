@@ -1,9 +1,9 @@
-"""What was learnt of each joint's residual, live: used only while it helps, joint by joint.
+"""Learned compensation of each joint's residual, live: it is used only while it helps.
 
-Twice a second the squares of the last ten seconds of motion are compared, with and without it. It begins switched off;
-what takes a twentieth off the residual switches it on, what is worse than nothing off again: no test at the desk was
-found that tells on which motion a learnt compensation does harm (docs/identify.md). Rows beyond a threshold
-count, too: a compensation that is wrong enough to look like a contact must not be kept by that.
+Twice a second the mean squares of the last ten seconds of motion are compared, with and without it. It begins switched
+off. It is switched on when it reduces the residual by a twentieth, and off when the residual is larger with it: offline
+no test was found that says on which motion a learned compensation does harm (docs/identify.md). Rows beyond a contact
+threshold count, too, so that a compensation that looks like a contact is switched off as well.
 """
 
 from collections.abc import Sequence
@@ -13,33 +13,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.compensation.learned import Learned, inputs
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.quantities import Floats
 
-LOOKS: Final = 20  # of half a second, in which the joint moved
-WORSE: Final = 1.0  # rms with it over rms without, from which it is switched off
-BETTER: Final = 0.95  # and below which it is switched on
+#: looks, argued: Looks in which the joint moved, over which a learnt compensation is compared with none: ten seconds.
+LOOKS: Final = 20
+#: 1, derived: Ratio of the residual's rms with and without a compensation from which it does harm.
+WORSE: Final = 1.0
+#: 1, argued: The same ratio below which a compensation is switched on (hysteresis).
+BETTER: Final = 0.95
 NOT_YET: Final = -1.0
 
 
 class Switched(NamedTuple):
-    """One joint's compensation has been switched."""
+    """Reports that the compensation of one joint has been switched."""
 
     joint: int
     on: bool
     without: float  # N·m (N), rms of the residual over the last looks
     compensated: float
 
-    def words(self, robot: Robot) -> str:
-        """For a person."""
+    def words(self, robot: RobotDescription) -> str:
+        """Sentence for a person."""
         unit, now = robot.joints[self.joint].axis.effort, "" if self.on else "no longer "
         left = f"it leaves {self.compensated:.3g} {unit} rms, without it {self.without:.3g}"
         return f"{robot.names[self.joint]}: what was learnt of its residual is {now}used: {left}"
 
 
 class Compensation:
-    """Of all joints; those without anything learnt are never on."""
+    """Compensations of all joints; a joint without one is never on."""
 
     def __init__(self, model: WholeRobot, learned: Sequence[Learned | None]) -> None:
         """learned: of each joint; empty where nothing was."""
@@ -53,7 +56,7 @@ class Compensation:
         self._rows = np.zeros(n)
 
     def torque(self, twist: Floats, rate: Floats, dq: Floats, ddq: Floats) -> Floats:
-        """What was learnt to be added to the model's torque, used or not: (rows, n) N·m (N).
+        """Torque of the compensation, used or not: (rows, n) N·m (N).
 
         twist, rate: (rows, n) difference of the encoders and its rate; dq, ddq: (rows, n).
         """
@@ -67,13 +70,13 @@ class Compensation:
         return found
 
     def absorb(self, residual: Floats, learnt: Floats, counts: NDArray[np.bool_]) -> None:
-        """One row at 50 Hz: residual without it and what was learnt of it, (n,) each; joints that count, (n,)."""
+        """Take one row at 50 Hz: residual without it, its torque, and which joints count, (n,) each."""
         self._look[0, counts] += residual[counts] ** 2
         self._look[1, counts] += (residual - learnt)[counts] ** 2
         self._rows[counts] += 1
 
-    def look(self) -> list[Switched]:
-        """Half a second has passed: what is switched from now on."""
+    def compare(self) -> list[Switched]:
+        """Compare after half a second; returns what is switched from now on."""
         switched = []
         for j in self.joints:
             if self._rows[j] > 0:
@@ -88,12 +91,12 @@ class Compensation:
         return switched
 
     def ratio(self, j: int) -> float:
-        """Rms of the residual with it over that without, over the last looks; NaN until there are enough."""
+        """Rms of the residual with it over that without, in the last windows; NaN until there are enough."""
         without, compensated = np.sqrt(self._squares[:, :, j].mean(axis=0))
         return float(compensated / without) if without > 0 else float("nan")
 
     def keep(self) -> Floats:
-        """What outlives a restart: squares of the last looks (LOOKS, 2, joints with something learnt), −1: none."""
+        """State that outlives a restart: mean squares of the last windows (LOOKS, 2, joints with one), −1: none."""
         return np.where(np.isnan(self._squares), NOT_YET, self._squares)[:, :, self.joints]
 
     def resume(self, squares: Floats) -> None:
@@ -102,4 +105,4 @@ class Compensation:
             raise ValueError("what was kept of the robot is of another model or version: it starts anew")
         self._squares[:, :, self.joints] = np.where(squares < 0.0, np.nan, squares)
         self.on[:] = False
-        self.look()
+        self.compare()

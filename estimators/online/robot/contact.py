@@ -1,14 +1,14 @@
-"""Residual torque against each joint's threshold: contact, told within a few hundredths of a second.
+"""Contact: residual torque is compared with a threshold for each joint, within a few hundredths of a second.
 
     T_j = max(1.5 · max|r_j| of what was undisturbed,  4.75 ν_j)
 
-Steps of the encoders add what they pass for at most (encoders.py). A joint that hardly moves, or no faster than its
-encoder tells, may hold any torque up to its friction: there the friction is added to the threshold, and behind that
-what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most.
-ν is the noise: what of the residual is white before the low-passes, from how it changes within 10 ms. Gaussian noise
-behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average; lasting 30 ms makes that less than
-once an hour for seven joints. What else the model does not explain is slower, is bounded and has been seen: the
-factor 1.5 is for it.
+The largest torque that encoder steps imitate is added (robot_errors_in_variables.py). A joint that hardly moves, or
+slower than its encoder resolves, may hold any torque up to its friction. Then the friction is added to the threshold,
+and afterwards what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most.
+ν is the part of the residual that is white before the low-passes, found from its changes within 10 ms. Gaussian noise
+behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average. Because a contact must last 30 ms,
+that is less than once an hour for seven joints. Other unexplained torque is slower, bounded, and was seen during the
+start; the factor 1.5 is for it.
 """
 
 import math
@@ -19,51 +19,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
-from estimators.online.robot.bends import KNOTS
 from estimators.online.robot.motion import QUICK
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats
+from estimators.thresholds import AT_REST
 
+#: 1, argued: Times the largest residual of the start that no contact stays below.
 MARGIN: Final = 1.5
+#: deviations, derived: Deviations that white noise passes once in 5e5 chunks.
 GAUSSIAN: Final = 4.75
-ROUGH: Final = 0.0205  # s: white noise behind both low-passes, its deviation over that of its change within this time
-MEDIAN: Final = 0.455  # of the square of a Gaussian number of variance 1
-OUTLIER: Final = 8.0  # robust deviations, beyond which a residual of the start is none
-LASTING: Final = 3  # chunks in a row above the threshold
-RELEASE: Final = 0.7  # of the threshold
-QUIET: Final = 0.2  # s below it
-SOON: Final = 3.0  # s; and as long is waited at most
-SLOW: Final = 0.02  # rad/s (m/s), below which friction is any torque up to its size
-SETTLING: Final = 0.1  # s until the low-passes have forgotten that
+#: s, derived: White noise behind both low-passes: its deviation over that of its change within this time.
+ROUGH: Final = 0.0205
+#: 1, derived: Median of the square of a Gaussian number with variance 1.
+MEDIAN: Final = 0.455
+#: deviations, argued: Robust deviations beyond which a residual of the start is a push.
+OUTLIER: Final = 8.0
+#: chunks, argued: Chunks in a row above the threshold that make a contact: 30 ms (decision 019, point 5).
+LASTING: Final = 3
+#: 1, argued: Share of the threshold below which a contact ends (hysteresis).
+RELEASE: Final = 0.7
+#: s, argued: Time below RELEASE after which a contact is over.
+QUIET: Final = 0.2
+#: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 019, point 1).
+SOON: Final = 3.0
+#: s, argued: Time until the low-passes have forgotten a reversal at most (decision 019, point 4).
+SETTLING: Final = 0.1
+#: 1, derived: Slack that keeps a whole number of chunks whole when float64 rounds it up.
+WHOLE: Final = 1e-9
+#: N·m, derived: Keeps the outlier test from refusing everything where a residual is exactly zero.
+NO_NOISE: Final = 1e-12
 
 
 class ContactWatch:
-    """Thresholds, how they came about, which joints are beyond them, and which of that is told as a contact."""
+    """Sets the thresholds, and finds which joints are beyond them, and which of those are reported as contacts."""
 
-    def __init__(self, peaks: Floats | None, deviations: Floats, reach: Floats, chunk: float) -> None:
-        """peaks: (n,) largest residual of teaching, if known; deviations, reach: (n,); chunk: s."""
+    def __init__(self, peaks: Floats | None, deviations: Floats, chunk: float) -> None:
+        """peaks: (n,) largest residual of teaching, if known; deviations: (n,) of the residual; chunk: s."""
         n = len(deviations)
         self._taught = np.zeros(n) if peaks is None else peaks
         self.deviations = deviations
         self.thresholds, self.steps = np.full(n, np.nan), np.zeros(n)  # steps: what encoders' add to them
-        self._reach = reach
-        self.doubts = np.zeros((n, len(KNOTS)))  # what friction not known well adds at KNOTS of the speed seen
-        self._doubt = np.zeros(n)  # at the speed by now
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
-        self.slow = np.full(n, SLOW)
+        self.slow = np.full(n, AT_REST)
         self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)  # by now: such rows teach nothing
-        self.told: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
+        self.reported: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
         self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
         self.sliding: NDArray[np.bool_] = np.zeros(n, np.bool_)  # those of them that no low-pass holds otherwise
         self._above, self._below = np.zeros((2, n), np.int64)
-        quiet, self._soon, self._settling = math.ceil(QUIET / chunk - 1e-9), round(SOON / chunk), SETTLING / chunk
+        quiet, self._soon, self._settling = math.ceil(QUIET / chunk - WHOLE), round(SOON / chunk), SETTLING / chunk
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
-        since = chunk * np.arange(math.ceil(self._settling - 1e-9)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
-        held = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * SLOW_PASS * since)
-        self._held = np.concatenate(([1.0], np.minimum(held, 1.0)))  # share of friction in the limit, by `_moved`
+        since = chunk * np.arange(math.ceil(self._settling - WHOLE)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
+        decay = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * SLOW_PASS * since)
+        self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_moved`
         self._roughness = ROUGH / chunk
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
         self.ready = bool(np.isfinite(self.thresholds).all())  # thresholds stand
@@ -74,67 +84,67 @@ class ContactWatch:
 
     @property
     def limits(self) -> Floats:
-        """Thresholds (n,) at this speed."""
-        return np.asarray(self.thresholds + self.steps + self._doubt)
+        """Thresholds (n,) with what the encoders' steps add."""
+        return self.thresholds + self.steps
 
     def explained(self) -> None:
-        """What was beyond has found its cause: it is judged anew."""
-        self.beyond[:], self.told[:], self.calm = False, False, True
+        """Judge all joints anew: what was beyond the threshold has found its cause."""
+        self.beyond[:], self.reported[:], self.calm = False, False, True
         self._above[:], self._below[:] = 0, 0
 
     def notice(self, quick: Floats, dq: Floats) -> None:
-        """Speeds of the chunk that comes next, (rows, n): before the slow low-pass, and behind it."""
+        """Take the speeds of the next chunk, (rows, n): quick before the slow low-pass, dq behind it."""
         _notice(dq, quick, self.slow, self._settling, self._moved, self._slid, self.moving, self.sliding)
 
     def gather(self, residual: Floats) -> None:
-        """A chunk (rows, n) of the start; joints that hardly move say nothing."""
+        """Take the residual of a chunk (rows, n) of the start; joints that hardly move say nothing."""
         found = np.full((3, len(self.moving)), np.nan)
         _gather(residual, self.moving, self._mean, found)
         self._gathered.append(found)
 
     def gather_anew(self) -> None:
-        """Residuals so far were of another robot, or of another model of it."""
+        """Forget the residuals so far: they were of another robot, or of another model of it."""
         self._gathered = []
 
     def gathered(self) -> tuple[Floats, Floats]:
-        """Of the start so far: largest residual and root mean square, (n,) each, outliers apart. ValueError if none."""
+        """Largest residual and rms of the start so far, (n,) each, without outliers. Raises ValueError if none."""
         if not self._told().any():
             raise ValueError("nothing has moved since the start")
         return self._of_start()
 
     def _told(self) -> NDArray[np.bool_]:
-        """Joints of which something was gathered."""
+        """Which joints have moved during the start."""
         return np.asarray(np.isfinite([one[1] for one in self._gathered] or [self._nothing]).any(axis=0), np.bool_)
 
     def _of_start(self) -> tuple[Floats, Floats]:
-        """As `gathered`; what was taught of joints that tell nothing."""
+        """Return what `gathered` does, and the taught values for joints that have not moved."""
         moved = self._told()
         if not moved.any():  # never calm, or always turning around
             return self._taught, self.deviations
         _, peaks, squares = np.array(self._gathered).transpose(1, 0, 2)
         typical = np.array([np.median(one[np.isfinite(one)]) if np.isfinite(one).any() else 0.0 for one in squares.T])
-        usual = peaks < OUTLIER * (np.sqrt(typical) + 1e-12)
+        usual = peaks < OUTLIER * (np.sqrt(typical) + NO_NOISE)
         deviations = np.sqrt(np.where(usual, squares, 0.0).sum(axis=0) / np.maximum(usual.sum(axis=0), 1))
         peaks = np.where(usual, peaks, 0.0).max(axis=0)
         return np.where(moved, peaks, self._taught), np.where(moved, deviations, self.deviations)
 
     def resume(self, thresholds: Floats, deviations: Floats) -> None:
-        """Go on with those of before, (n,) each."""
+        """Go on with the thresholds and deviations of before, (n,) each."""
         self.thresholds, self.deviations, self.ready = thresholds, deviations, True
 
     def settle(self) -> None:
-        """The start has ended: thresholds from it and from what was taught."""
+        """End the start: set thresholds from its residuals and from the taught ones."""
         peaks, self.deviations = self._of_start()
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self._noise())
         self._gathered, self.ready = [], bool(np.isfinite(self.thresholds).all())
 
     def grow(self) -> None:
-        """Residuals that learning has made are those of the model from here on."""
-        self.thresholds = np.maximum(self.thresholds, MARGIN * self._learnt - self.steps - self._doubt)
+        """Raise thresholds to the residuals that learning itself has caused."""
+        self.thresholds = np.maximum(self.thresholds, MARGIN * self._learnt - self.steps)
         self._learnt = np.zeros_like(self._learnt)
 
     def words(self, fresh: NDArray[np.bool_], residual: Floats, names: Sequence[str], units: Sequence[str]) -> str:
-        """Of joints in contact from now on; residual: (rows, n) of the chunk."""
+        """Sentence about joints in contact from now on; residual: (rows, n) of the chunk."""
         size, limits = np.abs(residual).mean(axis=0), self.limits
         return "; ".join(
             f"{names[j]}: {size[j]:.3g} {units[j]} that the model does not explain, threshold {limits[j]:.3g}"
@@ -142,17 +152,17 @@ class ContactWatch:
         )
 
     def _noise(self) -> Floats:
-        """Of the residual, (n,): from the median, which no step that came meanwhile moves."""
+        """Noise ν of the residual (n,), from the median, which a single step in between does not move."""
         changes = np.array([one[0] for one in self._gathered] or [self._nothing])
         typical = [np.median(one[np.isfinite(one)]) if np.isfinite(one).any() else np.nan for one in changes.T]
         noise = self._roughness * np.sqrt(np.array(typical) / MEDIAN)
         return np.where(np.isfinite(noise), np.minimum(noise, self.deviations), self.deviations)
 
     def exceeded(self, residual: Floats, friction: Floats) -> bool:
-        """Whether this chunk is beyond a threshold; arguments as of `look`."""
-        return bool(_exceeded(residual, friction, self.limits, self._moved, self._held))
+        """Whether this chunk is beyond a threshold; arguments as of `judge`."""
+        return bool(_exceeded(residual, friction, self.limits, self._moved, self._decay))
 
-    def look(
+    def judge(
         self, residual: Floats, friction: Floats, before: Floats | None = None
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
         """Joints in contact from now on, and those whose contact is over, (n,) each; None where neither changes.
@@ -163,11 +173,20 @@ class ContactWatch:
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
         limits, counts = self.limits, (self._above, self._below)
         before = residual if before is None else before
-        self.calm = _look(
-            residual, before, friction, limits, self._moved, self._held, self._quiet, *counts, self.beyond, self._learnt
+        self.calm = _judge(
+            residual,
+            before,
+            friction,
+            limits,
+            self._moved,
+            self._decay,
+            self._quiet,
+            *counts,
+            self.beyond,
+            self._learnt,
         )
         changes = _tell(
-            self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over
+            self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.reported, fresh, over
         )
         return (fresh, over) if changes else None
 
@@ -191,17 +210,6 @@ def _notice(
                 slid[j] = 0.0
         moving[j] = moved[j] > settling
         sliding[j] = moving[j] and slid[j] > settling
-
-
-@kernel("void(f8[:], f8[::1], f8[::1], f8[:, ::1], f8[::1])")
-def _doubt(dq: Floats, reach: Floats, knots: Floats, doubts: Floats, found: Floats) -> None:
-    """Of doubts (n, knots), what holds at speeds dq (n,)."""
-    for j in range(len(dq)):
-        share, k = np.abs(dq[j]) / reach[j], 1
-        while k < len(knots) - 1 and share > knots[k]:
-            k += 1
-        part = min(max((share - knots[k - 1]) / (knots[k] - knots[k - 1]), 0.0), 1.0)
-        found[j] = (1.0 - part) * doubts[j, k - 1] + part * doubts[j, k]
 
 
 @kernel("void(f8[:, ::1], b1[::1], f8[::1], f8[:, ::1])")
@@ -229,28 +237,28 @@ def _size(residual: Floats, j: int) -> float:
 
 
 @inline
-def _stuck(friction: Floats, moved: Floats, held: Floats, j: int) -> float:
-    """What friction may hold, as the low-passes know of it."""
+def _stuck(friction: Floats, moved: Floats, decay: Floats, j: int) -> float:
+    """Torque that friction may hold, as far as the low-passes still show it."""
     k = int(moved[j])
-    return float(friction[j] * held[k]) if k < len(held) else 0.0
+    return float(friction[j] * decay[k]) if k < len(decay) else 0.0
 
 
 @kernel("b1(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1])")
-def _exceeded(residual: Floats, friction: Floats, thresholds: Floats, moved: Floats, held: Floats) -> bool:
+def _exceeded(residual: Floats, friction: Floats, thresholds: Floats, moved: Floats, decay: Floats) -> bool:
     over = False
     for j in range(len(thresholds)):
-        over |= _size(residual, j) > thresholds[j] + _stuck(friction, moved, held, j)
+        over |= _size(residual, j) > thresholds[j] + _stuck(friction, moved, decay, j)
     return over
 
 
 @kernel("b1(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], i8, i8[::1], i8[::1], b1[::1], f8[::1])")
-def _look(
-    residual: Floats, before: Floats, friction: Floats, thresholds: Floats, moved: Floats, held: Floats, quiet: int,
+def _judge(
+    residual: Floats, before: Floats, friction: Floats, thresholds: Floats, moved: Floats, decay: Floats, quiet: int,
     above: Counts, below: Counts, beyond: Flags, learnt: Floats,
 ) -> bool:  # fmt: skip
     calm = True
     for j in range(len(beyond)):
-        stuck, now = _stuck(friction, moved, held, j), _size(residual, j)
+        stuck, now = _stuck(friction, moved, decay, j), _size(residual, j)
         limit, size = thresholds[j] + stuck, min(now, _size(before, j))
         if now > limit >= size:
             learnt[j] = max(learnt[j], now - stuck)
@@ -263,17 +271,17 @@ def _look(
 
 @kernel("b1(b1[::1], i8[::1], UniTuple(i8, 2), i8[::1], i8[::1], b1[::1], b1[::1], b1[::1])")
 def _tell(
-    beyond: Flags, below: Counts, limits: tuple[int, int], wait: Counts, rested: Counts, told: Flags, fresh: Flags,
+    beyond: Flags, below: Counts, limits: tuple[int, int], wait: Counts, rested: Counts, reported: Flags, fresh: Flags,
     over: Flags,
 ) -> bool:  # fmt: skip
     quiet, soon = limits
     changes = False
     for j in range(len(beyond)):
-        fresh[j] = beyond[j] and not told[j]
+        fresh[j] = beyond[j] and not reported[j]
         if fresh[j]:
             wait[j] = min(2 * wait[j], soon) if rested[j] < soon else quiet
-        over[j] = told[j] and not beyond[j] and below[j] >= wait[j]
-        told[j] = (told[j] or fresh[j]) and not over[j]
-        rested[j] = 0 if told[j] else rested[j] + 1
+        over[j] = reported[j] and not beyond[j] and below[j] >= wait[j]
+        reported[j] = (reported[j] or fresh[j]) and not over[j]
+        rested[j] = 0 if reported[j] else rested[j] + 1
         changes |= fresh[j] or over[j]
     return changes

@@ -1,4 +1,4 @@
-"""What is known of a whole robot at one instant, and what of it outlives a restart."""
+"""Declares the report of a whole robot at one instant, and its state that outlives a restart."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,14 +7,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Phase, Status
-from estimators.online.robot.bends import KNOTS, SUMS
+from estimators.online.robot.friction_discrepancy import KNOTS, SUMS
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 
 VERSION: Final = 3  # of what is kept
 
 
 class Payload(NamedTuple):
-    """A body that the last link carries beyond the model."""
+    """Declares a body that the last link carries beyond the model."""
 
     mass: float  # kg
     mass_deviation: float
@@ -27,7 +28,10 @@ NO_PAYLOAD: Final = Payload(0.0, np.inf, np.full(3, np.nan), np.full(3, np.inf),
 
 
 class Friction(NamedTuple):
-    """Friction torque of every joint at two speeds, the offset apart: one number where Coulomb and viscous trade."""
+    """Friction torque of every joint at two speeds, without its offset.
+
+    certain even where Coulomb and viscous trade.
+    """
 
     speeds: Floats  # (n, 2) rad/s (m/s)
     torque: Floats  # (n, 2) N·m (N)
@@ -36,12 +40,12 @@ class Friction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RobotEstimate:
-    """n joints, p parameters."""
+    """Report of n joints with p parameters."""
 
     time: int  # ns
     phase: Phase
     status: Status
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     measured: Floats  # (n,) filtered torque, N·m (N)
     predicted: Floats  # (n,) of the model, the payload included
     deviations: Floats  # (n,) of the residual where nothing was wrong
@@ -54,7 +58,7 @@ class RobotEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What outlives a restart."""
+    """State that outlives a restart."""
 
     version: int
     theta: Floats  # (p + n,) the lags of the torques last
@@ -64,14 +68,16 @@ class Kept:
     deviations: Floats  # (n,)
     learnt: int  # blocks
     compensation: Floats  # (looks, 2, joints with a learnt compensation), see compensation.py
-    bends: Floats  # (n,) of friction beyond its law, see bends.py
+    bends: Floats  # (n,) of friction beyond its law, see friction_discrepancy.py
     moved: Floats  # (p + n, n, knots) by it
     seen: Floats  # (SUMS, n, knots) of it
 
 
 def read_kept(kept: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
-    """The arrays of what was kept, p with the lags. Raises ValueError where it is of before, of another robot, or not
-    finite."""
+    """Return the arrays of a kept state; p: parameters with the lags.
+
+    Raises ValueError where it is of another version or robot, or not finite.
+    """
     shapes = {
         "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,),
         "bends": (n,), "moved": (p, n, len(KNOTS)), "seen": (SUMS, n, len(KNOTS)),

@@ -1,27 +1,203 @@
-"""What of a whole robot is learnt live: [θ δ], δ the lag of each joint's torque, from what an identification knew.
+"""Learns the parameters of a whole robot, [θ δ], from what an identification knew; δ is the lag of each joint's torque.
 
 Without δ a torque that is 0.7 ms early (held for a sample and logged as it begins) puts a joint's friction 4 to 5 of
-its deviations off at one point of each period: that residual comes back with the motion, which no variance says.
+its deviations off at one point of each period. That residual comes back with the motion, and no variance shows it.
 """
 
-from typing import Final
+from collections import deque
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.misfit.long_run import LongRun
 from estimators.models.robots.files.identified import IdentifiedRobot
-from estimators.models.robots.torque_lag import SPREAD, unknown
+from estimators.models.robots.torque_lag import unknown
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.online.robot.block import BLOCK, ROWS, Block
+from estimators.online.robot.estimate import Friction
+from estimators.online.robot.friction_discrepancy import FrictionDiscrepancy
+from estimators.online.robot.motion import QUICK, RobotMotion
+from estimators.online.robot.motion import SLOW as SLOW_PASS
+from estimators.online.robot.prediction import Prediction
+from estimators.online.robot.residual_attribution import ResidualAttribution
+from estimators.quantisation.robot_errors_in_variables import Encoders, shares
+from estimators.quantisation.robot_shifted_quantiser import RobotShiftedQuantiser, torque
+from estimators.quantisation.shifted_quantiser import PLACES
+from estimators.quantities import Floats, Nanoseconds
+from estimators.recursive.kernel import LONG_CLIP
 from estimators.recursive.prior_bounded import PriorBounded
+from estimators.recursive.process_noise_correction import Belief, Wander
+from estimators.thresholds import AT_REST, LAG_SPREAD
 
-FRICTION_MEMORY: Final = 600.0  # s
-WANDERS: Final = 0.3  # of a coefficient of friction that temperature and wear may change it by, one deviation
-CERTAIN: Final = 2.0  # deviations of the identification: it may be that wrong from the beginning
+#: s, argued: Time after which friction may have changed by WANDERS (decision 018, point 6).
+FRICTION_MEMORY: Final = 600.0
+#: 1, argued: One deviation of a friction coefficient's change by temperature and wear, relative.
+WANDERS: Final = 0.3
+#: deviations, argued: Deviations of the identification by which it may be wrong from the beginning.
+CERTAIN: Final = 2.0
+
+#: blocks, argued: Blocks that a block waits before it teaches: what it shows must not be taught before it is explained.
+AFTER: Final = 3
+#: 1, argued: Share of a block in the running variance: 50 blocks count.
+SLOWLY: Final = 0.02
+#: rows, argued: Rows after which residuals count as independent: 2 s at 50 Hz.
+LONGEST: Final = 100
+NOTHING: Final = np.zeros((0, 0))
+#: 1, argued: Shares of the highest speed seen at which friction torque is reported.
+SPEEDS: Final = (0.1, 0.5)
 
 
-def learner_of(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) -> PriorBounded:
-    """Friction wanders about what was identified, by as much as WANDERS says; links and lags stay what they are.
+class WaitingBlock(NamedTuple):
+    """A block that teaches later, if nothing happens meanwhile."""
 
-    own: of θ, what the joints have; block: s.
+    number: int
+    X: Floats  # (rows, n, q)
+    y: Floats  # (rows, n) torque
+    r: Floats  # (rows, n) residual when it was closed, 0 where a row says nothing
+    q: Floats  # (rows, n)
+    e: Floats  # (rows, PLACES, n) of the shifted quantiser
+    dq: Floats  # (rows, n) speeds, 0 where friction is any torque
+
+
+class RobotLearner:
+    """Parameters of a whole robot, their covariance, and the prediction by them.
+
+    A Bayesian update each second (PriorBounded), three seconds late, is corrected for what encoder steps do to θ.
+    The covariance holds the steps, friction beyond its law, and a walk of θ that has not happened.
+    """
+
+    def __init__(
+        self, model: WholeRobot, learnt: IdentifiedRobot, motion: RobotMotion, attribution: ResidualAttribution,
+        period: float, stride: int, teaches: bool,
+    ) -> None:  # fmt: skip
+        """period: s between samples; stride: samples between rows; teaches: False keeps the parameters."""
+        n, q, self._reach = model.tree.size(), model.size + model.tree.size(), learnt.reach()
+        self._model, self._motion, self._attribution, self._teaches = model, motion, attribution, teaches
+        self.correlation, self.variance = learnt.correlation, learnt.variance.copy()
+        own = np.sort(np.concatenate([model.base + terms for terms in attribution.terms]))
+        self.bayesian = _bayesian(learnt, own, BLOCK / ROWS)
+        self._reported = attribution.friction_columns(np.outer(self._reach, SPEEDS))
+        self._resting = attribution.friction_columns(np.full((n, 1), AT_REST))
+        self._process_noise = Wander(q, self._reported)
+        self._long_run = LongRun(learnt.correlation, self.bayesian.unknown, LONGEST, 1.0 - SLOWLY)
+        self.encoders = Encoders(model, (QUICK, SLOW_PASS), period)
+        self.quantiser = RobotShiftedQuantiser(n, q, (QUICK, SLOW_PASS), period, stride)
+        self.discrepancy = FrictionDiscrepancy(np.where(self._reach > 0.0, self._reach, 1.0), q, learnt.bends)
+        self._waiting: deque[WaitingBlock] = deque()
+        self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
+        self._closed = np.zeros(0, np.int64), np.zeros((0, PLACES, n))  # samples and e of the last block that may teach
+        self._blocks = self.learnt = self.faults = 0  # blocks so far, that have taught, and that could not
+        self.adopt()
+
+    @property
+    def theta(self) -> Floats:
+        """θ (p,) without the lags."""
+        return self.bayesian.theta[: self._model.size]
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance (p + n, p + n) of θ and lags: without a walk that has not happened, with the encoders' steps."""
+        return np.asarray(self._process_noise.without(self.bayesian.covariance) + self.quantiser.covariance)
+
+    def parameters(self) -> tuple[Floats, Floats]:
+        """θ and its deviations, (p,) each, in the order of `model.names`."""
+        variances = np.diag(self.covariance) + self.discrepancy.variance
+        return self.theta, np.sqrt(variances)[: self._model.size]
+
+    def friction(self) -> Friction:
+        """Friction of every joint at SPEEDS of the speed seen, with its deviations."""
+        speeds, theta, P = np.outer(self._reach, SPEEDS), self.bayesian.theta, self.covariance
+        torque = np.array([columns @ theta[place] for place, columns in self._reported])
+        variances = [np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in self._reported]
+        beyond = self.discrepancy.of_friction(speeds, self._reported)
+        return Friction(speeds, torque, np.asarray(np.sqrt(np.array(variances) + beyond)))
+
+    def absorb_readings(self, time: Nanoseconds, q: Floats) -> None:
+        """Look for the steps of the encoders in raw positions (rows, n) until they are known; time: (rows,) ns."""
+        if not self.encoders.settled:
+            self._readings.append((time, q))
+
+    def follow(self, q: Floats, samples: int, block: Block) -> None:
+        """Give the shifted quantiser a chunk of the motion, q (rows, n); samples: so far; block: the present one."""
+        if self.encoders.known and not self.quantiser.hold(q):
+            self._read(samples, block)
+
+    def _read(self, samples: int, block: Block) -> None:
+        self.quantiser.read(self.encoders.steps, samples, (block.sample, block.e), self._closed)
+
+    def drop_waiting(self) -> None:
+        """Let none of the blocks that wait teach: something has happened."""
+        self._waiting.clear()
+
+    def begin_block(self) -> Floats | None:
+        """Count a block, look for the encoders' steps; returns the speeds (n,) that they pass for, if new."""
+        self._blocks += 1
+        if not self._readings:
+            return None
+        self.encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
+        self._readings.clear()
+        return self.encoders.speeds
+
+    def close(self, block: Block, samples: int) -> bool:
+        """Take a block that may teach; returns whether the parameters are new, by an older one."""
+        X, r, dq = block.X.copy(), block.r.copy(), block.dq.copy()
+        if self.encoders.known:
+            self._read(samples, block)
+        e, y = block.e.copy(), r + X @ self.bayesian.theta
+        self._closed = block.sample.copy(), e
+        self._waiting.append(WaitingBlock(self._blocks, X, y, r, block.q.copy(), e, dq))
+        return len(self._waiting) > AFTER and self._teach(self._waiting.popleft())
+
+    def _teach(self, block: WaitingBlock) -> bool:
+        number, X, y, r, q, e, dq = block
+        bayesian = self.bayesian
+        before, slopes, u = y - X @ bayesian.theta, NOTHING, None
+        if self.encoders.known:
+            slopes = self.encoders.slopes(q)
+            u = torque(e, slopes, self.theta)
+        variance, most = self._long_run.of(self.variance), np.sqrt(LONG_CLIP * self.variance)
+        self.discrepancy.notice(dq, np.clip(before, -most, most), y, variance, u)
+        if not self._teaches:
+            return False
+        weights = 1.0 / variance
+        expected = bayesian.predicted()
+        if not bayesian.absorb(X, y, weights):
+            self.faults += 1
+            return False
+        self._process_noise.absorb(expected, Belief(bayesian.theta, bayesian.covariance), bayesian.fade, bayesian.walk)
+        self.discrepancy.absorb(bayesian, X, dq, weights)
+        if self.encoders.known:
+            noise = self.encoders.noise(slopes, shares(r), weights)
+            self.quantiser.absorb(bayesian, X, e, (r != 0.0) * weights, slopes, noise)
+            bayesian.unbias(noise)
+        self._long_run.absorb(number, before, y - X @ bayesian.theta, most)
+        squares = np.minimum(r**2, LONG_CLIP * self.variance).mean(axis=0)
+        self.variance += SLOWLY * (squares - self.variance)
+        self.learnt += 1
+        self.adopt()
+        return True
+
+    def change(self, place: NDArray[np.int64], change: Floats, covariance: Floats) -> None:
+        """Move parameters at these places, whose friction has changed, and forget how uncertain they were."""
+        self.bayesian.move(place, change, covariance)
+        self.quantiser.forget(place)
+        self.discrepancy.forget(place)
+        self._process_noise.known(place)
+
+    def adopt(self) -> None:
+        """Predict with the present parameters from here on."""
+        theta = self.bayesian.theta
+        shares = self._motion.shares(theta[self._model.base : self._model.size])
+        self.prediction = Prediction(self._model, theta, shares)
+        self.stiction = np.array([abs(float(columns[0] @ theta[place])) for place, columns in self._resting])
+        self._attribution.discrepancy, self._attribution.covariance = self.discrepancy.spread, self.covariance
+
+
+def _bayesian(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) -> PriorBounded:
+    """Return a learner whose friction may move about what was identified by WANDERS; links and lags stay constant.
+
+    own: places in θ of what the joints have; block: s.
     """
     p, n = len(learnt.theta), len(learnt.variance)
     lag = unknown(p, n) if learnt.lag is None else learnt.lag
@@ -33,7 +209,7 @@ def learner_of(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) ->
     mean[own] = theta[own]
     prior[:p, :p] = learnt.prior_covariance
     prior[np.ix_(own, inert)] = prior[np.ix_(inert, own)] = 0.0
-    prior[p:, p:] = SPREAD**2 * np.eye(n)
+    prior[p:, p:] = LAG_SPREAD**2 * np.eye(n)
     wanders = np.maximum(WANDERS * np.abs(theta), CERTAIN * np.sqrt(np.diag(covariance)))
     ratio = np.where(np.isin(np.arange(p + n), own), np.minimum(wanders / np.sqrt(np.diag(prior)), 1.0), 1.0)
     found = PriorBounded(mean, prior * np.outer(ratio, ratio), fade)

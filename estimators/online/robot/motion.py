@@ -1,7 +1,7 @@
-"""Rows of a whole robot, live: motion, torque and columns through one causal response, chunk by chunk.
+"""Rows of a whole robot, live: motion, torque and columns pass the same causal filters, chunk by chunk.
 
-Every channel passes the same two low-passes: a quick one, after which whatever is not linear in the speed is formed,
-and the slow one that everything else passes too. So torque, inertia and friction of one row speak of the same instant.
+Every channel passes the same two low-passes: a quick one, after which all columns that are not linear in the speed are
+formed, then a slow one. So torque, inertia and friction of one row belong to the same instant.
 """
 
 from typing import Final, NamedTuple
@@ -9,23 +9,27 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.conditioning.causal_low_pass import CausalLowPass
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import Integers
+from estimators.quantisation.robot_errors_in_variables import RINGING
 from estimators.quantities import Floats
 
-QUICK: Final = 40.0  # Hz
+#: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 018, point 5).
+QUICK: Final = 40.0
+#: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
 SLOW: Final = 10.0
-CHUNK: Final = 0.01  # s
-SETTLED: Final = 0.5  # s after a restart until both low-passes have forgotten it, to e⁻²⁰
-BRIDGED: Final = 0.05  # s that a missing value may be taken for the last one
+#: s, argued: Time between two filtered rows that contacts are judged on.
+CHUNK: Final = 0.01
+#: s, argued: A missing value may be taken for the last one for this long.
+BRIDGED: Final = 0.05
 
 
 class Chunk(NamedTuple):
-    """Filtered rows of CHUNK s; n joints."""
+    """Filtered rows of CHUNK s of n joints."""
 
     q: Floats  # (rows, n)
     dq: Floats
@@ -68,8 +72,10 @@ class RobotMotion:
         self._settled, self._missing, self._restarted = 0, 0, False
 
     def absorb(self, readings: Floats) -> Chunk:
-        """One chunk (rows, 2 or 3, n): positions, torques and, if there are any, second encoders; NaN where a value is
-        missing."""
+        """Filter a chunk (rows, 2 or 3, n) of positions, torques and, if there are any, second encoders.
+
+        A missing value is NaN.
+        """
         n, twisted, twist = readings.shape[2], self._twisted, None
         flat = readings[:, :2].reshape(len(readings), 2 * n)
         if twisted:
@@ -94,20 +100,23 @@ class RobotMotion:
         return Chunk(q, dq, np.ascontiguousarray(speed), ddq, *rest, usable, whole, *twists)
 
     def row(self, chunk: Chunk, at: int, X: Floats, last: Floats) -> None:
-        """Regression row of one instant into X (n, p + n), the lags last, and the last link's part into (n, 10)."""
+        """Write the row of an instant into X (n, p + n), lags last, and that of the last link into last (n, 10)."""
         now = slice(at, at + 1)
         regressor(*self.model.tree, chunk.q[now], chunk.dq[now], chunk.ddq[now], self._Y)
         _row(self._Y, self._columns, chunk.columns[at], self.places, chunk.rate[at], X, last)
 
     def shares(self, coefficients: Floats) -> Floats:
-        """By which the columns of a chunk become the torque of what is not the rigid body: (columns, n)."""
+        """Factors (columns, n) that turn the columns of a chunk into the torque beside the rigid body's."""
         found = np.zeros((len(self.places), self.model.tree.size()))
         found[np.arange(len(self.places)), self.places[:, 0]] = coefficients[self.places[:, 1]]
         return found
 
     def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_], bool]:
-        """Values without gaps, which rows may be used, and whether all; a long gap starts the low-passes anew."""
-        if self._missing == 0 and self._settled * self._period >= SETTLED and np.isfinite(values).all():
+        """Return values without gaps, which rows are usable, and whether all are.
+
+        A long gap restarts the low-passes.
+        """
+        if self._missing == 0 and self._settled * self._period >= RINGING and np.isfinite(values).all():
             self._last = values[-1]
             return values, self._every[: len(values)], True
         usable: NDArray[np.bool_] = np.ones(len(values), np.bool_)
@@ -123,7 +132,7 @@ class RobotMotion:
             self._last = values[row].copy()
             self._settled = self._settled + 1 if self._missing == 0 else 0  # the step back takes time to pass
             self._restarted &= self._missing > 0
-            usable[row] = there.all() and self._settled * self._period >= SETTLED
+            usable[row] = there.all() and self._settled * self._period >= RINGING
         return values, usable, bool(usable.all())
 
 
@@ -131,7 +140,10 @@ class RobotMotion:
 def _row(
     Y: Floats, kept: Integers, columns: Floats, places: Integers, rate: Floats, X: Floats, last: Floats
 ) -> None:  # fmt: skip
-    """X (n, p + n): base columns of Y (1, n, 10 n), others at (joint, term), what lags do; last: (n, 10) of Y."""
+    """Fill X (n, p + n) with base columns of Y (1, n, 10 n), other columns at (joint, term), and lags.
+
+    Last: (n, 10).
+    """
     n, base = len(X), len(kept)
     X[:] = 0.0
     for j in range(n):

@@ -1,9 +1,9 @@
-"""Torque of a chunk by what was known at one instant: now, or when the thresholds of the residuals were set.
+"""Prediction: the torque of a chunk by the parameters of one instant, now or when the thresholds were set.
 
     r = τ − Y(q, q̇, q̈) θ − δ τ̇      r' = r + Y (θ − θ')  by θ' of when they were
 
-Thresholds bound residuals under θ'. Where the arm does not follow its law, θ goes on moving with the motion, and takes
-residuals of one place to another. That Y (θ − θ') is known: torque that θ' explains is no contact (contact.py).
+Thresholds bound residuals under θ'. Where the arm does not follow its law, θ moves with the motion, and carries
+residuals from one place to another. But Y (θ − θ') is known, and torque that θ' explains is no contact (contact.py).
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from estimators.quantities import Floats
 
 
 class Prediction:
-    """By one θ."""
+    """Predicts the torque by one θ."""
 
     def __init__(self, model: WholeRobot, theta: Floats, shares: Floats) -> None:
         """theta: (p + n,) the lags of the torques last; shares: (columns, n) of a chunk, see RobotMotion.shares."""
@@ -23,7 +23,7 @@ class Prediction:
         self._standard = np.ascontiguousarray(model.standard(theta[: model.base]))
 
     def of(self, chunk: Chunk) -> tuple[Floats, Floats]:
-        """Torque without payload, and what of the measured one it leaves: (rows, n) each."""
+        """Return the torque without a payload, and what it leaves of the measured torque: (rows, n) each."""
         predicted = self._model.torque(self._standard, chunk.q, chunk.dq, chunk.ddq)
         unexplained = np.empty_like(predicted)
         _explain(chunk.columns, self._shares, chunk.rate, self._lag, chunk.tau, predicted, unexplained)
@@ -34,7 +34,7 @@ class Prediction:
 def _explain(
     columns: Floats, shares: Floats, rate: Floats, lag: Floats, tau: Floats, predicted: Floats, unexplained: Floats
 ) -> None:
-    """Add to predicted (rows, n), of the rigid body, what other columns (rows, k) and lags give; and what is left."""
+    """Add the torque of other columns (rows, k) and lags to that of the rigid body, predicted; write what is left."""
     for row in range(len(predicted)):
         for j in range(len(lag)):
             predicted[row, j] += rate[row, j] * lag[j]

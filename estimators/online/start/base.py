@@ -1,19 +1,20 @@
-"""What a start is: rows in motion go in, and out comes, sooner or later, everything that normal mode begins with."""
+"""Protocol of a start: it takes rows in motion until it has everything that normal mode needs."""
 
 from typing import NamedTuple, Protocol
 
 from estimators.base import Spectrum
-from estimators.online.eta.found import Found
+from estimators.online.eta.found import EndedRefit
+from estimators.reasons import Reason
 from estimators.recursive.forgetting import Threshold
 from estimators.rows import Rows
 
 
-class Wait(NamedTuple):
-    """More motion is wanted."""
+class StartWait(NamedTuple):
+    """Verdict: the start needs more motion."""
 
 
 class Started(NamedTuple):
-    """The learner has θ, P and noise; normal mode may begin."""
+    """Verdict: the learner has θ, P and noise, and normal mode may begin."""
 
     threshold: Threshold  # of the alarm
     first: int  # number of the first row that what is in force rests on
@@ -22,25 +23,25 @@ class Started(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """There is no end in sight: begin anew."""
+    """Verdict: the start has failed and begins anew."""
 
     cause: str
 
 
-Verdict = Wait | Started | Failed
+Verdict = StartWait | Started | Failed
 
 
 class Start(Protocol):
-    """Gathers a window; changes the learner on the way, so that something can be shown, and for good at its end."""
+    """Gathers a window; it changes the learner on the way, for a first report, and finally at its end."""
 
     @property
     def spectrum(self) -> Spectrum:
-        """What the window tells apart, so far."""
+        """Identifiable directions of the window so far."""
         ...
 
     @property
-    def unsure(self) -> tuple[str, ...]:
-        """What the start is not certain of beside the learner's parameters, in words."""
+    def unsure(self) -> tuple[Reason, ...]:
+        """What is uncertain beside the learner's parameters."""
         ...
 
     def absorb(self, rows: Rows) -> int:
@@ -48,15 +49,15 @@ class Start(Protocol):
         ...
 
     def begin(self) -> bool:
-        """The first look at the scale of things; whether there was enough that is finite."""
+        """Learn the scale of columns and outputs; returns whether enough rows are finite."""
         ...
 
     def verdict(self, resting: bool) -> Verdict:
-        """What is to come next, at the end of a block; may ask for a refit."""
+        """Decide at the end of a block what follows; may start a refit."""
         ...
 
-    def found(self, found: Found) -> Verdict:
-        """What follows from a refit that the start asked for."""
+    def found(self, found: EndedRefit) -> Verdict:
+        """Decide what follows from a refit that the start has asked for."""
         ...
 
     def restart(self) -> None:

@@ -1,4 +1,4 @@
-"""What every start does: gather rows, give the learner their scale, look at them now and then, calibrate at the end."""
+"""What all starts share: gather rows, give the learner their scale, check them each second, calibrate at the end."""
 
 from collections.abc import Callable
 from typing import ClassVar, Final
@@ -6,28 +6,33 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.online.gate import Gate
-from estimators.online.motion import Motion
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.motion import MotionCount
+from estimators.online.judgement.validity import LOSE, Validity
 from estimators.online.start.base import Started
 from estimators.online.start.rows import StartRows
-from estimators.online.validity import LOSE, Validity
 from estimators.quantities import Floats
+from estimators.reasons import Reason, joined
 from estimators.recursive import reversals
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
 
-SCALE_WINDOW: Final = 1.0  # s of motion that give the columns' scale
-EITHER: Final = 1.0  # s of motion either way
-TOLD: Final = 0.5  # of the rms of y: a direction of θ less certain than this is left at 0 when the start ends
+#: s, argued: Motion that gives the scale of the columns.
+SCALE_WINDOW: Final = 1.0
+#: s, tuned: Motion in either direction without which a start is not over; 120 s trials of moves and scans (decision
+#: 019, point 30).
+EITHER: Final = 1.0
+#: 1, argued: Uncertainty of a direction, over the rms of the torque, beyond which the start leaves it at zero.
+TOLD: Final = 0.5
 
 
 class Gathering:
-    """The rows of one start and what the learner gets from them."""
+    """Gathers the rows of one start, and lets the learner learn from them."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"rows", "anchor"})
 
-    def __init__(self, learner: Learner, validity: Validity, motion: Motion, gate: Gate | None = None) -> None:
+    def __init__(self, learner: Learner, validity: Validity, motion: MotionCount, gate: Gate | None = None) -> None:
         """gate: of a model whose rows with a reversal may weigh less; None: they never do."""
         self._learner, self._validity, self._motion = learner, validity, motion
         self._gate = gate
@@ -62,11 +67,11 @@ class Gathering:
         self._learner.learn(*self.rows.raw(), noise, leverage, signal, self.anchor)
 
     def due(self, block: int, resting: bool) -> bool:
-        """Whether another second of motion is there to be looked at; block: rows between two questions."""
+        """Whether there is another second of motion to check; block: rows between two calls."""
         return self._motion.kept.count % max(1, round(SCALE_WINDOW / self._motion.row)) < block and not resting
 
-    def look(self) -> None:
-        """The motion's period, and how honest the deviations are."""
+    def check(self) -> None:
+        """Find the motion's period, and the factor that makes the deviations honest."""
         self._motion.found(self.rows.cycle())
         self._learner.honesty[:] = self.rows.honesty(self._learner.rls)
 
@@ -79,7 +84,7 @@ class Gathering:
         return bool(((factor * self._validity.kept.excess <= LOSE) | (factor <= reversals.GROSS)).all())
 
     def solve(self) -> None:
-        """Least squares over all rows, 0 where they tell nothing, become where the learner begins."""
+        """Begin with least squares over all rows, 0 along directions that are not identifiable."""
         learner = self._learner
         learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, self._least, self.proven)
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, self._least)
@@ -91,10 +96,10 @@ class Gathering:
         lighten: Callable[[Floats], None],
         owners: NDArray[np.int64],
     ) -> None:
-        """The same, each row weighed as it will be in normal mode.
+        """Learn all rows again, weighed as in normal mode.
 
-        roughen: finds by what, at a time (ns); weighed: gives rows so; lighten: is told what noise of steps is left in
-        them, of each output; owners: the joint of each.
+        roughen: finds the weights at a time (ns); weighed: applies them to rows; lighten: takes the share of step noise
+        that is left in each output; owners: the joint of each output.
         """
         learner = self._learner
         self.learn(self.noise())
@@ -104,7 +109,7 @@ class Gathering:
 
     @property
     def _least(self) -> float:
-        """Of a direction's information, whitened, below which it is left at 0."""
+        """Information of a direction, whitened, below which it stays at 0."""
         learner, signal = self._learner, self._learner.kept.signal
         return learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
 
@@ -122,11 +127,11 @@ class Gathering:
         self._learner.honesty[:] = rows.honesty(rls)
         return found
 
-    def started(self, threshold: Threshold, first: int, told: str, weak: tuple[str, ...]) -> Started:
-        """The end: told: what the rows tell apart; weak: what is not to be trusted, both in words."""
+    def started(self, threshold: Threshold, first: int, told: str, weak: tuple[Reason, ...]) -> Started:
+        """End the start; told: identifiable directions, in words; weak: what is not to be trusted."""
         rows = self.rows
         text = f"from {len(rows) * self._motion.row:.1f} s of motion, {told}"
-        verdict = Started(threshold, first, text + (f"; but {'; '.join(weak)}" if weak else ""), rows.span)
+        verdict = Started(threshold, first, text + (f"; but {joined(weak)}" if weak else ""), rows.span)
         rows.clear()
         return verdict
 

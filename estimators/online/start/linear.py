@@ -5,13 +5,14 @@ from functools import partial
 from typing import ClassVar
 
 from estimators.base import UNKNOWN, Spectrum
-from estimators.online.eta.found import Found
-from estimators.online.gate import Gate
-from estimators.online.motion import Motion
-from estimators.online.start.base import Verdict, Wait
+from estimators.online.eta.found import EndedRefit
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.motion import MotionCount
+from estimators.online.judgement.validity import Validity
+from estimators.online.start.base import StartWait, Verdict
 from estimators.online.start.gathering import Gathering
-from estimators.online.validity import Validity
 from estimators.quantities import Floats, Parameter
+from estimators.reasons import Reason
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
@@ -19,17 +20,17 @@ from estimators.window.spectrum import spectrum
 
 
 class LinearStart:
-    """λ = 1 from a wide prior, over enough motion."""
+    """Learns with λ = 1 from a wide prior, over enough motion."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum"})
-    unsure: tuple[str, ...] = ()
+    unsure: tuple[Reason, ...] = ()
 
     def __init__(
         self,
         parameters: tuple[Parameter, ...],
         learner: Learner,
         validity: Validity,
-        motion: Motion,
+        motion: MotionCount,
         block: int,
         gate: Gate,
         roughen: Callable[[Learner, int], None],
@@ -50,7 +51,7 @@ class LinearStart:
         return self.gathering.absorb(rows)
 
     def begin(self) -> bool:
-        """The first look at the scale of things; whether there was enough that is finite."""
+        """Learn the scale of columns and outputs; returns whether enough rows are finite."""
         if not self.gathering.begin():
             return False
         self._look(self.gathering.noise())
@@ -58,14 +59,14 @@ class LinearStart:
         return True
 
     def verdict(self, resting: bool) -> Verdict:
-        """What is to come next."""
+        """Decide at the end of a block what follows."""
         gathering, motion = self.gathering, self._motion
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
-            gathering.look()
+            gathering.check()
         ready = motion.kept.count >= motion.needed and not self._validity.reasons and gathering.proven
         if not ready and motion.seconds < motion.patience:
-            return Wait()
+            return StartWait()
         gathering.solve()
         gathering.weigh(self._roughen, self._weighed, self._lighten, self._owners)
         threshold = gathering.calibrate(partial(calibrate, overlap=self._overlap))
@@ -73,9 +74,9 @@ class LinearStart:
         self._validity.judge(self._learner)
         return gathering.started(threshold, 0, str(self.spectrum), self._validity.reasons)
 
-    def found(self, _found: Found) -> Verdict:
-        """Nothing is searched here."""
-        return Wait()
+    def found(self, _found: EndedRefit) -> Verdict:
+        """Wait: this start searches nothing."""
+        return StartWait()
 
     def restart(self) -> None:
         """Forget everything."""
@@ -83,5 +84,5 @@ class LinearStart:
         self.spectrum = UNKNOWN
 
     def _look(self, noise: Floats) -> None:
-        """What the window tells apart; noise: (outputs,) variances."""
+        """Find the identifiable directions of the window; noise: (outputs,) variances."""
         self.spectrum = spectrum(self.gathering.rows.products(noise), self._names)

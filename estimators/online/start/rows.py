@@ -1,4 +1,4 @@
-"""The rows of a starting procedure, kept whole: scale, whitening, period and the alarm's threshold come from them."""
+"""Rows of a start: scale, whitening, motion period and the alarm's threshold are computed from them."""
 
 import math
 from collections.abc import Callable
@@ -12,15 +12,17 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive import reversals
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.rows import MOTION, ROUNDING, Rows
+from estimators.thresholds import NOISE_FLOOR
 from estimators.window.motion_period import motion_period
 
-FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
-SINGULAR: Final = 1e-10  # of the largest eigenvalue, up to which a direction is rounding only
-BLOCKS: Final = 3  # times p blocks in the batch means of `honesty`
+#: 1, derived: Share of the largest eigenvalue up to which a direction is rounding of float64 sums only.
+SINGULAR: Final = 1e-10
+#: 1, argued: Batch means a parameter in the start's own deviation factor, at least.
+BLOCKS: Final = 3
 
 
 class StartRows:
-    """Rows that taught; an output that is masked or not finite counts as zero in phi and y where all are looked at."""
+    """Rows that taught; where all are evaluated, an output that is not finite counts as zero in phi and y."""
 
     def __init__(self) -> None:
         self.span: tuple[int, int] | None = None  # ns, first and last instant
@@ -46,10 +48,10 @@ class StartRows:
         ways: Floats | None = None,
         motion: Floats | None = None,
     ) -> int:
-        """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs), seen: reversals, the same,
-        ways: reversals.directions, motion: of Rows.
+        """Append rows; returns how many had no finite output.
 
-        Returns how many had no finite output.
+        time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs); seen (rows, outputs): which saw a reversal;
+        ways: of reversals.directions; motion: of Rows.
         """
         refused = 0
         if not math.isfinite(phi.sum() + y.sum()):
@@ -70,9 +72,9 @@ class StartRows:
         return refused
 
     def weigh(self, weighed: Callable[[Rows], Rows], owners: NDArray[np.int64]) -> Floats:
-        """Let every row weigh as it will in normal mode, by what is known at the end of the start.
+        """Weigh every row as in normal mode, by what is known at the end of the start.
 
-        Returns what is left of the noise of steps in them: (outputs,), of 1; owners: the joint of each output.
+        Returns the share of the noise of steps that is left: (outputs,); owners: the joint of each output.
         """
         phi, y = self.raw()
         motion = np.concatenate(self._motion) if self._motion else np.zeros((0, 1, MOTION))
@@ -82,7 +84,7 @@ class StartRows:
         return np.asarray(np.where(before > 0.0, after / np.where(before > 0.0, before, 1.0), 1.0))
 
     def raw(self) -> tuple[Floats, Floats]:
-        """phi (rows, outputs, parameters), y (rows, outputs) as they came."""
+        """Return phi (rows, outputs, parameters) and y (rows, outputs) as they came."""
         if len(self._parts) != 1:
             self._parts = [(np.concatenate([p[0] for p in self._parts]), np.concatenate([p[1] for p in self._parts]))]
         return self._parts[0]
@@ -98,7 +100,7 @@ class StartRows:
         phi, y = self._rows()
         residual = y - phi @ theta
         noise = np.array([robust_mean(column[column != 0.0] ** 2) for column in residual.T])
-        return np.asarray(np.maximum(noise, FLOOR**2 * self.power()))
+        return np.asarray(np.maximum(noise, NOISE_FLOOR**2 * self.power()))
 
     def scale(self, noise: Floats) -> tuple[Floats, float]:
         """Root mean square of each column (parameters,) and of y, whitened; a column of zeros has that of ones."""
@@ -115,14 +117,14 @@ class StartRows:
         return np.asarray(flat.T @ flat)
 
     def either_way(self, least: int) -> bool:
-        """Whether the joint of every output has moved either way in as many rows that saw nothing of a reversal."""
+        """Whether the joint of every output has moved either way in at least so many rows without a reversal."""
         ways = np.concatenate(self._ways)
         return bool(
             min(np.count_nonzero(ways > 0.0, axis=0).min(), np.count_nonzero(ways < 0.0, axis=0).min()) >= least
         )
 
     def rests_on_reversals(self, noise: Floats) -> Floats:
-        """By what factor (parameters,) deviations grow without the rows that saw something of a reversal or a stop."""
+        """Factor (parameters,) by which deviations grow without the rows that saw a reversal or a stop."""
         with_them, without = self.products(noise), self.products(noise, np.concatenate(self._ways) != 0.0)
         scale = np.sqrt(np.maximum(np.diag(with_them), np.finfo(float).tiny))
         unit = np.outer(scale, scale)
@@ -131,9 +133,9 @@ class StartRows:
         return np.asarray(np.sqrt(np.diag(np.linalg.inv(without / unit)) / np.diag(np.linalg.pinv(with_them / unit))))
 
     def discount(self, noise: Floats, scale: Floats, least: float, proven: bool) -> Floats:
-        """Let rows with a reversal weigh by their own variance: by what (outputs,); arguments as of solution().
+        """Weigh rows with a reversal by their own variance; returns the weights (outputs,); arguments as of solution().
 
-        proven: whether all of θ is told without them.
+        proven: whether all of θ is identifiable without them.
         """
         seen, (phi, y) = np.concatenate(self._seen), self._rows()
         theta = self.solution(noise, scale, least, ~seen)
@@ -152,10 +154,10 @@ class StartRows:
         return weights
 
     def solution(self, noise: Floats, scale: Floats, least: float, which: NDArray[np.bool_] | None = None) -> Floats:
-        """Least squares over all rows, or which (rows, outputs): (parameters,).
+        """Least squares over all rows, or over which (rows, outputs): (parameters,).
 
-        noise: (outputs,) variances; scale: (parameters,) rms of each column, whitened; 0 along directions that `least`
-        rows of motion would tell better.
+        noise: (outputs,) variances; scale: (parameters,) rms of each column, whitened; the result is 0 along directions
+        with less information than `least`.
         """
         phi, y = self._rows()
         weight = 1.0 / np.sqrt(noise) * np.ones_like(y)

@@ -1,7 +1,7 @@
 """The start of a model with nonlinear parameters: it ends with a search that is certain of every parameter.
 
-On the way the start finds out what is not as configured: the encoders' zeros (taken off), another friction law with
-the same columns (used), and wrong known constants (named).
+On the way the start corrects the encoders' zeros, uses another friction law with the same columns if that explains the
+motion better, and names known constants that are wrong.
 """
 
 from typing import ClassVar, Final
@@ -10,34 +10,38 @@ import numpy as np
 
 from estimators.base import UNKNOWN, Spectrum
 from estimators.models.base import Model
-from estimators.online.eta.found import Found, Pending
+from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
-from estimators.online.eta.refits import Refits
-from estimators.online.events import EventLog
-from estimators.online.motion import Motion
-from estimators.online.start.base import Failed, Started, Verdict, Wait
+from estimators.online.eta.refits import EtaRefits
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.motion import MotionCount
+from estimators.online.judgement.validity import Validity
+from estimators.online.start.base import Failed, Started, StartWait, Verdict
 from estimators.online.start.gathering import Gathering
-from estimators.online.validity import Validity
 from estimators.quantities import Floats
+from estimators.reasons import Reason, joined
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
-from estimators.refit.acceptance import doubts
-from estimators.refit.outcome import Outcome
+from estimators.refit.acceptance import GROWTH, doubts
+from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.wrong_constants import accused, suspected
 
-ALLOWANCE: Final = 2.0  # k of the CUSUM: a false alarm costs little here, a late one more
-LIMIT: Final = 25.0  # h, at least
-GROWTH: Final = 1.2  # times the window of a rejected refit, before the next
-RECENTRINGS: Final = 4  # of one start, at most
-SMALL_ZERO: Final = 0.25  # of the largest twist, up to which a zero found in the residual is believed
+#: v₀, argued: k of the CUSUM while η is searched: a false alarm costs little there, a late one more.
+ALLOWANCE: Final = 2.0
+#: v₀, argued: h of the same CUSUM, at least; smaller than in normal mode for the same reason.
+LIMIT: Final = 25.0
+#: times, argued: The encoders' zeros are taken off this often in one start, at most.
+RECENTRINGS: Final = 4
+#: 1, argued: Share of the largest twist up to which a zero that was found in the residual is believed.
+SMALL_ZERO: Final = 0.25
 
 
 class SearchedStart:
-    """A gathering whose end is a search."""
+    """Gathers rows until a search over them is certain of every parameter."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "unsure", "_first", "_try", "_recentrings"})
 
@@ -46,18 +50,18 @@ class SearchedStart:
         model: Model,
         learner: Learner,
         validity: Validity,
-        motion: Motion,
+        motion: MotionCount,
         block: int,
         history: RowHistory,
         eta: EtaInForce,
         lookback: Lookback,
-        refits: Refits,
+        refits: EtaRefits,
         log: EventLog,
     ) -> None:
         """block: rows between two verdicts."""
         self.gathering = Gathering(learner, validity, motion)
         self.spectrum: Spectrum = UNKNOWN
-        self.unsure: tuple[str, ...] = ()
+        self.unsure: tuple[Reason, ...] = ()
         self._parameters = model.parameters
         self._spring = model.springs[0] if model.springs else None
         self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
@@ -71,7 +75,7 @@ class SearchedStart:
         return self.gathering.absorb(rows)
 
     def begin(self) -> bool:
-        """The first look at the scale of things; whether there was enough that is finite."""
+        """Learn the scale of columns and outputs; returns whether enough rows are finite."""
         self._try, self._first = 0, self._history.total - self._motion.kept.count
         if not self.gathering.begin():
             return False
@@ -81,38 +85,38 @@ class SearchedStart:
         return True
 
     def verdict(self, resting: bool) -> Verdict:
-        """What is to come next; asks for a refit where there is enough motion for one."""
+        """Wait for the refit; starts one where there is enough motion for it."""
         gathering, motion = self.gathering, self._motion
         self._peak()
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
-            gathering.look()
+            gathering.check()
         if self._refits.pending is None and motion.kept.count >= max(motion.needed, self._try):
             self._refits.ask("start", self._first, gathering.noise(), self._lookback.nothing)
-        return Wait()
+        return StartWait()
 
-    def found(self, found: Found) -> Verdict:
-        """The start ends when its refit is certain of every parameter, or when patience does."""
+    def found(self, found: EndedRefit) -> Verdict:
+        """End the start when its refit is certain of every parameter, or when patience ends."""
         (outcome, reason, pending), motion = found, self._motion
         patient = motion.seconds < motion.patience
         if outcome is None:
             self._again(pending, reason)
-            self.unsure = (reason,)
-            return Wait() if patient else Failed(f"no η was found in {motion.seconds:.0f} s of motion: {reason}")
+            self.unsure = (Reason("search_failed", words={"cause": reason}),)
+            return StartWait() if patient else Failed(f"no η was found in {motion.seconds:.0f} s of motion: {reason}")
         if outcome.law is not None:
             words = self._eta.adopt(outcome.law)
             text = f"{words} explains the motion better than what is configured, and is used from here on"
             self._log.say("law", text, pending.window)
         if self._recentred(outcome, pending):
-            return Wait()
+            return StartWait()
         leverage, signal = self.gathering.rows.scale(outcome.noise)
         deviations = np.sqrt(np.diag(outcome.covariance))[: self._learner.rls.p]
         self._validity.weigh(outcome.theta, deviations, leverage, signal)
         self.unsure = doubts(self._eta.block, outcome, self._eta.of_s(outcome))
         weak = self.unsure + self._validity.reasons
         if weak and patient:
-            self._again(pending, "; ".join(weak))
-            return Wait()
+            self._again(pending, joined(weak))
+            return StartWait()
         return self._accept(outcome, pending)
 
     def restart(self) -> None:
@@ -122,11 +126,11 @@ class SearchedStart:
         self._eta.kept.zero = 0.0
 
     def _again(self, pending: Pending, reason: str) -> None:
-        """A refit does not count; more motion is wanted before the next."""
+        """Reject a refit; the next one needs more motion."""
         self._refits.rejected(pending, reason)
         self._try = round(GROWTH * self._motion.kept.count)
 
-    def _accept(self, outcome: Outcome, pending: Pending) -> Started:
+    def _accept(self, outcome: RefitOutcome, pending: Pending) -> Started:
         eta, history, learner, gathering = self._eta, self._history, self._learner, self.gathering
         words = eta.accept(outcome, pending.last - pending.first)
         self._refits.accepted(pending, words)
@@ -142,7 +146,7 @@ class SearchedStart:
         self._look(learner.rls.noise)
         self._peak()
         self._validity.judge(learner)
-        weak = (*self._validity.reasons, *filter(None, (accused(suspects),)))
+        weak = (*self._validity.reasons, *accused(suspects))
         verdict = gathering.started(threshold, pending.first, str(self.spectrum), weak)
         score = self._lookback.explain(pending.first, self._lookback.nothing)
         self._lookback.kept.motions = score.mean
@@ -153,8 +157,11 @@ class SearchedStart:
     def _threshold(self, squared: Floats) -> Threshold:
         return calibrate(squared, ALLOWANCE, LIMIT * self._eta.overlap)
 
-    def _recentred(self, outcome: Outcome, pending: Pending) -> bool:
-        """Whether the residual shows the encoders' zero: then it is moved, and the window searched again."""
+    def _recentred(self, outcome: RefitOutcome, pending: Pending) -> bool:
+        """Whether the residual shows that the encoders' zeros differ.
+
+        then they are corrected, and the search is repeated.
+        """
         spring, rows, eta = self._spring, self._history.since(pending.first), self._eta
         if spring is None or self._recentrings >= RECENTRINGS:
             return False
@@ -179,7 +186,7 @@ class SearchedStart:
         return True
 
     def _look(self, noise: Floats) -> None:
-        """What the window tells apart, η included; noise: (outputs,) variances."""
+        """Find the identifiable directions of the window, η included; noise: (outputs,) variances."""
         try:
             score = self._lookback.explain(self._first, self._lookback.nothing, noise)
             self.spectrum = self._lookback.told_apart(score, self._parameters)
@@ -187,7 +194,7 @@ class SearchedStart:
             self.spectrum = UNKNOWN
 
     def _peak(self) -> None:
-        """The largest torque through an elastic gear so far, with the spring as it is known by now."""
+        """Update the largest torque through an elastic gear so far, with the present spring."""
         if self._spring is None:
             return
         linear, cubic = self._learner.rls.theta[list(self._spring.columns)]

@@ -3,33 +3,34 @@
 Huyer & Neumaier 1999, §5.4: two values at a third and two thirds of the way tell.
 """
 
-from typing import NamedTuple
+from typing import Annotated
 
 import numpy as np
 
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
-from estimators.search.multilevel.boxes import BASKET, CONSIDERED
 from estimators.search.multilevel.evaluation import Ints, Objective, ascending, copy, evaluate
+from jointwatch_layout import Layout, Matrix, Vector
 
 
-class Basket(NamedTuple):
+class Basket(Layout):
     """Local minimisers, and the points from which a local search has been considered."""
 
-    point: Floats  # (capacity, dimensions)
-    value: Floats  # (capacity,)
-    considered: Floats  # (capacity, dimensions)
-    size: Ints  # shared with Boxes
+    point: Annotated[Matrix, "capacity", "dimensions"]
+    value: Annotated[Vector, "capacity"]
+    considered: Annotated[Matrix, "capacity", "dimensions"]
+    count: int = 0  # minimisers
+    seen: int = 0  # points considered
 
 
 @inline
 def consider(basket: Basket, x: Floats) -> bool:
     """Remember x; False if it was there already."""
-    for k in range(basket.size[CONSIDERED]):
+    for k in range(basket.seen):
         if _distance(basket.considered[k], x) == 0.0:
             return False
-    copy(x, basket.considered[basket.size[CONSIDERED]])
-    basket.size[CONSIDERED] += 1
+    copy(x, basket.considered[basket.seen])
+    basket.seen += 1
     return True
 
 
@@ -86,10 +87,10 @@ def keep(objective: Objective, basket: Basket, x: Floats, f: float) -> None:
             copy(z, w)
             basket.value[i] = f2
         return
-    k = basket.size[BASKET]
+    k = basket.count
     copy(x, basket.point[k])
     basket.value[k] = f
-    basket.size[BASKET] = k + 1
+    basket.count = k + 1
 
 
 @inline
@@ -108,7 +109,7 @@ def _distance(x: Floats, w: Floats) -> float:
 
 @inline
 def _by_distance(basket: Basket, x: Floats) -> Ints:
-    count = basket.size[BASKET]
+    count = basket.count
     distance = np.empty(count)
     for k in range(count):
         distance[k] = _distance(basket.point[k], x)

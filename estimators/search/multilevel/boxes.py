@@ -5,13 +5,14 @@ opposite point y; along a coordinate never split it is the whole [u, v]. Under t
 base along one coordinate leaves the differences along the others as they are, so children inherit them.
 """
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final
 
 import numpy as np
 
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
-from estimators.search.multilevel.evaluation import BEST, Ints, Objective, copy, evaluate
+from estimators.search.multilevel.evaluation import Ints, Objective, copy, evaluate
+from jointwatch_layout import Cube, IntegerMatrix, Integers, Layout, Matrix, Vector
 
 GOLDEN: Final = 0.5 * (5.0**0.5 - 1.0)
 
@@ -25,38 +26,32 @@ H: Final = 6  # and the neighbour that becomes the second one at the next split
 DH: Final = 7
 ROWS: Final = 8
 
-BOXES: Final = 0  # indices into Boxes.size
-CANDIDATES: Final = 1
-SWEEPS: Final = 2
-PROGRESS: Final = 3  # the last sweep that found a better point
-CONSIDERED: Final = 4
-BASKET: Final = 5
-SAMPLES: Final = 6
-SIZES: Final = 7
 
-
-class Boxes(NamedTuple):
+class Boxes(Layout):
     """All boxes, in the order of their making."""
 
-    line: Floats  # (capacity, ROWS, dimensions)
-    value: Floats  # (capacity,) f at the base point
-    splits: Ints  # (capacity, dimensions) how often each coordinate was split
-    level: Ints  # (capacity,) 0: already split; from 1 up to, not including, the last level: open
-    gainless: Ints  # (capacity,) 1: no expected gain
-    record: Ints  # (levels,) per level the open box with the smallest value, −1: none; its size is s_max
-    candidate: Floats  # (room, dimensions) base points that reached the last level in this sweep
-    candidate_value: Floats  # (room,)
-    size: Ints
+    line: Annotated[Cube, "capacity", "8", "dimensions"]  # rows X … DH
+    value: Annotated[Vector, "capacity"]  # f at the base point
+    splits: Annotated[IntegerMatrix, "capacity", "dimensions"]  # how often each coordinate was split
+    level: Annotated[Integers, "capacity"]  # 0: already split; from 1 up to, not including, the last level: open
+    gainless: Annotated[Integers, "capacity"]  # 1: no expected gain
+    record: Annotated[Integers, "levels"]  # per level the open box with the smallest value, −1: none; its size is s_max
+    candidate: Annotated[Matrix, "room", "dimensions"]  # base points that reached the last level in this sweep
+    candidate_value: Annotated[Vector, "room"]
+    count: int = 0  # boxes
+    candidates: int = 0
+    sweeps: int = 0
+    progress: int = 0  # the last sweep that found a better point
 
 
-class Lists(NamedTuple):
+class Lists(Layout):
     """The initialisation list, Huyer & Neumaier 1999, §3."""
 
-    x: Floats  # (dimensions, longest) ascending
-    f: Floats  # (dimensions, longest) values found at initialisation
-    length: Ints  # (dimensions,)
-    start: Ints  # (dimensions,) index of the start value
-    rank: Ints  # (dimensions,) 0: the most variable coordinate
+    x: Annotated[Matrix, "dimensions", "longest"]  # ascending
+    f: Annotated[Matrix, "dimensions", "longest"]  # values found at initialisation
+    length: Annotated[Integers, "dimensions"]
+    start: Annotated[Integers, "dimensions"]  # index of the start value
+    rank: Annotated[Integers, "dimensions"]  # 0: the most variable coordinate
 
 
 @inline
@@ -76,15 +71,15 @@ def add_box(boxes: Boxes, parent: int, level: int, i: int, value: float, row: Fl
     last = boxes.record.size
     n = boxes.splits.shape[1]
     if level >= last:
-        k = boxes.size[CANDIDATES]
-        boxes.size[CANDIDATES] = k + 1
+        k = boxes.candidates
+        boxes.candidates = k + 1
         for j in range(n):
             boxes.candidate[k, j] = boxes.line[parent, X, j]
         boxes.candidate[k, i] = row[X]
         boxes.candidate_value[k] = value
         return
-    k = boxes.size[BOXES]
-    boxes.size[BOXES] = k + 1
+    k = boxes.count
+    boxes.count = k + 1
     for j in range(n):
         boxes.splits[k, j] = boxes.splits[parent, j]
         for r in range(ROWS):
@@ -115,8 +110,8 @@ def promote(boxes: Boxes, k: int) -> None:
         note(boxes, k)
         return
     boxes.level[k] = 0
-    c = boxes.size[CANDIDATES]
-    boxes.size[CANDIDATES] = c + 1
+    c = boxes.candidates
+    boxes.candidates = c + 1
     copy(boxes.line[k, X], boxes.candidate[c])
     boxes.candidate_value[c] = boxes.value[k]
 
@@ -241,7 +236,7 @@ def process(objective: Objective, boxes: Boxes, k: int, lists: Lists, far: float
         i, z = -1, 0.0
         if boxes.gainless[k] == 0:
             i, z, gain = expected_gain(boxes, k, lists)
-            if not boxes.value[k] + gain < objective.value[BEST]:
+            if not boxes.value[k] + gain < objective.value:
                 i = -1
                 boxes.gainless[k] = 1
         if i < 0:

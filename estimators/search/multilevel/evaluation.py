@@ -1,7 +1,6 @@
 """The objective as the kernel sees it: box, budget and best point are kept where every value is asked for."""
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, cast
+from typing import Annotated, Any, Final
 
 import numba
 import numpy as np
@@ -12,67 +11,71 @@ from numpy.typing import NDArray
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.search.base import OBJECTIVE
+from jointwatch_layout import Function, Integers, Layout, Vector, by_address
 
 Ints = NDArray[np.int64]
 
-EVALUATIONS: Final = 0  # indices into Objective.counts
-BUDGET: Final = 1
-NONFINITE: Final = 2
-STOP: Final = 3
-LEGACY: Final = 4  # 1: count for count as v2.0, where the target ends the search only after a completed stage
-COUNTS: Final = 5
-
-BEST: Final = 0  # indices into Objective.value
-TARGET: Final = 1
-
-RUNNING: Final = 0  # Objective.counts[STOP]
+RUNNING: Final = 0  # Objective.stop
 SPENT: Final = 1
 REACHED: Final = 2
 ABANDONED: Final = 3  # set from outside, when an objective in Python raised or its Problem said stop
 
 
-class Objective(NamedTuple):
-    """f over the box; everything it learns is written into its arrays."""
+class Objective(Layout):
+    """f over the box, and what asking for its values has shown."""
 
-    f: Callable[[Floats, Floats], float]
-    data: Floats
-    lower: Floats  # (dimensions,)
-    upper: Floats
-    free: Ints  # (dimensions,) where each coordinate stands in x
-    x: Floats  # (all dimensions,) the point handed to f
-    best: Floats  # (dimensions,)
-    value: Floats  # BEST, TARGET
-    counts: Ints  # EVALUATIONS …
+    f: Function  # of signature OBJECTIVE
+    data: Vector
+    lower: Annotated[Vector, "dimensions"]
+    upper: Annotated[Vector, "dimensions"]
+    free: Annotated[Integers, "dimensions"]  # where each coordinate stands in x
+    x: Vector  # (all dimensions,) the point handed to f
+    best: Annotated[Vector, "dimensions"]
+    budget: int  # evaluations
+    value: float = np.inf  # at the best point
+    target: float = -np.inf
+    legacy: bool = False  # count for count as v2.0, where the target ends the search only after a completed stage
+    evaluations: int = 0
+    nonfinite: int = 0
+    stop: int = RUNNING
 
 
-FLOATS: Final[Any] = numba.types.Array(numba.float64, 1, "C")
-INTS: Final[Any] = numba.types.Array(numba.int64, 1, "C")
-FUNCTION: Final[Any] = numba.types.FunctionType(numba.float64(FLOATS, FLOATS))
-OBJECTIVE_TYPE: Final[Any] = cast(Any, numba.types).NamedTuple(
-    (FUNCTION, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS), Objective
-)
+class SearchRules(Layout):
+    """The settings of a search, as Mcs has them, and where it began."""
+
+    published: bool
+    legacy: bool
+    local_steps: int
+    stall: int  # sweeps
+    room: int  # boxes, and candidates, that one sweep may make
+    gamma: float
+    tolerance: float
+    far: float  # factor of subinterval in rule R
+    start: float = 0.0  # best value after initialisation
+
+
+value_of: Final = by_address("f8", "f8[::1]", "f8[::1]")
 
 
 @inline
 def evaluate(objective: Objective, point: Floats) -> float:
     """f at point projected to the box; +∞, without a call, once the search has been told to stop."""
-    counts = objective.counts
-    if counts[EVALUATIONS] >= counts[BUDGET] and counts[STOP] == RUNNING:
-        counts[STOP] = SPENT
-    if counts[STOP] != RUNNING:
+    if objective.evaluations >= objective.budget and objective.stop == RUNNING:
+        objective.stop = SPENT
+    if objective.stop != RUNNING:
         return np.inf
     for i in range(point.size):
         objective.x[objective.free[i]] = min(max(point[i], objective.lower[i]), objective.upper[i])
-    counts[EVALUATIONS] += 1
-    value = objective.f(objective.x, objective.data)
+    objective.evaluations += 1
+    value = float(value_of(objective.f, objective.x, objective.data))
     if not np.isfinite(value):
-        counts[NONFINITE] += 1
+        objective.nonfinite += 1
         return np.inf
-    if value < objective.value[BEST]:
-        objective.value[BEST] = value
+    if value < objective.value:
+        objective.value = value
         for i in range(point.size):
             objective.best[i] = objective.x[objective.free[i]]
-        if counts[LEGACY] == 0:
+        if not objective.legacy:
             stage(objective)
     return value
 
@@ -100,8 +103,8 @@ def ascending(values: Floats, count: int) -> Ints:
 @inline
 def stage(objective: Objective) -> None:
     """A stage is complete: stop if the target is reached."""
-    if objective.value[BEST] <= objective.value[TARGET] and objective.counts[STOP] == RUNNING:
-        objective.counts[STOP] = REACHED
+    if objective.value <= objective.target and objective.stop == RUNNING:
+        objective.stop = REACHED
 
 
 def _call(_typing: Any, _address: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.quantities import Floats
-from estimators.search.base import Problem
+from estimators.search.base import SearchProblem
 from estimators.search.multilevel.evaluation import Ints
 from estimators.search.multilevel.line.line import MOST
 
@@ -50,7 +50,7 @@ def nearer(x: float, y: float) -> float:
     return float(10.0 * np.sign(y) * abs(x)) if abs(y) > FAR * abs(x) else y
 
 
-def around(problem: Problem, start: Floats, scale: Floats | None) -> FirstValues:
+def around(problem: SearchProblem, start: Floats, scale: Floats | None) -> FirstValues:
     """(lower, start, upper), or start ± scale in the box; a start on a bound is that end, the middle comes second."""
     low, high = problem.lower, problem.upper
     if scale is not None:
@@ -67,7 +67,7 @@ def around(problem: Problem, start: Floats, scale: Floats | None) -> FirstValues
     return FirstValues(values, np.full(start.size, 3), first)
 
 
-def custom(problem: Problem, lists: tuple[tuple[float, ...], ...], first: tuple[int, ...] | None) -> FirstValues:
+def custom(problem: SearchProblem, lists: tuple[tuple[float, ...], ...], first: tuple[int, ...] | None) -> FirstValues:
     """Lists given by hand, one per dimension of the whole box. Raises ValueError on any that does not fit."""
     first = first or tuple(len(values) // 2 for values in lists)
     if len(lists) != problem.free.size or len(first) != problem.free.size:
@@ -88,7 +88,7 @@ def custom(problem: Problem, lists: tuple[tuple[float, ...], ...], first: tuple[
 
 
 def first_values(
-    problem: Problem,
+    problem: SearchProblem,
     initial: int | tuple[tuple[float, ...], ...] | None,
     first: tuple[int, ...] | None,
     scale: tuple[float, ...] | None,

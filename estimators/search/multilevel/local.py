@@ -8,35 +8,34 @@ search ends when the next gain, if convergence stays superlinear, is below toler
 The paper's searches go on until a gain is exactly 0, which costs as much again.
 """
 
-from typing import Any, Final
+from typing import Annotated, Final
 
-import numba
 import numpy as np
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.search.multilevel.coordinates import coordinate_search, leave_bounds
-from estimators.search.multilevel.evaluation import (
-    FLOATS,
-    OBJECTIVE_TYPE,
-    RUNNING,
-    STOP,
-    Objective,
-    copy,
-    evaluate,
-    stage,
-)
-from estimators.search.multilevel.line.line import CAP, POINTS, SEARCH, Line, Search, empty_line, put
-from estimators.search.multilevel.model import VALUE, Model, triple_search
+from estimators.search.multilevel.evaluation import RUNNING, Objective, SearchRules, copy, evaluate, stage
+from estimators.search.multilevel.line.line import Line, clear, put, search_line
+from estimators.search.multilevel.model import LocalModel, begin, triple_search
 from estimators.search.multilevel.quadratic import box_minimum
+from jointwatch_layout import Function, Layout, Scratch, Vector
 
 DIRECTION_STEPS: Final = 15
-SIGNATURE: Final[Any] = numba.float64(
-    OBJECTIVE_TYPE, SEARCH, FLOATS, numba.float64, numba.float64, numba.int64, numba.float64, numba.float64
-)
-LOCAL: Final[Any] = numba.types.FunctionType(SIGNATURE)
 
 WELL: Final = 0.25  # |actual/predicted gain − 1| of a model that was right
+
+
+class LocalSearch(Layout):
+    """A local search: what it searches, how, and its model."""
+
+    objective: Objective
+    rules: SearchRules
+    line_search: Function
+    along: Line
+    model: LocalModel
+    trust: Annotated[Vector, "dimensions"]  # half the sides of the box around the base in which the model is trusted
+    old: Scratch[Annotated[Vector, "dimensions"]]  # base before a step
 
 
 @inline
@@ -55,7 +54,7 @@ def _interior(objective: Objective, x: Floats) -> int:
 
 
 @inline
-def _slope(model: Model, old: Floats) -> float:
+def _slope(model: LocalModel, old: Floats) -> float:
     """b = |g|'max(|x|, |x_old|)."""
     total = 0.0
     for i in range(old.size):
@@ -64,13 +63,12 @@ def _slope(model: Model, old: Floats) -> float:
 
 
 @inline
-def _model_step(
-    objective: Objective, search: Search, model: Model, along: Line, trust: Floats, brief: bool
-) -> tuple[float, bool]:
-    """To the model's minimum within the trust box, and a line search that way; brief: not where the model was right.
+def _model_step(search: LocalSearch) -> tuple[float, bool]:
+    """To the model's minimum within the trust box, and a line search that way, unless the model was right.
 
     Returns the gain over the predicted one, and whether there was a step.
     """
+    objective, model, along, trust = search.objective, search.model, search.along, search.trust
     n = trust.size
     base, p, x = model.base, along.direction, model.x
     low, high = np.empty(n), np.empty(n)
@@ -85,7 +83,7 @@ def _model_step(
         moved = moved or p[i] != 0.0
     if not moved:
         return 0.0, False
-    before = model.value[VALUE]
+    before = model.value
     predicted = before
     for i in range(n):
         predicted += p[i] * model.g[i]
@@ -93,20 +91,20 @@ def _model_step(
             predicted += 0.5 * p[i] * model.G[i, j] * p[j]
     value = evaluate(objective, x)
     ratio = (before - value) / (before - predicted)
-    if brief and value < before and abs(ratio - 1.0) < WELL:
+    if search.rules.tolerance > 0.0 and value < before and abs(ratio - 1.0) < WELL:
         copy(x, base)
-        model.value[VALUE] = value
+        model.value = value
         return ratio, True
     copy(base, along.base)
-    along.size[POINTS], along.size[CAP] = 0, DIRECTION_STEPS
+    along.points, along.cap = 0, DIRECTION_STEPS
     put(along, 0.0, before)
     put(along, 1.0, value)
-    k = search(objective, along)
+    k = search_line(search.line_search, objective, along)
     if along.f[k] == before:
         return 0.0, True
     for i in range(n):
         base[i] = min(max(base[i] + along.a[k] * p[i], objective.lower[i]), objective.upper[i])
-    model.value[VALUE] = along.f[k]
+    model.value = along.f[k]
     if predicted == before:
         return 0.5, True
     return (before - along.f[k]) / (before - predicted), True
@@ -121,68 +119,64 @@ def _settled(along: Line, trust: Floats, ratio: float, gain: float, previous: fl
     return abs(ratio - 1.0) < 2.0 * WELL and gain * gain < small * previous
 
 
-@kernel(SIGNATURE)
-def local_search(
-    objective: Objective,
-    search: Search,
-    x: Floats,
-    f: float,
-    f0: float,
-    most: int,
-    gamma: float,
-    tolerance: float,
-) -> float:
-    """Descend from x (value f) in at most `most` steps; x becomes the minimiser. Returns the minimum.
+@inline
+def _begin(search: LocalSearch, x: Floats, f: float) -> None:
+    """The model from line searches along every coordinate from x (value f), and the first trust box."""
+    objective, model = search.objective, search.model
+    clear(search.along)
+    begin(model, x, f)
+    coordinate_search(objective, search.line_search, model, search.along)
+    stage(objective)
+    for i in range(x.size):
+        low, high, base = objective.lower[i], objective.upper[i], model.base[i]
+        origin = min(max(0.0, low), high)
+        search.trust[i] = min(base - low, high - base, 0.25 * (1.0 + abs(x[i] - origin)))
 
-    search: line_search; f0: best value after initialisation; gamma: the paper's stop; tolerance: 0 for that alone.
-    """
+
+@inline
+def _step(search: LocalSearch) -> tuple[float, bool, float]:
+    """A step from the model; returns what _model_step() does, and the slope behind it."""
+    copy(search.model.base, search.old)
+    ratio, moved = _model_step(search)
+    stage(search.objective)
+    return ratio, moved, _slope(search.model, search.old)
+
+
+@kernel((LocalSearch, "f8[::1]", "f8"))
+def local_search(search: LocalSearch, x: Floats, f: float) -> float:
+    """Descend from x (value f); x becomes the minimiser. Returns the minimum."""
     n = x.size
-    lower, upper = objective.lower, objective.upper
-    along = empty_line(n)
-    model = Model(
-        x.copy(), np.array([f]), np.zeros(n), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-    )
-    base, old = model.base, np.empty(n)
-    coordinate_search(objective, search, model, along)
-    stage(objective)
-    copy(base, old)
-    trust = np.empty(n)
-    for i in range(n):
-        origin = min(max(0.0, lower[i]), upper[i])
-        trust[i] = min(base[i] - lower[i], upper[i] - base[i], 0.25 * (1.0 + abs(x[i] - origin)))
-    ratio, moved = _model_step(objective, search, model, along, trust, tolerance > 0.0)
-    stage(objective)
-    gain = previous = f - model.value[VALUE]
-    slope = _slope(model, old)
-    interior = _interior(objective, base)
+    objective, model, rules = search.objective, search.model, search.rules
+    _begin(search, x, f)
+    ratio, moved, slope = _step(search)
+    gain = previous = f - model.value
+    interior = _interior(objective, model.base)
     diagonal = False
-    for _ in range(most):
-        if objective.counts[STOP] != RUNNING:
+    for _ in range(rules.local_steps):
+        if objective.stop != RUNNING:
             break
-        converged = slope < gamma * (f0 - f) or gain == 0.0
-        if not (diagonal or interior < n or (slope >= gamma * (f0 - f) and gain > 0.0)):
+        flat = rules.gamma * (rules.start - f)  # a slope below it counts as none
+        converged = slope < flat or gain == 0.0
+        if not (diagonal or interior < n or (slope >= flat and gain > 0.0)):
             break
-        f = model.value[VALUE]
-        if interior < n and converged and not leave_bounds(objective, search, model, along):
+        f = model.value
+        if interior < n and converged and not leave_bounds(objective, search.line_search, model, search.along):
             break
         full = abs(ratio - 1.0) > 0.25 or converged
         triple_search(objective, model, full)
         stage(objective)
         diagonal = not full
-        copy(base, old)
         if ratio < 0.25:
-            _scale(trust, 0.5)
+            _scale(search.trust, 0.5)
         elif ratio > 0.75:
-            _scale(trust, 2.0)
-        ratio, moved = _model_step(objective, search, model, along, trust, tolerance > 0.0)
-        stage(objective)
+            _scale(search.trust, 2.0)
+        ratio, moved, slope = _step(search)
         if not moved and full and interior == n:
             break
-        interior = _interior(objective, base)
-        gain = f - model.value[VALUE]
-        slope = _slope(model, old)
-        if _settled(along, trust, ratio, gain, previous, tolerance * (f0 - model.value[VALUE])):
+        interior = _interior(objective, model.base)
+        gain = f - model.value
+        if _settled(search.along, search.trust, ratio, gain, previous, rules.tolerance * (rules.start - model.value)):
             break
         previous = gain
-    copy(base, x)
-    return float(model.value[VALUE])
+    copy(model.base, x)
+    return float(model.value)

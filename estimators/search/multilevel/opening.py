@@ -1,26 +1,27 @@
 """How a multilevel coordinate search begins (Huyer & Neumaier 1999, §3): the list, the root box, the first splits."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.search.multilevel.boxes import BOXES, Boxes, Lists, X, Y, parabola_minimum, split_by_list
+from estimators.search.multilevel.boxes import Boxes, Lists, X, Y, parabola_minimum, split_by_list
 from estimators.search.multilevel.evaluation import Objective, ascending, evaluate, stage
-from estimators.search.multilevel.line.line import LOCALS, POINTS, Line, Search, aim, empty_line, is_minimum
+from estimators.search.multilevel.line.line import Line, aim, clear, is_minimum, search_line
 
 LINE_STEPS: Final = 25
 LINE_MINIMA: Final = 5
 
 
 @inline
-def opening(objective: Objective, search: Search, boxes: Boxes, lists: Lists, legacy_rank: int) -> None:
+def opening(objective: Objective, search: Any, along: Line, boxes: Boxes, lists: Lists, legacy_rank: bool) -> None:
     """Evaluate the list coordinate by coordinate, always at the best point so far; split the root box along each.
 
-    An empty list is made by line searches, search: line_search.
+    An empty list is made by line searches; search: line_search, along: scratch.
     """
     n = lists.rank.size
-    x, along = np.empty(n), empty_line(n)
+    x = np.empty(n)
+    clear(along)
     by_lines = lists.length[0] == 0
     for i in range(n):
         x[i] = lists.x[i, lists.start[i]]
@@ -30,8 +31,8 @@ def opening(objective: Objective, search: Search, boxes: Boxes, lists: Lists, le
     for i in range(n):
         if by_lines:
             aim(along, x, value, i, LINE_STEPS)
-            along.size[LOCALS] = LINE_MINIMA
-            search(objective, along)
+            along.locals = LINE_MINIMA
+            search_line(search, objective, along)
             _list_of_extrema(objective, lists, along, x[i], i)
         else:
             for j in range(lists.length[i]):
@@ -57,7 +58,7 @@ def _least(lists: Lists, i: int) -> int:
 @inline
 def _list_of_extrema(objective: Objective, lists: Lists, along: Line, x: float, i: int) -> None:
     """Step 0, the local minima, the interior local maxima; ends and the middle to make three. Offsets are from x."""
-    s, a, f = along.size[POINTS], along.a, along.f
+    s, a, f = along.points, along.a, along.f
     kept, count = np.zeros(s, np.int64), 0
     for k in range(s):
         top = 0 < k < s - 1 and f[k] >= f[k - 1] and f[k] >= f[k + 1]
@@ -87,10 +88,10 @@ def _first_splits(objective: Objective, boxes: Boxes, lists: Lists) -> None:
         far = objective.upper[i] if objective.upper[i] - x >= x - objective.lower[i] else objective.lower[i]
         boxes.line[0, X, i], boxes.line[0, Y, i] = x, far
     boxes.value[0], boxes.level[0] = lists.f[0, lists.start[0]], 1
-    boxes.size[BOXES] = 1
-    k = boxes.size[BOXES] - 1
+    boxes.count = 1
+    k = boxes.count - 1
     for i in range(n):
-        first = boxes.size[BOXES]
+        first = boxes.count
         split_by_list(objective, boxes, k, i, lists.x[i], lists.f[i], lists.length[i])
         last = lists.length[i] - 3
         vertex, _ = _over_triple(lists, i, last, lists.x[i, last], lists.x[i, last + 2], 1.0)
@@ -99,9 +100,9 @@ def _first_splits(objective: Objective, boxes: Boxes, lists: Lists) -> None:
 
 @inline
 def _next_box(boxes: Boxes, first: int, i: int, x: float, vertex: float) -> int:
-    """Of the boxes from `first` on, the one with base x along i; of two, the one on the side of vertex."""
+    """The box from `first` on with base x along i; of two, the one on the side of vertex."""
     chosen = -1
-    for k in range(first, boxes.size[BOXES]):
+    for k in range(first, boxes.count):
         if boxes.line[k, X, i] == x and (chosen < 0 or (boxes.line[k, Y, i] > x) == (vertex > x)):
             chosen = k
     return chosen
@@ -116,7 +117,7 @@ def _over_triple(lists: Lists, i: int, a: int, left: float, right: float, sign: 
 
 
 @inline
-def _rank(objective: Objective, lists: Lists, legacy: int) -> None:
+def _rank(objective: Objective, lists: Lists, legacy: bool) -> None:
     """Rank the coordinates by variability: how far the parabolas through consecutive triples reach over [u, v]."""
     n = lists.rank.size
     variability = np.empty(n)
@@ -131,7 +132,7 @@ def _rank(objective: Objective, lists: Lists, legacy: int) -> None:
         variability[i] = low - high
     order = ascending(variability, n)
     for i in range(n):
-        if legacy == 1:
+        if legacy:
             lists.rank[i] = order[i]
         else:
             lists.rank[order[i]] = i

@@ -16,19 +16,19 @@ from typing import Any, Final, Literal
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
-from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
+from hil_rig.messages import Message, MessageField
+from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, SimulatedPlant, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.point_to_point import PointToPoint, target
 from jointwatch_layout import Layout
 
 SUBSTEPS: Final = 20  # per sample
-COLUMNS: Final = ("theta_m", "theta_l", "torque", "load")  # of `exact`, both as read
+COLUMNS: Final = ("theta_m", "theta_l", "torque", "load")  # of `exact`; load: T, the torque in the gear
 DAMPING: Final = 15.0  # N·m·s/rad, of the closed gear
 ERROR_PHASE: Final = 0.7  # rad
 
 
-class GearSettings(PlantSettings):
+class GearPlantSettings(PlantSettings):
     """The gear of the specification; units: kg·m², N·m, N·m·s/rad, rad."""
 
     J_m: float = Setting(default=0.5, gt=0, description="kg·m², motor")
@@ -59,9 +59,9 @@ class GearSettings(PlantSettings):
     torque_noise: float = Setting(default=0.5, ge=0, description="N·m, standard deviation, white")
     torque_constant: float = Setting(default=10.0, gt=0, description="N·m/A")
 
-    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "Gear":
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "GearPlant":
         """The joints of an arm differ in noise and motion only."""
-        return Gear(self, node, seed, jumps)
+        return GearPlant(self, node, seed, jumps)
 
 
 class GearState(Layout):
@@ -77,26 +77,28 @@ class GearState(Layout):
     leg: int = 0  # of the motion
 
 
-class Gear:
-    """One joint with a gear that wears."""
+class GearPlant(SimulatedPlant):
+    """One joint with a gear that wears; `exact` gives COLUMNS as read, without rounding and noise."""
 
-    def __init__(self, settings: GearSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
+    columns, substeps = len(COLUMNS), SUBSTEPS
+
+    def __init__(self, settings: GearPlantSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
         self._settings = settings
-        names = list(GearSettings.model_fields)
+        names = list(GearPlantSettings.model_fields)
         names = names[: names.index("ratio")]
         values = {name: float(getattr(settings, name)) for name in names}
-        self._parameters = Parameters(values, settings.rate, jumps, {"lost_motion": ("half_gap",)})
+        self.physics = Parameters(values, settings.rate, jumps, {"lost_motion": ("half_gap",)})
         self._constants = np.array([settings.stiffness, settings.damping, settings.ratio, settings.skew])
         self._rng = np.random.default_rng([seed, node])
         self._motion = settings.motion.table(self._rng, settings.centre)
         first = float(self._motion[0, 1])
         self._state = GearState(q_m=first, q_l=first + settings.T_g * np.sin(first) / settings.K)
         motor = (
-            Field("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
-            Field("current", 16, "A", 2e-3),
+            MessageField("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
+            MessageField("current", 16, "A", 2e-3),
         )
-        link = (Field("position", 32, "counts", counts_per_rev=1 << settings.link_bits),)
+        link = (MessageField("position", 32, "counts", counts_per_rev=1 << settings.link_bits),)
         self.messages: tuple[Message, ...] = (Message("MOTOR", motor), Message("LINK", link, rank=1))
         self.model: Mapping[str, Any] = {
             "kind": "two_mass",
@@ -114,17 +116,8 @@ class Gear:
             "torque": Role("MOTOR.current", settings.torque_constant),
         }
 
-    def exact(self, count: int) -> Floats:
-        """The next samples without rounding and noise, (count, COLUMNS) in SI; load: T, the torque in the gear."""
-        out = np.empty((count, len(COLUMNS)))
-        step = 1 / (self.rate * SUBSTEPS)
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            part = out[start : start + stretch]
-            _run(self._parameters.values, self._constants, self._motion, step, self._state, part)
-            start += stretch
-        return out
+    def integrate(self, step: float, out: Floats) -> None:
+        _run(self.physics.values, self._constants, self._motion, step, self._state, out)
 
     def rows(self, count: int) -> Floats:
         """(count, 3): motor position before the gear (rad), motor current (A), link position (rad)."""
@@ -134,18 +127,10 @@ class Gear:
         current = (exact[:, 2] + noise) / settings.torque_constant
         return np.column_stack((motor, current, encoder(exact[:, 1], settings.link_bits)))
 
-    def times(self) -> Floats | None:
-        """Without end."""
-        return None
-
     def truth(self) -> Mapping[str, float]:
-        """Of the ratio. Nobody knows what a spring without a gap finds here; `parameters` has the gear's own."""
+        """The true ratio. What a spring without a gap would find here is not known; `parameters` has the gear's own."""
         one = self._settings
         return {"ratio": one.ratio / (one.ratio_told or one.ratio)} if one.identify == "transmission" else {}
-
-    def parameters(self) -> Mapping[str, float]:
-        """All of them, as they are now."""
-        return self._parameters.as_dict()
 
 
 @kernel(("f8[::1]", "f8[::1]", "f8[:, ::1]", "f8", GearState, "f8[:, ::1]"))

@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from hil_rig.plants.base import Floats, Jump, Parameters, Settings
+from hil_rig.plants.base import Floats, FrozenSettings, Jump, Parameters, SimulatedPlant
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 from jointwatch_layout import Layout, Vector
@@ -26,7 +26,7 @@ KINDS: Final = ("sticks", "lugre", "stops", "stribeck")
 STOPS: Final = ((0.4, 0.0015), (0.35, 0.008), (0.25, 0.04))  # share of Fc, rad at which each slips
 
 
-class ImperfectSettings(Settings):
+class ImperfectSettings(FrozenSettings):
     """A joint of a middle-sized arm; units: kg·m², N·m·s/rad, N·m."""
 
     inertia: float = 2.0
@@ -63,15 +63,16 @@ class ImperfectState(Layout):
     deflections: Annotated[Vector, "stops"]  # rad, of each stop
 
 
-class Imperfect:
+class Imperfect(SimulatedPlant):
     """One such joint in motion, sampled at 1 kHz."""
 
     rate = 1000.0
+    columns, substeps = len(COLUMNS), SUBSTEPS
 
     def __init__(self, settings: ImperfectSettings, jumps: Sequence[Jump] = ()) -> None:
         names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
         values = {name: float(getattr(settings, name)) for name in names}
-        self._parameters = Parameters(values, self.rate, jumps, {"payload": ("inertia", "gravity_sin")})
+        self.physics = Parameters(values, self.rate, jumps, {"payload": ("inertia", "gravity_sin")})
         self._settings = settings
         one = settings
         bristles = (one.bristle, one.bristle_damping, one.breakaway / one.coulomb, one.stribeck)
@@ -87,20 +88,12 @@ class Imperfect:
         self._state = ImperfectState.zeros(position=settings.trajectory.lowest(), stops=len(STOPS))
         self._stops = np.array(STOPS)
 
-    def exact(self, count: int) -> Floats:
-        """The next samples without sensors, (count, COLUMNS) in SI."""
-        out = np.empty((count, len(COLUMNS)))
-        step, start = 1 / (self.rate * SUBSTEPS), 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            part = out[start : start + stretch]
-            _run(self._parameters.values, self._constants, self._trajectory, self._stops, step, self._state, part)
-            start += stretch
-        return out
+    def integrate(self, step: float, out: Floats) -> None:
+        _run(self.physics.values, self._constants, self._trajectory, self._stops, step, self._state, out)
 
     def truth(self) -> dict[str, float]:
         """What a rigid model should find now."""
-        now, one = self._parameters.as_dict(), self._settings
+        now, one = self.physics.as_dict(), self._settings
         seconds = self._state.time / (self.rate * SUBSTEPS)
         now["coulomb"] *= 1.0 - one.warming * min(seconds / one.warm, 1.0)
         return now | (

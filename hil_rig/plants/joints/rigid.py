@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
-from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
+from hil_rig.messages import Message, MessageField
+from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, SimulatedPlant, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 from jointwatch_layout import Layout
@@ -26,7 +26,7 @@ ARM: Final = 7  # joints; those beyond are another arm of the same size
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
 
 
-class RigidSettings(PlantSettings):
+class RigidPlantSettings(PlantSettings):
     """A joint of a middle-sized arm; units: kg·m², N·m·s/rad, N·m."""
 
     inertia: float = Setting(default=2.0, gt=0)
@@ -48,7 +48,7 @@ class RigidSettings(PlantSettings):
     torque_constant: float = Setting(default=8.0, gt=0, description="N·m/A")
     torque_noise: float = Setting(default=0.2, ge=0, description="N·m, standard deviation, white")
 
-    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "Rigid":
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "RigidPlant":
         """Every further joint of an arm is smaller; every one has a rhythm of its own, a little slower."""
         names = (
             "inertia",
@@ -68,7 +68,7 @@ class RigidSettings(PlantSettings):
         )
         smaller = {"stiffness": size * self.stiffness, "damping": size * self.damping}
         smaller |= {"torque_noise": size * self.torque_noise}
-        return Rigid(self.model_copy(update=values | smaller | {"trajectory": trajectory}), node, seed, jumps)
+        return RigidPlant(self.model_copy(update=values | smaller | {"trajectory": trajectory}), node, seed, jumps)
 
 
 class RigidState(Layout):
@@ -80,15 +80,17 @@ class RigidState(Layout):
     time: float = 0.0  # steps
 
 
-class Rigid:
+class RigidPlant(SimulatedPlant):
     """One rigid joint in motion."""
 
-    def __init__(self, settings: RigidSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
+    columns, substeps = len(COLUMNS), SUBSTEPS
+
+    def __init__(self, settings: RigidPlantSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
         self._settings = settings
         names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
         values = {name: float(getattr(settings, name)) for name in names}
-        self._parameters = Parameters(values, settings.rate, jumps, {"linear": names})
+        self.physics = Parameters(values, settings.rate, jumps, {"linear": names})
         one, warms = settings, settings.coulomb_temperature != 0.0
         self._control = np.array(
             [one.stiffness, one.damping, one.ripple, one.ripples, one.coulomb_temperature, one.rise, one.heating]
@@ -99,27 +101,18 @@ class Rigid:
         self._state = RigidState(position=settings.trajectory.lowest())
         self._rng = np.random.default_rng([seed, node])
         counts = 1 << settings.encoder_bits
-        fields = (Field("position", 32, "counts", counts_per_rev=counts), Field("current", 16, "A", 1e-3))
+        fields = (MessageField("position", 32, "counts", counts_per_rev=counts), MessageField("current", 16, "A", 1e-3))
         self.messages: tuple[Message, ...] = (Message("STATE", fields),)
         self.roles: Mapping[str, Role] = {
             "position": Role("STATE.position"),
             "torque": Role("STATE.current", settings.torque_constant),
         }
         if warms:
-            self.messages += (Message("WARMTH", (Field("temperature", 16, "°C", 0.1),), rank=1),)
+            self.messages += (Message("WARMTH", (MessageField("temperature", 16, "°C", 0.1),), rank=1),)
             self.roles = {**self.roles, "temperature": Role("WARMTH.temperature")}
 
-    def exact(self, count: int) -> Floats:
-        """The next samples without sensors, (count, COLUMNS) in SI."""
-        out = np.empty((count, len(COLUMNS)))
-        step = 1 / (self.rate * SUBSTEPS)
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            part = out[start : start + stretch]
-            _run(self._parameters.values, self._control, self._trajectory, step, self._state, part)
-            start += stretch
-        return out
+    def integrate(self, step: float, out: Floats) -> None:
+        _run(self.physics.values, self._control, self._trajectory, step, self._state, out)
 
     def rows(self, count: int) -> Floats:
         """(count, 2): position (rad), current (A); and where there is a thermometer what it says (°C)."""
@@ -130,20 +123,16 @@ class Rigid:
         warmth = (COLD + one.rise * (1.0 - np.exp(-t / one.heating)),) * (one.coulomb_temperature != 0.0)
         return np.column_stack((position, (exact[:, 3] + noise) / one.torque_constant, *warmth))
 
-    def times(self) -> Floats | None:
-        """Without end."""
-        return None
-
     def truth(self) -> Mapping[str, float]:
         """The parameters themselves, and the ripple where there is one."""
         one = self._settings
         name = f"ripple{one.ripples:.8g}".replace(".", "_")
         ripple = {f"{name}_sin": one.ripple, f"{name}_cos": 0.0} if one.ripple else {}
         warmth = {"coulomb_temperature": one.coulomb_temperature, "viscous_temperature": 0.0}
-        return self._parameters.as_dict() | ripple | (warmth if one.coulomb_temperature else {})
+        return self.physics.as_dict() | ripple | (warmth if one.coulomb_temperature else {})
 
     def parameters(self) -> Mapping[str, float]:
-        """The same as the truth."""
+        """The true parameters."""
         return self.truth()
 
 

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
-from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
+from hil_rig.messages import Message, MessageField
+from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, SimulatedPlant, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 from jointwatch_layout import Layout
@@ -51,7 +51,7 @@ GROUPS: Final = {  # what jumps together in the published experiment
 }
 
 
-class TwoMassSettings(PlantSettings):
+class TwoMassPlantSettings(PlantSettings):
     """A robot's shoulder. Friction as in the published Case 2; inertias, gravity and output friction are chosen."""
 
     J_in: float = Setting(default=1.5, gt=0, description="kg·m²")
@@ -88,9 +88,9 @@ class TwoMassSettings(PlantSettings):
     torque_scale: float = Setting(default=1.0, gt=0, description="times the torque constant: what is configured")
     spring_torque: bool = Setting(default=False, description="whether that of the whole joint has the torque sensor")
 
-    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "TwoMass":
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "TwoMassPlant":
         """The joints of an arm differ in their noise only."""
-        return TwoMass(self, node, seed, jumps)
+        return TwoMassPlant(self, node, seed, jumps)
 
 
 class TwoMassState(Layout):
@@ -105,43 +105,36 @@ class TwoMassState(Layout):
     time: float = 0.0  # steps
 
 
-class TwoMass:
+class TwoMassPlant(SimulatedPlant):
     """One elastic joint in motion."""
 
-    def __init__(self, settings: TwoMassSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
+    columns, substeps = len(COLUMNS), SUBSTEPS
+
+    def __init__(self, settings: TwoMassPlantSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
         self._settings = settings
-        names = list(TwoMassSettings.model_fields)
+        names = list(TwoMassPlantSettings.model_fields)
         names = names[: names.index("trajectory")]
         values = {name: float(getattr(settings, name)) for name in names}
-        self._parameters = Parameters(values, settings.rate, jumps, GROUPS)
+        self.physics = Parameters(values, settings.rate, jumps, GROUPS)
         self._control = np.array([settings.stiffness, settings.damping])
         self._trajectory = settings.trajectory.constants()
         motor_angle, link_angle = self._at_rest(settings.trajectory.lowest())
         self._state = TwoMassState(q_in=motor_angle, q_out=link_angle)
         self._rng = np.random.default_rng([seed, node])
         motor = (
-            Field("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
-            Field("current", 16, "A", 2e-3),
+            MessageField("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
+            MessageField("current", 16, "A", 2e-3),
         )
         link = (
-            Field("position", 32, "counts", counts_per_rev=1 << settings.link_bits),
-            Field("torque", 16, "N·m", 1e-2),
+            MessageField("position", 32, "counts", counts_per_rev=1 << settings.link_bits),
+            MessageField("torque", 16, "N·m", 1e-2),
         )
         self.messages: tuple[Message, ...] = (Message("MOTOR", motor), Message("LINK", link, rank=1))
         self.model, self.roles = _identified(settings)
 
-    def exact(self, count: int) -> Floats:
-        """The next samples without sensors, (count, COLUMNS) in SI."""
-        out = np.empty((count, len(COLUMNS)))
-        step = 1 / (self.rate * SUBSTEPS)
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            part = out[start : start + stretch]
-            _run(self._parameters.values, self._control, self._trajectory, step, self._state, part)
-            start += stretch
-        return out
+    def integrate(self, step: float, out: Floats) -> None:
+        _run(self.physics.values, self._control, self._trajectory, step, self._state, out)
 
     def rows(self, count: int) -> Floats:
         """(count, 4): motor position (rad), motor current (A), link position (rad), joint torque (N·m)."""
@@ -156,16 +149,12 @@ class TwoMass:
             )
         )
 
-    def times(self) -> Floats | None:
-        """Without end."""
-        return None
-
     def truth(self) -> Mapping[str, float]:
         """Under the names of the model that is to be identified.
 
         Of the link: J_out θ̈ + b_out θ̇ + b_outC sign(θ̇) + (A1 − T_g) sin θ + A2 cos θ = joint torque.
         """
-        now = self._parameters.as_dict()
+        now = self.physics.as_dict()
         if self._settings.identify == "drive":
             scale = self._settings.torque_scale
             law = {name: (1.0 if name.startswith("omega") else scale) * now[symbol] for name, symbol in DRIVE.items()}
@@ -182,13 +171,9 @@ class TwoMass:
             "gravity_cos": now["A2"],
         }
 
-    def parameters(self) -> Mapping[str, float]:
-        """All of them, as they are now."""
-        return self._parameters.as_dict()
-
     def _at_rest(self, motor: float) -> tuple[float, float]:
         """Positions of motor and link when the drive holds the load (fixed point, a contraction by T_g/k1)."""
-        now = self._parameters.as_dict()
+        now = self.physics.as_dict()
         link = motor
         for _ in range(20):
             load = (now["A1"] - now["T_g"]) * np.sin(link) + now["A2"] * np.cos(link)
@@ -199,7 +184,7 @@ class TwoMass:
         return motor, float(link)
 
 
-def _identified(settings: TwoMassSettings) -> tuple[Mapping[str, Any], Mapping[str, Role]]:
+def _identified(settings: TwoMassPlantSettings) -> tuple[Mapping[str, Any], Mapping[str, Role]]:
     """The configuration's `model`, and where its channels come from."""
     torque = Role("MOTOR.current", settings.torque_scale * settings.torque_constant)
     motor = {"position": Role("MOTOR.position"), "torque": torque}

@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 from pydantic import Field
 
-from hil_rig.plants.base import Floats, Settings
+from hil_rig.plants.base import Floats, FrozenSettings
 
 
-class Steel(Settings):
+class Steel(FrozenSettings):
     """Material and geometry of a journal bearing; m, Pa."""
 
     young: float = Field(default=2.07e11, gt=0, description="E, Pa")
@@ -29,7 +29,7 @@ class Steel(Settings):
     restitution: float = Field(default=0.9, gt=0, le=1, description="c_e")
 
     def hertz(self) -> float:
-        """K, N/m^1.5."""
+        """Stiffness K, N/m^1.5."""
         softness = 2.0 * (1.0 - self.poisson**2) / self.young
         outer = self.pin + self.clearance
         return float(4.0 / (3.0 * softness) * np.sqrt(outer * self.pin / self.clearance))

@@ -5,50 +5,50 @@ from typing import Final
 import numpy as np
 
 from hil_rig.plants.base import Floats
-from hil_rig.plants.mechanisms.newton_euler import C, I, M, N, P, Tree
+from hil_rig.plants.mechanisms.newton_euler import PlantTree
 
 WRONG: Final = 0.15  # of a mass and of an inertia, one deviation
 SHIFTED: Final = 0.01  # m, of a centre
 TURNS: Final = 3.0  # rad to either side
 FASTEST: Final = 10.0  # rad/s
 EFFORT: Final = 50.0  # N·m
-KEYS: Final = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")  # as in Tree
+KEYS: Final = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")  # as in PlantTree
 
 
-def urdf(name: str, mechanism: Tree, upright: str = "0 0 0") -> str:
+def urdf(name: str, mechanism: PlantTree, upright: str = "0 0 0") -> str:
     """Joints joint1 …, lengths and axes right; upright: roll, pitch, yaw that turn the base's axes so that z is up."""
     rng = np.random.default_rng(0xDA7A)
     parts = ['<?xml version="1.0"?>', f'<robot name="{name}">', '  <link name="ground"/>', '  <link name="base"/>']
     parts += ['  <joint name="stand" type="fixed">', '    <parent link="ground"/>', '    <child link="base"/>']
     parts += [f'    <origin xyz="0 0 0" rpy="{upright}"/>', "  </joint>"]
-    for node, (parent, link) in enumerate(zip(mechanism.parent, mechanism.links, strict=True), 1):
-        above = f"link{parent + 1}" if parent >= 0 else "base"
-        parts += _link(node, link, rng) + _joint(node, above, link)
+    for i, parent in enumerate(mechanism.parent):
+        parts += _link(mechanism, i, rng) + _joint(mechanism, i, f"link{parent + 1}" if parent >= 0 else "base")
     return "\n".join([*parts, "</robot>"]) + "\n"
 
 
-def _joint(node: int, above: str, link: Floats) -> list[str]:
+def _joint(mechanism: PlantTree, i: int, above: str) -> list[str]:
     return [
-        f'  <joint name="joint{node}" type="revolute">',
+        f'  <joint name="joint{i + 1}" type="revolute">',
         f'    <parent link="{above}"/>',
-        f'    <child link="link{node}"/>',
-        f'    <origin xyz="{_numbers(link[P:M])}" rpy="0 0 0"/>',
-        f'    <axis xyz="{_numbers(link[N:P])}"/>',
+        f'    <child link="link{i + 1}"/>',
+        f'    <origin xyz="{_numbers(mechanism.offset[i])}" rpy="0 0 0"/>',
+        f'    <axis xyz="{_numbers(mechanism.axis[i])}"/>',
         f'    <limit lower="{-TURNS:g}" upper="{TURNS:g}" velocity="{FASTEST:g}" effort="{EFFORT:g}"/>',
         "  </joint>",
     ]
 
 
-def _link(node: int, link: Floats, rng: np.random.Generator) -> list[str]:
+def _link(mechanism: PlantTree, i: int, rng: np.random.Generator) -> list[str]:
     """One body: its mass, centre and inertia about it, each somewhat wrong."""
     size = np.exp(WRONG * rng.standard_normal(2))
-    inertia = size.prod() * np.where(np.arange(6) < 3, np.maximum(link[I:], 1e-5), link[I:])
+    exact = mechanism.inertia[i]
+    inertia = size.prod() * np.where(np.arange(6) < 3, np.maximum(exact, 1e-5), exact)
     moments = " ".join(f'{key}="{value:.6g}"' for key, value in zip(KEYS, inertia, strict=True))
     return [
-        f'  <link name="link{node}">',
+        f'  <link name="link{i + 1}">',
         "    <inertial>",
-        f'      <origin xyz="{_numbers(link[C:I] + SHIFTED * rng.standard_normal(3))}"/>',
-        f'      <mass value="{size[0] * link[M]:.6g}"/>',
+        f'      <origin xyz="{_numbers(mechanism.centre[i] + SHIFTED * rng.standard_normal(3))}"/>',
+        f'      <mass value="{size[0] * mechanism.mass[i]:.6g}"/>',
         f"      <inertia {moments}/>",
         "    </inertial>",
         "  </link>",

@@ -16,7 +16,7 @@ from typing import Final, Literal
 import numpy as np
 from pydantic import Field
 
-from hil_rig.plants.base import Floats, Settings, encoder
+from hil_rig.plants.base import Floats, FrozenSettings, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.mechanisms.contact import Steel, fractal_stiffness
 from jointwatch_layout import Layout
@@ -47,7 +47,7 @@ class JournalState(Layout):
     met: float = -1.0  # m/s at which the surfaces met; below 0: they do not touch
 
 
-class Journal(Settings):
+class Journal(FrozenSettings):
     """The first joint of the pointing mechanism, its second locked."""
 
     mass: float = Field(default=3.0, gt=0, description="kg")
@@ -89,7 +89,7 @@ class Journal(Settings):
         return out
 
 
-class Measured(Settings):
+class Measured(FrozenSettings):
     """Sensors at the joint."""
 
     bits: int = Field(default=20, ge=8, le=28)

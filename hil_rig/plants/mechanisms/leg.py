@@ -4,16 +4,17 @@ Integrated in the drive's angle alone, so that the loops never drift apart: Newt
 and (BᵀM B) α = τ + Bᵀ(…). λ of the cut joints follows from the passive rows, their friction from λ of the step before.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError, SimulatedPlant
 from hil_rig.plants.jit import inline, kernel
-from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, O, R, Tree, forces, solve, torque, tree
+from hil_rig.plants.mechanisms.newton_euler import Bodies, PlantTree, bodies_of, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import LOCKED, SETTLES, Driven, Shared
+from jointwatch_layout import Integers, Layout, Vector
 
 LINKS: Final = ("thigh", "shin", "coupler", "tie", "lower", "rocker", "crank")  # A … G; the crank is driven
 CRANK: Final = 6
@@ -31,7 +32,7 @@ CONTRACTION: Final = 72.0  # per m of μ R_p, of the fixed point over the fricti
 FRICTION: Final = ("pin", "mu", "mu_static", "stribeck", "viscous")
 
 
-def published() -> Tree:
+def published() -> PlantTree:
     """The paper's table, its centres of mass recovered to its own four decimals."""
     x = np.array(
         [[0, 0], [0.0737, -0.0676], [-0.0451, -0.0217], [0.0368, -0.0338], [-0.05, 0], [-0.0079, -0.0544], [-0.1, 0]]
@@ -85,47 +86,85 @@ class LegSettings(PlantSettings):
         }
 
 
-class Leg:
-    """The simulation."""
+class LegState(Layout):
+    """Where the leg is."""
+
+    angles: Annotated[Vector, "links"]  # rad, of the tree's joints; the last is the crank's
+    forces: Annotated[Vector, "constraints"]  # λ, N, x and y of each cut, of the step before
+    speed: float  # rad/s, of the crank
+    time: float = 0.0  # steps
+
+
+class LegRoom(NamedTuple):
+    """What a step writes on; n links, c constraints."""
+
+    bodies: Bodies
+    open: Floats  # (c,) φ, m: how far the cuts are open
+    jacobian: Floats  # (c, n) ∂φ/∂q, m/rad
+    bias: Floats  # (c,) m/s², φ̈ of the accelerations in bodies
+    matrix: Floats  # (c, c) for `solve`
+    right: Floats  # (c,) for `solve`
+    ratio: Floats  # (n,) B: q̇ = B ω
+    rate: Floats  # (n,) rad/s
+    curve: Floats  # (n,) rad/s², q̈ where the crank does not accelerate
+    second: Floats  # (n,) rad/s², q̈
+    rub: Floats  # (n + cuts,) N·m, friction of the tree's joints, then of the cuts
+    still: Floats  # (n,) zeros
+    weightless: Floats  # (3,) zeros
+    up: Floats  # (3,) m/s², of the base less gravity
+
+
+class Leg(SimulatedPlant):
+    """The simulation; columns: the crank's angle, torque and speed, the ideal torque, λ (6), the widest |φ| (m)."""
+
+    columns, substeps = 11, SUBSTEPS
 
     def __init__(self, settings: LegSettings, jumps: Sequence[Jump]) -> None:
         values = {name: float(getattr(settings, name)) for name in FRICTION}
-        self._parameters = Parameters(values, settings.rate, jumps, {"friction": ("mu", "mu_static")})
-        self._tree, self._rate = published(), settings.rate
-        self._motion = np.array([settings.amplitude, 2 * np.pi * settings.frequency])
-        self._state = np.zeros((4, 7))  # q; λ of the step before; rate of the crank and time in steps; torque
-        self._state[2, 0] = self._motion[0] * self._motion[1]
+        self.physics = Parameters(values, settings.rate, jumps, {"friction": ("mu", "mu_static")})
+        self._tree, self.rate = published(), settings.rate
+        self._amplitude, self._omega = settings.amplitude, 2 * np.pi * settings.frequency
+        self._state = LegState.zeros(links=len(LINKS), constraints=2 * len(CUTS))
+        self._state.speed = self._amplitude * self._omega
         self._settles()
 
-    def advance(self, count: int) -> Floats:
-        """(count, 11): crank angle, its torque, its velocity, the ideal torque, λ (6), the largest |φ| (m)."""
-        out = np.empty((count, 11))
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            step = 1 / (self._rate * SUBSTEPS)
-            numbers = self._settles()
-            _run(*self._tree, CUTS, TIPS, numbers, self._motion, step, self._state, out[start : start + stretch])
-            start += stretch
-        return out
+    def integrate(self, step: float, out: Floats) -> None:
+        motion = (self._amplitude, self._omega, step)
+        _run(self._tree, CUTS, TIPS, self._settles(), *motion, self._state, out)
 
     def _settles(self) -> Floats:
         """The friction's numbers. Raises RigError where joints would lock themselves."""
-        pin, mu, static = self._parameters.values[:3]
+        pin, mu, static = self.physics.values[:3]
         if not CONTRACTION * max(mu, static) * pin < SETTLES:
             raise RigError(LOCKED)
-        return self._parameters.values
-
-    def parameters(self) -> Mapping[str, float]:
-        """As they are now."""
-        return self._parameters.as_dict()
+        return self.physics.values
 
 
 @inline
-def _loops(
-    parent: Integers, cuts: Integers, tips: Floats, bodies: Floats, phi: Floats, J: Floats, bias: Floats
-) -> None:
-    """φ, J (6, 7) and φ̈ of the accelerations in bodies."""
+def _room(n: int, cuts: int) -> LegRoom:
+    c = 2 * cuts
+    return LegRoom(
+        bodies_of(n),
+        np.empty(c),
+        np.empty((c, n)),
+        np.empty(c),
+        np.empty((c, c)),
+        np.empty(c),
+        np.zeros(n),
+        np.empty(n),
+        np.zeros(n),
+        np.empty(n),
+        np.empty(n + cuts),
+        np.zeros(n),
+        np.zeros(3),
+        np.array([0.0, 9.8, 0.0]),
+    )
+
+
+@inline
+def _loops(links: PlantTree, cuts: Integers, tips: Floats, room: LegRoom) -> None:
+    """Fill φ, J and φ̈ of the accelerations in bodies."""
+    bodies, phi, J, bias = room.bodies, room.open, room.jacobian, room.bias
     for cut in range(len(cuts)):
         for k in range(2):
             phi[2 * cut + k] = bias[2 * cut + k] = 0.0
@@ -133,151 +172,168 @@ def _loops(
         for side in range(2):
             sign = 1.0 - 2.0 * side
             link = cuts[cut, side]
+            turn, origin, pull = bodies.rotation[link], bodies.origin[link], bodies.pull[link]
             x, y = tips[cut, side, 0], tips[cut, side, 1]
-            dx, dy = bodies[link, R] * x + bodies[link, R + 1] * y, bodies[link, R + 3] * x + bodies[link, R + 4] * y
-            px, py = bodies[link, O] + dx, bodies[link, O + 1] + dy
-            w, a = bodies[link, 17], bodies[link, 20]
+            dx, dy = turn[0, 0] * x + turn[0, 1] * y, turn[1, 0] * x + turn[1, 1] * y
+            px, py = origin[0] + dx, origin[1] + dy
+            w, a = bodies.spin[link, 2], bodies.twist[link, 2]
             phi[2 * cut] += sign * px
             phi[2 * cut + 1] += sign * py
-            bias[2 * cut] += sign * (bodies[link, 21] - a * dy - w * w * dx)
-            bias[2 * cut + 1] += sign * (bodies[link, 22] + a * dx - w * w * dy)
+            bias[2 * cut] += sign * (pull[0] - a * dy - w * w * dx)
+            bias[2 * cut + 1] += sign * (pull[1] + a * dx - w * w * dy)
             i = link
             while i >= 0:
-                J[2 * cut, i] -= sign * (py - bodies[i, O + 1])
-                J[2 * cut + 1, i] += sign * (px - bodies[i, O])
-                i = parent[i]
+                J[2 * cut, i] -= sign * (py - bodies.origin[i, 1])
+                J[2 * cut + 1, i] += sign * (px - bodies.origin[i, 0])
+                i = links.parent[i]
 
 
 @inline
-def _friction(
-    parent: Integers, cuts: Integers, bodies: Floats, lam: Floats, numbers: Floats, dq: Floats, rub: Floats
-) -> None:
-    """τ_f of the tree's joints, then of the cuts: (10,)."""
+def _passive(room: LegRoom, right: Floats) -> None:
+    """Solve J_p x = right over the joints that are not driven; x is left in room.right."""
+    c = len(room.right)
+    for i in range(c):
+        room.right[i] = right[i]
+        for j in range(c):
+            room.matrix[i, j] = room.jacobian[i, j]
+    solve(room.matrix, room.right, c)
+
+
+@inline
+def _close(links: PlantTree, cuts: Integers, tips: Floats, q: Floats, room: LegRoom) -> float:
+    """Close the loops by Newton's method, for the crank's angle; m, how far the widest is open yet."""
+    off = 0.0
+    for _ in range(6):
+        forces(links, room.weightless, q, room.still, room.still, room.bodies)
+        _loops(links, cuts, tips, room)
+        off = 0.0
+        for i in range(len(room.open)):
+            off = max(off, abs(room.open[i]))
+        if off < 1e-14:
+            break
+        _passive(room, room.open)
+        for i in range(len(room.right)):
+            q[i] -= room.right[i]
+    return off
+
+
+@inline
+def _move(links: PlantTree, cuts: Integers, tips: Floats, q: Floats, w: float, room: LegRoom) -> None:
+    """Fill ratio B, rate B ω and curve for the crank's speed w (rad/s)."""
+    c, crank = len(room.right), links.links - 1
+    _passive(room, room.jacobian[:, crank])
+    for i in range(c):
+        room.ratio[i] = -room.right[i]
+    room.ratio[crank] = 1.0
+    for i in range(links.links):
+        room.rate[i] = room.ratio[i] * w
+    forces(links, room.weightless, q, room.rate, room.still, room.bodies)
+    _loops(links, cuts, tips, room)
+    _passive(room, room.bias)
+    for i in range(c):
+        room.curve[i] = -room.right[i]
+
+
+@inline
+def _felt(room: LegRoom) -> float:
+    """What the crank feels of the forces in bodies, Bᵀτ, N·m."""
+    felt = 0.0
+    for i in range(len(room.ratio)):
+        felt += room.ratio[i] * torque(room.bodies, i)
+    return felt
+
+
+@inline
+def _friction(links: PlantTree, cuts: Integers, numbers: Floats, lam: Floats, room: LegRoom) -> float:
+    """Fill the friction of all joints, of the forces in bodies and λ; what the crank feels of it, N·m."""
     pin, mu, static, stribeck, viscous = numbers
-    n = len(parent)
+    n, bodies = links.links, room.bodies
     for joint in range(n + len(cuts)):
         if joint < n:
-            fx, fy, speed = bodies[joint, F], bodies[joint, F + 1], dq[joint]
+            fx, fy, speed = bodies.force[joint, 0], bodies.force[joint, 1], room.rate[joint]
             for cut in range(len(cuts)):
                 for side in range(2):
                     i = cuts[cut, side]
                     while i >= 0 and i != joint:
-                        i = parent[i]
+                        i = links.parent[i]
                     if i == joint:  # λ pushes the first link of a cut, and the joint carries less
                         fx -= (1.0 - 2.0 * side) * lam[2 * cut]
                         fy -= (1.0 - 2.0 * side) * lam[2 * cut + 1]
         else:
             cut = joint - n
             fx, fy = lam[2 * cut], lam[2 * cut + 1]
-            speed = bodies[cuts[cut, 0], 17] - bodies[cuts[cut, 1], 17]
+            speed = bodies.spin[cuts[cut, 0], 2] - bodies.spin[cuts[cut, 1], 2]
         now = mu + (static - mu) * np.exp(-((speed / stribeck) ** 2))
-        rub[joint] = now * pin * np.sqrt(fx * fx + fy * fy) * np.tanh(speed / EPSILON) + viscous * speed
+        room.rub[joint] = now * pin * np.sqrt(fx * fx + fy * fy) * np.tanh(speed / EPSILON) + viscous * speed
+    against = 0.0  # Σ τ_f,k ∂(relative angle k)/∂(crank)
+    for i in range(n):
+        against += room.rub[i] * room.ratio[i]
+    for cut in range(len(cuts)):
+        for side in range(2):
+            i = cuts[cut, side]
+            while i >= 0:
+                against += (1.0 - 2.0 * side) * room.rub[n + cut] * room.ratio[i]
+                i = links.parent[i]
+    return against
 
 
-@kernel("void(i8[::1], f8[:, ::1], i8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], f8, f8[:, ::1], f8[:, ::1])")
+@inline
+def _constrain(links: PlantTree, cuts: Integers, lam: Floats, room: LegRoom) -> None:
+    """Fill λ from the passive rows, M q̈ + h + friction = Jᵀλ, of the forces in bodies."""
+    n, c = links.links, len(lam)
+    for i in range(c):
+        room.right[i] = torque(room.bodies, i) + room.rub[i]
+        for j in range(c):
+            room.matrix[i, j] = room.jacobian[j, i]
+    for cut in range(len(cuts)):
+        for side in range(2):
+            i = cuts[cut, side]
+            while i >= 0:
+                if i != n - 1:
+                    room.right[i] += (1.0 - 2.0 * side) * room.rub[n + cut]
+                i = links.parent[i]
+    solve(room.matrix, room.right, c)
+    for i in range(c):
+        lam[i] = room.right[i]
+
+
+@kernel((PlantTree, "i8[:, ::1]", "f8[:, :, ::1]", "f8[::1]", "f8", "f8", "f8", LegState, "f8[:, ::1]"))
 def _run(
-    parent: Integers,
-    links: Floats,
+    links: PlantTree,
     cuts: Integers,
     tips: Floats,
     numbers: Floats,
-    motion: Floats,
+    amplitude: float,
+    omega: float,
     step: float,
-    state: Floats,
+    state: LegState,
     out: Floats,
 ) -> None:
-    n, c, crank = len(parent), 2 * len(cuts), len(parent) - 1
-    bodies, phi, J, bias = np.empty((n, BODY)), np.empty(c), np.empty((c, n)), np.empty(c)
-    A, b = np.empty((c, c)), np.empty(c)
-    none, up, weightless = np.zeros(n), np.array([0.0, 9.8, 0.0]), np.zeros(3)
-    B, rate, curve, moved, rub = np.zeros(n), np.empty(n), np.zeros(n), np.empty(n), np.empty(n + len(cuts))
+    n, q, lam = links.links, state.angles, state.forces
+    crank, room = n - 1, _room(n, len(cuts))
     for row in range(len(out)):
         for substep in range(SUBSTEPS):
-            q, lam, w = state[0], state[1], state[2, 0]
-            t = state[2, 1] * step
-            off = 0.0
-            for _ in range(6):
-                forces(parent, links, weightless, q, none, none, bodies)
-                _loops(parent, cuts, tips, bodies, phi, J, bias)
-                off = 0.0
-                for i in range(c):
-                    off = max(off, abs(phi[i]))
-                if off < 1e-14:
-                    break
-                for i in range(c):
-                    b[i] = phi[i]
-                    for j in range(c):
-                        A[i, j] = J[i, j]
-                solve(A, b, c)
-                for i in range(c):
-                    q[i] -= b[i]
-            for i in range(c):
-                b[i] = J[i, crank]
-                for j in range(c):
-                    A[i, j] = J[i, j]
-            solve(A, b, c)
-            for i in range(c):
-                B[i] = -b[i]
-            B[crank] = 1.0
-            for i in range(n):
-                rate[i] = B[i] * w
-            forces(parent, links, weightless, q, rate, none, bodies)
-            _loops(parent, cuts, tips, bodies, phi, J, bias)
-            for i in range(c):
-                b[i] = bias[i]
-                for j in range(c):
-                    A[i, j] = J[i, j]
-            solve(A, b, c)
-            for i in range(c):
-                curve[i] = -b[i]
-            forces(parent, links, weightless, q, none, B, bodies)
-            inertia = 0.0
-            for i in range(n):
-                inertia += B[i] * torque(bodies, i)
-            forces(parent, links, up, q, rate, curve, bodies)
-            pull = 0.0
-            for i in range(n):
-                pull += B[i] * torque(bodies, i)
-            _friction(parent, cuts, bodies, lam, numbers, rate, rub)
-            against = 0.0  # Σ τ_f,k ∂(relative angle k)/∂(crank)
-            for i in range(n):
-                against += rub[i] * B[i]
-            for cut in range(len(cuts)):
-                i = cuts[cut, 0]
-                while i >= 0:
-                    against += rub[n + cut] * B[i]
-                    i = parent[i]
-                i = cuts[cut, 1]
-                while i >= 0:
-                    against -= rub[n + cut] * B[i]
-                    i = parent[i]
-            phase = motion[1] * t
-            wanted, speed = motion[0] * np.sin(phase), motion[0] * motion[1] * np.cos(phase)
+            w = state.speed
+            off = _close(links, cuts, tips, q, room)
+            _move(links, cuts, tips, q, w, room)
+            forces(links, room.weightless, q, room.still, room.ratio, room.bodies)
+            inertia = _felt(room)
+            forces(links, room.up, q, room.rate, room.curve, room.bodies)
+            pull = _felt(room)
+            against = _friction(links, cuts, numbers, lam, room)
+            phase = omega * (state.time * step)
+            wanted, speed = amplitude * np.sin(phase), amplitude * omega * np.cos(phase)
             drive = pull + inertia * (900.0 * (wanted - q[crank]) + 60.0 * (speed - w))
             a = (drive - pull - against) / inertia
             for i in range(n):
-                moved[i] = B[i] * a + curve[i]
-            forces(parent, links, up, q, rate, moved, bodies)
-            for i in range(c):  # passive rows: M q̈ + h + friction = Jᵀλ
-                b[i] = torque(bodies, i) + rub[i]
-                for j in range(c):
-                    A[i, j] = J[j, i]
-            for cut in range(len(cuts)):
-                for side in range(2):
-                    i = cuts[cut, side]
-                    while i >= 0:
-                        if i != crank:
-                            b[i] += (1.0 - 2.0 * side) * rub[n + cut]
-                        i = parent[i]
-            solve(A, b, c)
-            for i in range(c):
-                lam[i] = b[i]
+                room.second[i] = room.ratio[i] * a + room.curve[i]
+            forces(links, room.up, q, room.rate, room.second, room.bodies)
+            _constrain(links, cuts, lam, room)
             if substep == 0:
                 out[row, 0], out[row, 1], out[row, 2], out[row, 3] = q[crank], drive, w, pull + inertia * a
-                for i in range(c):
-                    out[row, 4 + i] = lam[i]
+                out[row, 4:10] = lam
                 out[row, 10] = off
-            state[2, 0] = w + step * a
+            state.speed = w + step * a
             for i in range(n):
-                q[i] += step * (w + step * a) * B[i]
-            state[2, 1] += 1.0
+                q[i] += step * (w + step * a) * room.ratio[i]
+            state.time += 1.0

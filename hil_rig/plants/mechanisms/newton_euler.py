@@ -6,131 +6,170 @@ A second set of equations beside the estimators' own (link axes there, base axes
 Reference: Guo, Ju, Wang, Aerospace 2024, 11, 368 (axis invariants).
 """
 
-from typing import Final, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil_rig.plants.base import Floats
 from hil_rig.plants.jit import inline
-
-Integers = NDArray[np.int64]
-
-# columns of links (n, LINK): axis, offset in the parent's frame, mass, centre, inertia about it xx yy zz xy xz yz
-N, P, M, C, I = 0, 3, 6, 7, 10  # noqa: E741
-LINK: Final = 16
-# columns of bodies (n, BODY): what `motion` fills
-R, O, Z, W, AL, A, F, T = 0, 9, 12, 15, 18, 21, 24, 27  # noqa: E741 (origin)
-BODY: Final = 30
+from jointwatch_layout import Integers, Layout, Matrix, Vector
 
 
-class Tree(NamedTuple):
-    """For the kernels."""
+class PlantTree(Layout):
+    """A tree of links, as kernels read it."""
 
-    parent: Integers  # (n,) −1: the base
-    links: Floats  # (n, LINK)
-
-
-def tree(parent: list[int], axes: Floats, offsets: Floats, masses: Floats, centres: Floats, inertias: Floats) -> Tree:
-    """inertias: (n, 6) xx yy zz xy xz yz about the centre of mass, kg·m²."""
-    links = np.column_stack([axes, offsets, masses, centres, inertias])
-    return Tree(np.array(parent, np.int64), np.ascontiguousarray(links, np.float64))
-
-
-@inline
-def forces(parent: Integers, links: Floats, up: Floats, q: Floats, dq: Floats, ddq: Floats, bodies: Floats) -> None:
-    """Fill bodies (n, BODY); up: (3,) acceleration of the base less gravity. F, T: force and moment at each origin."""
-    n = len(parent)
-    for i in range(n):
-        p = parent[i]
-        nx, ny, nz = links[i, N], links[i, N + 1], links[i, N + 2]
-        c, s = np.cos(q[i]), np.sin(q[i])
-        v = 1.0 - c
-        e00, e01, e02 = c + v * nx * nx, v * nx * ny - s * nz, v * nx * nz + s * ny
-        e10, e11, e12 = v * ny * nx + s * nz, c + v * ny * ny, v * ny * nz - s * nx
-        e20, e21, e22 = v * nz * nx - s * ny, v * nz * ny + s * nx, c + v * nz * nz
-        px, py, pz = links[i, P], links[i, P + 1], links[i, P + 2]
-        if p < 0:
-            bodies[i, R], bodies[i, R + 1], bodies[i, R + 2] = e00, e01, e02
-            bodies[i, R + 3], bodies[i, R + 4], bodies[i, R + 5] = e10, e11, e12
-            bodies[i, R + 6], bodies[i, R + 7], bodies[i, R + 8] = e20, e21, e22
-            bodies[i, O], bodies[i, O + 1], bodies[i, O + 2] = px, py, pz
-            zx, zy, zz = nx, ny, nz
-            wx = wy = wz = ax = ay = az = 0.0
-            lx, ly, lz = up[0], up[1], up[2]
-        else:
-            for r in range(3):
-                r0, r1, r2 = bodies[p, R + 3 * r], bodies[p, R + 3 * r + 1], bodies[p, R + 3 * r + 2]
-                bodies[i, R + 3 * r] = r0 * e00 + r1 * e10 + r2 * e20
-                bodies[i, R + 3 * r + 1] = r0 * e01 + r1 * e11 + r2 * e21
-                bodies[i, R + 3 * r + 2] = r0 * e02 + r1 * e12 + r2 * e22
-                bodies[i, O + r] = r0 * px + r1 * py + r2 * pz
-                bodies[i, Z + r] = r0 * nx + r1 * ny + r2 * nz
-            zx, zy, zz = bodies[i, Z], bodies[i, Z + 1], bodies[i, Z + 2]
-            wx, wy, wz = bodies[p, W], bodies[p, W + 1], bodies[p, W + 2]
-            ax, ay, az = bodies[p, AL], bodies[p, AL + 1], bodies[p, AL + 2]
-            dx, dy, dz = bodies[i, O], bodies[i, O + 1], bodies[i, O + 2]
-            ux, uy, uz = wy * dz - wz * dy, wz * dx - wx * dz, wx * dy - wy * dx
-            lx = bodies[p, A] + ay * dz - az * dy + wy * uz - wz * uy
-            ly = bodies[p, A + 1] + az * dx - ax * dz + wz * ux - wx * uz
-            lz = bodies[p, A + 2] + ax * dy - ay * dx + wx * uy - wy * ux
-            for r in range(3):
-                bodies[i, O + r] += bodies[p, O + r]
-        bodies[i, Z], bodies[i, Z + 1], bodies[i, Z + 2] = zx, zy, zz
-        bodies[i, A], bodies[i, A + 1], bodies[i, A + 2] = lx, ly, lz
-        rate, second = dq[i], ddq[i]
-        ax += zx * second + (wy * zz - wz * zy) * rate
-        ay += zy * second + (wz * zx - wx * zz) * rate
-        az += zz * second + (wx * zy - wy * zx) * rate
-        wx, wy, wz = wx + zx * rate, wy + zy * rate, wz + zz * rate
-        bodies[i, W], bodies[i, W + 1], bodies[i, W + 2] = wx, wy, wz
-        bodies[i, AL], bodies[i, AL + 1], bodies[i, AL + 2] = ax, ay, az
-        # force and moment of the link alone, about its origin
-        t0, t1, t2 = bodies[i, R], bodies[i, R + 1], bodies[i, R + 2]
-        t3, t4, t5 = bodies[i, R + 3], bodies[i, R + 4], bodies[i, R + 5]
-        t6, t7, t8 = bodies[i, R + 6], bodies[i, R + 7], bodies[i, R + 8]
-        gx, gy, gz = links[i, C], links[i, C + 1], links[i, C + 2]
-        dx, dy, dz = t0 * gx + t1 * gy + t2 * gz, t3 * gx + t4 * gy + t5 * gz, t6 * gx + t7 * gy + t8 * gz
-        ux, uy, uz = wy * dz - wz * dy, wz * dx - wx * dz, wx * dy - wy * dx
-        m = links[i, M]
-        fx = m * (lx + ay * dz - az * dy + wy * uz - wz * uy)
-        fy = m * (ly + az * dx - ax * dz + wz * ux - wx * uz)
-        fz = m * (lz + ax * dy - ay * dx + wx * uy - wy * ux)
-        i0, i1, i2 = links[i, I], links[i, I + 1], links[i, I + 2]
-        i01, i02, i12 = links[i, I + 3], links[i, I + 4], links[i, I + 5]
-        b0, b1, b2 = t0 * wx + t3 * wy + t6 * wz, t1 * wx + t4 * wy + t7 * wz, t2 * wx + t5 * wy + t8 * wz  # Rᵀω
-        c0, c1, c2 = t0 * ax + t3 * ay + t6 * az, t1 * ax + t4 * ay + t7 * az, t2 * ax + t5 * ay + t8 * az
-        h0, h1, h2 = i0 * b0 + i01 * b1 + i02 * b2, i01 * b0 + i1 * b1 + i12 * b2, i02 * b0 + i12 * b1 + i2 * b2
-        k0 = i0 * c0 + i01 * c1 + i02 * c2 + b1 * h2 - b2 * h1
-        k1 = i01 * c0 + i1 * c1 + i12 * c2 + b2 * h0 - b0 * h2
-        k2 = i02 * c0 + i12 * c1 + i2 * c2 + b0 * h1 - b1 * h0
-        bodies[i, F], bodies[i, F + 1], bodies[i, F + 2] = fx, fy, fz
-        bodies[i, T] = t0 * k0 + t1 * k1 + t2 * k2 + dy * fz - dz * fy
-        bodies[i, T + 1] = t3 * k0 + t4 * k1 + t5 * k2 + dz * fx - dx * fz
-        bodies[i, T + 2] = t6 * k0 + t7 * k1 + t8 * k2 + dx * fy - dy * fx
-    for i in range(n - 1, -1, -1):
-        p = parent[i]
-        if p >= 0:
-            dx, dy, dz = (
-                bodies[i, O] - bodies[p, O],
-                bodies[i, O + 1] - bodies[p, O + 1],
-                bodies[i, O + 2] - bodies[p, O + 2],
-            )
-            fx, fy, fz = bodies[i, F], bodies[i, F + 1], bodies[i, F + 2]
-            bodies[p, F] += fx
-            bodies[p, F + 1] += fy
-            bodies[p, F + 2] += fz
-            bodies[p, T] += bodies[i, T] + dy * fz - dz * fy
-            bodies[p, T + 1] += bodies[i, T + 1] + dz * fx - dx * fz
-            bodies[p, T + 2] += bodies[i, T + 2] + dx * fy - dy * fx
+    links: int
+    parent: Annotated[Integers, "links"]  # −1: the base
+    axis: Annotated[Matrix, "links", "3"]  # of the joint, in the parent's frame
+    offset: Annotated[Matrix, "links", "3"]  # m, of the joint, in the parent's frame
+    mass: Annotated[Vector, "links"]  # kg
+    centre: Annotated[Matrix, "links", "3"]  # m, of mass
+    inertia: Annotated[Matrix, "links", "6"]  # kg·m², xx yy zz xy xz yz about the centre of mass
 
 
-@inline
-def torque(bodies: Floats, i: int) -> float:
-    """About joint i's axis."""
-    return float(
-        bodies[i, T] * bodies[i, Z] + bodies[i, T + 1] * bodies[i, Z + 1] + bodies[i, T + 2] * bodies[i, Z + 2]
+class Bodies(NamedTuple):
+    """What `forces` fills, in base axes; the row behind the last link is the base."""
+
+    rotation: Floats  # (n + 1, 3, 3)
+    arm: Floats  # (n + 1, 3) m, from the parent's origin to the link's own
+    origin: Floats  # (n + 1, 3) m
+    axis: Floats  # (n + 1, 3) of the joint
+    spin: Floats  # (n + 1, 3) rad/s
+    twist: Floats  # (n + 1, 3) rad/s²
+    pull: Floats  # (n + 1, 3) m/s², of the origin, less gravity
+    centre: Floats  # (n + 1, 3) m, from the origin to the centre of mass
+    force: Floats  # (n + 1, 3) N, of the link and all that it carries
+    moment: Floats  # (n + 1, 3) N·m, about the origin
+
+
+def tree(
+    parent: list[int], axes: Floats, offsets: Floats, masses: Floats, centres: Floats, inertias: Floats
+) -> PlantTree:
+    """The tree of these links; inertias: (n, 6) xx yy zz xy xz yz about the centre of mass, kg·m²."""
+    axis, offset, mass, centre, inertia = (
+        np.ascontiguousarray(one, np.float64) for one in (axes, offsets, masses, centres, inertias)
     )
+    return PlantTree(
+        links=len(parent),
+        parent=np.array(parent, np.int64),
+        axis=axis,
+        offset=offset,
+        mass=mass,
+        centre=centre,
+        inertia=inertia,
+    )
+
+
+@inline
+def bodies_of(n: int) -> Bodies:
+    """Room for the bodies of n links."""
+    base = np.zeros((n + 1, 3, 3))
+    base[n, 0, 0] = base[n, 1, 1] = base[n, 2, 2] = 1.0
+    return Bodies(
+        base,
+        np.zeros((n + 1, 3)),
+        np.zeros((n + 1, 3)),
+        np.zeros((n + 1, 3)),
+        np.zeros((n + 1, 3)),
+        np.zeros((n + 1, 3)),
+        np.zeros((n + 1, 3)),
+        np.zeros((n + 1, 3)),
+        np.zeros((n + 1, 3)),
+        np.zeros((n + 1, 3)),
+    )
+
+
+@inline
+def forces(links: PlantTree, up: Floats, q: Floats, dq: Floats, ddq: Floats, bodies: Bodies) -> None:
+    """Fill the bodies for a motion; up: (3,) acceleration of the base less gravity, m/s²."""
+    n = links.links
+    for k in range(3):
+        bodies.pull[n, k] = up[k]
+    for i in range(n):
+        p = links.parent[i] if links.parent[i] >= 0 else n
+        _place(links.axis[i], links.offset[i], q[i], i, p, bodies)
+        _move(dq[i], ddq[i], i, p, bodies)
+        _load(links.mass[i], links.centre[i], links.inertia[i], i, bodies)
+    for i in range(n - 1, -1, -1):
+        p = links.parent[i]
+        if p >= 0:
+            f, m, d = bodies.force[i], bodies.moment[i], bodies.origin
+            dx, dy, dz = d[i, 0] - d[p, 0], d[i, 1] - d[p, 1], d[i, 2] - d[p, 2]
+            for k in range(3):
+                bodies.force[p, k] += f[k]
+            bodies.moment[p, 0] += m[0] + dy * f[2] - dz * f[1]
+            bodies.moment[p, 1] += m[1] + dz * f[0] - dx * f[2]
+            bodies.moment[p, 2] += m[2] + dx * f[1] - dy * f[0]
+
+
+@inline
+def _place(axis: Floats, offset: Floats, angle: float, i: int, p: int, bodies: Bodies) -> None:
+    """Fill rotation, arm, origin and axis of link i, whose parent is p."""
+    x, y, z = axis[0], axis[1], axis[2]
+    c, s = np.cos(angle), np.sin(angle)
+    v = 1.0 - c
+    e00, e01, e02 = c + v * x * x, v * x * y - s * z, v * x * z + s * y
+    e10, e11, e12 = v * y * x + s * z, c + v * y * y, v * y * z - s * x
+    e20, e21, e22 = v * z * x - s * y, v * z * y + s * x, c + v * z * z
+    for r in range(3):
+        r0, r1, r2 = bodies.rotation[p, r, 0], bodies.rotation[p, r, 1], bodies.rotation[p, r, 2]
+        bodies.rotation[i, r, 0] = r0 * e00 + r1 * e10 + r2 * e20
+        bodies.rotation[i, r, 1] = r0 * e01 + r1 * e11 + r2 * e21
+        bodies.rotation[i, r, 2] = r0 * e02 + r1 * e12 + r2 * e22
+        bodies.arm[i, r] = r0 * offset[0] + r1 * offset[1] + r2 * offset[2]
+        bodies.axis[i, r] = r0 * x + r1 * y + r2 * z
+        bodies.origin[i, r] = bodies.arm[i, r] + bodies.origin[p, r]
+
+
+@inline
+def _move(rate: float, second: float, i: int, p: int, bodies: Bodies) -> None:
+    """Fill spin, twist and pull of link i; rate, second: of its joint, rad/s and rad/s²."""
+    w, z = bodies.spin[p], bodies.axis[i]
+    _accelerated(bodies.pull[p], bodies.twist[p], w, bodies.arm[i], bodies.pull[i])
+    bodies.twist[i, 0] = bodies.twist[p, 0] + (z[0] * second + (w[1] * z[2] - w[2] * z[1]) * rate)
+    bodies.twist[i, 1] = bodies.twist[p, 1] + (z[1] * second + (w[2] * z[0] - w[0] * z[2]) * rate)
+    bodies.twist[i, 2] = bodies.twist[p, 2] + (z[2] * second + (w[0] * z[1] - w[1] * z[0]) * rate)
+    for k in range(3):
+        bodies.spin[i, k] = w[k] + z[k] * rate
+
+
+@inline
+def _load(mass: float, centre: Floats, inertia: Floats, i: int, bodies: Bodies) -> None:
+    """Fill force and moment of link i alone, about its origin."""
+    R, w, a, d = bodies.rotation[i], bodies.spin[i], bodies.twist[i], bodies.centre[i]
+    for r in range(3):
+        d[r] = R[r, 0] * centre[0] + R[r, 1] * centre[1] + R[r, 2] * centre[2]
+    f, moment = bodies.force[i], bodies.moment[i]
+    _accelerated(bodies.pull[i], a, w, d, f)
+    for r in range(3):
+        f[r] = mass * f[r]
+    i0, i1, i2, i01, i02, i12 = inertia[0], inertia[1], inertia[2], inertia[3], inertia[4], inertia[5]
+    b0, c0 = R[0, 0] * w[0] + R[1, 0] * w[1] + R[2, 0] * w[2], R[0, 0] * a[0] + R[1, 0] * a[1] + R[2, 0] * a[2]  # Rᵀω
+    b1, c1 = R[0, 1] * w[0] + R[1, 1] * w[1] + R[2, 1] * w[2], R[0, 1] * a[0] + R[1, 1] * a[1] + R[2, 1] * a[2]
+    b2, c2 = R[0, 2] * w[0] + R[1, 2] * w[1] + R[2, 2] * w[2], R[0, 2] * a[0] + R[1, 2] * a[1] + R[2, 2] * a[2]
+    h0, h1, h2 = i0 * b0 + i01 * b1 + i02 * b2, i01 * b0 + i1 * b1 + i12 * b2, i02 * b0 + i12 * b1 + i2 * b2
+    k0 = i0 * c0 + i01 * c1 + i02 * c2 + b1 * h2 - b2 * h1
+    k1 = i01 * c0 + i1 * c1 + i12 * c2 + b2 * h0 - b0 * h2
+    k2 = i02 * c0 + i12 * c1 + i2 * c2 + b0 * h1 - b1 * h0
+    moment[0] = R[0, 0] * k0 + R[0, 1] * k1 + R[0, 2] * k2 + d[1] * f[2] - d[2] * f[1]
+    moment[1] = R[1, 0] * k0 + R[1, 1] * k1 + R[1, 2] * k2 + d[2] * f[0] - d[0] * f[2]
+    moment[2] = R[2, 0] * k0 + R[2, 1] * k1 + R[2, 2] * k2 + d[0] * f[1] - d[1] * f[0]
+
+
+@inline
+def _accelerated(a: Floats, alpha: Floats, w: Floats, d: Floats, out: Floats) -> None:
+    """Fill out with a + α × d + ω × (ω × d), the acceleration of a point of a body that is d away."""
+    ux, uy, uz = w[1] * d[2] - w[2] * d[1], w[2] * d[0] - w[0] * d[2], w[0] * d[1] - w[1] * d[0]
+    out[0] = a[0] + alpha[1] * d[2] - alpha[2] * d[1] + w[1] * uz - w[2] * uy
+    out[1] = a[1] + alpha[2] * d[0] - alpha[0] * d[2] + w[2] * ux - w[0] * uz
+    out[2] = a[2] + alpha[0] * d[1] - alpha[1] * d[0] + w[0] * uy - w[1] * ux
+
+
+@inline
+def torque(bodies: Bodies, i: int) -> float:
+    """About joint i's axis, N·m."""
+    m, z = bodies.moment[i], bodies.axis[i]
+    return float(m[0] * z[0] + m[1] * z[1] + m[2] * z[2])
 
 
 @inline

@@ -8,38 +8,60 @@
 Sun et al., Robotics 2021, 10, 36; their system values, L₁ = 0.1 m assumed.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, Literal
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field
-from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
-from hil_rig.plants.jit import kernel
+from hil_rig.messages import MessageField
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError, SimulatedPlant
+from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.journal import A_1, A_2, B_1, B_2, CENTRES, GRAVITY, SLOWEST, TICK
-from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, Tree, forces, solve, torque, tree
+from hil_rig.plants.mechanisms.newton_euler import Bodies, PlantTree, bodies_of, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import Driven, Shared
-from jointwatch_layout import Layout, Vector
+from jointwatch_layout import Layout, Matrix, Vector
 
 NUMBERS: Final = ("clearance", "mu", "slip", "pin", "stiffness", "loss", "coulomb_2", "slip_2")
-COLUMNS: Final = (
-    "alpha",
-    "beta",
-    "torque_1",
-    "torque_2",
-    "e_x",
-    "e_y",
-    "normal",
-    "power",
-    "ring",
-    "speed_1",
-    "speed_2",
-)
+# columns of what is played
+ANGLES: Final = 0  # and the next, rad
+TORQUES: Final = 2  # and the next, N·m, held for a tick
+PLACE: Final = 4  # and the next, m, e of the first pin
+NORMAL: Final = 6  # N
+POWER: Final = 7  # W, of the contact
+RING: Final = 8  # rad, the first joint's ring encoder
+SPEEDS: Final = 9  # and the next, rad/s
+COLUMNS: Final = 11
 STEP: Final = 5e-5  # N·m, of the torque on the wire
 FRESH: Final = 10  # steps that the mass matrix is kept: the angles move by micrometres
+
+
+class PointingMotion(Layout):
+    """Two Fourier series of five harmonics, and how they are followed and felt."""
+
+    sines: Annotated[Matrix, "axes", "harmonics"]  # rad
+    cosines: Annotated[Matrix, "axes", "harmonics"]  # rad
+    centres: Annotated[Vector, "axes"]  # rad
+    omega: float  # rad/s, of the first harmonic
+    step: float  # s, about
+    ring: float  # m, radius of the ring encoder
+    reduced: bool  # the contact follows the load
+
+
+class PointingRoom(NamedTuple):
+    """What a step writes on; the four unknowns are ë_x, ë_y and the accelerations of both joints."""
+
+    bodies: Bodies
+    mass: Floats  # (4, 4)
+    matrix: Floats  # (4, 4) for `solve`
+    right: Floats  # (4,) for `solve`: forces (N) and torques (N·m), then accelerations
+    wanted: Floats  # (3, 2) rad, rad/s, rad/s²
+    held: Floats  # (2,) N·m, the controllers' torques
+    still: Floats  # (2,) zeros
+    unit: Floats  # (2,) rad/s², of one joint at a time
+    base: Floats  # (3,) m/s², of the base in one direction at a time
 
 
 class PointingState(Layout):
@@ -86,20 +108,22 @@ class PointingSettings(PlantSettings):
             raise RigError(f"expected the two axes that there are, found --joints {joints}")
         shared = Shared(Pointing(self, jumps), 2)
         noise = np.array([0.0, self.torque_noise, 0.0, 1e-7, 1e-7])
-        ring = Field("ring", 32, "counts", counts_per_rev=1 << self.bits)
-        near = [Field(name, 32, "m", 1e-9) for name in ("near_x", "near_y")]
+        ring = MessageField("ring", 32, "counts", counts_per_rev=1 << self.bits)
+        near = [MessageField(name, 32, "m", 1e-9) for name in ("near_x", "near_y")]
         extra = [(ring, "", 1.0), *((field, "", 1.0) for field in near)]
         model = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
         one, other = (np.random.default_rng([seed, node]) for node in (1, 2))
-        first = Driven(shared, 0, self.rate, self.bits, noise, (0, 2, 8, 4, 5), extra, one, model, STEP)
-        second = Driven(shared, 1, self.rate, self.bits, noise[:2], (1, 3), (), other, model, STEP)
+        first = Driven(
+            shared, 0, self.rate, self.bits, noise, (ANGLES, TORQUES, RING, PLACE, PLACE + 1), extra, one, model, STEP
+        )
+        second = Driven(shared, 1, self.rate, self.bits, noise[:2], (ANGLES + 1, TORQUES + 1), (), other, model, STEP)
         return {"joint1": first, "joint2": second}
 
     def data_sheet(self) -> str:
         """Bodies about right, lengths right; the base's x is up where joint 1 lies."""
         return urdf("pointing", self.tree(), "0 0 0" if self.vertical else f"0 {-np.pi / 2:.9f} 0")
 
-    def tree(self) -> Tree:
+    def tree(self) -> PlantTree:
         """Links for the kernels: inertia about their centres, in axes parallel to the base's at zero."""
         x = np.array([1.0, 0.0, 0.0])
         inertias = np.zeros((2, 6))
@@ -113,152 +137,180 @@ class PointingSettings(PlantSettings):
         )
 
 
-class Pointing:
-    """The simulation."""
+class Pointing(SimulatedPlant):
+    """The simulation; the kernel chooses its own steps."""
+
+    columns, substeps = COLUMNS, 1
 
     def __init__(self, settings: PointingSettings, jumps: Sequence[Jump]) -> None:
         steel = Steel(clearance=settings.clearance)
         values = {name: float(getattr(settings, name)) for name in ("clearance", "mu", "slip", "coulomb_2", "slip_2")}
         values |= {"pin": steel.pin, "stiffness": steel.hertz(), "loss": 0.75 * (1 - steel.restitution**2)}
         values = {name: values[name] for name in NUMBERS}
-        self._parameters = Parameters(values, settings.rate, jumps, {"friction": ("mu", "coulomb_2")})
-        self._tree = settings.tree()
+        self.physics = Parameters(values, settings.rate, jumps, {"friction": ("mu", "coulomb_2")})
+        self._tree, self.rate = settings.tree(), settings.rate
         along = 0.0 if settings.vertical else GRAVITY
         self._up = np.array([along, 0.0, GRAVITY - along])
-        series = np.array([A_1, B_1, A_2, B_2]) * settings.amplitude
-        self._motion = np.column_stack([series, np.array([CENTRES[0], 0.0, CENTRES[1], 0.0]) * settings.amplitude])
-        self._constants = np.array(
-            [2 * np.pi / settings.period, settings.step, settings.ring_radius, float(settings.contact == "reduced")]
+        self._motion = PointingMotion(
+            sines=np.array([A_1, A_2]) * settings.amplitude,
+            cosines=np.array([B_1, B_2]) * settings.amplitude,
+            centres=np.array(CENTRES) * settings.amplitude,
+            omega=2 * np.pi / settings.period,
+            step=settings.step,
+            ring=settings.ring_radius,
+            reduced=settings.contact == "reduced",
         )
         self._state = PointingState.zeros()
         self._state.place[0] = -settings.clearance * (1.0 + 1e-3)
 
-    def advance(self, count: int) -> Floats:
-        """(count, COLUMNS) of the next ticks."""
-        out = np.empty((count, len(COLUMNS)))
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            numbers = self._parameters.values
-            part = out[start : start + stretch]
-            _run(*self._tree, self._up, numbers, self._motion, self._constants, self._state, part)
-            start += stretch
-        return out
-
-    def parameters(self) -> Mapping[str, float]:
-        """As they are now."""
-        return self._parameters.as_dict()
+    def integrate(self, _step: float, out: Floats) -> None:
+        _run(self._tree, self._up, self.physics.values, self._motion, self._state, out)
 
 
-@kernel(("i8[::1]", "f8[:, ::1]", "f8[::1]", "f8[::1]", "f8[:, ::1]", "f8[::1]", PointingState, "f8[:, ::1]"))
+@inline
+def _room() -> PointingRoom:
+    return PointingRoom(
+        bodies_of(2),
+        np.empty((4, 4)),
+        np.empty((4, 4)),
+        np.empty(4),
+        np.empty((3, 2)),
+        np.empty(2),
+        np.zeros(2),
+        np.zeros(2),
+        np.zeros(3),
+    )
+
+
+@inline
+def _wish(motion: PointingMotion, t: float, wanted: Floats) -> None:
+    """Fill positions, velocities and accelerations (3, 2) of the trajectory at time t (s)."""
+    for axis in range(2):
+        wanted[0, axis], wanted[1, axis], wanted[2, axis] = motion.centres[axis], 0.0, 0.0
+        for k in range(motion.sines.shape[1]):
+            w = motion.omega * (k + 1)
+            sine, cosine = np.sin(w * t), np.cos(w * t)
+            one, other = motion.sines[axis, k], motion.cosines[axis, k]
+            wanted[0, axis] += one * sine + other * cosine
+            wanted[1, axis] += w * (one * cosine - other * sine)
+            wanted[2, axis] -= w * w * (one * sine + other * cosine)
+
+
+@inline
+def _weigh(links: PlantTree, q: Floats, room: PointingRoom) -> None:
+    """Fill the mass matrix of the four unknowns."""
+    bodies, mass = room.bodies, room.mass
+    for j in range(4):
+        room.base[0], room.base[1] = (1.0 if j == 0 else 0.0), (1.0 if j == 1 else 0.0)
+        room.unit[0], room.unit[1] = (1.0 if j == 2 else 0.0), (1.0 if j == 3 else 0.0)
+        forces(links, room.base, q, room.still, room.unit, bodies)
+        mass[0, j], mass[1, j] = bodies.force[0, 0], bodies.force[0, 1]
+        mass[2, j], mass[3, j] = torque(bodies, 0), torque(bodies, 1)
+
+
+@inline
+def _glide(numbers: Floats, state: PointingState, room: PointingRoom) -> float:
+    """A step's accelerations with the pin where the load presses it; W, power of the contact."""
+    c, mu, slip, R, _stiffness, _loss, _coulomb_2, _slip_2 = numbers
+    mass, A, b, v = room.mass, room.matrix, room.right, state.rates
+    tangent = -mu * state.met * np.tanh(v[0] * R / slip)
+    b[2] += R * tangent
+    A[:, :] = mass
+    A[0, 0], A[1, 1] = 1.0, 1.0  # the pin's own motion is too slow to count
+    A[0, 1] = A[0, 2] = A[0, 3] = A[1, 0] = A[1, 2] = A[1, 3] = A[2, 0] = A[2, 1] = A[3, 0] = A[3, 1] = 0.0
+    px, py = b[0], b[1]
+    b[0] = b[1] = 0.0
+    solve(A, b, 4)
+    px -= mass[0, 2] * b[2] + mass[0, 3] * b[3]
+    py -= mass[1, 2] * b[2] + mass[1, 3] * b[3]
+    pull = np.sqrt(px * px + py * py)
+    slope = mu * np.tanh(v[0] * R / slip)
+    cosine, sine = 1.0 / np.sqrt(1.0 + slope * slope), -slope / np.sqrt(1.0 + slope * slope)
+    state.place[0] = c * (cosine * px - sine * py) / max(pull, 1e-12)
+    state.place[1] = c * (sine * px + cosine * py) / max(pull, 1e-12)
+    state.met = pull * cosine
+    return float(tangent * v[0] * R)
+
+
+@inline
+def _touch(numbers: Floats, state: PointingState, room: PointingRoom) -> tuple[float, float]:
+    """A step's accelerations with the pin moving freely in its bearing; N, the normal force, and W, its power."""
+    c, mu, slip, R, K, loss, _coulomb_2, _slip_2 = numbers
+    b, drift = room.right, state.drift
+    ex, ey = state.place[0], state.place[1]
+    far = np.sqrt(ex * ex + ey * ey)
+    nx, ny = ex / max(far, 1e-12), ey / max(far, 1e-12)
+    depth = far - c
+    normal = tangent = power = 0.0
+    if depth > 0.0:
+        meets = drift[0] * nx + drift[1] * ny
+        if state.met < 0.0:
+            state.met = max(meets, SLOWEST)
+        normal = max(0.0, K * depth * np.sqrt(depth) * (1.0 + loss * meets / state.met))
+        slides = -drift[0] * ny + drift[1] * nx + state.rates[0] * R
+        tangent = -mu * normal * np.tanh(slides / slip)
+        power = tangent * slides - normal * meets
+    else:
+        state.met = -1.0
+    b[0] += -normal * nx - tangent * ny
+    b[1] += -normal * ny + tangent * nx
+    b[2] += R * tangent
+    room.matrix[:, :] = room.mass
+    solve(room.matrix, b, 4)
+    return normal, power
+
+
+@inline
+def _hold(links: PlantTree, gravity: Floats, motion: PointingMotion, state: PointingState, room: PointingRoom) -> None:
+    """Fill the controllers' torques of a tick; the motion begins where it is wanted."""
+    wanted = room.wanted
+    _wish(motion, state.time * TICK, wanted)
+    if state.time == 0.0:
+        for axis in range(2):
+            state.angles[axis], state.rates[axis] = wanted[0, axis], wanted[1, axis]
+    forces(links, gravity, wanted[0], wanted[1], wanted[2], room.bodies)
+    for axis in range(2):
+        inertia = 0.035 if axis == 0 else 0.003
+        off, late = wanted[0, axis] - state.angles[axis], wanted[1, axis] - state.rates[axis]
+        room.held[axis] = torque(room.bodies, axis) + inertia * (5000.0 * off + 80.0 * late)
+
+
+@kernel((PlantTree, "f8[::1]", "f8[::1]", PointingMotion, PointingState, "f8[:, ::1]"))
 def _run(
-    parent: Integers,
-    links: Floats,
-    gravity: Floats,
-    numbers: Floats,
-    motion: Floats,
-    constants: Floats,
-    state: PointingState,
-    out: Floats,
+    links: PlantTree, gravity: Floats, numbers: Floats, motion: PointingMotion, state: PointingState, out: Floats
 ) -> None:
-    c, mu, slip, R, K, loss, coulomb, slip_2 = numbers
-    base, step, ring, reduced = constants
-    count = max(1, round(TICK / step))
-    if reduced > 0.0:
-        count = 4
+    _clearance, _mu, _slip, _pin, _stiffness, _loss, coulomb, slip_2 = numbers  # in the order of NUMBERS
+    count = 4 if motion.reduced else max(1, round(TICK / motion.step))
     step = TICK / count
-    bodies, mass, A, b = np.empty((2, BODY)), np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
-    none, unit, rest = np.zeros(2), np.zeros(2), np.zeros(3)
-    wanted, held = np.empty((2, 3)), np.empty(2)
+    room = _room()
+    bodies, b, held, q, v = room.bodies, room.right, room.held, state.angles, state.rates
     for row in range(len(out)):
-        t = state.time * TICK
-        for axis in range(2):
-            wanted[axis] = 0.0
-            wanted[axis, 0] = motion[2 * axis, 5]
-            for k in range(5):
-                w = base * (k + 1)
-                sine, cosine = np.sin(w * t), np.cos(w * t)
-                one, other = motion[2 * axis, k], motion[2 * axis + 1, k]
-                wanted[axis, 0] += one * sine + other * cosine
-                wanted[axis, 1] += w * (one * cosine - other * sine)
-                wanted[axis, 2] -= w * w * (one * sine + other * cosine)
-        if state.time == 0.0:
-            for axis in range(2):
-                state.angles[axis], state.rates[axis] = wanted[axis, 0], wanted[axis, 1]
-        forces(parent, links, gravity, wanted[:, 0].copy(), wanted[:, 1].copy(), wanted[:, 2].copy(), bodies)
-        for axis in range(2):
-            inertia = 0.035 if axis == 0 else 0.003
-            off, late = wanted[axis, 0] - state.angles[axis], wanted[axis, 1] - state.rates[axis]
-            held[axis] = torque(bodies, axis) + inertia * (5000.0 * off + 80.0 * late)
-        power = normal = 0.0
+        _hold(links, gravity, motion, state, room)
+        power = 0.0
         for substep in range(count):
-            q, v = state.angles, state.rates
             if substep % FRESH == 0:
-                for j in range(4):
-                    rest[0], rest[1] = (1.0 if j == 0 else 0.0), (1.0 if j == 1 else 0.0)
-                    unit[0], unit[1] = (1.0 if j == 2 else 0.0), (1.0 if j == 3 else 0.0)
-                    forces(parent, links, rest, q, none, unit, bodies)
-                    mass[0, j], mass[1, j] = bodies[0, F], bodies[0, F + 1]
-                    mass[2, j], mass[3, j] = torque(bodies, 0), torque(bodies, 1)
-            forces(parent, links, gravity, q, v, none, bodies)
-            b[0], b[1], b[2], b[3] = -bodies[0, F], -bodies[0, F + 1], -torque(bodies, 0), -torque(bodies, 1)
+                _weigh(links, q, room)
+            forces(links, gravity, q, v, room.still, bodies)
+            b[0], b[1], b[2], b[3] = -bodies.force[0, 0], -bodies.force[0, 1], -torque(bodies, 0), -torque(bodies, 1)
             b[2] += held[0]
             b[3] += held[1] - coulomb * np.tanh(v[1] / slip_2)
-            ex, ey = state.place[0], state.place[1]
-            far = np.sqrt(ex * ex + ey * ey)
-            nx, ny = ex / max(far, 1e-12), ey / max(far, 1e-12)
-            tangent = 0.0
-            if reduced > 0.0:
-                normal = state.met
-                tangent = -mu * normal * np.tanh(v[0] * R / slip)
-                b[2] += R * tangent
-                power += tangent * v[0] * R
-                for i in range(4):
-                    for j in range(4):
-                        A[i, j] = mass[i, j]
-                A[0, 0], A[1, 1] = 1.0, 1.0  # the pin's own motion is too slow to count
-                A[0, 1] = A[0, 2] = A[0, 3] = A[1, 0] = A[1, 2] = A[1, 3] = A[2, 0] = A[2, 1] = A[3, 0] = A[3, 1] = 0.0
-                px, py = b[0], b[1]
-                b[0] = b[1] = 0.0
-                solve(A, b, 4)
-                px -= mass[0, 2] * b[2] + mass[0, 3] * b[3]
-                py -= mass[1, 2] * b[2] + mass[1, 3] * b[3]
-                pull = np.sqrt(px * px + py * py)
-                slope = mu * np.tanh(v[0] * R / slip)
-                cosine, sine = 1.0 / np.sqrt(1.0 + slope * slope), -slope / np.sqrt(1.0 + slope * slope)
-                state.place[0] = c * (cosine * px - sine * py) / max(pull, 1e-12)
-                state.place[1] = c * (sine * px + cosine * py) / max(pull, 1e-12)
-                state.met = pull * cosine
+            ex, ey, normal = state.place[0], state.place[1], state.met
+            if motion.reduced:
+                power += _glide(numbers, state, room)
             else:
-                depth = far - c
-                normal = 0.0
-                if depth > 0.0:
-                    meets = state.drift[0] * nx + state.drift[1] * ny
-                    if state.met < 0.0:
-                        state.met = max(meets, SLOWEST)
-                    normal = max(0.0, K * depth * np.sqrt(depth) * (1.0 + loss * meets / state.met))
-                    slides = -state.drift[0] * ny + state.drift[1] * nx + v[0] * R
-                    tangent = -mu * normal * np.tanh(slides / slip)
-                    power += tangent * slides - normal * meets
-                else:
-                    state.met = -1.0
-                b[0] += -normal * nx - tangent * ny
-                b[1] += -normal * ny + tangent * nx
-                b[2] += R * tangent
-                for i in range(4):
-                    for j in range(4):
-                        A[i, j] = mass[i, j]
-                solve(A, b, 4)
+                normal, spent = _touch(numbers, state, room)
+                power += spent
             if substep == 0:
-                out[row, 0], out[row, 1], out[row, 2], out[row, 3] = q[0], q[1], held[0], held[1]
-                out[row, 4], out[row, 5], out[row, 6], out[row, 8] = ex, ey, normal, q[0] + ey / ring
-                out[row, 9], out[row, 10] = v[0], v[1]
-            if reduced == 0.0:
+                out[row, ANGLES], out[row, ANGLES + 1], out[row, RING] = q[0], q[1], q[0] + ey / motion.ring
+                out[row, TORQUES], out[row, TORQUES + 1] = held[0], held[1]
+                out[row, PLACE], out[row, PLACE + 1], out[row, NORMAL] = ex, ey, normal
+                out[row, SPEEDS], out[row, SPEEDS + 1] = v[0], v[1]
+            if not motion.reduced:
                 for k in range(2):
                     state.drift[k] += step * b[k]
                     state.place[k] += step * state.drift[k]
             for k in range(2):
-                state.rates[k] += step * b[2 + k]
-                state.angles[k] += step * state.rates[k]
-        out[row, 7] = power / count
+                v[k] += step * b[2 + k]
+                q[k] += step * v[k]
+        out[row, POWER] = power / count
         state.time += 1.0

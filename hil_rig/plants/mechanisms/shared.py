@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Role, encoder
 
 LOCKED: Final = (
@@ -17,7 +17,7 @@ SETTLES: Final = 0.9  # of the change of friction before, that the next iteratio
 class Simulation(Protocol):
     """The whole mechanism."""
 
-    def advance(self, count: int) -> Floats:
+    def exact(self, count: int) -> Floats:
         """(count, columns) of the next samples, without sensors."""
         ...
 
@@ -41,7 +41,7 @@ class Shared:
         self._taken[reader] = first + count
         have = self._begin + (0 if self._kept is None else len(self._kept))
         if first + count > have:
-            fresh = self.simulation.advance(first + count - have)
+            fresh = self.simulation.exact(first + count - have)
             self._kept = fresh if self._kept is None else np.concatenate([self._kept, fresh])
         assert self._kept is not None
         out = self._kept[first - self._begin : first - self._begin + count]
@@ -61,7 +61,7 @@ class Driven:
         bits: int,
         noise: Floats,
         columns: tuple[int, ...],
-        extra: Sequence[tuple[Field, str, float]],
+        extra: Sequence[tuple[MessageField, str, float]],
         rng: np.random.Generator,
         model: Mapping[str, Any],
         step: float = 2e-3,
@@ -74,7 +74,10 @@ class Driven:
         self.rate, self.model = rate, model
         self._shared, self._reader, self._bits, self._noise = shared, reader, bits, noise
         self._columns, self._rng = columns, rng
-        fields = (Field("position", 32, "counts", counts_per_rev=1 << bits), Field("torque", 16, "N·m", step))
+        fields = (
+            MessageField("position", 32, "counts", counts_per_rev=1 << bits),
+            MessageField("torque", 16, "N·m", step),
+        )
         messages = [Message("STATE", fields)]
         roles = {"position": Role("STATE.position"), "torque": Role("STATE.torque")}
         for rank, (field, role, scale) in enumerate(extra, 1):
@@ -92,13 +95,13 @@ class Driven:
         return values
 
     def times(self) -> Floats | None:
-        """Without end."""
+        """None: a simulation has no end."""
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """Nobody knows what a joint finds that takes itself for alone."""
+        """Nothing: what a joint that is identified alone should find is not known."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:
-        """Of the whole mechanism."""
+        """Parameters of the whole mechanism, as they are now."""
         return self._shared.simulation.parameters()

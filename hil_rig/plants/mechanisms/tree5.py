@@ -5,17 +5,18 @@
 Forward dynamics with a fixed point over the friction, warm from the step before; all axes vertical, gravity along them.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError, SimulatedPlant
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.data_sheet import urdf
-from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, T, Tree, Z, forces, solve, torque, tree
+from hil_rig.plants.mechanisms.newton_euler import Bodies, PlantTree, bodies_of, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import LOCKED, SETTLES, Driven, Shared
+from jointwatch_layout import Layout, Matrix, Vector
 
 JOINTS: Final = 5
 SUBSTEPS: Final = 4  # per sample
@@ -27,7 +28,7 @@ STEP: Final = 1e-2  # N·m, of the torque on the wire: joint 1 takes up to 170
 FRICTION: Final = ("pin", "arm", "bending", "mu", "mu_static", "stribeck", "viscous")
 
 
-def published() -> Tree:
+def published() -> PlantTree:
     """The paper's table, as read in the design."""
     offsets = np.array([[0, 0, 0], [-0.4, 0, 0], [0.6, 1.0392, 0], [-0.2, 0, 0], [0.6, -1.0392, 0]])
     centres = np.array([[-0.2, 0, 0], [0.3, 0.5196, 0], [0.3, -0.5196, 0], [0.3, -0.5196, 0], [0.3, 0.5196, 0]])
@@ -79,85 +80,101 @@ class Tree5Settings(PlantSettings):
         return urdf("tree5", published())
 
 
-class Tree5:
+class TreeMotion(Layout):
+    """Three sines a joint, which the controllers follow."""
+
+    amplitude: Annotated[Matrix, "joints", "sines"]  # rad
+    frequency: Annotated[Matrix, "joints", "sines"]  # rad/s
+    phase: Annotated[Matrix, "joints", "sines"]  # rad
+
+
+class TreeState(Layout):
+    """Where the tree is."""
+
+    angles: Annotated[Vector, "joints"]  # rad
+    rates: Annotated[Vector, "joints"]  # rad/s
+    friction: Annotated[Vector, "joints"]  # N·m, of the step before
+    contraction: float = 0.0  # the largest yet of the fixed point over the friction
+    time: float = 0.0  # steps
+
+
+class Tree5(SimulatedPlant):
     """The simulation."""
+
+    columns, substeps = 3 * JOINTS, SUBSTEPS
 
     def __init__(self, settings: Tree5Settings, seed: int, jumps: Sequence[Jump]) -> None:
         values = {name: float(getattr(settings, name)) for name in FRICTION}
-        self._parameters = Parameters(values, settings.rate, jumps, {"friction": ("mu", "mu_static")})
-        self._tree, self._rate = published(), settings.rate
+        self.physics = Parameters(values, settings.rate, jumps, {"friction": ("mu", "mu_static")})
+        self._tree, self.rate = published(), settings.rate
         rng = np.random.default_rng([seed, 5])
-        self._motion = np.stack(
-            [
-                settings.amplitude * rng.uniform(0.5, 1.0, (JOINTS, 3)),
-                2 * np.pi * np.array(PERIODS) * rng.uniform(0.8, 1.2, (JOINTS, 3)),
-                rng.uniform(0, 2 * np.pi, (JOINTS, 3)),
-            ]
+        self._motion = motion = TreeMotion(
+            amplitude=settings.amplitude * rng.uniform(0.5, 1.0, (JOINTS, 3)),
+            frequency=2 * np.pi * np.array(PERIODS) * rng.uniform(0.8, 1.2, (JOINTS, 3)),
+            phase=rng.uniform(0, 2 * np.pi, (JOINTS, 3)),
         )
-        self._state = np.zeros((5, JOINTS))  # q, dq, friction, time in steps, contraction of the friction
-        self._state[0] = (self._motion[0] * np.sin(self._motion[2])).sum(axis=1)
-        self._state[1] = (self._motion[0] * self._motion[1] * np.cos(self._motion[2])).sum(axis=1)
+        self._state = TreeState.zeros(joints=JOINTS)
+        self._state.angles[:] = (motion.amplitude * np.sin(motion.phase)).sum(axis=1)
+        self._state.rates[:] = (motion.amplitude * motion.frequency * np.cos(motion.phase)).sum(axis=1)
 
-    def advance(self, count: int) -> Floats:
+    def exact(self, count: int) -> Floats:
         """(count, 15): positions, torques, velocities."""
-        out = np.empty((count, 3 * JOINTS))
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            step = 1 / (self._rate * SUBSTEPS)
-            _run(*self._tree, self._parameters.values, self._motion, step, self._state, out[start : start + stretch])
-            start += stretch
-        if not self._state[4, 0] < SETTLES:  # nor where it is not a number any more
+        out = super().exact(count)
+        if not self._state.contraction < SETTLES:  # nor where it is not a number any more
             raise RigError(LOCKED)
         return out
 
-    def parameters(self) -> Mapping[str, float]:
-        """As they are now."""
-        return self._parameters.as_dict()
+    def integrate(self, step: float, out: Floats) -> None:
+        _run(self._tree, self.physics.values, self._motion, step, self._state, out)
 
 
 @inline
-def rubbing(bodies: Floats, i: int, numbers: Floats, speed: float) -> float:
+def rubbing(bodies: Bodies, i: int, numbers: Floats, speed: float) -> float:
     """τ_f of a joint, N·m."""
-    fz = bodies[i, F] * bodies[i, Z] + bodies[i, F + 1] * bodies[i, Z + 1] + bodies[i, F + 2] * bodies[i, Z + 2]
+    f, m, z = bodies.force[i], bodies.moment[i], bodies.axis[i]
+    fz = f[0] * z[0] + f[1] * z[1] + f[2] * z[2]
     mz = torque(bodies, i)
     across = bent = 0.0
     for k in range(3):
-        across += (bodies[i, F + k] - fz * bodies[i, Z + k]) ** 2
-        bent += (bodies[i, T + k] - mz * bodies[i, Z + k]) ** 2
+        across += (f[k] - fz * z[k]) ** 2
+        bent += (m[k] - mz * z[k]) ** 2
     pin, arm, bending, mu, static, stribeck, viscous = numbers
     normal = pin * np.sqrt(across) + arm * abs(fz) + pin / bending * np.sqrt(bent)
     mu += (static - mu) * np.exp(-((speed / stribeck) ** 2))
     return float(mu * normal * np.tanh(speed / EPSILON) + viscous * speed)
 
 
-@kernel("void(i8[::1], f8[:, ::1], f8[::1], f8[:, :, ::1], f8, f8[:, ::1], f8[:, ::1])")
-def _run(
-    parent: Integers, links: Floats, numbers: Floats, motion: Floats, step: float, state: Floats, out: Floats
-) -> None:
-    n = len(parent)
-    bodies, mass, A, b = np.empty((n, BODY)), np.empty((n, n)), np.empty((n, n)), np.empty(n)
+@inline
+def _controlled(motion: TreeMotion, mass: Floats, time: float, q: Floats, dq: Floats, drive: Floats) -> None:
+    """Fill the drives' torques, N·m, without what carries the weight; mass: (n, n) kg·m²; time: s."""
+    for i in range(len(q)):
+        wanted = speed = 0.0
+        for k in range(motion.amplitude.shape[1]):
+            phase = motion.frequency[i, k] * time + motion.phase[i, k]
+            wanted += motion.amplitude[i, k] * np.sin(phase)
+            speed += motion.amplitude[i, k] * motion.frequency[i, k] * np.cos(phase)
+        drive[i] = mass[i, i] * (400.0 * (wanted - q[i]) + 40.0 * (speed - dq[i]))
+
+
+@kernel((PlantTree, "f8[::1]", TreeMotion, "f8", TreeState, "f8[:, ::1]"))
+def _run(links: PlantTree, numbers: Floats, motion: TreeMotion, step: float, state: TreeState, out: Floats) -> None:
+    n = links.links
+    bodies, mass, A, b = bodies_of(n), np.empty((n, n)), np.empty((n, n)), np.empty(n)
     none, unit, up, weightless = np.zeros(n), np.zeros(n), np.array([0.0, 0.0, 9.8]), np.zeros(3)
     acceleration, bias, drive = np.zeros(n), np.empty(n), np.empty(n)
+    q, dq, rub = state.angles, state.rates, state.friction
     for row in range(len(out)):
         for substep in range(SUBSTEPS):
-            q, dq, rub = state[0], state[1], state[2]
-            t = state[3, 0] * step
             for j in range(n):
                 unit[j] = 1.0
-                forces(parent, links, weightless, q, none, unit, bodies)
+                forces(links, weightless, q, none, unit, bodies)
                 unit[j] = 0.0
                 for i in range(n):
                     mass[i, j] = torque(bodies, i)
-            forces(parent, links, up, q, dq, none, bodies)
+            forces(links, up, q, dq, none, bodies)
             for i in range(n):
                 bias[i] = torque(bodies, i)
-                wanted = speed = 0.0
-                for k in range(motion.shape[2]):
-                    phase = motion[1, i, k] * t + motion[2, i, k]
-                    wanted += motion[0, i, k] * np.sin(phase)
-                    speed += motion[0, i, k] * motion[1, i, k] * np.cos(phase)
-                drive[i] = mass[i, i] * (400.0 * (wanted - q[i]) + 40.0 * (speed - dq[i]))
+            _controlled(motion, mass, state.time * step, q, dq, drive)
             before = 0.0
             for iteration in range(ITERATIONS):
                 for i in range(n):
@@ -167,16 +184,16 @@ def _run(
                 solve(A, b, n)
                 for i in range(n):
                     acceleration[i] = b[i]
-                forces(parent, links, up, q, dq, acceleration, bodies)
+                forces(links, up, q, dq, acceleration, bodies)
                 change = 0.0
                 for i in range(n):
                     fresh = rubbing(bodies, i, numbers, dq[i])
                     change = max(change, abs(fresh - rub[i]))
                     rub[i] = fresh
                 if not np.isfinite(acceleration[0]):
-                    state[4, 0] = np.inf
+                    state.contraction = np.inf
                 elif iteration > 1 and before > ROUNDING:
-                    state[4, 0] = max(state[4, 0], change / before)
+                    state.contraction = max(state.contraction, change / before)
                 before = change
             if substep == 0:
                 for i in range(n):
@@ -184,4 +201,4 @@ def _run(
             for i in range(n):
                 dq[i] += step * acceleration[i]
                 q[i] += step * dq[i]
-            state[3, 0] += 1.0
+            state.time += 1.0

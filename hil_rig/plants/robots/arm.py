@@ -12,7 +12,7 @@ from hil_rig.plants.robots.dynamics import body
 PAYLOAD: Final = {"mass": 0.0, "x": 0.0, "y": 0.0, "z": 0.0, "gyration": 0.06}  # kg, m in the last link's frame
 
 
-class Axis:
+class ArmAxis:
     """A joint of an arm: what the whole simulation says of it."""
 
     def __init__(self, arm: "Arm", node: int, messages: tuple[Message, ...], roles: Mapping[str, Role]) -> None:
@@ -29,15 +29,15 @@ class Axis:
         return found
 
     def times(self) -> Floats | None:
-        """Without end."""
+        """None: a simulation has no end."""
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """None that a rigid joint by itself could have: the joints pull on each other."""
+        """Nothing: the joints pull on each other, so no rigid joint by itself has true parameters."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:
-        """Of this joint, as they are now; of the last one also the payload."""
+        """Parameters of this joint, as they are now; the last one has the payload, too."""
         own = f"joint{self._node}."
         now = self._arm.parameters.as_dict()
         mine = {name.removeprefix(own): value for name, value in now.items() if name.startswith(own)}
@@ -71,7 +71,7 @@ class Arm:
         self._asked = [0] * self.joints
 
     def link_parameters(self) -> Floats:
-        """Of all links, (joints, LINK), the payload in the last."""
+        """Parameters of all links, (joints, LINK), the payload in the last."""
         mass, x, y, z, gyration = self.parameters.values[self._size :]
         carried = body(mass, np.array([x, y, z]), mass * gyration**2 * np.eye(3))
         links = self._links.copy()

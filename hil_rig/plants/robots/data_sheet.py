@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from hil_rig.plants.base import Floats
-from hil_rig.plants.robots.fourier import Limits
+from hil_rig.plants.robots.fourier import MotionLimits
 
 WRONG: Final = 0.15  # of a mass and of an inertia, one deviation
 SHIFTED: Final = 0.01  # m, of a centre
@@ -18,7 +18,7 @@ class DataSheet(NamedTuple):
     name: str
     rows: Floats  # (n, 4) α, a, d, offset (Craig)
     links: Floats  # (n, LINK), the true ones
-    limits: Limits
+    limits: MotionLimits
     effort: Sequence[float]  # N·m
 
     def urdf(self) -> str:

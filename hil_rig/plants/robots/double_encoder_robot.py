@@ -16,10 +16,10 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, Plant, PlantSettings, RigError, Role, encoder
-from hil_rig.plants.jit import kernel
-from hil_rig.plants.robots.arm import Arm, Axis, exactly
+from hil_rig.plants.jit import inline, kernel
+from hil_rig.plants.robots.arm import Arm, ArmAxis, exactly
 from hil_rig.plants.robots.dynamics import (
     GRAVITY,
     body,
@@ -32,7 +32,7 @@ from hil_rig.plants.robots.dynamics import (
     scratch,
     solve,
 )
-from hil_rig.plants.robots.fourier import Fourier, Limits, reference
+from hil_rig.plants.robots.fourier import FourierMotion, MotionLimits, reference
 from jointwatch_layout import Layout, Vector
 
 SUBSTEPS: Final = 10  # per sample
@@ -76,6 +76,8 @@ DRIVE: Final = {  # parameter → of each joint; SI, at the joint
     "push": (0.0,) * JOINTS,  # N·m, somebody leans on the link
     "gap": (0.0,) * JOINTS,  # b, rad, half of the lost motion of the gear
 }
+INERTIA: Final = list(DRIVE).index("inertia")  # columns of the kernel's drives
+PUSH: Final = list(DRIVE).index("push")
 GROUPS: Final = {
     "coulomb": ("coulomb_forward", "coulomb_backward"),
     "linear": ("coulomb_forward", "coulomb_backward", "viscous_forward", "viscous_backward", "stribeck", "load"),
@@ -83,7 +85,7 @@ GROUPS: Final = {
     "lost_motion": ("gap",),
     "friction": ("coulomb_forward", "coulomb_backward", "viscous_forward", "viscous_backward", "stribeck", "load"),
 }
-LIMITS: Final = Limits(  # of the published motion, rounded up to whole degrees
+LIMITS: Final = MotionLimits(  # of the published motion, rounded up to whole degrees
     np.radians((99.0, 66.0, 54.0, 79.0, 111.0, 73.0)),
     np.radians((87.0, 43.0, 24.0, 48.0, 68.0, 60.0)),
     np.radians((96.0, 53.0, 26.0, 50.0, 58.0, 60.0)),
@@ -102,7 +104,7 @@ JOINT: Final = 5  # N·m, through the spring
 class DoubleEncoderRobotSettings(PlantSettings):
     """What may be chosen; the drives' parameters change by jumps."""
 
-    trajectory: Fourier = Fourier()
+    trajectory: FourierMotion = FourierMotion()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     gear: int = Setting(default=100, gt=0, description="N")
     motor_bits: int = Setting(default=17, ge=8, le=20, description="encoder, before the gear")
@@ -154,16 +156,19 @@ class DoubleEncoderRobot(Arm):
         self._gains = self._design()
         self._rest()
 
-    def axis(self, node: int) -> Axis:
+    def axis(self, node: int) -> ArmAxis:
         """Motor side on the first bus, link side on the second."""
         motor_steps = self._settings.gear << self._settings.motor_bits
-        motor = (Field("position", 32, "counts", counts_per_rev=motor_steps), Field("current", 16, "A", 1e-3))
-        link = (Field("position", 32, "counts", counts_per_rev=1 << self._settings.link_bits),)
+        motor = (
+            MessageField("position", 32, "counts", counts_per_rev=motor_steps),
+            MessageField("current", 16, "A", 1e-3),
+        )
+        link = (MessageField("position", 32, "counts", counts_per_rev=1 << self._settings.link_bits),)
         messages = (Message("MOTOR", motor), Message("LINK", link, rank=1, bus=1))
         constant = float(TORQUE_CONSTANT[node - 1])
         roles = {"position": Role("MOTOR.position"), "torque": Role("MOTOR.current", constant)}
         roles["link_position"] = Role("LINK.position")
-        return Axis(self, node, messages, roles)
+        return ArmAxis(self, node, messages, roles)
 
     def simulate(self, values: Floats, links: Floats, count: int) -> Floats:
         """As the class says."""
@@ -206,10 +211,36 @@ class DoubleEncoderRobot(Arm):
 
 
 def links() -> Floats:
-    """Of the arm with its tool, (joints, LINK)."""
+    """Parameters of the links with the tool, (joints, LINK)."""
     bodies = [body(mass, np.array(centre), mass * np.diag(np.square(size))) for mass, centre, size in BODIES]
     bodies[JOINTS - 1] = bodies[JOINTS - 1] + bodies.pop()
     return np.array(bodies)
+
+
+@inline
+def _drive(
+    own: Floats, cycles: float, step: float, torque: float, j: int, state: DoubleEncoderRobotState
+) -> tuple[float, float, float]:
+    """A step of a drive and its bristle: torque through the spring and friction, N·m; the motor's next speed, rad/s.
+
+    own: (DRIVE,) of joint j; cycles: of the gear's ripple a turn.
+    """
+    J, K, K3, D, H, width, A, C_forward, C_backward, V_forward, V_backward, S, v_s, load, _push, gap = own
+    motor, speed, bristle = state.motor[j], state.motor_speed[j], state.bristle[j]
+    twist = motor - state.link[j] - A * np.sin(cycles * motor)
+    twist -= np.sign(twist) * min(np.abs(twist), gap)
+    rate = speed - state.link_speed[j] - A * cycles * np.cos(cycles * motor) * speed
+    joint = K * twist + K3 * twist**3 + D * rate + H * bristle
+    if gap > 0.0 and twist == 0.0:
+        joint = rate = 0.0  # nothing touches: the bristle stays as it is
+    state.bristle[j] = bristle + step / width * (rate - np.abs(rate) * bristle)
+    dry, viscous = (C_forward, V_forward) if speed >= 0.0 else (C_backward, V_backward)
+    dry += S * np.exp(-((speed / v_s) ** 2)) + load * np.abs(joint)
+    bent = np.tanh(speed / SMOOTH)
+    friction = dry * bent + viscous * speed
+    slope = dry / SMOOTH * (1.0 - bent * bent) + viscous  # implicit in the friction
+    push = step / J
+    return joint, friction, (speed + push * (torque - joint - friction + slope * speed)) / (1.0 + push * slope)
 
 
 @kernel(
@@ -238,51 +269,22 @@ def _run(
         inverse(nominal, dq, ddq, GRAVITY, room, ahead)
         for j in range(n):
             error, slip = q[j] - state.motor[j], dq[j] - state.motor_speed[j]
-            torque[j] = ahead[j] + drives[j, 0] * ddq[j] + gains[j, 0] * error + gains[j, 1] * slip
+            torque[j] = ahead[j] + drives[j, INERTIA] * ddq[j] + gains[j, 0] * error + gains[j, 1] * slip
         for substep in range(SUBSTEPS):
             for j in range(n):
-                motor, speed, link = state.motor[j], state.motor_speed[j], state.link[j]
-                turning, bristle = state.link_speed[j], state.bristle[j]
-                K, K3, D, H, width, A = (
-                    drives[j, 1],
-                    drives[j, 2],
-                    drives[j, 3],
-                    drives[j, 4],
-                    drives[j, 5],
-                    drives[j, 6],
-                )
-                twist = motor - link - A * np.sin(cycles * motor)
-                gap = drives[j, 15]
-                twist -= np.sign(twist) * min(np.abs(twist), gap)
-                rate = speed - turning - A * cycles * np.cos(cycles * motor) * speed
-                joint[j] = K * twist + K3 * twist**3 + D * rate + H * bristle
-                if gap > 0.0 and twist == 0.0:
-                    joint[j] = rate = 0.0  # nothing touches: the bristle stays as it is
-                state.bristle[j] = bristle + step / width * (rate - np.abs(rate) * bristle)
-                forward = speed >= 0.0
-                dry = drives[j, 7] if forward else drives[j, 8]
-                viscous = drives[j, 9] if forward else drives[j, 10]
-                dry += drives[j, 11] * np.exp(-((speed / drives[j, 12]) ** 2)) + drives[j, 13] * np.abs(joint[j])
-                bent = np.tanh(speed / SMOOTH)
-                friction[j] = dry * bent + viscous * speed
-                slope = dry / SMOOTH * (1.0 - bent * bent) + viscous  # implicit in the friction
-                push = step / drives[j, 0]
-                q[j], dq[j], bias[j] = link, turning, 0.0
-                ddq[j] = (speed + push * (torque[j] - joint[j] - friction[j] + slope * speed)) / (1.0 + push * slope)
+                joint[j], friction[j], ddq[j] = _drive(drives[j], cycles, step, torque[j], j, state)
+                q[j], dq[j], bias[j] = state.link[j], state.link_speed[j], 0.0
             place(arm, q, room)
             inverse(links, dq, still, GRAVITY, room, bias)
             masses(links, room)
             for j in range(n):
-                bias[j] = joint[j] + drives[j, 14] - bias[j]
+                bias[j] = joint[j] + drives[j, PUSH] - bias[j]
             solve(room.mass, bias)
             for j in range(n):
                 if substep == 0:
-                    out[row, j, MOTOR], out[row, j, LINK], out[row, j, SPEED] = (
-                        state.motor[j],
-                        state.link[j],
-                        state.motor_speed[j],
-                    )
-                    out[row, j, TORQUE], out[row, j, FRICTION], out[row, j, JOINT] = torque[j], friction[j], joint[j]
+                    out[row, j, MOTOR], out[row, j, LINK] = state.motor[j], state.link[j]
+                    out[row, j, SPEED], out[row, j, TORQUE] = state.motor_speed[j], torque[j]
+                    out[row, j, FRICTION], out[row, j, JOINT] = friction[j], joint[j]
                 state.motor_speed[j] = ddq[j]
                 state.motor[j] += step * state.motor_speed[j]
                 state.link_speed[j] += step * bias[j]

@@ -12,11 +12,11 @@ from typing import Final
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, Plant, PlantSettings, Role
-from hil_rig.plants.robots.arm import Axis, exactly
+from hil_rig.plants.robots.arm import ArmAxis, exactly
 from hil_rig.plants.robots.dynamics import LINK
-from hil_rig.plants.robots.fourier import Fourier, Limits
+from hil_rig.plants.robots.fourier import FourierMotion, MotionLimits
 from hil_rig.plants.robots.rigid_arm import TORQUE, RigidArm
 
 JOINTS: Final = 3
@@ -43,7 +43,7 @@ FRICTION: Final = {
     "bend_rate": (6.9975, 19.7363, 5.0),  # fb, s/rad
     "push": (0.0, 0.0, 0.0),  # N·m
 }
-LIMITS: Final = Limits(
+LIMITS: Final = MotionLimits(
     np.radians((90.0, 60.0, 60.0)),
     np.radians((60.0, 50.0, 60.0)),
     np.radians((50.0, 40.0, 65.0)),  # as published
@@ -55,7 +55,7 @@ TORQUE_CONSTANT: Final = np.array((60.0, 80.0, 50.0))  # N·m/A at the joint
 class Er16Settings(PlantSettings):
     """What may be chosen; the friction changes by jumps."""
 
-    trajectory: Fourier = Fourier()
+    trajectory: FourierMotion = FourierMotion()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     encoder_bits: int = Setting(default=24, ge=8, le=28, description="at the joint")
     bandwidth: float = Setting(default=40.0, gt=0, description="rad/s, of the controller")
@@ -81,17 +81,17 @@ class Er16(RigidArm):
         self._settings = settings
         self._rng = np.random.default_rng([seed, 0xE16])
 
-    def axis(self, node: int) -> Axis:
+    def axis(self, node: int) -> ArmAxis:
         """Position and current."""
         fields = (
-            Field("position", 32, "counts", counts_per_rev=1 << self._settings.encoder_bits),
-            Field("current", 16, "A", 1e-3),
+            MessageField("position", 32, "counts", counts_per_rev=1 << self._settings.encoder_bits),
+            MessageField("current", 16, "A", 1e-3),
         )
         roles = {
             "position": Role("STATE.position"),
             "torque": Role("STATE.current", float(TORQUE_CONSTANT[node - 1])),
         }
-        return Axis(self, node, (Message("STATE", fields),), roles)
+        return ArmAxis(self, node, (Message("STATE", fields),), roles)
 
     def measured(self, exact: Floats) -> Floats:
         """Position (rad), motor current (A)."""

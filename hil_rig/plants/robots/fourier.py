@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from hil_rig.plants.base import Floats, RigError, Settings
+from hil_rig.plants.base import Floats, FrozenSettings, RigError
 from hil_rig.plants.jit import inline
 
 HARMONICS: Final = 5
 
 
-class Fourier(Settings):
-    """What the arm is told to do; without a file something that keeps within its limits."""
+class FourierMotion(FrozenSettings):
+    """The motion that the arm is commanded to follow; without a file one is drawn within its limits."""
 
     file: Path | None = None
     frequency: float = Field(default=0.05, gt=0, description="Hz, of the motion that is drawn")
@@ -27,7 +27,7 @@ class Fourier(Settings):
     backward: bool = False  # the same path, from its end to its beginning
     pace: float = Field(default=1.0, gt=0, description="× the speed")
 
-    def series(self, limits: "Limits") -> "Series":
+    def series(self, limits: "MotionLimits") -> "FourierSeries":
         """Its coefficients. limits: of the motion that is drawn. Raises RigError."""
         found = (
             _draw(self.frequency, self.draw, limits) if self.file is None else _read(self.file, len(limits.position))
@@ -35,15 +35,15 @@ class Fourier(Settings):
         return found._replace(omega=found.omega * self.pace * (-1.0 if self.backward else 1.0), pace=self.pace)
 
 
-class Limits(NamedTuple):
-    """Of every joint, in rad, rad/s, rad/s²."""
+class MotionLimits(NamedTuple):
+    """Limits of every joint, (joints,) each, in rad, rad/s, rad/s²."""
 
     position: Floats
     velocity: Floats
     acceleration: Floats
 
 
-class Series(NamedTuple):
+class FourierSeries(NamedTuple):
     """Coefficients as the kernels take them."""
 
     omega: float  # rad/s; negative: backwards
@@ -74,7 +74,7 @@ def reference(amplitude: Floats, omega: float, t: float, q: Floats, dq: Floats, 
             ddq[joint] += w * w * (b * c - a * s)
 
 
-def _draw(frequency: float, seed: int, limits: Limits) -> Series:
+def _draw(frequency: float, seed: int, limits: MotionLimits) -> FourierSeries:
     """At rest at q = 0 in the beginning, and within the limits."""
     rng = np.random.default_rng([seed, 0xF0])
     omega, order = 2 * np.pi * frequency, np.arange(1, HARMONICS + 1)
@@ -83,12 +83,12 @@ def _draw(frequency: float, seed: int, limits: Limits) -> Series:
     a -= a.mean(axis=1, keepdims=True)  # velocity 0
     b -= np.outer(b @ order, order) / (order @ order)  # acceleration 0
     amplitude = np.column_stack(((b / order).sum(axis=1) / omega, a / (order * omega), b / (order * omega)))
-    moved = Series(omega, 1.0, amplitude).at(np.linspace(0.0, 1.0 / frequency, 400))
+    moved = FourierSeries(omega, 1.0, amplitude).at(np.linspace(0.0, 1.0 / frequency, 400))
     size = np.max([np.abs(moved[k]).max(axis=0) / limits[k] for k in range(3)], axis=0)
-    return Series(omega, 1.0, amplitude * (0.95 / size)[:, np.newaxis])
+    return FourierSeries(omega, 1.0, amplitude * (0.95 / size)[:, np.newaxis])
 
 
-def _read(file: Path, joints: int) -> Series:
+def _read(file: Path, joints: int) -> FourierSeries:
     try:
         with file.open(newline="", encoding="utf-8") as text:
             rows = list(csv.DictReader(text))
@@ -106,4 +106,4 @@ def _read(file: Path, joints: int) -> Series:
     if not omega > 0:
         raise RigError(f"trajectory {file}: expected a frequency above 0")
     table[:, 1:] /= np.tile(order, 2) * omega
-    return Series(omega, 1.0, table)
+    return FourierSeries(omega, 1.0, table)

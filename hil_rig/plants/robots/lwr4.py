@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, Plant, PlantSettings, Role
-from hil_rig.plants.robots.arm import Axis, exactly
+from hil_rig.plants.robots.arm import ArmAxis, exactly
 from hil_rig.plants.robots.data_sheet import DataSheet
 from hil_rig.plants.robots.dynamics import body
-from hil_rig.plants.robots.fourier import Fourier, Limits
+from hil_rig.plants.robots.fourier import FourierMotion, MotionLimits
 from hil_rig.plants.robots.rigid_arm import TORQUE, RigidArm
 
 JOINTS: Final = 7
@@ -48,7 +48,7 @@ FRICTION: Final = {
     "bend_rate": (8.0,) * JOINTS,  # s/rad
     "push": (0.0,) * JOINTS,  # N·m
 }
-LIMITS: Final = Limits(
+LIMITS: Final = MotionLimits(
     np.radians((100.0, 70.0, 100.0, 90.0, 100.0, 90.0, 120.0)),
     np.radians((80.0, 70.0, 80.0, 80.0, 90.0, 90.0, 110.0)),
     np.radians((160.0, 140.0, 180.0, 180.0, 240.0, 240.0, 300.0)),
@@ -61,7 +61,7 @@ NOISE: Final = np.array((0.15, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05))  # N·m
 class Lwr4Settings(PlantSettings):
     """What may be chosen; the friction changes by jumps."""
 
-    trajectory: Fourier = Fourier(frequency=0.1)
+    trajectory: FourierMotion = FourierMotion(frequency=0.1)
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     encoder_bits: int = Setting(default=20, ge=8, le=28, description="at the joint")
     bandwidth: float = Setting(default=40.0, gt=0, description="rad/s, of the controller")
@@ -91,14 +91,14 @@ class Lwr4(RigidArm):
         self._settings = settings
         self._rng = np.random.default_rng([seed, 0x4])
 
-    def axis(self, node: int) -> Axis:
+    def axis(self, node: int) -> ArmAxis:
         """Position and torque."""
         fields = (
-            Field("position", 32, "counts", counts_per_rev=1 << self._settings.encoder_bits),
-            Field("torque", 16, "N·m", 1e-2),
+            MessageField("position", 32, "counts", counts_per_rev=1 << self._settings.encoder_bits),
+            MessageField("torque", 16, "N·m", 1e-2),
         )
         roles = {"position": Role("STATE.position"), "torque": Role("STATE.torque")}
-        return Axis(self, node, (Message("STATE", fields),), roles)
+        return ArmAxis(self, node, (Message("STATE", fields),), roles)
 
     def measured(self, exact: Floats) -> Floats:
         """Position (rad), torque (N·m)."""
@@ -107,5 +107,5 @@ class Lwr4(RigidArm):
 
 
 def links() -> Floats:
-    """Of the arm, (joints, LINK)."""
+    """Parameters of the links, (joints, LINK)."""
     return np.array([body(mass, np.array(centre), mass * np.diag(np.square(size))) for mass, centre, size in BODIES])

@@ -25,7 +25,7 @@ from hil_rig.plants.robots.dynamics import (
     scratch,
     solve,
 )
-from hil_rig.plants.robots.fourier import Series, reference
+from hil_rig.plants.robots.fourier import FourierSeries, reference
 from jointwatch_layout import Layout, Vector
 
 SUBSTEPS: Final = 10  # per sample
@@ -56,7 +56,7 @@ class RigidArm(Arm):
         rows: Floats,
         links: Floats,
         friction: Mapping[str, Sequence[float]],
-        series: Series,
+        series: FourierSeries,
         rate: float,
         bandwidth: float,
         jumps: Sequence[Jump],

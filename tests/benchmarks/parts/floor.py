@@ -26,7 +26,7 @@ SETTLED: Final = 2.0  # s left out
 
 
 def floor(config: Path, joints: int, sizes: Sequence[int], seconds: float, priority: int) -> dict[str, float]:
-    """Of a process that only receives the driver's messages, on a rig that plays, and publishes as many updates.
+    """Latency of a process that only receives a driver's messages, on a rig that plays, and publishes as many updates.
 
     sizes: bytes of an update's messages; priority: real-time, of all of them. Share of a core; p50, p99 (s)
     from the newest frame to a subscriber.

@@ -21,7 +21,7 @@ def descendants(ancestor: int) -> dict[int, str]:
 
 
 def of_service(pid: int) -> dict[str, int]:
-    """Of a service whose supervisor is this process: core, outlet, drivers; name and pid."""
+    """Processes of a service whose supervisor is this one: core, outlet, drivers; name and pid."""
     return {name[3:]: one for one, name in descendants(pid).items() if name.startswith("jw ")}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from daq.__main__ import main
-from hil_rig.plants.joints.rigid import RigidSettings
+from hil_rig.plants.joints.rigid import RigidPlantSettings
 
 ROOT = Path(__file__).parents[3]
 LINE = re.compile(r"^    jointwatch (.*?)(?:  +#.*)?$", re.MULTILINE)
@@ -20,7 +20,7 @@ LINE = re.compile(r"^    jointwatch (.*?)(?:  +#.*)?$", re.MULTILINE)
 def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Seven joints in the header of a maker who writes degrees and milliseconds."""
     folder = tmp_path_factory.mktemp("arm")
-    plants = RigidSettings().robot(7, 1, ())
+    plants = RigidPlantSettings().robot(7, 1, ())
     rows = [plant.rows(15_000)[::4] for plant in plants.values()]
     scale = [plant.roles["torque"].scale for plant in plants.values()]
     columns = [np.arange(len(rows[0])) * 4.0]
@@ -34,7 +34,7 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.compiled
 def test_the_lines_of_the_page_word_for_word(arm: Path) -> None:
     page = (ROOT / "docs/recording.md").read_text(encoding="utf-8")
-    lines = LINE.findall(page[page.index("## A recording of somebody else's") :])
+    lines = LINE.findall(page[page.index("## Recordings of other programs") :])
     assert len(lines) == 2
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     for line in lines:
@@ -63,4 +63,4 @@ def test_a_table_of_seven_joints_and_their_names(arm: Path, capsys: pytest.Captu
 def test_a_header_that_says_nothing_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n2,3\n3,4\n")
     assert main(["columns", str(tmp_path / "a.csv")]) == 1
-    assert "found nothing that looks like position and torque" in capsys.readouterr().err
+    assert "no column has a name like position and torque" in capsys.readouterr().err

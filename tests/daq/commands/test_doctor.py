@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from daq.__main__ import main
-from daq.commands.doctor.bus import Field, fields, nominal
+from daq.commands.doctor.bus import GuessedField, fields, nominal
 from daq.commands.doctor.bus import load as bus_load
 from daq.commands.doctor.command import CAUSES, tell_causes
 from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, host, serial_port
@@ -111,7 +111,7 @@ def test_a_configured_bus_is_judged_by_what_its_joints_need(tmp_path: Path, caps
         (tmp_path / "c.toml").write_text(text)
         assert main(["doctor", str(tmp_path / "c.toml"), "--seconds", "1", "--explain"]) == 1
     err = capsys.readouterr().err
-    assert "elbow.torque: bus.FAR.torque does not come" in err
+    assert "elbow.torque: bus.FAR.torque is not received" in err
     assert "elbow.position: comes at" in err
     assert "configured are 2000 Hz" in err
     assert "unmatched = " in err
@@ -276,9 +276,9 @@ def bits(count: int) -> np.ndarray:
 
 def test_fields_are_guessed_from_what_is_smooth() -> None:
     assert fields(bits(300)) == [
-        Field("i32_0", 0, 32, "signed", False, False),
-        Field("i16_4", 4, 16, "signed", False, False),
-        Field("counter_6", 6, 16, "unsigned", False, True),
+        GuessedField("i32_0", 0, 32, "signed", False, False),
+        GuessedField("i16_4", 4, 16, "signed", False, False),
+        GuessedField("counter_6", 6, 16, "unsigned", False, True),
     ]
     n = np.arange(200)
     pair = np.stack([np.sin(n * 0.05), 20 * np.cos(n * 0.03)], 1).astype(">f4").view(np.uint8).reshape(200, 8)

@@ -16,8 +16,8 @@ from daq.config.routes import routes
 from daq.config.sections import Record
 from daq.core.pipeline import Pipeline
 from daq.recording.folder import recordings
-from daq.recording.process import Expected, Recorder
-from daq.stream.transcript import Batch, Block
+from daq.recording.process import NextBlock, Recorder
+from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
@@ -41,7 +41,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("records")
     config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=folder, reserve=0)})
     assert [route.role for route in routes(config)] == ["position", "torque", "counter"]
-    expected = Expected(folder / "next")
+    expected = NextBlock(folder / "next")
     recorder, pipeline = Recorder(config, expected), Pipeline(config, 7)
     for number in range(25):
         rows = readings(number)
@@ -49,7 +49,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
         messages = pipeline.absorb(rows, EPOCH, lambda now=now: now)
         batch = Batch(len(rows), EPOCH, now, [now] * (len(messages) // 2), [], None)
         event = {"timestamp": 1.5, "kind": "alarm", "text": 'a, "b"\nμ', "seq": number, "boot": 7, "joint": "elbow"}
-        recorder.take(Block(7, number, [batch], rows, [*messages, (b"event/elbow", msgpack.packb(event))]))
+        recorder.take(TurnBlock(7, number, [batch], rows, [*messages, (b"event/elbow", msgpack.packb(event))]))
     recorder.close()
     expected.close()
     (file,) = recordings(folder, "arm")

@@ -13,16 +13,16 @@ from playwright.sync_api import Page, sync_playwright
 
 from daq.__main__ import main
 from daq.commands.report.document import document
-from daq.commands.report.run import Run, gather
+from daq.commands.report.run import ReportContent, gather
 from daq.commands.report.words import number
 from daq.config.load import load
 from daq.config.sections import Record
 from daq.core.pipeline import Pipeline
-from daq.core.replayable_executor import Latch
+from daq.core.replayable_executor import DeferredExecutor
 from daq.recording.folder import recordings
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.state.baselines import Baseline
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
 from estimators.refit.inline import Inline
 
@@ -57,22 +57,22 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with a baseline whose inertia is a fifth less, and an event that tries to be a program."""
     folder = tmp_path_factory.mktemp("records")
     config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=folder, reserve=0)})
-    latch = Latch(Inline())
-    recorder, pipeline = Recorder(config, expected := Expected(folder / "next")), Pipeline(config, 7, latch)
+    latch = DeferredExecutor(Inline())
+    recorder, pipeline = Recorder(config, expected := NextBlock(folder / "next")), Pipeline(config, 7, latch)
     values = TRUTH | {"inertia": 0.8 * TRUTH["inertia"]}
     baseline = Baseline(since=1.7e9, model="rigid", values=values, deviations=dict.fromkeys(values, 1e-3))
     rows = motion()
     for count, part in enumerate(np.split(rows, range(BLOCK, len(rows), BLOCK))):
         based = {"elbow": baseline.model_dump()} if count == BASED * 1000 // BLOCK else None
         if based:
-            pipeline.rebase(based)
+            pipeline.set_baselines(based)
         now = int(part["time"][-1, 0])
-        messages = pipeline.absorb(part.ravel(), EPOCH, lambda now=now: now) + pipeline.watch(now, EPOCH)
+        messages = pipeline.absorb(part.ravel(), EPOCH, lambda now=now: now) + pipeline.check_silence(now, EPOCH)
         if count == 100:
             event = {"timestamp": EPOCH / 1e9 + 4, "kind": "alarm", "text": "<script>alert('µ')</script>", "seq": 10**6}
             messages.append((b"event/elbow", msgpack.packb(event | {"boot": 7, "joint": "elbow"})))
         batch = Batch(part.size, EPOCH, now, [now] * len(messages), [], based)
-        recorder.take(Block(7, count, [batch], part.ravel(), messages))
+        recorder.take(TurnBlock(7, count, [batch], part.ravel(), messages))
     recorder.close()
     expected.close()
     (file,) = recordings(folder, "arm")
@@ -80,7 +80,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(recording: Path) -> Run:
+def run(recording: Path) -> ReportContent:
     return gather([recording])
 
 
@@ -92,13 +92,13 @@ def test_a_number_has_a_power_of_ten_only_where_it_would_be_long(value: float, d
     assert number(value, digits) == text
 
 
-def test_no_two_columns_of_a_table_have_one_name(run: Run) -> None:
+def test_no_two_columns_of_a_table_have_one_name(run: ReportContent) -> None:
     for head in re.findall(r"<thead>(.*?)</thead>", document(run), re.DOTALL):
         names = [name for name in re.findall(r"<th[^>]*>(.*?)</th>", head) if name]
         assert len(names) == len(set(names)) > 0
 
 
-def test_the_run_is_what_was_recorded(run: Run) -> None:
+def test_the_run_is_what_was_recorded(run: ReportContent) -> None:
     (joint,) = run.joints
     assert dict(zip(joint.units, joint.last(), strict=True)) == pytest.approx(TRUTH, rel=0.02, abs=0.02)
     assert joint.lost["lost"] == LOST
@@ -130,7 +130,7 @@ class Outside(HTMLParser):
         self.found += [name for name, _ in attrs if name.startswith("on")]
 
 
-def test_the_page_needs_nothing_else(run: Run) -> None:
+def test_the_page_needs_nothing_else(run: ReportContent) -> None:
     text = document(run)
     outside = Outside()
     outside.feed(text)
@@ -170,8 +170,8 @@ def test_a_browser_draws_parameters_drift_curves_and_events(page: Page) -> None:
 
 def test_a_recording_without_updates_is_told_as_such(tmp_path: Path) -> None:
     config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=tmp_path, reserve=0)})
-    recorder = Recorder(config, expected := Expected(tmp_path / "next"))
-    recorder.take(Block(1, 0, [Batch(0, EPOCH, 1, [], [], None)]))
+    recorder = Recorder(config, expected := NextBlock(tmp_path / "next"))
+    recorder.take(TurnBlock(1, 0, [Batch(0, EPOCH, 1, [], [], None)]))
     recorder.close()
     expected.close()
     text = document(gather(recordings(tmp_path, "arm")))

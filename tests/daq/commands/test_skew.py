@@ -12,11 +12,11 @@ from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.words import ConfigError
 from daq.recording.columns import load_columns, read
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
-from hil_rig.plants.joints.rigid import RigidSettings
+from hil_rig.plants.joints.rigid import RigidPlantSettings
 
 ROOT = Path(__file__).parents[3]
 KR300 = ROOT.parent / "shared/data/kr300"
@@ -158,7 +158,7 @@ def test_our_own_recording_is_aligned_before_it_is_compared(tmp_path: Path, caps
     (tmp_path / "c.toml").write_text(text.replace("[publish]", '[recorder]\nfolder = "."\n[publish]'))
     config = load(tmp_path / "c.toml")
     asked = [route.role for route in routes(config)]
-    plant = RigidSettings().build(1, 3, ())
+    plant = RigidPlantSettings().build(1, 3, ())
     rows = plant.rows(30_000)
     count = np.arange(len(rows))
     values = {"position": rows[:, 0], "torque": plant.roles["torque"].scale * rows[:, 1]}
@@ -168,9 +168,9 @@ def test_our_own_recording_is_aligned_before_it_is_compared(tmp_path: Path, caps
     readings["time"] = (10**12 + (count // 10 * 10 + 9) * 10**6 + count % 10 * 10**4)[:, None]
     for column, role in enumerate(asked):
         readings["value"][:, column] = values.get(role, count % (counter.modulo if counter else 65536))
-    recorder = Recorder(config, Expected(tmp_path / "next"))
+    recorder = Recorder(config, NextBlock(tmp_path / "next"))
     whole = readings.ravel()
-    recorder.take(Block(7, 0, [Batch(len(whole), 0, int(whole["time"][-1]), (), (), None)], whole))
+    recorder.take(TurnBlock(7, 0, [Batch(len(whole), 0, int(whole["time"][-1]), (), (), None)], whole))
     recorder.close()
     [file] = tmp_path.glob("*.mcap")
     assert main(["skew", str(file), "--json"]) == 0

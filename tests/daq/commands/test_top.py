@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from estimators.base import Estimate, Phase
+from estimators.reasons import Reason
 
 ROOT = Path(__file__).parents[3]
 TOP = [sys.executable, "-W", "error", "-m", "daq", "top"]
@@ -63,8 +64,8 @@ def test_it_shows_follows_and_leaves(
         return look
 
     wait(shows("2 normal", "elbow", "✓ normal", "1.10 %"), 30)
-    jumped = {"phase": Phase.FAULTED, "reasons": ("the encoder jumped",)}
-    wait(shows("✗ faulted", "the encoder jumped", "1 normal 1 faulted", **jumped), 30)
+    jumped = {"phase": Phase.FAULTED, "reasons": (Reason("channel_dead", "torque", {"seconds": 2.0}),)}
+    wait(shows("✗ faulted", "torque gave no finite", "1 normal 1 faulted", **jumped), 30)
     chosen = next(line for line in terminal.shows().splitlines() if "›" in line).split()[1]
     terminal.press("Down")
     wait(lambda: f"› {chosen}" not in terminal.shows(), 30)

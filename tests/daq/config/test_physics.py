@@ -73,7 +73,7 @@ def test_what_fits_is_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ("bus.MORE.force", "found a force: bus.MORE.force is in N; scale must be the lever arm, in m"),
         (
             "bus.MORE.wheel",
-            "found a speed: bus.MORE.wheel is in m/s, and no scale makes one of the other; ",
+            "found a speed: bus.MORE.wheel is in m/s, and no scale converts one to the other; ",
         ),
         ("bus.MORE.heat", "found a temperature: bus.MORE.heat is in °C, and no scale"),
     ],
@@ -83,7 +83,7 @@ def test_a_torque_from_something_else_says_what_would_mend_it(tmp_path: Path, to
     assert only.startswith("22: joints.knee.channels.torque.signal: expected a torque in N·m, ")
     assert said in only
     if "no scale" in said:
-        assert "of this driver knee_torque.target or knee_torque.estimate or " in only
+        assert "this driver has knee_torque.target or knee_torque.estimate or " in only
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_the_wheel_speeds_of_a_car_are_no_joint(tmp_path: Path) -> None:
     found = mistakes(written(tmp_path, position=wheel, torque=wheel))
     assert len(found) == 2
     assert all("found a speed: bus.MORE.wheel is in m/s, and no scale" in one for one in found)
-    assert "of this driver MORE.motor_position or knee_encoder.position or " in found[0]
+    assert "this driver has MORE.motor_position or knee_encoder.position or " in found[0]
 
 
 def test_a_joint_without_channels_is_told_which_it_needs_and_no_more(tmp_path: Path) -> None:
@@ -138,13 +138,13 @@ def test_what_may_be_right_is_remarked(tmp_path: Path, capsys: pytest.CaptureFix
     motor = '{ signal = "bus.MORE.motor_position" }'
     assert main(["check", str(written(tmp_path, motor, '{ signal = "bus.MORE.bare" }'))]) == 0
     said = capsys.readouterr().err
-    assert "note: knee.position: bus.MORE.motor_position speaks of the motor" in said
+    assert "note: knee.position: the name bus.MORE.motor_position suggests the motor's side" in said
     assert "scale = 1/gear ratio" in said
-    assert "note: knee.torque: bus.MORE.bare has no unit and is taken for N·m" in said
+    assert "note: knee.torque: bus.MORE.bare has no unit and is assumed to be in N·m" in said
     scaled = '{ signal = "bus.MORE.motor_position", scale = 0.01 }'
     assert main(["check", str(written(tmp_path, scaled, '{ signal = "bus.MORE.bare", scale = 1.0 }'))]) == 0
     said = capsys.readouterr().err
-    assert "speaks of the motor" not in said
+    assert "suggests the motor" not in said
     assert "has no unit" not in said
 
 

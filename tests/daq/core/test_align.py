@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from daq.config.routes import Route
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from daq.core.align import Aligner, Sorter
 from drivers.reading import READING
 from estimators.quantities import Floats, Nanoseconds
@@ -19,7 +19,7 @@ def rows(readings: list[tuple[int, float, int]], **more: Any) -> tuple[Nanosecon
     """Samples of (arrival in ns, value, column); more: of the joint, `torque` of its second channel."""
     torque, position = more.pop("torque", {}), more.pop("position", {})
     channels = {"position": {"signal": "a.MOTOR.q"} | position, "torque": {"signal": "a.SENSOR.t"} | torque}
-    joint = Joint.model_validate({"rate": 1000.0, "model": {"kind": "rigid"}, "channels": channels} | more)
+    joint = JointSection.model_validate({"rate": 1000.0, "model": {"kind": "rigid"}, "channels": channels} | more)
     aligner = Aligner(joint, ("position", "torque"))
     order = sorted(readings)
     arrivals, values, columns = (np.array(column) for column in zip(*order, strict=True))

@@ -8,11 +8,11 @@ import pytest
 import zmq
 
 from daq.core import baseline_inbox
-from daq.core.baseline_inbox import EVERY, WATCHING, Rebasing
+from daq.core.baseline_inbox import EVERY, WATCHING, BaselineInbox
 from daq.state.baselines import TOPIC, WATCHED, Baseline, Baselines, write
 from daq.stream.sockets import Socket, open_publisher
 
-Told = Callable[[Rebasing, bytes, bytes], None]
+Told = Callable[[BaselineInbox, bytes, bytes], None]
 
 
 def of(**since: float) -> Baselines:
@@ -55,10 +55,10 @@ def tell(context: "zmq.Context[Socket]", tmp_path: Path) -> Iterator[Told]:
     """Says it until it has arrived: a publisher's first words may be lost."""
     publisher = open_publisher(context, f"ipc://{tmp_path}/b")
 
-    def told(rebasing: Rebasing, topic: bytes, content: bytes) -> None:
+    def told(inbox: BaselineInbox, topic: bytes, content: bytes) -> None:
         for _ in range(600):
             publisher.send_multipart((topic, content))
-            if rebasing._news.poll(100):
+            if inbox._news.poll(100):
                 return
         pytest.fail("nothing arrives")
 
@@ -67,12 +67,12 @@ def tell(context: "zmq.Context[Socket]", tmp_path: Path) -> Iterator[Told]:
 
 
 @pytest.fixture
-def open_inbox(context: "zmq.Context[Socket]", tmp_path: Path) -> Iterator[Callable[[], Rebasing]]:
+def open_inbox(context: "zmq.Context[Socket]", tmp_path: Path) -> Iterator[Callable[[], BaselineInbox]]:
     """One of these addresses; what is wrong with the file is said as it opens."""
-    opened: list[Rebasing] = []
+    opened: list[BaselineInbox] = []
 
-    def one() -> Rebasing:
-        opened.append(Rebasing(context, f"ipc://{tmp_path}/b", tmp_path / "baseline.json"))
+    def one() -> BaselineInbox:
+        opened.append(BaselineInbox(context, f"ipc://{tmp_path}/b", tmp_path / "baseline.json"))
         return opened[0]
 
     yield one
@@ -80,55 +80,55 @@ def open_inbox(context: "zmq.Context[Socket]", tmp_path: Path) -> Iterator[Calla
         each.close()
 
 
-def news(rebasing: Rebasing, clock: Hand) -> dict[str, object] | None:
+def news(inbox: BaselineInbox, clock: Hand) -> dict[str, object] | None:
     """What the next look finds."""
     clock.now += EVERY
-    return rebasing.fresh()
+    return inbox.changed()
 
 
 def test_the_file_counts_from_the_start_and_once(
-    open_inbox: Callable[[], Rebasing], clock: Hand, tmp_path: Path
+    open_inbox: Callable[[], BaselineInbox], clock: Hand, tmp_path: Path
 ) -> None:
     write(tmp_path / "baseline.json", of(elbow=5.0, base=6.0))
-    rebasing = open_inbox()
-    assert rebasing.fresh() == maps(of(elbow=5.0, base=6.0))
+    inbox = open_inbox()
+    assert inbox.changed() == maps(of(elbow=5.0, base=6.0))
     clock.now += EVERY
-    assert rebasing.fresh() is None
+    assert inbox.changed() is None
 
 
 def test_a_file_that_is_none_is_said_and_the_core_runs(
-    open_inbox: Callable[[], Rebasing], clock: Hand, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    open_inbox: Callable[[], BaselineInbox], clock: Hand, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "baseline.json").write_text("no baselines")
-    rebasing = open_inbox()
+    inbox = open_inbox()
     assert "drift is not measured" in caplog.text
-    assert rebasing.fresh() is None
+    assert inbox.changed() is None
 
 
 def test_what_is_told_is_heard_five_times_a_second_at_most_and_only_where_it_is_new(
-    open_inbox: Callable[[], Rebasing], clock: Hand, tell: Told
+    open_inbox: Callable[[], BaselineInbox], clock: Hand, tell: Told
 ) -> None:
-    rebasing = open_inbox()
-    assert rebasing.fresh() is None
-    tell(rebasing, TOPIC, of(elbow=5.0).model_dump_json().encode())
+    inbox = open_inbox()
+    assert inbox.changed() is None
+    tell(inbox, TOPIC, of(elbow=5.0).model_dump_json().encode())
     clock.now += 0.9 * EVERY
-    assert rebasing.fresh() is None, "not yet time for another look"
-    assert news(rebasing, clock) == maps(of(elbow=5.0))
-    tell(rebasing, TOPIC, of(elbow=5.0).model_dump_json().encode())
-    assert news(rebasing, clock) is None, "said again, for those who join"
-    tell(rebasing, TOPIC, of(elbow=7.0).model_dump_json().encode())
-    assert news(rebasing, clock) == maps(of(elbow=7.0))
+    assert inbox.changed() is None, "not yet time for another look"
+    assert news(inbox, clock) == maps(of(elbow=5.0))
+    tell(inbox, TOPIC, of(elbow=5.0).model_dump_json().encode())
+    assert news(inbox, clock) is None, "said again, for those who join"
+    tell(inbox, TOPIC, of(elbow=7.0).model_dump_json().encode())
+    assert news(inbox, clock) == maps(of(elbow=7.0))
 
 
 def test_a_word_that_somebody_looks_counts_for_three_seconds_and_is_no_baseline(
-    open_inbox: Callable[[], Rebasing], clock: Hand, tell: Told
+    open_inbox: Callable[[], BaselineInbox], clock: Hand, tell: Told
 ) -> None:
-    rebasing = open_inbox()
-    assert not rebasing.watched
-    tell(rebasing, WATCHED, b"")
-    assert news(rebasing, clock) is None
-    assert rebasing.watched
+    inbox = open_inbox()
+    assert not inbox.watched
+    tell(inbox, WATCHED, b"")
+    assert news(inbox, clock) is None
+    assert inbox.watched
     for step, watched in ((WATCHING - 0.5, True), (1.0, False)):
         clock.now += step
-        assert rebasing.fresh() is None
-        assert rebasing.watched is watched
+        assert inbox.changed() is None
+        assert inbox.watched is watched

@@ -38,7 +38,7 @@ def test_who_has_something_to_decide_goes_last() -> None:
         turn: list[bool] = []
         stops.append(turn)
         for index, own in through(batch, late):
-            turn.append(pipeline.lines[index].state.estimator.stop == REVIEW)
+            turn.append(pipeline.joints[index].state.estimator.stop == REVIEW)
             yield index, own
 
     pipeline._pass.through = seen  # type: ignore[method-assign]

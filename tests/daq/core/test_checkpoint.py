@@ -78,7 +78,7 @@ def test_a_new_core_goes_on_where_the_old_one_was(
     deadline = time.monotonic() + 60
     while not file.exists():
         assert time.monotonic() < deadline
-        checkpoints.hand_out(settled)
+        checkpoints.send_next_state(settled)
         time.sleep(0.05)  # between two tries
     pipeline = Pipeline(config, boot=2)
     assert checkpoints.resume(pipeline, file).keys() == {"elbow"}
@@ -100,12 +100,12 @@ def test_what_does_not_belong_starts_anew(
     config: Config, settled: Pipeline, wired: tuple[Checkpoints, Path], tmp_path: Path
 ) -> None:
     checkpoints, _ = wired
-    state, good, file = settled.lines[0].estimator.keep(), key(config.joints["elbow"]), tmp_path / "c"
+    state, good, file = settled.joints[0].estimator.keep(), key(config.joints["elbow"]), tmp_path / "c"
 
     def resumed(path: Path) -> bool:
         pipeline = Pipeline(config, boot=2)
         found = bool(checkpoints.resume(pipeline, path))
-        assert (pipeline.lines[0].estimator.estimate().phase == "normal") == found
+        assert (pipeline.joints[0].estimator.estimate().phase == "normal") == found
         return found
 
     assert resumed(written(file, good, state))
@@ -125,13 +125,13 @@ def test_what_does_not_belong_starts_anew(
 def test_a_joint_whose_state_is_half_taken_starts_as_if_it_had_been_given_none(
     config: Config, settled: Pipeline
 ) -> None:
-    state = settled.lines[0].estimator.keep()
+    state = settled.joints[0].estimator.keep()
     assert state is not None
     *_, last = (name for name in state if name != "kernel")
     half, fresh = Pipeline(config, boot=2), Pipeline(config, boot=2)
     with pytest.raises(NotTheSameError, match=f"^{last}: expected version"):
         half.resume({"elbow": state | {last: state[last] | {"version": -1}}})
-    assert half.lines[0].estimator.keep() is None
+    assert half.joints[0].estimator.keep() is None
     assert repr(run(half, readings(3.0, begin=40.0))) == repr(run(fresh, readings(3.0, begin=40.0)))
 
 
@@ -147,11 +147,11 @@ def test_a_state_that_is_not_used_is_refused_in_words(
     config: Config, settled: Pipeline, wired: tuple[Checkpoints, Path], tmp_path: Path, its_key: str | None, age: float,
     words: str, caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    file = written(tmp_path / "c", its_key or key(config.joints["elbow"]), settled.lines[0].estimator.keep(), age)
+    file = written(tmp_path / "c", its_key or key(config.joints["elbow"]), settled.joints[0].estimator.keep(), age)
     caplog.clear()
     assert wired[0].resume(Pipeline(config, boot=2), file) == {}
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line.startswith(f"elbow starts anew: what {file} holds of it ")
+    assert line.startswith(f"elbow starts again from nothing: its state in {file} ")
     assert words in line
 
 
@@ -171,7 +171,7 @@ def test_a_file_of_an_older_layout_is_refused_in_words(
 
 def test_resumed_is_said_when_it_was_decided_not_when_the_core_before_ended(config: Config, settled: Pipeline) -> None:
     pipeline = Pipeline(config, boot=2)
-    pipeline.resume({"elbow": settled.lines[0].estimator.keep()})
+    pipeline.resume({"elbow": settled.joints[0].estimator.keep()})
     said = run(pipeline, readings(1.2, begin=40.0))
     (event,) = [body for topic, body in said if topic == b"event/elbow"]
     assert event["kind"] == "resumed"

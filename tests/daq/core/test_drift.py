@@ -36,7 +36,7 @@ def follow(drift: Drift, *coulombs: float) -> list[tuple[int, str]]:
     """One estimate a second: (second, kind) of every change."""
     found = []
     for time, value in enumerate(coulombs):
-        found += [(time, change.kind) for change in drift.look(estimate(time, value))[1]]
+        found += [(time, change.kind) for change in drift.update(estimate(time, value))[1]]
     return found
 
 
@@ -49,7 +49,7 @@ def test_z_is_the_change_over_what_chance_would_make_of_two_independent_estimate
 
 
 def test_what_is_published() -> None:
-    told, changes = Drift(DriftSettings(), BASELINE).look(estimate(0, -4.4))
+    told, changes = Drift(DriftSettings(), BASELINE).update(estimate(0, -4.4))
     assert (told["since"], told["drifted"], changes) == (1000.0, [], [])
     assert told["change"] == pytest.approx({"inertia": 0.1, "coulomb": -0.4, "offset": 0.0})
     assert told["z"] == pytest.approx({"inertia": 2.0, "coulomb": -10.0, "offset": 0.0})
@@ -74,7 +74,9 @@ def test_drift_is_what_is_large_and_certain_for_long_enough() -> None:
     assert follow(Drift(settings, BASELINE), large, large, large, -4.0, large, large, large) == [], "not long enough"
     assert follow(Drift(settings, BASELINE), *[-4.3] * 9) == [], "certain, but small"
     drift = Drift(settings, BASELINE)
-    assert [drift.look(estimate(time, large, sigma=0.5))[1] for time in range(9)] == [[]] * 9, "large, but not certain"
+    assert [drift.update(estimate(time, large, sigma=0.5))[1] for time in range(9)] == [[]] * 9, (
+        "large, but not certain"
+    )
 
 
 def test_it_ends_well_inside_the_limits_only() -> None:
@@ -82,7 +84,7 @@ def test_it_ends_well_inside_the_limits_only() -> None:
     edge = [-4.41, -4.39, -4.42, -4.3, -4.41]  # 7.5 … 10.5 %
     assert follow(drift, *edge) == [(0, "drift")]
     assert drift.drifted == {"coulomb"}
-    _, changes = drift.look(estimate(9, -4.27))
+    _, changes = drift.update(estimate(9, -4.27))
     assert [change.kind for change in changes] == ["recovered"]
     assert changes[0].text == "coulomb is within its limits again: -6.7 % of its baseline, 6.7 standard deviations"
     assert not drift.drifted
@@ -92,7 +94,7 @@ def test_certainty_that_is_lost_ends_it_below_its_share_of_the_limit_only() -> N
     drift = Drift(DriftSettings(percent=10, z=5, release=0.7, hold=0), BASELINE)
     told = []
     for time, z in enumerate((6.0, 4.0, 3.6, 3.4, 4.0, 4.9, 5.1)):  # by 2 N·m, 50 %, all the time
-        changes = drift.look(estimate(time, -6.0, sigma=2.0 / z))[1]
+        changes = drift.update(estimate(time, -6.0, sigma=2.0 / z))[1]
         told += [(time, change.kind) for change in changes]
     assert told == [(0, "drift"), (3, "recovered"), (6, "drift")]
 
@@ -106,7 +108,7 @@ def test_noise_at_the_limit_gives_few_events() -> None:
 
 def test_without_a_percentage_certainty_decides() -> None:
     drift = Drift(DriftSettings(hold=0), BASELINE)
-    told, changes = drift.look(estimate(0, -4.0, offset=0.31))
+    told, changes = drift.update(estimate(0, -4.0, offset=0.31))
     assert told["z"]["offset"] == pytest.approx(6.0)
     assert [(change.kind, change.text) for change in changes] == [
         ("drift", "offset has drifted: 6.0 standard deviations")
@@ -116,7 +118,7 @@ def test_without_a_percentage_certainty_decides() -> None:
 def test_a_parameter_whose_certainty_is_not_known_does_not_drift() -> None:
     drift = Drift(DriftSettings(hold=0), BASELINE)
     for sigma in (math.inf, math.nan):
-        told, changes = drift.look(estimate(0, -9.0, sigma=sigma))
+        told, changes = drift.update(estimate(0, -9.0, sigma=sigma))
         assert (told["z"]["coulomb"], changes) == (0.0, [])
 
 
@@ -135,7 +137,7 @@ def test_a_baseline_of_another_model_is_none() -> None:
 def test_the_order_of_the_names_does_not_matter() -> None:
     one = estimate(0, -4.4)
     turned = one._replace(names=NAMES[::-1], values=one.values[::-1], deviations=one.deviations[::-1])
-    told, other = (Drift(DriftSettings(), BASELINE).look(every)[0] for every in (one, turned))
+    told, other = (Drift(DriftSettings(), BASELINE).update(every)[0] for every in (one, turned))
     assert told["z"] == other["z"]
 
 
@@ -166,7 +168,7 @@ def test_all_by_one_factor_is_one_cause_and_told_once() -> None:
             deviations = np.array([0.2 if time < 5 else 0.02, 0.02, 0.02, 0.02, 0.01])
             one = estimate(time, 0.0)
             one = one._replace(names=names, values=before * factors, deviations=deviations)
-            published, changes = drift.look(one)
+            published, changes = drift.update(one)
             events += [change.text for change in changes]
         told[case] = events, published["cause"], published["drifted"]
     events, cause, drifted = told["scale"]
@@ -182,7 +184,7 @@ def test_all_by_one_factor_is_one_cause_and_told_once() -> None:
 
 def comparison(**baseline: object) -> Comparison:
     one = Comparison("rigid", DriftSettings(hold=0), Publication("arm", "elbow", 7, "N·m"))
-    one.rebase(BASELINE.model_copy(update=baseline))
+    one.set_baseline(BASELINE.model_copy(update=baseline))
     return one
 
 
@@ -193,23 +195,23 @@ def looked(messages: list[tuple[bytes, bytes]]) -> list[tuple[str, Map]]:
 def test_an_estimate_is_compared_once_a_second_of_its_own_time_and_only_with_something() -> None:
     nothing = Comparison("rigid", DriftSettings(), Publication("arm", "elbow", 7, "N·m"))
     assert not nothing.due(0)
-    assert nothing.look(estimate(5, -4.0), dict, 5.0) == []
+    assert nothing.compare(estimate(5, -4.0), dict, 5.0) == []
     one = comparison()
     found = []
     for time in (5.0, 5.5, 5.999, 6.0, 8.2):
         at = estimate(0, -4.0)._replace(time=round(time * SECOND))
         assert one.due(at.time) == (time in (5.0, 6.0, 8.2))
-        found += looked(one.look(at, dict, 1000.0 + time))
+        found += looked(one.compare(at, dict, 1000.0 + time))
     assert [(topic, body["timestamp"]) for topic, body in found] == [
         ("event/elbow", 1005.0), ("drift/elbow", 1005.0), ("drift/elbow", 1006.0), ("drift/elbow", 1008.2),
     ]  # fmt: skip
     assert found[0][1]["kind"] == "baseline"
-    assert found[0][1]["text"] == "drift is measured against that of 1970-01-01 00:16:40 UTC"
+    assert found[0][1]["text"] == "drift is measured against the baseline of 1970-01-01 00:16:40 UTC"
 
 
 def test_what_drifts_is_an_event_beside_its_drift() -> None:
     one = comparison()
-    found = looked(one.look(estimate(5, -8.0), dict, 5.0))
+    found = looked(one.compare(estimate(5, -8.0), dict, 5.0))
     assert [(topic, body.get("kind")) for topic, body in found] == [
         ("event/elbow", "baseline"), ("drift/elbow", None), ("event/elbow", "drift"),
     ]  # fmt: skip
@@ -219,11 +221,11 @@ def test_what_drifts_is_an_event_beside_its_drift() -> None:
 
 def test_the_same_baseline_again_is_no_news_and_another_is_at_once() -> None:
     one = comparison()
-    one.look(estimate(5, -8.0), dict, 5.0)
-    one.rebase(BASELINE)
-    assert one.look(estimate(5, -8.0), dict, 5.1) == []
-    one.rebase(BASELINE.model_copy(update={"since": 2000.0}))
-    (event, told, _) = looked(one.look(estimate(5, -8.0), dict, 5.2))
+    one.compare(estimate(5, -8.0), dict, 5.0)
+    one.set_baseline(BASELINE)
+    assert one.compare(estimate(5, -8.0), dict, 5.1) == []
+    one.set_baseline(BASELINE.model_copy(update={"since": 2000.0}))
+    (event, told, _) = looked(one.compare(estimate(5, -8.0), dict, 5.2))
     assert event[1]["kind"] == "baseline"
     assert told[1]["since"] == 2000.0
 
@@ -231,11 +233,14 @@ def test_the_same_baseline_again_is_no_news_and_another_is_at_once() -> None:
 def test_another_law_ends_the_comparison_until_the_law_of_the_baseline_is_back() -> None:
     mine, other = {"kind": "viscous_coulomb"}, {"kind": "arctangent"}
     one = comparison(friction=mine)
-    assert [topic for topic, _ in looked(one.look(estimate(5, -4.0), lambda: mine, 5.0))][1:] == ["drift/elbow"]
-    ((topic, body),) = looked(one.look(estimate(6, -4.0), lambda: other, 6.0))
-    assert (topic, body["text"]) == ("event/elbow", "it is of another model or friction law: set it anew")
-    assert one.look(estimate(7, -4.0), lambda: other, 7.0) == [], "said once"
-    assert [topic for topic, _ in looked(one.look(estimate(8, -4.0), lambda: mine, 8.0))] == [
+    assert [topic for topic, _ in looked(one.compare(estimate(5, -4.0), lambda: mine, 5.0))][1:] == ["drift/elbow"]
+    ((topic, body),) = looked(one.compare(estimate(6, -4.0), lambda: other, 6.0))
+    assert (topic, body["text"]) == (
+        "event/elbow",
+        "the baseline of 1970-01-01 00:16:40 UTC is of another model or friction law: set a new one",
+    )
+    assert one.compare(estimate(7, -4.0), lambda: other, 7.0) == [], "said once"
+    assert [topic for topic, _ in looked(one.compare(estimate(8, -4.0), lambda: mine, 8.0))] == [
         "event/elbow", "drift/elbow",
     ]  # fmt: skip
 
@@ -249,7 +254,7 @@ def test_what_stands_beside_an_estimate_that_cannot_be_trusted_is_compared_alone
         }
     )
     one = comparison()
-    one.rebase(wear)
+    one.set_baseline(wear)
 
     def beside(found: Estimate, baseline: Baseline) -> Estimate:
         assert baseline == wear
@@ -261,7 +266,7 @@ def test_what_stands_beside_an_estimate_that_cannot_be_trusted_is_compared_alone
 
     def told(time: int, status: Status, law: Map, beside: object = beside) -> list[str]:
         at = estimate(time, -8.0)._replace(status=status)
-        found = looked(one.look(at, lambda: law, time, beside))  # type: ignore[arg-type]
+        found = looked(one.compare(at, lambda: law, time, beside))  # type: ignore[arg-type]
         return [" ".join(body["drifted"]) for topic, body in found if topic == "drift/elbow"]
 
     assert told(4, Status.LEARNING, {}) == [], "nothing is trusted before it was compared once"
@@ -269,5 +274,5 @@ def test_what_stands_beside_an_estimate_that_cannot_be_trusted_is_compared_alone
     assert told(6, Status.LEARNING, {}) == ["lost_motion"], "the joint is not judged meanwhile"
     assert told(7, Status.LEARNING, {}, None) == []
     learning = estimate(8, -8.0)._replace(status=Status.LEARNING)
-    assert one.look(learning, lambda: {"kind": "another"}, 8.0, beside) == [], "whose law is not settled either"
+    assert one.compare(learning, lambda: {"kind": "another"}, 8.0, beside) == [], "whose law is not settled either"
     assert told(9, Status.LEARNING, {}, lambda found, _: found) == []

@@ -9,9 +9,9 @@ import pytest
 
 from daq.config.load import load
 from daq.config.sections import Config
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
-from daq.core.waiting_room import WaitingRoom
+from daq.core.reading_buffer import ReadingBuffer
 from daq.stream.update import EVENTS
 from drivers.reading import READING
 
@@ -111,7 +111,7 @@ def test_updates_do_not_depend_on_how_readings_are_batched(config: Config, size:
     cut = [one for i in range(0, len(table), size) for one in said(pipeline, table[i : i + size])]
     assert repr(cut) == repr(whole)
     assert {one.get("phase") for one in whole} >= {"starting", "normal"}
-    assert pipeline.lines[0].updates == sum(one["topic"] == b"estimate/elbow" for one in cut)
+    assert pipeline.joints[0].updates == sum(one["topic"] == b"estimate/elbow" for one in cut)
 
 
 def two_joints(config: Config) -> Config:
@@ -132,16 +132,16 @@ def of_two(seconds: float) -> np.ndarray:
 def test_what_waits_until_its_update_is_due_says_the_same(config: Config) -> None:
     both, table = two_joints(config), of_two(12.0)
     straight = said(Pipeline(both, boot=1), table.reshape(-1))
-    pipeline, room = Pipeline(both, boot=1), WaitingRoom([0] * 3 + [1] * 3, ["bus"] * 6)
+    pipeline, room = Pipeline(both, boot=1), ReadingBuffer([0] * 3 + [1] * 3, ["bus"] * 6)
     waited, turns = [], 0
     for frame in table:
         room.add(frame)
         released = room.take(pipeline.due, int(frame["time"][-1]))
         if len(released):
             waited += said(pipeline, released)
-            room.expect(pipeline.due, int(frame["time"][-1]))
+            room.set_next_due(pipeline.due, int(frame["time"][-1]))
             turns += 1
-    waited += said(pipeline, room.rest())
+    waited += said(pipeline, room.take_all())
     for topic in (b"estimate/elbow", b"estimate/wrist", b"residual/wrist", b"event/wrist"):
         expected, found = ([one for one in every if one["topic"] == topic] for every in (straight, waited))
         assert repr(found) == repr(expected)
@@ -152,14 +152,14 @@ def test_no_update_is_held_up_by_what_waits(config: Config) -> None:
     """It is made of the very frame that makes it due, as if every frame went its way at once."""
     table = readings(15.0).reshape(-1, 3)
     prompt = maps(play(config, list(table)), b"estimate/elbow")
-    pipeline, room = Pipeline(config, boot=1), WaitingRoom([0] * 3, ["bus"] * 3)
+    pipeline, room = Pipeline(config, boot=1), ReadingBuffer([0] * 3, ["bus"] * 3)
     waited: list[Message] = []
     for frame in table:
         room.add(frame)
         released = room.take(pipeline.due, int(frame["time"][-1]))
         if len(released):
             waited += pipeline.absorb(released, 0, lambda: 0)
-            room.expect(pipeline.due, int(frame["time"][-1]))
+            room.set_next_due(pipeline.due, int(frame["time"][-1]))
     found = maps(waited, b"estimate/elbow")
     assert [one["timestamp"] for one in found] == [one["timestamp"] for one in prompt]
     late = np.array([one["arrival"] for one in found]) - [one["arrival"] for one in prompt]
@@ -183,7 +183,7 @@ def test_a_core_that_is_late_gives_up_updates_and_no_sample(config: Config) -> N
         pipeline.absorb(part.reshape(-1), 0, lambda: 0)
     assert len(maps(pipeline.absorb(table[4].reshape(-1), 0, lambda: 0, late=True), b"estimate/elbow")) == 1
     assert len(maps(pipeline.absorb(table[5].reshape(-1), 0, lambda: 0), b"estimate/elbow")) == 50
-    assert pipeline.lines[0].samples == 6000
+    assert pipeline.joints[0].samples == 6000
 
 
 def test_not_a_number_never_reaches_the_parameters(config: Config) -> None:
@@ -216,13 +216,15 @@ def test_silence_is_said_and_so_is_its_end(config: Config) -> None:
     table = readings(3.0)
     pipeline.absorb(table, 0, lambda: 0)
     end = int(table["time"][-1])
-    assert pipeline.watch(end + 900_000_000, 0) == []
-    said = pipeline.watch(end + 1_100_000_000, 0)
+    assert pipeline.check_silence(end + 900_000_000, 0) == []
+    said = pipeline.check_silence(end + 1_100_000_000, 0)
     assert maps(said, b"event/elbow")[0]["kind"] == "fault"
     faulted = maps(said, b"estimate/elbow")[0]
-    assert faulted["health"] == {"status": "faulted", "reasons": ["no data for 1.1 s"]}
-    assert pipeline.watch(end + 1_200_000_000, 0) == []
-    assert len(maps(pipeline.watch(end + 1_700_000_000, 0), b"estimate/elbow")) == 1
+    assert faulted["health"]["status"] == "faulted"
+    [reason] = faulted["health"]["reasons"]
+    assert (reason["code"], reason["text"]) == ("no_data", "no data for 1.1 s")
+    assert pipeline.check_silence(end + 1_200_000_000, 0) == []
+    assert len(maps(pipeline.check_silence(end + 1_700_000_000, 0), b"estimate/elbow")) == 1
     again = readings(1.0, begin=6.0)
     assert maps(pipeline.absorb(again, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"
 
@@ -233,8 +235,8 @@ def test_lost_samples_are_counted(config: Config) -> None:
     keep[3 * 2000 : 3 * 2007] = False
     pipeline = Pipeline(config, boot=1)
     pipeline.absorb(table[keep], 0, lambda: 0)
-    assert pipeline.lines[0].aligner.lost()["lost"] == 7
-    assert pipeline.lines[0].samples == 5000
+    assert pipeline.joints[0].aligner.lost()["lost"] == 7
+    assert pipeline.joints[0].samples == 5000
 
 
 def test_a_channel_that_never_comes_is_named_although_the_others_come(config: Config) -> None:
@@ -244,7 +246,7 @@ def test_a_channel_that_never_comes_is_named_although_the_others_come(config: Co
     said: list[Message] = []
     for batch in np.split(table, 100):
         said += pipeline.absorb(batch, 0, lambda: 0)
-        said += pipeline.watch(int(batch["time"][-1]), 0)
+        said += pipeline.check_silence(int(batch["time"][-1]), 0)
     events = maps(said, b"event/elbow")
     assert [(event["kind"], event["text"]) for event in events] == [
         ("fault", "no torque (bus.STATE.current) for 1.0 s")
@@ -253,10 +255,11 @@ def test_a_channel_that_never_comes_is_named_although_the_others_come(config: Co
     assert len(estimates) > 120
     for update in estimates[-80:]:
         assert update["health"]["status"] == "faulted"
-        assert update["health"]["reasons"][0].startswith("no torque (bus.STATE.current) for ")
+        assert update["health"]["reasons"][0]["code"] == "channel_silent"
+        assert update["health"]["reasons"][0]["text"].startswith("no torque (bus.STATE.current) for ")
     whole = readings(1.0, begin=3.0)
     assert maps(pipeline.absorb(whole, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"
-    assert pipeline.watch(int(whole["time"][-1]), 0) == []
+    assert pipeline.check_silence(int(whole["time"][-1]), 0) == []
 
 
 @pytest.mark.parametrize("step", [100, -100])
@@ -270,7 +273,7 @@ def test_a_step_of_the_hosts_clock_moves_time_stamps_and_nothing_else(config: Co
         for at, batch in enumerate(batches):
             now = int(batch["time"][-1])
             messages += pipeline.absorb(batch, epoch + (jump * 10**9 if at >= 450 else 0), lambda now=now: now)
-            messages += pipeline.watch(now, epoch)
+            messages += pipeline.check_silence(now, epoch)
         runs.append([(topic, msgpack.unpackb(body)) for topic, body in messages])
     moved = 0
     for (topic, plain), (other_topic, stepped) in zip(*runs, strict=True):
@@ -297,7 +300,7 @@ def test_the_devices_own_time_serves_as_its_counter(tmp_path: Path) -> None:
     table["time"] = np.maximum.accumulate(table["time"] + jitter)
     pipeline = Pipeline(load(tmp_path / "c.toml"), boot=1)
     pipeline.absorb(table[keep], 0, lambda: 0)
-    lost = pipeline.lines[0].aligner.lost()
+    lost = pipeline.joints[0].aligner.lost()
     assert {cause: count for cause, count in lost.items() if count} == {"lost": 7}
 
 
@@ -310,7 +313,7 @@ def baseline(**changed: float) -> dict[str, object]:
 def test_a_joint_is_compared_with_its_baseline_once_a_second(config: Config) -> None:
     table = readings(24.0).reshape(-1, 30)
     pipeline = Pipeline(config, boot=1)
-    pipeline.rebase({"elbow": baseline(viscous=2.4), "shoulder": baseline()})
+    pipeline.set_baselines({"elbow": baseline(viscous=2.4), "shoulder": baseline()})
     said = [message for batch in table for message in pipeline.absorb(batch, 0, lambda: 0)]
     drifts = maps(said, b"drift/elbow")
     assert len(drifts) == pytest.approx(11, abs=2), "from the end of the start on"
@@ -323,7 +326,7 @@ def test_a_joint_is_compared_with_its_baseline_once_a_second(config: Config) -> 
     events = [(one["kind"], one["text"]) for one in maps(said, b"event/elbow")]
     assert events[:2] == [
         ("started", events[0][1]),
-        ("baseline", "drift is measured against that of 1970-01-02 00:00:00 UTC"),
+        ("baseline", "drift is measured against the baseline of 1970-01-02 00:00:00 UTC"),
     ]
     assert [kind for kind, _ in events[2:]] == ["drift"]
     assert events[2][1].startswith("viscous has drifted: +2")
@@ -338,11 +341,11 @@ def test_a_new_baseline_counts_at_once_and_one_of_another_model_is_told(config: 
         return maps(said, b"drift/elbow"), [one["kind"] for one in maps(said, b"event/elbow")]
 
     assert absorb(table[:1600]) == ([], ["started"])
-    pipeline.rebase({"elbow": baseline()})
-    pipeline.rebase({"elbow": baseline()})
+    pipeline.set_baselines({"elbow": baseline()})
+    pipeline.set_baselines({"elbow": baseline()})
     drifts, kinds = absorb(table[1600:1800])
     assert (len(drifts), kinds) == (2, ["baseline"]) or (len(drifts), kinds) == (3, ["baseline"])
-    pipeline.rebase({"elbow": baseline() | {"model": "two_mass"}})
+    pipeline.set_baselines({"elbow": baseline() | {"model": "two_mass"}})
     drifts, kinds = absorb(table[1800:])
     assert (drifts, kinds) == ([], ["baseline"])
 
@@ -351,15 +354,15 @@ def test_a_baseline_of_another_friction_law_is_not_compared_with(config: Config)
     """The same names, another meaning."""
     table = readings(20.0).reshape(-1, 30)
     pipeline = Pipeline(config, boot=1)
-    law = pipeline.lines[0].estimator.friction()
+    law = pipeline.joints[0].estimator.friction()
     assert law["kind"] == "viscous_coulomb"
     for friction, fits in ((law, True), (law | {"kind": "arctangent"}, False)):
-        pipeline.rebase({"elbow": baseline() | {"friction": friction}})
+        pipeline.set_baselines({"elbow": baseline() | {"friction": friction}})
         half = table[:1700] if fits else table[1700:]
         said = [message for batch in half for message in pipeline.absorb(batch, 0, lambda: 0)]
         assert bool(maps(said, b"drift/elbow")) is fits
         (told,) = [one["text"] for one in maps(said, b"event/elbow") if one["kind"] == "baseline"]
-        assert ("another model or friction law: set it anew" in told) is not fits
+        assert ("another model or friction law: set a new one" in told) is not fits
 
 
 def test_every_kind_of_event_stands_in_the_table() -> None:
@@ -376,7 +379,7 @@ def test_joints_share_a_waking(config: Config) -> None:
     interval = round(1e9 / config.publish.rate)
 
     def offsets() -> list[int]:
-        return [line.offset for line in Pipeline(many, 1).lines]
+        return [line.offset for line in Pipeline(many, 1).joints]
 
     assert offsets() == [0] * 4 + [interval // 2] * 3
     for rate, groups in ((100.0, [0] * 7), (5.0, [n * 200_000_000 // 7 for n in range(7)])):
@@ -387,5 +390,5 @@ def test_joints_share_a_waking(config: Config) -> None:
 def test_what_a_joint_says_need_not_wait_for_the_next_one(config: Config) -> None:
     both = two_joints(config)
     pipeline, table = Pipeline(both, boot=1), of_two(2.0).reshape(-1)
-    said = [{topic.partition(b"/")[2] for topic, _ in one} for one in pipeline.each(table, 0, lambda: 0)]
+    said = [{topic.partition(b"/")[2] for topic, _ in one} for one in pipeline.absorb_each_joint(table, 0, lambda: 0)]
     assert said == [{b"elbow"}, {b"wrist"}]

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ import zmq
 
 from daq.config.load import load
 from daq.core.process import run
+from daq.processes.child import Child
 from daq.processes.heartbeat import Heartbeats, Life
+from daq.processes.process import live
 from daq.state.baselines import TOPIC, Baseline, Baselines
 from daq.stream.channel import Sender
+from daq.stream.reasons import texts
 from daq.stream.sockets import open_publisher
-from daq.stream.transcript import Block, received
+from daq.stream.transcript import TurnBlock, received
 from drivers.reading import READING
 
 SAMPLES, LAST = 1000, 7  # at 1 kHz; of these the last, which come with the order to stop
@@ -45,7 +49,7 @@ class Outside:
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.said: list[tuple[float, str, dict[str, Any]]] = []  # Unix s at which it came
         self.bodies: list[tuple[bytes, bytes]] = []  # of the public ones
-        self.blocks: list[Block] = []
+        self.blocks: list[TurnBlock] = []
         self.sent: list[np.ndarray] = []
         self._folder = folder
         self._hears = {name: self.context.socket(zmq.SUB) for name in ("updates", "status", "checkpoints")}
@@ -56,6 +60,7 @@ class Outside:
             socket.bind(f"ipc://{folder}/{name}")
         self._tells = open_publisher(self.context, f"ipc://{folder}/baselines")
         self.wrong: list[BaseException] = []
+        self.stopped = False  # whether the core was asked to stop, or has ended
         self.thread = threading.Thread(target=self._live)
 
     def of(self, topic: str) -> list[dict[str, Any]]:
@@ -70,6 +75,12 @@ class Outside:
         except BaseException as error:  # the main thread is to say so
             self.wrong.append(error)
         finally:
+            self._stop()
+
+    def _stop(self) -> None:
+        """Once: whoever runs here afterwards is no core."""
+        if not self.stopped:
+            self.stopped = True
             os.kill(os.getpid(), signal.SIGTERM)
 
     def _play(self) -> None:
@@ -85,7 +96,7 @@ class Outside:
         self._until(lambda: [one for one in self.of("event/elbow") if one["kind"] == "fault"])
         self._until(lambda: not self.status()["drivers"]["bus"]["up"])
         self._send(driver, motion(SAMPLES, LAST, time.monotonic_ns() - (SAMPLES + LAST) * 1_000_000))
-        os.kill(os.getpid(), signal.SIGTERM)
+        self._stop()
         self._until(lambda: sum(len(block.readings) for block in self.blocks) == 3 * (SAMPLES + LAST))
         driver.close()
 
@@ -131,6 +142,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Outside:
         run("core", load(folder / "jointwatch.toml"), folder, Life(heartbeats, 1))
         one.thread.join(PATIENCE)
     finally:
+        one.stopped = True
         signal.alarm(0)
         for number, handler in signals.items():
             signal.signal(number, handler)
@@ -186,7 +198,7 @@ def test_a_driver_without_a_word_is_not_up_any_more_and_its_joint_has_a_fault(ou
     *_, fault, recovered = outside.of("event/elbow")
     assert (fault["kind"], recovered["kind"], recovered["text"]) == ("fault", "recovered", "data again")
     assert fault["text"].startswith("no data for ")
-    reasons = [one["health"]["reasons"] for one in outside.of("estimate/elbow") if one["phase"] == "faulted"]
+    reasons = [texts(one["health"]["reasons"]) for one in outside.of("estimate/elbow") if one["phase"] == "faulted"]
     assert [fault["text"]] in reasons
 
 
@@ -209,3 +221,22 @@ def test_the_recorder_gets_every_reading_and_every_word_up_to_the_end(outside: O
     assert all(abs(batch.epoch - (time.time_ns() - time.monotonic_ns())) < 1e9 for batch in batches)
     assert (np.diff([batch.watched for batch in batches]) > 0).all()
     assert all(batch.resumed is None for batch in batches)
+
+
+def test_a_stop_while_the_core_is_being_built_ends_it_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    building = tmp_path / "building"
+
+    def build(*_: object) -> None:
+        building.touch()
+        time.sleep(PATIENCE)
+
+    monkeypatch.setattr("daq.core.process.Pipeline", build)
+    config = load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
+    core = Child("core", partial(live, "core", "daq.core.process:run", config, tmp_path, Life(Heartbeats(1), 0)))
+    deadline = time.monotonic() + PATIENCE
+    while not building.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    begin = time.monotonic()
+    core.send(signal.SIGTERM)
+    assert core.wait() == -signal.SIGTERM
+    assert time.monotonic() - begin < 1.0, "a stop in the middle of a start used to take the three seconds of a kill"

@@ -7,12 +7,12 @@ from concurrent.futures import BrokenExecutor
 
 import pytest
 
-from daq.core.refit_worker import NICE, Refits
+from daq.core.refit_worker import NICE, RefitWorker
 from daq.processes import cluster
 
 
 def test_a_worker_stands_back_behind_the_core_and_one_that_dies_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
-    refits = Refits()
+    refits = RefitWorker()
     try:
         first = refits.submit(os.getpid).result(60)
         assert first != os.getpid()
@@ -23,7 +23,7 @@ def test_a_worker_stands_back_behind_the_core_and_one_that_dies_is_replaced(capl
         with pytest.raises(BrokenExecutor):
             refits.submit(time.sleep, 60).result(60)
         assert refits.submit(os.getpid).result(120) not in (first, os.getpid())
-        assert "the refit worker died: another one starts" in caplog.text
+        assert "the refit worker died; a new one is started" in caplog.text
     finally:
         refits.shutdown()
 
@@ -33,7 +33,7 @@ def test_without_an_answer_the_work_is_done_here(
 ) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 0.3)
     monkeypatch.setattr(cluster._ELSEWHERE, "client", None)
-    monkeypatch.setattr(cluster._ELSEWHERE, "again", 0.0)
+    monkeypatch.setattr(cluster._ELSEWHERE, "next_attempt", 0.0)
     assert cluster.elsewhere("tcp://127.0.0.1:9", os.getpid) == os.getpid()
     began = time.monotonic()
     assert cluster.elsewhere("tcp://127.0.0.1:9", abs, -3) == 3  # not asked again so soon
@@ -43,7 +43,7 @@ def test_without_an_answer_the_work_is_done_here(
 def test_jobs_are_done_by_a_worker_of_the_cluster() -> None:
     distributed = pytest.importorskip("distributed", reason="needs distributed: pip install 'jointwatch[fleet]'")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as workers:
-        refits = Refits(0, workers.scheduler_address)
+        refits = RefitWorker(0, workers.scheduler_address)
         try:
             there = refits.submit(os.getpid).result(60)
             assert there in [nanny.pid for nanny in workers.workers.values()]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from daq.core.replayable_executor import Latch
+from daq.core.replayable_executor import DeferredExecutor
 from estimators.refit.inline import Inline
 
 
@@ -17,10 +17,10 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield one
 
 
-def latched(latch: Latch) -> list[int]:
+def latched(latch: DeferredExecutor) -> list[int]:
     """The next numbers that a latch tells."""
     deadline = time.monotonic() + 60
-    while not (told := latch.latch()):
+    while not (told := latch.release_finished()):
         assert time.monotonic() < deadline, "nothing was done"
         time.sleep(0.001)  # between two looks
     return told
@@ -32,10 +32,10 @@ def failing() -> None:
 
 def test_a_result_counts_only_after_a_latch_and_once(pool: ThreadPoolExecutor) -> None:
     gate, done = threading.Event(), threading.Event()
-    latch = Latch(pool)
+    latch = DeferredExecutor(pool)
     first = latch.submit(lambda number: number if gate.wait(60) else 0, number=3)
     second = latch.submit(done.set)
-    assert latch.latch() == []
+    assert latch.release_finished() == []
     gate.set()
     assert done.wait(60), "both are done but for a latch"
     assert not first.done()
@@ -44,11 +44,11 @@ def test_a_result_counts_only_after_a_latch_and_once(pool: ThreadPoolExecutor) -
         told += latched(latch)
     assert told == [0, 1]
     assert (first.result(0), second.result(0)) == (3, None)
-    assert latch.latch() == []
+    assert latch.release_finished() == []
 
 
 def test_a_job_that_failed_is_told_apart_and_fails_where_it_counts(pool: ThreadPoolExecutor) -> None:
-    latch = Latch(pool)
+    latch = DeferredExecutor(pool)
     jobs: list[Callable[[], object]] = [lambda: 1, failing]
     futures = [latch.submit(job) for job in jobs]
     told = latched(latch)
@@ -62,7 +62,7 @@ def test_a_job_that_failed_is_told_apart_and_fails_where_it_counts(pool: ThreadP
 
 def test_a_replay_waits_for_what_counted_then_and_shows_nothing_else(pool: ThreadPoolExecutor) -> None:
     gate = threading.Event()
-    latch = Latch(pool)
+    latch = DeferredExecutor(pool)
     first, second = latch.submit(lambda: gate.wait(60)), latch.submit(lambda: 2)
     threading.Timer(0.05, gate.set).start()
     latch.release([1])  # behind the first in the only thread
@@ -72,7 +72,7 @@ def test_a_replay_waits_for_what_counted_then_and_shows_nothing_else(pool: Threa
 
 
 def test_what_failed_when_it_was_recorded_fails_again_although_it_could_be_done() -> None:
-    latch = Latch(Inline())
+    latch = DeferredExecutor(Inline())
     able, unable = latch.submit(lambda: 1), latch.submit(failing)
     latch.release([~0, ~1, 7, ~9])  # the last two of another recording
     with pytest.raises(RuntimeError, match="failed when it was recorded"):
@@ -83,7 +83,7 @@ def test_what_failed_when_it_was_recorded_fails_again_although_it_could_be_done(
 
 def test_it_ends_with_the_executor_behind_it(pool: ThreadPoolExecutor) -> None:
     gate = threading.Event()
-    latch = Latch(pool)
+    latch = DeferredExecutor(pool)
     latch.submit(gate.wait, 60)
     waiting = latch.submit(lambda: 1)
     latch.shutdown(wait=False, cancel_futures=True)

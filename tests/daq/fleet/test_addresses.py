@@ -62,12 +62,12 @@ def test_what_was_named_twice_is_there_once(folder: Path, monkeypatch: pytest.Mo
 def test_places_without_recordings_are_all_named(folder: Path, memory: Any) -> None:
     (folder / "empty").mkdir()
     with pytest.raises(RecordingError) as caught:
-        find([str(folder), str(folder / "empty"), str(folder / "nowhere"), "memory://nowhere", "nothing://at/all"])
+        find([str(folder), "nothing://at/all", str(folder / "empty"), str(folder / "nowhere"), "memory://nowhere"])
     lines = str(caught.value).splitlines()
-    assert lines[0] == f"{folder}/empty: found no recording, expected {', '.join(SUFFIXES)}"
-    assert lines[1] == f"{folder}/nowhere: found no such folder or file"
-    assert lines[2].startswith("memory://nowhere: ")
-    assert lines[3].startswith("nothing://at/all: Protocol not known")
+    assert lines[0].startswith("nothing://at/all: Protocol not known")
+    assert lines[1] == f"{folder}/empty: found no recording, expected {', '.join(SUFFIXES)}"
+    assert lines[2] == f"{folder}/nowhere: found no such folder or file"
+    assert lines[3].startswith("memory://nowhere: ")
     assert len(lines) == 4
 
 
@@ -96,7 +96,9 @@ def test_a_recording_here_is_used_where_it_is(folder: Path) -> None:
 
 def test_what_is_wrong_with_a_recording_elsewhere_is_told_by_its_address(memory: Any) -> None:
     [address] = find(["memory://fleet/alone.log"])
-    assert examine(address, Plan(None, None, skew=False)).problem.startswith("memory://fleet/alone.log: needs --config")
+    assert examine(address, Plan(None, None, skew=False)).problem.startswith(
+        "memory://fleet/alone.log: a log of frames needs --config"
+    )
 
 
 def test_without_fsspec_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

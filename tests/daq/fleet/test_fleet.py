@@ -11,11 +11,11 @@ import pytest
 
 from daq.__main__ import main
 from daq.fleet.addresses import find
-from daq.fleet.examine import Found, Plan
+from daq.fleet.examine import ExaminedRecording, Plan
 from daq.fleet.verdict import judge
 from daq.fleet.work import MODULES, here, on
 from daq.processes.cluster import Cluster
-from hil_rig.experiments.fleet import Fleet, record
+from hil_rig.truth.fleet import Fleet, record
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_worker_that_is_killed_loses_nothing_and_all_is_the_same_to_the_bit(folder: Path) -> None:
     addresses, plan = find([str(folder)]), Plan(None, None, skew=True)
     alone = list(here(addresses, plan))
-    found: list[Found] = []
+    found: list[ExaminedRecording] = []
     with Cluster(workers=2, modules=MODULES) as cluster:
         before = cluster.pids()
         assert len(before) == 2

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from daq.fleet.examine import Found, JointFound, Quantity
+from daq.fleet.examine import ExaminedRecording, JointFound, RecordedQuantity
 from daq.fleet.parquet import COUNTS, NUMBERS, TEXTS, rows, write
-from daq.fleet.verdict import Judged
+from daq.fleet.verdict import JudgedQuantity
 
-TOLD = (Quantity("inertia", "kg·m²", 2.0, 0.1), Quantity("delay.torque", "s", 0.001, math.nan))
+TOLD = (RecordedQuantity("inertia", "kg·m²", 2.0, 0.1), RecordedQuantity("delay.torque", "s", 0.001, math.nan))
 JOINT = JointFound("elbow", "rigid", "normal", "valid", "r", 1000, 7, 0.03, 1, 2, 3, TOLD)
-WHOLE = Found("/x/1.npz", "arm1", math.nan, 20.0, (JOINT, JOINT._replace(joint="base", error=math.nan)), "")
-BROKEN = Found("/x/2.npz", "arm1", 5.0, 0.0, (), "it is none")
-JUDGED = Judged("arm1", "elbow", "inertia", "kg·m²", 2.1, 0.2, 4, 9, 2.2, 5.0, -0.3, math.nan, 4.0)
+WHOLE = ExaminedRecording("/x/1.npz", "arm1", math.nan, 20.0, (JOINT, JOINT._replace(joint="base", error=math.nan)), "")
+BROKEN = ExaminedRecording("/x/2.npz", "arm1", 5.0, 0.0, (), "it is none")
+JUDGED = JudgedQuantity("arm1", "elbow", "inertia", "kg·m²", 2.1, 0.2, 4, 9, 2.2, 5.0, -0.3, math.nan, 4.0)
 
 
 def test_a_row_has_the_recording_the_joint_the_quantity_and_what_is_judged_of_it() -> None:

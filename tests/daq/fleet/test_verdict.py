@@ -7,21 +7,23 @@ import numpy as np
 import pytest
 
 from daq.commands.fleet.page import document
-from daq.fleet.examine import Found, JointFound, Quantity
-from daq.fleet.verdict import Judged, in_order, judge, unsettled
+from daq.fleet.examine import ExaminedRecording, JointFound, RecordedQuantity
+from daq.fleet.verdict import JudgedQuantity, in_order, judge, unsettled
 from estimators.offline.siblings import threshold
 
 
-def recording(robot: str, value: float, deviation: float = 0.02, began: float = math.nan, **joint: Any) -> Found:
+def recording(
+    robot: str, value: float, deviation: float = 0.02, began: float = math.nan, **joint: Any
+) -> ExaminedRecording:
     """One recording of a robot of one joint with one parameter; joint: what else is known of that joint."""
-    told = (Quantity("coulomb", joint.pop("unit", "N·m"), value, deviation),)
+    told = (RecordedQuantity("coulomb", joint.pop("unit", "N·m"), value, deviation),)
     known = {"joint": "elbow", "model": "rigid", "phase": "normal", "status": "valid", "reasons": "", "samples": 1000}
     known |= {"lost": 0, "error": 0.03, "alarms": 0, "refits": 0, "refused": 0, "quantities": told}
     address = joint.pop("address", f"/data/{robot}/{began:.0f}.npz")
-    return Found(address, robot, began, 20.0, (JointFound(**(known | joint)),), "")
+    return ExaminedRecording(address, robot, began, 20.0, (JointFound(**(known | joint)),), "")
 
 
-def fleet(values: np.ndarray) -> list[Found]:
+def fleet(values: np.ndarray) -> list[ExaminedRecording]:
     """Robots of one joint with one parameter; values: (robots, recordings)."""
     return [
         recording(f"r{i:02}", float(value), began=1e9 + k)
@@ -30,7 +32,7 @@ def fleet(values: np.ndarray) -> list[Found]:
     ]
 
 
-def alone(*runs: Found) -> Judged:
+def alone(*runs: ExaminedRecording) -> JudgedQuantity:
     """What is judged of one robot's only parameter."""
     [judged] = judge(runs)
     return judged
@@ -136,8 +138,8 @@ def test_the_more_is_compared_the_further_off_it_takes_to_stand_out() -> None:
 
 
 def test_the_worst_is_the_larger_of_value_and_change_over_the_threshold() -> None:
-    def judged(z: float, change_z: float) -> Judged:
-        return Judged("r", "elbow", "coulomb", "N·m", 5.0, 0.1, 2, 9, 5.0, z, 0.1, change_z, 4.0)
+    def judged(z: float, change_z: float) -> JudgedQuantity:
+        return JudgedQuantity("r", "elbow", "coulomb", "N·m", 5.0, 0.1, 2, 9, 5.0, z, 0.1, change_z, 4.0)
 
     assert judged(-6.0, 2.0).worst == judged(2.0, -6.0).worst == 1.5
     assert judged(math.nan, -2.0).worst == judged(-2.0, math.nan).worst == 0.5
@@ -189,8 +191,10 @@ def test_one_that_still_learns_is_compared_by_what_it_has_told_and_named() -> No
     def learning(robot: str, *, value: float, deviation: float) -> None:
         for k, run in enumerate(found):
             if run.robot == robot:
-                told = (Quantity("coulomb", "N·m", value, deviation),)
-                joint = run.joints[0]._replace(status="learning", reasons="offset lacks excitation", quantities=told)
+                told = (RecordedQuantity("coulomb", "N·m", value, deviation),)
+                joint = run.joints[0]._replace(
+                    status="learning", reasons="offset is not certain enough yet", quantities=told
+                )
                 found[k] = run._replace(joints=(joint,))
 
     learning("r03", value=8.0, deviation=0.1)
@@ -200,7 +204,7 @@ def test_one_that_still_learns_is_compared_by_what_it_has_told_and_named() -> No
     assert [one.robot for one in judged if one.odd] == ["r03"]
     assert {one.robot for one in judged} == {run.robot for run in found} - {"r06"}
     assert [(run.robot, why) for run, _, why in unsettled(found)][::2] == [
-        (robot, "offset lacks excitation") for robot in ("r03", "r05", "r06")
+        (robot, "offset is not certain enough yet") for robot in ("r03", "r05", "r06")
     ]
     assert "<h2>Not valid at the end</h2>" in document(found, judged)
 

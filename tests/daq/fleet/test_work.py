@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from daq.fleet.addresses import Address
-from daq.fleet.examine import Found, Plan, examine, failed
+from daq.fleet.examine import ExaminedRecording, Plan, examine, failed
 from daq.fleet.work import on
 from daq.processes.cluster import Cluster, ClusterError
 
@@ -26,5 +26,5 @@ def test_a_recording_that_kills_its_workers_is_told_as_what_it_is_and_the_others
     assert found is good
     assert (killed.address, killed.robot) == ("/x/c.npz", "c")
     assert killed.problem == "ClusterError: three workers died of it"
-    assert isinstance(killed, Found)
+    assert isinstance(killed, ExaminedRecording)
     assert killed.seconds == pytest.approx(0.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import zmq
 
-from daq.core.baseline_inbox import WATCHING, Rebasing
+from daq.core.baseline_inbox import WATCHING, BaselineInbox
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import History, JointLabel
 from daq.state.baselines import TOPIC, Baseline, Baselines, parse, read, write
@@ -19,7 +19,7 @@ def baseline(since: float = 1.0, inertia: float = 2.0) -> Baseline:
     return Baseline(since=since, model="rigid", values={"inertia": inertia}, deviations={"inertia": 0.1})
 
 
-def update(status: str, reasons: tuple[str, ...] = (), deviation: float = 0.1) -> dict[str, object]:
+def update(status: str, reasons: tuple[dict[str, object], ...] = (), deviation: float = 0.1) -> dict[str, object]:
     return {
         "timestamp": 50.0, "phase": "normal", "parameters": {"inertia": 2.0}, "deviations": {"inertia": deviation},
         "error": 0.01, "forgetting": 1.0, "progress": 100.0, "health": {"status": status, "reasons": list(reasons)},
@@ -31,25 +31,25 @@ def test_the_core_hears_that_somebody_looks_and_that_nobody_does_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    rebasing = Rebasing(context, f"ipc://{tmp_path}/baselines", tmp_path / "b.json")
+    inbox = BaselineInbox(context, f"ipc://{tmp_path}/baselines", tmp_path / "b.json")
     socket = open_publisher(context, f"ipc://{tmp_path}/baselines")
     commissioning = Commissioning(tmp_path / "b.json", {}, socket)
     try:
-        assert not rebasing.watched
+        assert not inbox.watched
         deadline = time.monotonic() + 20
-        while not rebasing.watched:
+        while not inbox.watched:
             assert time.monotonic() < deadline
             commissioning.watched()
-            assert rebasing.fresh() is None
+            assert inbox.changed() is None
             time.sleep(0.05)  # between two words
         now, looks = time.monotonic(), 0
-        while rebasing.watched:  # what was said before is still on its way, perhaps
+        while inbox.watched:  # what was said before is still on its way, perhaps
             looks += 1
             assert looks < 100
             monkeypatch.setattr(time, "monotonic", lambda at=now + looks * 2 * WATCHING: at)
-            assert rebasing.fresh() is None
+            assert inbox.changed() is None
     finally:
-        rebasing.close()
+        inbox.close()
         socket.close()
         context.term()
 
@@ -57,7 +57,7 @@ def test_the_core_hears_that_somebody_looks_and_that_nobody_does_any_more(
 def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     file, address = tmp_path / "b.json", f"ipc://{tmp_path}/baselines"
-    rebasing = Rebasing(context, address, file)
+    inbox = BaselineInbox(context, address, file)
     socket = open_publisher(context, address)
     history = History("arm", [JointLabel(name, "N·m", {"inertia": "kg·m²"}) for name in ("elbow", "base")])
     commissioning = Commissioning(file, {"elbow": "rigid", "base": "rigid"}, socket)
@@ -66,14 +66,14 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
         sharing = asyncio.create_task(commissioning.share())
         try:
             async with asyncio.timeout(20):
-                while (fresh := rebasing.fresh()) is None:
+                while (fresh := inbox.changed()) is None:
                     await asyncio.sleep(0.05)  # between two looks
             return fresh
         finally:
             sharing.cancel()
 
     try:
-        assert rebasing.fresh() is None
+        assert inbox.changed() is None
         history.absorb("estimate/elbow", update("valid"), 50.0)
         asyncio.run(commissioning.set(history, "elbow"))
         assert asyncio.run(heard()) == {"elbow": baseline(50.0).model_dump()}
@@ -83,11 +83,11 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
         asyncio.run(commissioning.set(history, None))
         assert asyncio.run(heard()) == {name: baseline(50.0).model_dump() for name in ("elbow", "base")}
         assert [one.since for one in read(file).joints["base"]] == [50.0, 60.0], "the one before stays behind it"
-        again = Rebasing(context, f"{address}2", file)  # the core starts anew
-        assert again.fresh() == {name: one.model_dump() for name, one in read(file).newest().items()}
+        again = BaselineInbox(context, f"{address}2", file)  # the core starts anew
+        assert again.changed() == {name: one.model_dump() for name, one in read(file).newest().items()}
         again.close()
     finally:
-        rebasing.close()
+        inbox.close()
         socket.close()
         context.term()
 
@@ -95,14 +95,19 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "reasons", "deviation", "words"),
     [
-        ("learning", ("viscous is not certain",), 0.1, "viscous is not certain"),
-        ("faulted", ("no data for 2 s",), 0.1, "no data for 2 s"),
+        (
+            "learning",
+            ({"code": "uncertain", "words": {"needs": "motion"}, "text": "viscous is not certain"},),
+            0.1,
+            "viscous is not certain",
+        ),
+        ("faulted", ({"code": "no_data", "text": "no data for 2 s"},), 0.1, "no data for 2 s"),
         ("starting", (), 0.1, "it is starting$"),
         ("valid", (), float("inf"), "not all of them are known"),
     ],
 )
 def test_values_that_cannot_be_trusted_are_no_baseline(
-    tmp_path: Path, status: str, reasons: tuple[str, ...], deviation: float, words: str
+    tmp_path: Path, status: str, reasons: tuple[dict[str, object], ...], deviation: float, words: str
 ) -> None:
     history = History("arm", [JointLabel("elbow", "N·m", {"inertia": "kg·m²"})])
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -143,10 +148,10 @@ def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCa
         file.write_text(json.dumps({"joints": 7}))
         for _ in range(3):
             assert asyncio.run(look_until_heard()) == first
-        assert caplog.text.count("the baselines that were read last stand") == 1
+        assert caplog.text.count("the file of baselines cannot be used, the last ones stay in use") == 1
         history = History("arm", [JointLabel("elbow", "N·m", {"inertia": "kg·m²"})])
         history.absorb("estimate/elbow", update("valid"), 50.0)
-        with pytest.raises(ValueError, match="no baselines: joints"):
+        with pytest.raises(ValueError, match="not a file of baselines: joints"):
             asyncio.run(commissioning.set(history, "elbow"))
         assert json.loads(file.read_text()) == {"joints": 7}, "nobody's file is thrown away"
     finally:

@@ -17,7 +17,7 @@ import msgpack
 import pytest
 import zmq
 
-from daq.outlet.connections import Sparing, room
+from daq.outlet.connections import RepeatFilter, room
 
 ROOT = Path(__file__).parents[3]
 FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
@@ -133,7 +133,7 @@ def test_there_is_room_for_what_the_process_may_open_less_what_is_open_and_some_
 
 
 def test_what_others_do_is_said_once_a_minute_and_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, sparing = 50.0, Sparing()
+    now, sparing = 50.0, RepeatFilter()
     monkeypatch.setattr("daq.outlet.connections.time.monotonic", lambda: now)
 
     def written(text: str, error: Exception | None = None) -> str | None:

@@ -16,10 +16,10 @@ from estimators.models.curves import Curves
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.online.inspection import Inspection
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from estimators.online.reporting.inspection import Inspection
+from estimators.online.settings import JointIdentification
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 LABEL = JointLabel("elbow", "N·m", {"inertia": "kg·m²", "viscous": "N·m·s/rad"})
 
@@ -104,7 +104,7 @@ def test_a_baseline_is_drawn_until_another_one_is_told_of() -> None:
     np.testing.assert_allclose(torque, curves.friction(before, velocity.astype(np.float64)), rtol=1e-4, atol=0.01)
     assert "friction_baseline" not in drawn(publication.event("baseline", "it is of another friction law", 1.0))
     assert "friction_baseline" in drawn(publication.drift(drift, 2.0))
-    standing = history.standing("elbow")
+    standing = history.current_values("elbow")
     assert standing is not None
     assert standing.friction == {"kind": "tanh_stribeck", "exponent": 1.0, "stiffness": True}
 
@@ -116,7 +116,7 @@ def test_the_law_that_is_drawn_is_the_one_in_use() -> None:
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(11_000)
     model = dict(plant.model) | {"friction": plant.model["friction"] | {"exponent": 1.0}}
-    settings = Identification.model_validate({"model": model, "start": 8.5, "standstill": 0.01})
+    settings = JointIdentification.model_validate({"model": model, "start": 8.5, "standstill": 0.01})
     joint = JointEstimator(settings, 1e-3)
     roles = [plant.roles[role] for role in joint.channels]
     table = np.column_stack([measured[:, columns.index(one.signal)] * one.scale for one in roles])
@@ -135,7 +135,7 @@ def test_the_law_that_is_drawn_is_the_one_in_use() -> None:
     told = history.snapshot(11.0)["joints"]["elbow"]["laws"]
     velocity, drawn = np.frombuffer(told["friction"], "<f4").reshape(-1, 2).T.astype(np.float64)
     other = model | {"friction": model["friction"] | {"exponent": 2.0}}
-    right = Curves(Identification.model_validate({"model": other}).model.build())
+    right = Curves(JointIdentification.model_validate({"model": other}).model.build())
     np.testing.assert_allclose(drawn, right.friction(estimate.values, velocity), rtol=1e-3, atol=0.05)
     wrong = Curves(settings.model.build()).friction(estimate.values, velocity)
     assert np.abs(drawn - wrong).max() > 1.0, "the curves do differ"
@@ -316,9 +316,9 @@ def test_a_baseline_remembers_a_gear_that_says_something(
     number = 1e-4 if known else math.nan
     gear = {"known": known, "parameters": {"lost_motion": number}, "deviations": {"lost_motion": 2e-6}}
     history = History("r", [LABEL])
-    assert history.standing("elbow") is None
+    assert history.current_values("elbow") is None
     absorbed(history, publication.estimate(make_estimate(), 5.0, 5.0, 0.0), publication.lost_motion(gear, 5.0))
-    standing = history.standing("elbow")
+    standing = history.current_values("elbow")
     assert standing is not None
     wear = {"lost_motion": 1e-4} if known else {}
     assert standing.values == {"inertia": 0.5, "viscous": 1.25} | wear

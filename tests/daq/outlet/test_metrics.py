@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
-from daq.core.robot_line import parameters_body, robot_body
+from daq.core.robot_pipeline import parameters_body, robot_body
 from daq.outlet.metrics import GAUGED, TABLE, Metric, Metrics
 from daq.stream.update import EVENTS, Publication
 from estimators.base import Estimate, Phase, Status

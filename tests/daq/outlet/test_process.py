@@ -90,7 +90,7 @@ def test_what_forwards_has_the_configured_priority_where_the_system_allows_it(
 ) -> None:
     config = configured(folder)
     wanted = config.processes.model_copy(update={"priority": 5})
-    monkeypatch.setattr(process, "may_come_first", lambda number: allowed and number == 5)
+    monkeypatch.setattr(process, "may_take_priority", lambda number: allowed and number == 5)
     asked = served(config.model_copy(update={"processes": wanted}), folder, monkeypatch)
     assert asked["priority"] == priority
 

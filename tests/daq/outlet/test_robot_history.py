@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daq.core.robot_line import parameters_body, robot_body
+from daq.core.robot_pipeline import parameters_body, robot_body
 from daq.outlet.history import History
 from daq.outlet.robot_history import PAYLOAD, RATE, RobotHistory
+from daq.stream.reasons import as_maps, with_todo
 from estimators.base import Phase, Status
 from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
+from estimators.reasons import Reason
 
 NAMES = ("base", "elbow")
 UNITS = ("N·m", "N")
@@ -45,7 +47,7 @@ def told(*updates: tuple[str, dict[str, Any]]) -> RobotHistory:
 
 
 def test_a_row_is_time_mass_its_deviation_and_each_joints_residual_with_its_sign() -> None:
-    [row] = rows(told(("", update())).message(8.5, "", whole=True)["rows"])
+    [row] = rows(told(("", update())).message(8.5, None, whole=True)["rows"])
     np.testing.assert_allclose(row, [0.5, 2.01, 0.03, 0.5, -6.0], rtol=1e-6)
 
 
@@ -64,44 +66,48 @@ def test_the_newest_is_told_in_words_and_numbers() -> None:
     assert (found["learnt"], found["drift"]) == (7, {})
 
 
+DOWN = Reason("core_down", words={"cause": ""})
+
+
 def test_of_a_silent_core_it_is_faulted_with_the_reason() -> None:
     history = told(("", update()))
-    found = history.latest("the core does not run")
+    found = history.latest(DOWN)
     assert (found["phase"], found["health"]) == (
-        "faulted", {"status": "faulted", "reasons": ["the core does not run"]},
+        "faulted", {"status": "faulted", "reasons": with_todo(as_maps([DOWN]))},
     )  # fmt: skip
-    assert history.message(9.0, "the core does not run", whole=False)["state"]["phase"] == "faulted"
+    assert history.message(9.0, DOWN, whole=False)["state"]["phase"] == "faulted"
     assert (found["friction"], found["learnt"]) == ({}, 0), "no parameters have come yet"
-    assert history.latest("")["phase"] == "normal"
+    assert history.latest(None)["phase"] == "normal"
 
 
 def test_without_a_model_of_the_whole_robot_nothing_is_told() -> None:
     for history in (told(), told(("parameters", parameters()))):
-        assert (history.latest("silent"), history.message(0.0, "", whole=True), history.standing()) == ({}, {}, None)
-    assert told(("", update())).standing() is None, "nothing of its friction is known"
+        nothing = history.latest("silent"), history.message(0.0, None, whole=True), history.current_values()
+        assert nothing == ({}, {}, None)
+    assert told(("", update())).current_values() is None, "nothing of its friction is known"
 
 
 def test_a_piece_has_what_came_since_the_last_and_a_snapshot_all() -> None:
     history = told(*(("", update(9.0 + k / RATE, 5.0 + k)) for k in range(3)))
-    assert rows(history.message(9.0, "", whole=False)["rows"])[:, PAYLOAD].tolist() == [0.5, 1.5, 2.5]
+    assert rows(history.message(9.0, None, whole=False)["rows"])[:, PAYLOAD].tolist() == [0.5, 1.5, 2.5]
     history.absorb("", update(9.0 + 3 / RATE, 8.0), 10.0)
-    assert rows(history.message(9.0, "", whole=False)["rows"])[:, PAYLOAD].tolist() == [3.5]
+    assert rows(history.message(9.0, None, whole=False)["rows"])[:, PAYLOAD].tolist() == [3.5]
     history.absorb("", update(9.0 + 4 / RATE, 9.0), 10.0)
     history.skip()
-    assert history.message(9.0, "", whole=False)["rows"] == b""
-    assert len(rows(history.message(9.0, "", whole=True)["rows"])) == 5
+    assert history.message(9.0, None, whole=False)["rows"] == b""
+    assert len(rows(history.message(9.0, None, whole=True)["rows"])) == 5
 
 
 def test_joints_that_are_others_than_before_begin_another_trace_and_a_page_is_told() -> None:
     history = RobotHistory()
     news = [history.absorb("", update(9.0 + k, names=names), 10.0) for k, names in enumerate((NAMES, NAMES, NAMES[:1]))]
     assert news == [True, False, True]
-    assert rows(history.message(9.0, "", whole=True)["rows"], joints=1)[:, 0].tolist() == [2.0]
+    assert rows(history.message(9.0, None, whole=True)["rows"], joints=1)[:, 0].tolist() == [2.0]
     assert not history.absorb("parameters", parameters(), 10.0)
 
 
 def test_what_may_drift_is_each_joints_friction_at_two_speeds() -> None:
-    found = told(("", update(11.0)), ("parameters", parameters())).standing()
+    found = told(("", update(11.0)), ("parameters", parameters())).current_values()
     assert found is not None
     assert (found.time, found.status, found.reasons) == (11.0, "valid", [])
     assert found.values == {"base.slow": 1.0, "base.fast": 2.0, "elbow.slow": 3.0, "elbow.fast": 4.0}
@@ -118,7 +124,7 @@ def test_the_robot_is_one_part_of_the_whole_history(monkeypatch: pytest.MonkeyPa
     assert history.layout == before + 1
     assert history.latest(10.0)["whole"]["drift"] == DRIFT | {"cause": ""}
     assert history.latest(10.0)["joints"] == {}, "it is no joint"
-    standing = history.standing("robot")
+    standing = history.current_values("robot")
     assert standing is not None
     assert standing.values["elbow.fast"] == 4.0
     assert len(rows(history.tick(10.0)["whole"]["rows"])) == 1
@@ -127,5 +133,5 @@ def test_the_robot_is_one_part_of_the_whole_history(monkeypatch: pytest.MonkeyPa
     history.absorb("event/robot", {"timestamp": 9.0, "joint": "robot", "kind": "baseline", "text": ""}, 10.0)
     assert history.latest(10.0)["whole"]["drift"] == {}, "another baseline: what was told of the last one is over"
     history.absorb("status/core", {"timestamp": 10.0, "drivers": {}, "joints": {}}, 1.0)
-    assert history.standing("robot") is None
+    assert history.current_values("robot") is None
     assert history.snapshot(10.0)["whole"]["state"]["phase"] == "faulted"

@@ -42,18 +42,18 @@ def joint(told: dict[str, Any]) -> dict[str, Any]:
 def test_the_first_silence_of_the_core_is_told_within_two_seconds_and_none_that_a_lost_word_explains(
     history: History,
 ) -> None:
-    assert history.stale(NOW + LOST) == ""
-    assert history.stale(NOW + LATEST + 0.01) == "no word from the core for 2 s"
-    assert history.stale(NOW + 12.0) == "no word from the core for 12 s"
+    assert history.stale(NOW + LOST) is None
+    assert str(history.stale(NOW + LATEST + 0.01)) == "no word from the core for 2 s"
+    assert str(history.stale(NOW + 12.0)) == "no word from the core for 12 s"
     history.absorb("status/core", STATUS, NOW + 12.0)
-    assert history.stale(NOW + 12.0 + LOST) == ""
+    assert history.stale(NOW + 12.0 + LOST) is None
     history.absorb("estimate/elbow", ESTIMATE, NOW + 14.0)
     assert history.stale(NOW + 12.0 + LATEST + 0.01), "what joints say is no word of the core on the whole"
 
 
 def test_a_core_that_has_not_said_a_word_yet_is_not_silent() -> None:
     history = History("arm", [])
-    assert history.stale(NOW) == ""
+    assert history.stale(NOW) is None
     assert history.processes(NOW) == {}
     assert history.latest(NOW)["counted"] == 0.0, "no totals have come"
 
@@ -63,7 +63,7 @@ def test_a_core_that_has_not_said_a_word_yet_is_not_silent() -> None:
 )
 def test_a_core_that_its_supervisor_knows_to_be_dead_is_told_at_once(history: History, cause: str, words: str) -> None:
     history.absorb("process/core", {"up": False, "cause": cause, "restarts": 3, "pid": 0}, NOW)
-    assert history.stale(NOW) == words
+    assert str(history.stale(NOW)) == words
 
 
 def test_of_a_silent_core_every_joint_is_faulted_with_the_reason_and_keeps_its_values(history: History) -> None:
@@ -71,7 +71,10 @@ def test_of_a_silent_core_every_joint_is_faulted_with_the_reason_and_keeps_its_v
     for told in (history.latest(late), history.snapshot(late), history.tick(late)):
         state = joint(told)
         assert state["phase"] == "faulted"
-        assert state["health"] == {"status": "faulted", "reasons": ["no word from the core for 5 s"]}
+        [reason] = state["health"]["reasons"]
+        assert (state["health"]["status"], reason["code"]) == ("faulted", "core_silent")
+        assert reason["text"] == "no word from the core for 5 s"
+        assert reason["todo"].startswith("Wait some seconds.")
         assert state["timestamp"] == NOW
     assert history.latest(late)["joints"]["elbow"]["parameters"]["inertia"]["value"] == 2.0
     for told in (history.latest(NOW + 1.0), history.snapshot(NOW + 1.0), history.tick(NOW + 1.0)):
@@ -86,13 +89,13 @@ def test_of_a_joint_that_has_said_nothing_nothing_is_said() -> None:
 
 def test_a_silent_core_has_no_values_for_a_baseline(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.time, "time", lambda: NOW + LOST)
-    standing = history.standing("elbow")
+    standing = history.current_values("elbow")
     assert standing is not None
     assert (standing.time, standing.status, standing.values) == (NOW, "valid", {"inertia": 2.0})
     assert standing.deviations == {"inertia": 0.1}
-    assert history.standing("nobody") is None
+    assert history.current_values("nobody") is None
     monkeypatch.setattr(module.time, "time", lambda: NOW + LATEST + 0.01)
-    assert history.standing("elbow") is None
+    assert history.current_values("elbow") is None
 
 
 def test_of_a_silent_supervisor_it_is_told_that_it_is_not_up_and_of_the_others_what_it_said(history: History) -> None:
@@ -103,7 +106,7 @@ def test_of_a_silent_supervisor_it_is_told_that_it_is_not_up_and_of_the_others_w
     assert after["core"] == before["core"]
     assert after["supervisor"] == {
         "up": False, "restarts": 2, "pid": 66, "age": pytest.approx(LATEST + 0.01),
-        "cause": "no word from it for 2 s: what it said of the others is old",
+        "cause": "no word from it for 2 s: its reports on the others are out of date",
     }  # fmt: skip
     assert before["supervisor"]["up"], "what it said itself is not changed"
     for told in (history.latest(NOW + 9.0), history.snapshot(NOW + 9.0), history.tick(NOW + 9.0)):

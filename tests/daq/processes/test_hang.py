@@ -89,7 +89,7 @@ def test_a_core_that_hangs_is_not_up_its_joint_is_stale_and_it_is_started_anew(l
     within(1.0, lambda: metric(live, 'phase{joint="joint1",phase="faulted"}') == 1)
     joint = state(live)["joints"]["joint1"]
     assert joint["health"]["status"] == "faulted"
-    assert "core" in joint["health"]["reasons"][0]
+    assert "core" in joint["health"]["reasons"][0]["code"]
     within(HANG + 1.0, lambda: gone(core))
     within(10, lambda: metric(live, 'process_up{process="core"}') == 1)
     within(10, lambda: metric(live, 'phase{joint="joint1",phase="faulted"}') == 0)

@@ -99,7 +99,7 @@ def test_a_first_start_compiles_once_and_tells_how_far_it_is(
     assert "1 of 1  hil_rig.messages" in told
     ahead(["hil_rig.messages"])
     assert capfd.readouterr().err == ""
-    ahead(["hil_rig.messages", "hil_rig.verdict"])
+    ahead(["hil_rig.messages", "hil_rig.plants.base"])
     assert "1 of 1" in capfd.readouterr().err, "another module may need other kernels"
 
 
@@ -124,11 +124,11 @@ import json, os, pathlib, sys
 import daq.outlet.process, daq.processes.driver, drivers
 from daq.config.load import load
 from daq.core.pipeline import Pipeline
-from daq.core.refit_worker import Refits
+from daq.core.refit_worker import RefitWorker
 config = load(pathlib.Path(sys.argv[1]))
 for driver in config.drivers.values(): drivers.load(driver)
 Pipeline(config, 1)
-Refits()
+RefitWorker()
 print(json.dumps(list(sys.modules)), flush=True)
 os._exit(0)
 """

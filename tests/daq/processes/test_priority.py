@@ -72,7 +72,7 @@ def test_the_way_of_an_update_comes_first_and_page_recorder_and_supervisor_do_no
         assert ordinary == {(os.SCHED_OTHER, 0)}
 
 
-def test_a_subscriber_may_come_first_too() -> None:
+def test_a_subscriber_may_take_priority_too() -> None:
     if not allowed(PRIORITY):
         pytest.skip("needs to be allowed a real-time priority (root, or RLIMIT_RTPRIO)")
     first, found = (os.SCHED_RR, PRIORITY), list[tuple[int, int]]()

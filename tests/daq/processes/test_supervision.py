@@ -144,7 +144,7 @@ def test_the_folder_of_a_killed_service_goes_and_that_of_a_running_one_stays(
 
 def bare(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A supervisor without processes, sockets and systemd."""
-    monkeypatch.setattr(Service, "_tell_how_it_is", lambda _: None)
+    monkeypatch.setattr(Service, "_report_status", lambda _: None)
     return object.__new__(Service)
 
 
@@ -152,12 +152,12 @@ def test_each_early_death_doubles_the_pause_and_a_calm_life_ends_that(monkeypatc
     service, process, pauses = bare(monkeypatch), Process("wire", 0, DRIVER), []
     for now in range(100, 110):
         process.started = now - 1.0
-        service._bury(process, -signal.SIGKILL, float(now))
-        pauses.append(process.again - now)
+        service._handle_death(process, -signal.SIGKILL, float(now))
+        pauses.append(process.next_start - now)
     assert pauses == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0])
     assert process.cause == "killed by SIGKILL"
-    service._bury(process, 1, process.started + 11.0)
-    assert process.again - process.started == pytest.approx(11.05)
+    service._handle_death(process, 1, process.started + 11.0)
+    assert process.next_start - process.started == pytest.approx(11.05)
     assert process.cause == "exit code 1"
 
 
@@ -176,5 +176,5 @@ def test_systemd_is_fed_while_core_and_outlet_go_on(
     for process in service._processes:
         if process.name == ill:
             process.hangs, process.child = hangs, process.child if hangs else None
-    service._feed()
+    service._feed_watchdog()
     assert len(told) == fed

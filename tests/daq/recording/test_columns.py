@@ -10,9 +10,9 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.recording.columns import is_configuration, load_columns, read
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
 
 TABLE = """
@@ -78,11 +78,11 @@ def configured(folder: Path, wrap: str = "") -> Config:
 
 def ours(folder: Path, config: Config, *parts: np.ndarray) -> Path:
     """A recording of these readings, a block each."""
-    expected = Expected(folder / "next")
+    expected = NextBlock(folder / "next")
     recorder = Recorder(config, expected)
     for number, readings in enumerate(parts):
         watched = int(readings["time"].max(initial=0))
-        recorder.take(Block(7, number, [Batch(len(readings), 0, watched, (), (), None)], readings))
+        recorder.take(TurnBlock(7, number, [Batch(len(readings), 0, watched, (), (), None)], readings))
     recorder.close()
     expected.close()
     [file] = folder.glob("*.mcap")

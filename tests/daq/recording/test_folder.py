@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from daq.config.sections import Record
-from daq.recording.folder import Shelf, recordings
+from daq.recording.folder import RecordingFolder, recordings
 
 
-def shelf(folder: Path, keep: float = 1e6, reserve: float = 0.0) -> Shelf:
-    return Shelf(
+def shelf(folder: Path, keep: float = 1e6, reserve: float = 0.0) -> RecordingFolder:
+    return RecordingFolder(
         Record(folder=folder, file_size=1e6, keep=1e6, reserve=reserve).model_copy(update={"keep": keep}), "arm"
     )
 
@@ -82,7 +82,7 @@ def test_where_the_disk_is_too_full_everything_goes_but_the_file_that_is_written
     assert not full.make_room(files[-1])
     assert recordings(tmp_path, "arm") == files[-1:]
     assert full.full().startswith(f"{tmp_path}: ")
-    assert full.full().endswith(" MB are free, 1000000000000 stay so")
+    assert full.full().endswith(" MB of the disk are free, and [recorder] reserve = 1000000000000 MB")
 
 
 @pytest.mark.parametrize("reserve", [0.0, 1.0])

@@ -7,28 +7,32 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import numpy as np
 import pytest
+import zmq
 from jsonschema import Draft202012Validator
 from mcap.reader import make_reader
 from playwright.sync_api import sync_playwright
 
 from daq.config.load import load
-from daq.config.sections import Config, Curve, Publish, Record
+from daq.config.sections import Config, CurveKeys, Publish, Record
 from daq.config.words import ConfigError
 from daq.outlet.history import History
 from daq.outlet.metrics import Metrics
-from daq.recording.folder import Shelf, recordings
+from daq.processes.heartbeat import Heartbeats, Life
+from daq.recording.folder import RecordingFolder, recordings
 from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder, run
 from daq.recording.reader import blocks, configuration, said
-from daq.stream.transcript import Batch, Block, pack
+from daq.stream.transcript import WIRE, Batch, TurnBlock, pack
 from daq.stream.update import Introduction
 from daq.subscriber import Subscriber
 from drivers.reading import READING
@@ -41,10 +45,10 @@ TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Recorder]]:
     """Starts recorders of one service, one after the other."""
-    opened: list[Expected] = []
+    opened: list[NextBlock] = []
 
     def begin(config: Config) -> Recorder:
-        opened.append(Expected(tmp_path / "recorder.next"))
+        opened.append(NextBlock(tmp_path / "recorder.next"))
         return Recorder(config, opened[-1])
 
     yield begin
@@ -57,14 +61,14 @@ def configured(folder: Path, **limits: float) -> Config:
     return load(TEMPLATE).model_copy(update={"recorder": record})
 
 
-def block(number: int, boot: int = 1, size: int = 100) -> Block:
+def block(number: int, boot: int = 1, size: int = 100) -> TurnBlock:
     rng = np.random.default_rng(number)
     rows = np.zeros(size, READING)
     rows["value"] = rng.standard_normal(size)
     update = {"timestamp": 1.5 + number, "kind": "started", "text": "μ", "seq": number, "boot": boot, "joint": "elbow",
-              "robot": "arm", "v": 1}  # fmt: skip
+              "robot": "arm", "v": 2}  # fmt: skip
     batch = Batch(size, 10**18, number, [], [], None)
-    return Block(boot, number, [batch], rows, [(b"event/elbow", msgpack.packb(update))])
+    return TurnBlock(boot, number, [batch], rows, [(b"event/elbow", msgpack.packb(update))])
 
 
 def test_what_was_taken_is_in_the_file(tmp_path: Path, start: Callable[..., Recorder]) -> None:
@@ -107,7 +111,7 @@ def test_an_infinite_bound_keeps_to_its_schema(tmp_path: Path) -> None:
 def test_a_recording_of_a_locked_stream_is_read_without_its_keys(
     tmp_path: Path, start: Callable[..., Recorder]
 ) -> None:
-    curve = Curve.model_construct(secret=Path("/secret"), clients=Path("/clients"))
+    curve = CurveKeys.model_construct(secret=Path("/secret"), clients=Path("/clients"))
     publish = Publish(rate=25.0).model_copy(update={"endpoint": "tcp://0.0.0.0:5556", "curve": curve})
     recorder = start(configured(tmp_path).model_copy(update={"publish": publish}))
     recorder.take(block(0))
@@ -184,18 +188,18 @@ def test_a_file_ends_where_the_disk_has_become_full_and_another_begins_when_ther
     recorder = start(configured(tmp_path))
     recorder.take(block(0))
     recorder.take(block(1))
-    enough = recorder._shelf
-    recorder._shelf = Shelf(Record(folder=tmp_path, reserve=1e18), "arm")
+    enough = recorder._folder
+    recorder._folder = RecordingFolder(Record(folder=tmp_path, reserve=1e18), "arm")
     recorder.take(block(2))
     assert recorder.status()["up"], "it looks now and then, not at every block"
     recorder._room = 0.0
     recorder.take(block(3))
     assert not recorder.status()["up"]
     assert "are free" in recorder.status()["cause"]
-    recorder._shelf = enough
+    recorder._folder = enough
     recorder.take(block(4))
     assert recorder.status()["lost"] == 2, "it is not tried again at once"
-    recorder._again = 0.0
+    recorder._next_attempt = 0.0
     recorder.take(block(5))
     recorder.close()
     numbers = [[one.number for one in blocks(file)] for file in recordings(tmp_path, "arm")]
@@ -214,19 +218,19 @@ def test_a_last_file_that_is_damaged_stays_and_another_begins(tmp_path: Path, st
 
 
 def test_what_is_missing_is_told_by_the_number_that_came_last(tmp_path: Path) -> None:
-    expected = Expected(tmp_path / "next")
+    expected = NextBlock(tmp_path / "next")
     assert expected.missing(7, 3) == 0, "nothing is known of another start of the core"
     expected.passed(7, 3)
     assert [expected.missing(7, number) for number in (2, 3, 4, 5, 9)] == [0, 0, 0, 1, 5]
     assert expected.missing(8, 9) == 0
     expected.close()
-    after = Expected(tmp_path / "next")
+    after = NextBlock(tmp_path / "next")
     assert after.missing(7, 6) == 2
     after.close()
 
 
 def test_without_a_table_of_its_own_there_is_no_recorder(tmp_path: Path) -> None:
-    expected = Expected(tmp_path / "next")
+    expected = NextBlock(tmp_path / "next")
     with pytest.raises(ValueError, match=r"with \[recorder\]"):
         Recorder(load(TEMPLATE), expected)
     expected.close()
@@ -291,7 +295,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_tried_again(
     assert (status["up"], status["lost"]) == (False, 1)
     assert str(tmp_path / "records") in status["cause"]
     (tmp_path / "records").unlink()
-    recorder._again = 0.0
+    recorder._next_attempt = 0.0
     recorder.take(block(1))
     assert recorder.status()["up"]
     assert recorder.status()["cause"] == ""
@@ -311,10 +315,10 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[2:]
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from test_process import block, configured
 folder = Path(sys.argv[1])
-recorder = Recorder(configured(folder), Expected(folder / "next"))
+recorder = Recorder(configured(folder), NextBlock(folder / "next"))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 for number in range(100):
@@ -343,10 +347,10 @@ import os, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[2:]
 from daq.recording.mcap_file import McapFile
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from test_process import block, configured
 folder = Path(sys.argv[1])
-recorder = Recorder(configured(folder), Expected(folder / "recorder.next"))
+recorder = Recorder(configured(folder), NextBlock(folder / "recorder.next"))
 for number in range(5):
     recorder.take(block(number))
 McapFile.write = lambda file: os.kill(os.getpid(), signal.SIGKILL)
@@ -398,6 +402,76 @@ def test_what_the_recorder_says_reaches_page_and_metrics(tmp_path: Path, start: 
     assert history.latest(status["timestamp"] + 1)["recorder"]["up"]
     stuck = history.latest(status["timestamp"] + 4)["recorder"]
     assert (stuck["up"], stuck["cause"]) == (False, "no word from the recorder for 4 s")
+
+
+class Around(threading.Thread):
+    """The core and the outlet around a recorder, which has the main thread; the order to stop is the last they say."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        super().__init__(name="around")
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._blocks, self._status = self._context.socket(zmq.PUSH), self._context.socket(zmq.SUB)
+        self._status.subscribe(b"")
+        self._status.bind(f"ipc://{folder}/status")
+        self._blocks.connect(f"ipc://{folder}/transcript")
+        self._count = count
+        self.said: list[tuple[str, dict[str, Any]]] = []
+
+    def run(self) -> None:
+        try:
+            self._hear_of(0)
+            for number in range(self._count):
+                self._send(number)
+            self._hear_of(self._count)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            self._send(self._count)  # the last, which comes with the order to stop
+            self._status.close(0)
+            self._blocks.close(2000)
+            self._context.term()
+
+    def _send(self, number: int) -> None:
+        one = block(number)
+        turn = (one.batches[0], one.readings.tobytes(), one.messages)
+        self._blocks.send(WIRE.pack(one.boot, number) + msgpack.packb(turn))
+
+    def _hear_of(self, written: int) -> None:
+        """Until it says that it has written so many."""
+        while not self.said or self.said[-1][1]["blocks"] < written:
+            assert self._status.poll(60_000), "the recorder says nothing"
+            topic, body = self._status.recv_multipart()
+            self.said.append((topic.decode(), msgpack.unpackb(body)))
+
+
+def test_a_recorder_writes_all_that_comes_and_says_so_until_it_is_told_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nice: list[int] = []
+    monkeypatch.setattr(os, "nice", nice.append)
+    config, heartbeats, before = configured(tmp_path / "records"), Heartbeats(2), signal.getsignal(signal.SIGTERM)
+    around = Around(tmp_path, 20)
+    around.start()
+    try:
+        run("recorder", config, tmp_path, Life(heartbeats, 1))
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        around.join(60.0)
+        signal.signal(signal.SIGTERM, before)
+    assert heartbeats.ready(1)
+    assert heartbeats.last(1) > 0.0
+    assert nice == [5], "a file may wait, the core may not"
+    assert {topic for topic, _ in around.said} == {"recorder/status"}
+    assert not around.said[0][1]["up"]
+    assert around.said[-1][1]["up"]
+    times = np.diff([one["timestamp"] for _, one in around.said])
+    assert (times > 0.4).all(), "every half second, not with every block"
+    [file] = recordings(tmp_path / "records", "arm")
+    assert [one.number for one in blocks(file)] == list(range(21))
+    assert [one.readings.tobytes() for one in blocks(file)] == [
+        block(number).readings.tobytes() for number in range(21)
+    ]
+    with file.open("rb") as stream:
+        assert make_reader(stream).get_summary() is not None, "the file has its end"
 
 
 @pytest.fixture(scope="module")

@@ -93,9 +93,9 @@ def test_the_better_word_counts_and_as_many_columns_as_there_are_joints_count_mo
 
 
 def test_words_within_others_are_no_words(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="found nothing that looks like position and torque; it has"):
+    with pytest.raises(RecordingError, match="no column has a name like position and torque; it has"):
         proposed(tmp_path, (), time=T, sequence=Q, status=U)
-    with pytest.raises(RecordingError, match=r"looks like torque; it has time \[200\], q \[200, 3\]"):
+    with pytest.raises(RecordingError, match=r"has a name like torque; it has time \[200\], q \[200, 3\]"):
         proposed(tmp_path, (), time=T, q=Q)
 
 

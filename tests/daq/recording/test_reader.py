@@ -20,10 +20,10 @@ from daq.config.load import load
 from daq.config.sections import Config, Record
 from daq.recording.folder import recordings
 from daq.recording.mcap_file import McapFile
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, digest, said
 from daq.stream import transcript
-from daq.stream.transcript import BLOCKS, Batch, Block
+from daq.stream.transcript import BLOCKS, Batch, TurnBlock
 from drivers.files.mcap_records import records
 from drivers.reading import READING
 
@@ -31,10 +31,10 @@ TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 SCHEMA = b'{"type": "object", "title": "' + b"long enough to span pages " * 200 + b'"}'
 
 
-def block(number: int) -> Block:
+def block(number: int) -> TurnBlock:
     readings = np.zeros(20 + number % 7, READING)
     readings["value"] = number
-    return Block(1, number, [Batch(len(readings), 0, number, (), (), None)], readings)
+    return TurnBlock(1, number, [Batch(len(readings), 0, number, (), (), None)], readings)
 
 
 def write(file: McapFile, number: int) -> None:
@@ -200,12 +200,12 @@ def told(folder: Path) -> Config:
 
 def recorded(folder: Path, *parts: tuple[int, int]) -> Path:
     """One more recording in the folder; parts: boot and number of its blocks."""
-    expected = Expected(folder / "next")
+    expected = NextBlock(folder / "next")
     recorder = Recorder(told(folder), expected)
     for boot, number in parts:
         update = {"timestamp": 5.0, "seq": number, "boot": boot, "joint": "elbow", "error": math.nan, "progress": 4.5}
         batch = Batch(0, 10**18, 10**9 * number, (), (), None)
-        recorder.take(Block(boot, number, [batch], messages=[(b"estimate/elbow", msgpack.packb(update))]))
+        recorder.take(TurnBlock(boot, number, [batch], messages=[(b"estimate/elbow", msgpack.packb(update))]))
     recorder.close()
     expected.close()
     return recordings(folder, "arm")[-1]
@@ -263,7 +263,7 @@ def test_the_configuration_is_that_of_then_without_wires(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({}, "found no configuration in it: is it a recording of jointwatch?"),
+        ({}, "found no configuration in it; is it a recording of jointwatch?"),
         ({"configuration": {"digest": "x"}}, "its configuration cannot be used: 'json'"),
         ({"configuration": {"json": "{"}}, "its configuration cannot be used: Expecting"),
         ({"configuration": {"json": '{"publish": {}}'}}, "its configuration cannot be used: 'rate'"),

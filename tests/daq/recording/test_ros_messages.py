@@ -91,7 +91,7 @@ def test_types_within_types_and_texts(tmp_path: Path) -> None:
     assert found == {"inners": tuple(inners), "name": "seven", "pair": tuple(pair), "words": tuple(words)}
 
 
-def test_either_end_may_come_first() -> None:
+def test_either_end_may_take_priority() -> None:
     definition = Definition("uint16 a\nuint32 b\nstring c")
     little = b"\0\1\0\0" + b"\1\2" + b"\0\0" + b"\1\2\3\4" + b"\2\0\0\0x\0"
     big = b"\0\0\0\0" + b"\2\1" + b"\0\0" + b"\4\3\2\1" + b"\0\0\0\2x\0"

@@ -7,10 +7,10 @@ import pytest
 
 from daq.config.load import load
 from daq.config.sections import Config, Record
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError
 from daq.replay.aligned import aligned, samples
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
 
 TEXT = """
@@ -56,10 +56,10 @@ def readings() -> np.ndarray:
 
 
 def kept(folder: Path, *blocks: np.ndarray) -> Path:
-    expected = Expected(folder / "next")
+    expected = NextBlock(folder / "next")
     recorder = Recorder(configured(folder), expected)
     for number, rows in enumerate(blocks):
-        recorder.take(Block(1, number, [Batch(len(rows), 0, 10**12, [], [], None)], rows))
+        recorder.take(TurnBlock(1, number, [Batch(len(rows), 0, 10**12, [], [], None)], rows))
     recorder.close()
     expected.close()
     [file] = (folder / "kept").glob("*.mcap")

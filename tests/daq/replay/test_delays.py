@@ -10,7 +10,7 @@ from daq.config.sections import Config
 from daq.recording.columns import Channels
 from daq.replay.delays import aligned, find, of_frames
 from drivers.reading import READING
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 from estimators.quantities import Floats
 
 T = np.arange(0.0, 12.0, 2e-3)
@@ -25,7 +25,7 @@ def motion(t: Floats, derivative: int = 0) -> Floats:
 
 def channels(**roles: Floats) -> Channels:
     noise = np.random.default_rng(1)
-    return {"elbow": {name: Series(T, one + noise.normal(0.0, 1e-6, len(T))) for name, one in roles.items()}}
+    return {"elbow": {name: ChannelSeries(T, one + noise.normal(0.0, 1e-6, len(T))) for name, one in roles.items()}}
 
 
 def test_each_kind_of_channel_is_compared_with_the_position_in_its_own_way() -> None:
@@ -56,14 +56,14 @@ def test_each_kind_of_channel_is_compared_with_the_position_in_its_own_way() -> 
     assert found[4] == {
         "joint": "elbow",
         "channel": "temperature",
-        "why": "neither a position, a velocity nor a torque: its delay does not show in motion",
+        "why": "it is neither a position, a velocity nor a torque: motion does not show its delay",
     }
 
 
 def test_a_joint_without_a_position_says_so_and_the_others_are_compared() -> None:
     both = {"wrist": channels(velocity=motion(T, 1))["elbow"]} | channels(position=motion(T), velocity=motion(T, 1))
     first, second = find(both, 0.1)
-    assert first == {"joint": "wrist", "channel": "position", "why": 'found no "position" to compare with'}
+    assert first == {"joint": "wrist", "channel": "position", "why": 'the joint has no "position" to compare with'}
     assert (second["joint"], second["channel"], "delay" in second) == ("elbow", "velocity", True)
 
 

@@ -9,7 +9,7 @@ from daq.config.routes import routes
 from daq.recording.columns import Channels, Columns
 from daq.recording.reader import RecordingError
 from daq.replay.from_columns import configured
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 from estimators.models.joints.rigid import RigidSettings
 
 FILE = Path("x.csv")
@@ -18,7 +18,7 @@ FILE = Path("x.csv")
 def channels(*roles: str, step: float = 0.004, jitter: float = 0.0) -> Channels:
     time = np.arange(1000) * step
     time[1::2] += jitter
-    return {"a": {role: Series(time, np.sin(time)) for role in roles}}
+    return {"a": {role: ChannelSeries(time, np.sin(time)) for role in roles}}
 
 
 @pytest.mark.parametrize(("effort", "slides"), [("torque", False), ("force", True)])
@@ -46,7 +46,7 @@ def test_a_position_in_metres_slides_and_wants_a_force() -> None:
     [joint] = configured(FILE, channels("position", "force"), table("mm")).joints.values()
     assert isinstance(joint.model, RigidSettings)
     assert joint.model.axis == "prismatic"
-    with pytest.raises(RecordingError, match=r"^x.csv: joint a slides: call its torque force$"):
+    with pytest.raises(RecordingError, match=r"^x.csv: joint a is prismatic: rename its torque to force$"):
         configured(FILE, channels("position", "torque"), table("mm"))
     [joint] = configured(FILE, channels("position", "torque"), table("deg")).joints.values()
     assert isinstance(joint.model, RigidSettings)
@@ -94,6 +94,6 @@ def test_a_rate_is_that_of_most_rows() -> None:
 
 @pytest.mark.parametrize("time", [np.zeros(100), np.zeros(1), np.zeros(0), -np.arange(100.0)])
 def test_times_that_do_not_rise_are_said(time: np.ndarray) -> None:
-    series = Series(time, np.zeros(len(time)))
-    with pytest.raises(RecordingError, match=r"^x.csv: expected times that rise$"):
+    series = ChannelSeries(time, np.zeros(len(time)))
+    with pytest.raises(RecordingError, match=r"^x.csv: expected rising times$"):
         configured(FILE, {"a": {"position": series, "torque": series}}, None)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from daq.config.load import load
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import RecordingError
 from daq.replay.replay import BOOT, Played, play
@@ -36,10 +36,10 @@ class Noting(Pipeline):
         self.given.append(("absorb", readings["time"].tolist()))
         return super().absorb(readings, epoch, now, late)
 
-    def watch(self, now: int, epoch: int) -> list[Message]:
+    def check_silence(self, now: int, epoch: int) -> list[Message]:
         assert epoch == 0
         self.given.append(("watch", [now]))
-        return super().watch(now, epoch)
+        return super().check_silence(now, epoch)
 
     def batches(self) -> list[list[int]]:
         return [times for what, times in self.given if what == "absorb"]

@@ -12,10 +12,10 @@ from daq.config.load import load
 from daq.config.sections import Config, Record
 from daq.core.pipeline import Pipeline
 from daq.recording.folder import recordings
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError, said
 from daq.replay.repeat import Repetition, compare
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from daq.stream.update import ROBOT
 from drivers.reading import READING
 
@@ -72,13 +72,13 @@ class Core:
         if resumed:
             self.pipeline.resume(resumed)
 
-    def block(self, baseline: Mapping[str, Any] | None = None, late: bool = False) -> Block:
+    def block(self, baseline: Mapping[str, Any] | None = None, late: bool = False) -> TurnBlock:
         """The next 60 ms: a turn of 40, one of 20; the last look at silence comes a little later."""
-        block = Block(self._boot, self._number)
+        block = TurnBlock(self._boot, self._number)
         parts = []
         for length in (40, 20):
             if baseline:
-                self.pipeline.rebase(baseline)
+                self.pipeline.set_baselines(baseline)
             part = readings(self._time, length)
             told: list[int] = []
             end = int(part["time"][-1])
@@ -88,7 +88,7 @@ class Core:
                 return told[-1]
 
             said = self.pipeline.absorb(part, EPOCH, now, late)
-            said += self.pipeline.watch(end + 500_000, EPOCH)
+            said += self.pipeline.check_silence(end + 500_000, EPOCH)
             batch = Batch(len(part), EPOCH, end + 500_000, told, [], baseline, self._resumed, late)
             block.batches.append(batch)
             block.messages += said
@@ -100,11 +100,11 @@ class Core:
         return block
 
 
-def kept(config: Config, *blocks: Block) -> Path:
+def kept(config: Config, *blocks: TurnBlock) -> Path:
     """One more file of these blocks."""
     assert config.recorder is not None
     folder = config.recorder.folder
-    expected = Expected(folder.parent / "next")
+    expected = NextBlock(folder.parent / "next")
     recorder = Recorder(config, expected)
     for block in blocks:
         recorder.take(block)
@@ -119,7 +119,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     core = Core(configured(tmp_path_factory.mktemp("before")), 4)
     for _ in range(250):
         core.block()
-    found = {line.name: line.estimator.keep() for line in core.pipeline.lines}
+    found = {line.name: line.estimator.keep() for line in core.pipeline.joints}
     assert None not in found.values()
     return found
 
@@ -161,7 +161,7 @@ def test_a_file_goes_on_from_those_before_it_and_a_new_start_from_nothing(tmp_pa
     alone = tmp_path / "alone"
     alone.mkdir()
     (alone / three.name).write_bytes(three.read_bytes())
-    with pytest.raises(RecordingError, match="cannot be the same: blocks 0 to 1 of a start of the core are missing"):
+    with pytest.raises(RecordingError, match="cannot be compared: blocks 0 to 1 of a start of the core are missing"):
         compare(Repetition([alone / three.name]))
 
 
@@ -199,7 +199,7 @@ def test_updates_are_due_as_they_were_and_a_late_core_says_less(tmp_path: Path) 
 def test_a_baseline_holds_from_the_turn_in_which_it_came(tmp_path: Path, states: dict[str, Any]) -> None:
     config = configured(tmp_path)
     core = Core(config, 6, resumed=states)
-    names = core.pipeline.lines[0].estimator.estimate().names
+    names = core.pipeline.joints[0].estimator.estimate().names
     values = {"values": dict.fromkeys(names, 1.0), "deviations": dict.fromkeys(names, 0.1)}
     baseline = {"since": 5.0, "model": "rigid"} | values
     blocks = [core.block() for _ in range(3)] + [core.block({"one": baseline})] + [core.block() for _ in range(30)]
@@ -208,6 +208,30 @@ def test_a_baseline_holds_from_the_turn_in_which_it_came(tmp_path: Path, states:
     assert any(told[3:])
     file = kept(config, *blocks)
     assert compare(Repetition([file])) == updates(file)
+
+
+def of_version_1(body: bytes, **more: object) -> bytes:
+    """A message as it was when a reason was its text alone."""
+    update = msgpack.unpackb(body) | {"v": 1} | more
+    if "health" in update:
+        words = ["inertia lacks excitation" for _ in update["health"]["reasons"]]
+        update["health"] = update["health"] | {"reasons": words}
+    return msgpack.packb(update)
+
+
+def test_a_recording_of_version_1_is_compared_but_for_its_words(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    core = Core(config, 5)
+    blocks = [core.block() for _ in range(3)]
+    assert any(msgpack.unpackb(body).get("health", {}).get("reasons") for block in blocks for _, body in block.messages)
+    for block in blocks:
+        block.messages[:] = [(topic, of_version_1(body)) for topic, body in block.messages]
+    file = kept(config, *blocks)
+    assert compare(Repetition([file])) == updates(file) > 5
+    topic, body = blocks[1].messages[0]
+    blocks[1].messages[0] = (topic, of_version_1(body, joint="other"))
+    with pytest.raises(RecordingError, match=r"differing: \['joint'\]"):
+        compare(Repetition([kept(config, *blocks)]))
 
 
 def test_other_updates_are_told_with_what_differs(tmp_path: Path) -> None:
@@ -272,7 +296,7 @@ def test_another_configuration_must_have_the_same_channels(tmp_path: Path) -> No
 def test_every_file_must_have_the_same_channels(tmp_path: Path) -> None:
     config, other = configured(tmp_path), configured(tmp_path, joints=NAMES[:3])
     one = kept(config, Core(config, 5).block())
-    two = kept(other, Block(6, 0, [Batch(0, EPOCH, 10**12, [], [], None)]))
+    two = kept(other, TurnBlock(6, 0, [Batch(0, EPOCH, 10**12, [], [], None)]))
     with pytest.raises(RecordingError, match=f"^{two}: expected the channels as recorded"):
         Repetition([one, two])
 
@@ -299,4 +323,4 @@ def test_joints_go_on_from_what_they_had_kept(tmp_path: Path, states: dict[str, 
     assert compare(Repetition([file])) == updates(file)
     found = Repetition([file], configured(tmp_path, "[publish]\nrate = 40.0\n"))
     list(found.messages())
-    assert found.pipeline.lines[0].estimator.estimate().phase != "normal", "another configuration starts anew"
+    assert found.pipeline.joints[0].estimator.estimate().phase != "normal", "another configuration starts anew"

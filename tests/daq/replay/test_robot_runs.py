@@ -11,7 +11,7 @@ from mcap_ros2.writer import Writer
 from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
 from daq.replay.robot_runs import Runs, read_runs
-from estimators.models.robots.description import Joint, Limits, Robot
+from estimators.models.robots.description import JointLimits, RobotDescription, RobotJoint
 from estimators.quantities import Axis, Floats
 
 T = np.arange(400) * 0.01
@@ -19,16 +19,16 @@ Q = {"a": np.sin(3.0 * T), "b": 0.5 * np.cos(2.0 * T), "finger": 0.02 * np.sin(T
 TAU = {"a": 5.0 * np.cos(3.0 * T), "b": 2.0 + np.sin(2.0 * T), "finger": 7.0 + np.cos(T)}
 
 
-def robot(limits: Limits | None = None, wrist: bool = False) -> Robot:
+def robot(limits: JointLimits | None = None, wrist: bool = False) -> RobotDescription:
     """Two turning joints and a finger that slides, behind it a wrist if that is wished."""
     joints = [
-        Joint("a", Axis.ROTARY, -1, np.eye(4), np.array([0.0, 0.0, 1.0]), limits or Limits()),
-        Joint("b", Axis.ROTARY, 0, np.eye(4), np.array([0.0, 1.0, 0.0])),
-        Joint("finger", Axis.PRISMATIC, 1, np.eye(4), np.array([1.0, 0.0, 0.0])),
+        RobotJoint("a", Axis.ROTARY, -1, np.eye(4), np.array([0.0, 0.0, 1.0]), limits or JointLimits()),
+        RobotJoint("b", Axis.ROTARY, 0, np.eye(4), np.array([0.0, 1.0, 0.0])),
+        RobotJoint("finger", Axis.PRISMATIC, 1, np.eye(4), np.array([1.0, 0.0, 0.0])),
     ]
     if wrist:
-        joints.append(Joint("wrist", Axis.ROTARY, 2, np.eye(4), np.array([0.0, 0.0, 1.0])))
-    return Robot("arm", tuple(joints), np.ones((len(joints), 10)))
+        joints.append(RobotJoint("wrist", Axis.ROTARY, 2, np.eye(4), np.array([0.0, 0.0, 1.0])))
+    return RobotDescription("arm", tuple(joints), np.ones((len(joints), 10)))
 
 
 def columns(folder: Path, name: str = "run.npz", without: str = "", **changed: Floats) -> Path:
@@ -41,11 +41,11 @@ def columns(folder: Path, name: str = "run.npz", without: str = "", **changed: F
     return folder / name
 
 
-def runs(*files: Path, of: Robot | None = None) -> Runs:
+def runs(*files: Path, of: RobotDescription | None = None) -> Runs:
     return read_runs(of or robot(), files, None)
 
 
-def refused(*files: Path, of: Robot | None = None) -> list[str]:
+def refused(*files: Path, of: RobotDescription | None = None) -> list[str]:
     with pytest.raises(RecordingError) as caught:
         runs(*files, of=of)
     return str(caught.value).splitlines()
@@ -73,7 +73,7 @@ def test_everything_that_is_lacking_is_said_at_once_and_what_is_there_instead(tm
     told = refused(first, second, third, tmp_path / "none.npz")
     for file, words in (
         (first, 'found no columns of the joint b, did you mean "bb"?'),
-        (first, "found columns of bb, which arm has not"),
+        (first, "found columns of bb, which arm does not have"),
         (second, "found no position of the joint a, only torque"),
         (third, "found no torque of the joint b, only position, velocity"),
         (tmp_path / "none.npz", "No such file or directory"),
@@ -84,7 +84,7 @@ def test_everything_that_is_lacking_is_said_at_once_and_what_is_there_instead(tm
 
 def test_columns_of_more_than_the_robot_has_are_told_and_not_used(tmp_path: Path) -> None:
     found = runs(columns(tmp_path, belt_position=Q["a"]))
-    assert found.warnings == [f"{tmp_path}/run.npz: columns of belt are not of arm: not used"]
+    assert found.warnings == [f"{tmp_path}/run.npz: columns of belt are not used: arm has no such joints"]
     assert found.runs[0].q.shape == (400, 3)
 
 
@@ -92,7 +92,7 @@ def test_a_finger_without_columns_stands_at_zero_and_a_turning_joint_may_not(tmp
     still = columns(tmp_path, "still.npz", without="finger")
     found = runs(still)
     assert found.robot.names == ("a", "b")
-    assert found.warnings == [f"{still}: found no columns of finger: taken to stand at zero"]
+    assert found.warnings == [f"{still}: found no columns of finger: assumed to stand still at zero"]
     assert found.runs[0].q.shape == (400, 2)
     assert len(runs(columns(tmp_path, "moved.npz"), still).runs) == 2, "in all of them, where it is lacking in one"
     assert refused(columns(tmp_path, "b.npz", without="b."))[0].startswith(f"{tmp_path}/b.npz: found no columns of the")
@@ -162,20 +162,24 @@ TURN = 2.0 * np.pi
     ("limits", "position", "words"),
     [
         (
-            Limits(),
+            JointLimits(),
             np.mod(3.0 * T, TURN),
-            "its position jumps by a whole turn 1 times: give its column wrap = 6.28318530",
+            "its position jumps by a whole turn 1 times: set wrap = 6.28318530",
         ),
         (
-            Limits(),
+            JointLimits(),
             40.0 * T,
             "joint a moves by 160 rad, more than its 100 allow: is its position in another unit (deg)?",
         ),
-        (Limits(lower=-1.0, upper=1.0), 1.1 * T, "joint a moves by 4.39 rad, more than its limits (-1 to 1) allow"),
+        (
+            JointLimits(lower=-1.0, upper=1.0),
+            1.1 * T,
+            "joint a moves by 4.39 rad, more than its limits (-1 to 1) allow",
+        ),
     ],
 )
 def test_positions_that_speak_of_another_unit_are_said(
-    tmp_path: Path, limits: Limits, position: Floats, words: str
+    tmp_path: Path, limits: JointLimits, position: Floats, words: str
 ) -> None:
     [told] = refused(columns(tmp_path, a_position=position), of=robot(limits))
     assert told.startswith(f"{tmp_path}/run.npz: joint a")
@@ -183,7 +187,7 @@ def test_positions_that_speak_of_another_unit_are_said(
 
 
 def test_positions_within_twice_the_limits_or_in_many_turns_are_none_of_it(tmp_path: Path) -> None:
-    assert runs(columns(tmp_path, a_position=0.99 * T), of=robot(Limits(lower=-1.0, upper=1.0))).warnings == []
+    assert runs(columns(tmp_path, a_position=0.99 * T), of=robot(JointLimits(lower=-1.0, upper=1.0))).warnings == []
     assert runs(columns(tmp_path, a_position=24.0 * T)).warnings == []
     stepping = np.where(np.arange(400) < 200, 0.0, TURN - 0.6) + 0.01 * np.sin(T)
     assert runs(columns(tmp_path, a_position=stepping)).warnings == [], "a step that is no whole turn"
@@ -196,10 +200,10 @@ def test_torques_that_say_nothing_or_of_another_unit_are_told(tmp_path: Path) ->
     assert runs(file).warnings == [f"{file}: joint a: its torque is 2.5 N·m throughout"]
     tau = np.where(np.arange(400) % 2, 31.0, -31.0)
     file = columns(tmp_path, a_torque=tau)
-    assert runs(file, of=robot(Limits(effort=10.0))).warnings == [
+    assert runs(file, of=robot(JointLimits(effort=10.0))).warnings == [
         f"{file}: joint a: 31 N·m rms is more than three times the 10 of its limits: is its torque in another unit?"
     ]
-    assert runs(file, of=robot(Limits(effort=10.5))).warnings == []
+    assert runs(file, of=robot(JointLimits(effort=10.5))).warnings == []
 
 
 @pytest.mark.parametrize("role", ["position", "torque"])

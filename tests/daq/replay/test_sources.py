@@ -131,7 +131,7 @@ def test_stored_readings_are_given_as_they_are(tmp_path: Path) -> None:
 def test_stored_readings_of_a_channel_that_nobody_has_are_refused(tmp_path: Path, channel: int) -> None:
     readings = np.zeros(3, READING)
     readings["channel"][1] = channel
-    with pytest.raises(RecordingError, match=r"x.npz: its readings have channels that the configuration has not"):
+    with pytest.raises(RecordingError, match=r"x.npz: its readings have channels that the configuration does not have"):
         read(stored(tmp_path, readings), configured(tmp_path))
 
 
@@ -190,7 +190,7 @@ def test_a_driver_that_is_none_for_logs_is_said(tmp_path: Path) -> None:
 
 def test_frames_without_times_are_said_and_a_single_one_is_let_pass(tmp_path: Path) -> None:
     config, counts = configured(tmp_path), {}
-    with pytest.raises(RecordingError, match=r"x.log: its frames have no times; `candump -L` writes them"):
+    with pytest.raises(RecordingError, match=r"x.log: its frames have no times; record it with `candump -L`"):
         read(log(tmp_path, "can0 181#010203", "can0 181#010203"), config, counts)
     assert counts == {"bus": Counter(counts["bus"])}
     assert len(read(log(tmp_path, "can0 181#010203"), config)) == 3

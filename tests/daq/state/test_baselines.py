@@ -63,8 +63,8 @@ def test_whoever_reads_sees_a_whole_file_whenever_the_writer_dies(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no baselines: the file: "),
-        ("[]", "no baselines: the file: "),
+        ("", "not a file of baselines: the file: "),
+        ("[]", "not a file of baselines: the file: "),
         ('{"version": 2}', "version"),
         ('{"joints": {"elbow": [{"since": 1}]}}', r"joints\.elbow\.0\.model: "),
         ('{"joints": {"elbow": [{"since": 1, "model": "m", "values": {"inertia": NaN}, "deviations": {}}]}}', "finite"),

@@ -35,7 +35,7 @@ def test_ours_is_read(kept: Path) -> None:
 def test_what_others_may_write_is_not(kept: Path, mode: int, caplog: pytest.LogCaptureFixture) -> None:
     kept.chmod(mode)
     assert checkpoint_file.read(kept) == {}
-    assert "not ours alone" in caplog.text
+    assert "belongs to another user, or others may write it" in caplog.text
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
@@ -159,6 +159,6 @@ def test_a_place_that_cannot_be_written_is_told_once_until_it_can(
             say(joint, ["k", 1.0, len(lines)])
             written.get(timeout=SOON)
             clock.now += EVERY
-        lines.append(caplog.text.count("a core that dies will start anew"))
+        lines.append(caplog.text.count("a core that dies will lose what it has learnt"))
     assert lines == [1, 1, 1, 2]
     assert "cannot be written: no such file or directory" in caplog.text

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import zmq
 
-from daq.stream.channel import HEADER, MAGIC, Receiver, Sender
+from daq.stream.channel import HEADER, MAGIC, CoreReceiver, Sender
 from drivers.reading import READING
 
 
@@ -24,7 +24,7 @@ def address(tmp_path: Path) -> str:
     return f"ipc://{tmp_path}/readings"
 
 
-def gather(receiver: Receiver, count: int) -> np.ndarray:
+def gather(receiver: CoreReceiver, count: int) -> np.ndarray:
     got = [receiver.drain(2.0)]
     while sum(map(len, got)) < count:
         more = receiver.drain(30.0)  # a guard: a sender that connects anew backs off first
@@ -34,7 +34,7 @@ def gather(receiver: Receiver, count: int) -> np.ndarray:
 
 
 def test_readings_arrive_bit_for_bit(address: str) -> None:
-    with Receiver(address) as receiver:
+    with CoreReceiver(address) as receiver:
         sender = Sender(address, "can0")
         sent = [batch(0, 3), batch(3, 1), batch(4, 100)]
         for readings in sent:
@@ -47,7 +47,7 @@ def test_readings_arrive_bit_for_bit(address: str) -> None:
 
 
 def test_it_waits_on_for_the_reading_that_is_worth_a_batch(address: str) -> None:
-    with Receiver(address) as receiver:
+    with CoreReceiver(address) as receiver:
         sender, now = Sender(address, "can0"), time.monotonic_ns()
         late = threading.Timer(0.1, lambda: sender.send(batch(now + 50_000_000, 2)))
         sender.send(batch(now, 3))
@@ -61,7 +61,7 @@ def test_it_waits_on_for_the_reading_that_is_worth_a_batch(address: str) -> None
 def test_it_does_not_wait_for_a_reading_that_never_comes(address: str) -> None:
     """A driver that goes on with stamps of the past must not keep the core from its other work."""
     over = threading.Event()
-    with Receiver(address) as receiver:
+    with CoreReceiver(address) as receiver:
         sender = Sender(address, "can0")
 
         def stamps_of_the_past() -> None:
@@ -82,7 +82,7 @@ def test_it_does_not_wait_for_a_reading_that_never_comes(address: str) -> None:
 
 
 def test_a_gap_in_the_sequence_is_counted(address: str) -> None:
-    with Receiver(address) as receiver:
+    with CoreReceiver(address) as receiver:
         sender = Sender(address, "can0")
         sender.send(batch(0, 5))
         gather(receiver, 5)
@@ -94,7 +94,7 @@ def test_a_gap_in_the_sequence_is_counted(address: str) -> None:
 
 
 def test_a_restarted_driver_is_a_restart_and_no_loss(address: str) -> None:
-    with Receiver(address) as receiver:
+    with CoreReceiver(address) as receiver:
         for _ in range(3):
             sender = Sender(address, "can0")
             sender.send(batch(0, 5))
@@ -105,7 +105,7 @@ def test_a_restarted_driver_is_a_restart_and_no_loss(address: str) -> None:
 
 
 def test_what_a_restarted_driver_lost_before_it_was_heard_is_counted(address: str) -> None:
-    with Receiver(address) as receiver:
+    with CoreReceiver(address) as receiver:
         for start in (0, 7):  # the second is heard from its eighth reading on
             sender = Sender(address, "can0")
             sender._made = start
@@ -118,7 +118,7 @@ def test_what_a_restarted_driver_lost_before_it_was_heard_is_counted(address: st
 
 def test_what_a_killed_core_had_not_done_with_is_missing(address: str, tmp_path: Path) -> None:
     for made, held in ((0, 40), (100, 0)):
-        with Receiver(address, tmp_path / "heard") as receiver:
+        with CoreReceiver(address, tmp_path / "heard") as receiver:
             driver = zmq.Context.instance().socket(zmq.PUSH)
             driver.connect(address)
             driver.send(HEADER.pack(MAGIC, 0, 1, 9, made) + batch(made, 100).tobytes() + b"x")
@@ -130,7 +130,7 @@ def test_what_a_killed_core_had_not_done_with_is_missing(address: str, tmp_path:
 
 
 def test_counters_travel_with_the_readings(address: str) -> None:
-    with Receiver(address) as receiver:
+    with CoreReceiver(address) as receiver:
         sender = Sender(address, "port")
         sender.report(False, {"bad_crc": 3}, "unplugged")
         sender.send(batch(0, 1))
@@ -142,7 +142,7 @@ def test_counters_travel_with_the_readings(address: str) -> None:
 
 
 def test_rubbish_is_counted_and_nothing_else_happens(address: str) -> None:
-    with Receiver(address) as receiver:
+    with CoreReceiver(address) as receiver:
         stranger = zmq.Context.instance().socket(zmq.PUSH)
         stranger.connect(address)
         stranger.send(b"hello")
@@ -165,12 +165,12 @@ def test_rubbish_is_counted_and_nothing_else_happens(address: str) -> None:
 
 def test_a_core_after_a_killed_one_counts_what_is_missing_and_not_the_past(address: str, tmp_path: Path) -> None:
     sender = Sender(address, "can0")
-    with Receiver(address, tmp_path / "heard") as receiver:
+    with CoreReceiver(address, tmp_path / "heard") as receiver:
         for start in range(0, 5000, 100):
             sender.send(batch(start, 100))
         gather(receiver, 5000)
         receiver.keep({})
-    with Receiver(address, tmp_path / "heard") as receiver:
+    with CoreReceiver(address, tmp_path / "heard") as receiver:
         sender._made += 7  # lost in between
         made, heard = 5007, 0
         for _ in range(300):  # what is sent before the sender sees that its peer is gone goes the way of its pipe

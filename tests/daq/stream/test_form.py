@@ -9,6 +9,7 @@ import pytest
 from daq.stream.form import Form
 from daq.stream.update import Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
+from estimators.reasons import Reason
 
 ENDS = [0, 127, 128, 255, 256, 65535, 65536, 2**32 - 1, 2**32, 2**63]
 
@@ -35,7 +36,8 @@ def test_too_many_numbers_are_refused() -> None:
 def estimate(k: int) -> Estimate:
     """One of a run in which words change now and then."""
     rng = np.random.default_rng(k)
-    reasons = (f"lacks {k}",) if 20 <= k < 24 else ("at standstill",) if k % 50 > 30 else ()
+    changing = Reason("no_data", None, {"seconds": float(k)})
+    reasons = (changing,) if 20 <= k < 24 else (Reason("at_standstill"),) if k % 50 > 30 else ()
     spectrum = UNKNOWN if k < 10 else Spectrum((2.0, 1.0 + (k > 90)), "a against b")
     status = Status.VALID if not reasons else Status.LEARNING
     return Estimate(

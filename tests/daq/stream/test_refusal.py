@@ -38,7 +38,7 @@ def test_a_key_that_the_service_does_not_know(locked: Locked) -> None:
     stranger = locked.keys.parent / "elsewhere" / "stranger.key_secret"
     with (
         Subscriber(locked.endpoint, timeout=60, key=stranger, server_key=locked.keys / "server.key") as updates,
-        pytest.raises(RefusedError, match=r"does not know our key: put its public half \(\.key\) among"),
+        pytest.raises(RefusedError, match=r"does not know our key: put its public half \(\.key\) into"),
     ):
         next(updates)
 

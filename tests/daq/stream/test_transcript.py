@@ -12,7 +12,7 @@ import pytest
 import zmq
 
 import daq.stream.transcript as transcript_module
-from daq.stream.transcript import QUEUE, Batch, Block, Transcript, pack, received, unpack
+from daq.stream.transcript import QUEUE, Batch, Transcript, TurnBlock, pack, received, unpack
 from drivers.reading import READING
 
 TURN = Batch(0, 5, 6, [7, 8], [0], None)
@@ -31,7 +31,7 @@ def readings(count: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("count", [0, 1, 2, 1000])
 def test_packing_keeps_every_bit(count: int) -> None:
     rows = readings(count, count)
-    block = unpack(pack(Block(2**47, 3, [Batch(count, 1, -2, [3], [], {"a": 1.5}, None, late=True)], rows)))
+    block = unpack(pack(TurnBlock(2**47, 3, [Batch(count, 1, -2, [3], [], {"a": 1.5}, None, late=True)], rows)))
     assert block.readings.tobytes() == rows.tobytes()
     assert (block.boot, block.number) == (2**47, 3)
     assert [tuple(one) for one in block.batches] == [(count, 1, -2, [3], [], {"a": 1.5}, None, True)]
@@ -43,7 +43,7 @@ def test_quantised_motion_takes_a_third() -> None:
     rows["time"] = np.repeat(np.arange(1000) * 1_000_000, 3)
     rows["value"][0::3] = np.round(np.sin(np.arange(1000) * 1e-3) * 1e6) * 1e-6
     rows["value"][2::3] = np.arange(1000)
-    assert len(pack(Block(1, 0, [TURN], rows))) < rows.nbytes / 3
+    assert len(pack(TurnBlock(1, 0, [TURN], rows))) < rows.nbytes / 3
 
 
 @pytest.mark.parametrize("damage", [b"", b"rubbish", struct.pack("<4sII", b"JWB1", 9, 9)])

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from can.interfaces.udp_multicast.utils import pack_message
 
-from drivers.can.recvmmsg import Receiver, prepare
+from drivers.can.recvmmsg import BulkReceiver, prepare
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE
 
 pytestmark = pytest.mark.interpreted
-Ends = tuple[Receiver, socket.socket]
+Ends = tuple[BulkReceiver, socket.socket]
 Found = tuple[int, bytes] | None
 
 
@@ -27,7 +27,7 @@ def ends() -> Iterator[Ends]:
         near.bind(("127.0.0.1", 0))
         prepare(near)
         far.connect(near.getsockname())
-        yield Receiver(near.fileno(), packed=True), far
+        yield BulkReceiver(near.fileno(), packed=True), far
 
 
 def heard(ends: Ends, datagram: bytes) -> Found:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from drivers.can.bus_errors import CAUSES, QUIET, BusErrors
-from drivers.can.recvmmsg import MOST, Receiver, prepare
+from drivers.can.recvmmsg import MOST, BulkReceiver, prepare
 from drivers.can.socketcan import filters
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
 
-Ends = tuple[Receiver, socket.socket, socket.socket]
+Ends = tuple[BulkReceiver, socket.socket, socket.socket]
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def ends() -> Iterator[Ends]:
         near.bind(("127.0.0.1", 0))
         prepare(near)
         far.connect(near.getsockname())
-        yield Receiver(near.fileno()), near, far
+        yield BulkReceiver(near.fileno()), near, far
 
 
 def classic(ident: int, data: bytes, length: int | None = None) -> bytes:
@@ -41,7 +41,7 @@ def unpacked(frames: Frames) -> list[tuple[int, bytes]]:
     return [(int(i), row[:n].tobytes()) for i, row, n in zip(frames.ids, frames.payload, frames.lengths, strict=True)]
 
 
-def drained(receiver: Receiver) -> list[tuple[int, bytes]]:
+def drained(receiver: BulkReceiver) -> list[tuple[int, bytes]]:
     """Everything that is there, copied."""
     found = []
     while len((frames := receiver.receive(0.05)).ids):

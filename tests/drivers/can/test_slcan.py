@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from drivers.can.slcan import Parser
+from drivers.can.slcan import SlcanParser
 from drivers.layout.frame import EXTENDED, REMOTE, Frames
 
 SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64]
@@ -67,13 +67,13 @@ def test_whole_byte_by_byte_or_in_pieces_as_read_line_by_line(seed: int) -> None
     cuts = [0, *sorted(random.integers(0, len(stream), 15).tolist()), len(stream)]
     cut = [stream[a:b] for a, b in pairwise(cuts)]
     for pieces in ([stream], [bytes([byte]) for byte in stream], cut):
-        parser = Parser()
+        parser = SlcanParser()
         assert [frame for piece in pieces for frame in unpacked(parser.feed(piece, 0))] == expected
         assert parser.counts == {"malformed": malformed}
 
 
 def test_a_frame_cut_in_two_is_stamped_when_it_is_whole() -> None:
-    parser = Parser()
+    parser = SlcanParser()
     assert len(parser.feed(b"t12321", 10).ids) == 0
     frames = parser.feed(b"1ab\rT1ABCDEF00\r", 20)
     assert unpacked(frames) == [(0x123, b"\x11\xab"), (0x1ABCDEF0 | EXTENDED, b"")]
@@ -81,7 +81,7 @@ def test_a_frame_cut_in_two_is_stamped_when_it_is_whole() -> None:
 
 
 def test_a_line_without_an_end_is_given_up_before_its_end_comes() -> None:
-    parser = Parser()
+    parser = SlcanParser()
     parser.feed(b"t" * 200, 0)
     assert parser.counts == {"malformed": 1}
     parser.feed(b"t" * 10_000, 0)
@@ -91,7 +91,7 @@ def test_a_line_without_an_end_is_given_up_before_its_end_comes() -> None:
 
 def test_arbitrary_bytes_never_raise() -> None:
     random = np.random.default_rng(5)
-    parser = Parser()
+    parser = SlcanParser()
     for _ in range(300):
         parser.feed(
             random.choice(np.frombuffer(b"tTrRdDbBzV0123456789abcdefF\r\r\r\a\xff\x00", np.uint8), 200).tobytes(), 0

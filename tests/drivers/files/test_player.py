@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from drivers import AnyDriver
 from drivers.base import DriverSettings, EndOfFileError, LinkError, Wanted
 from drivers.files.can_log import LogFile
-from drivers.files.candump import Parser
+from drivers.files.candump import CandumpParser
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
 from drivers.reading import BIT_RATE_SWITCH, ERROR_STATE, FD, OWN, READING
 
@@ -218,7 +218,7 @@ def test_a_truncated_recording_is_played_as_far_as_it_goes(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("identifier", ["20000001x", "FFFFFFFFx", "FFFFFFFFFFFFFFFFFFFx", "181FFFFFFFFFFFFFFFF"])
 def test_an_identifier_that_no_bus_has_is_counted_or_said(tmp_path: Path, identifier: str) -> None:
-    """Of 29 bits at most; what came before is played."""
+    """An identifier has 29 bits at most; what came before a longer one is played."""
     file = tmp_path / "recording.asc"
     with can.Logger(str(file)) as logger:
         for message in messages(10):
@@ -316,7 +316,7 @@ CANDUMP = [
 @pytest.mark.parametrize(("line", "expected"), CANDUMP)
 def test_a_line_of_candump(line: bytes, expected: tuple[int, bytes, int]) -> None:
     for ending in (b"\n", b"\r\n", b""):
-        assert unpacked(Parser().feed(line + ending, last=True)) == [expected]
+        assert unpacked(CandumpParser().feed(line + ending, last=True)) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_a_line_of_candump(line: bytes, expected: tuple[int, bytes, int]) -> Non
     ],
 )
 def test_a_log_keeps_what_kind_of_frame_it_was_and_who_sent_it(line: bytes, length: int, flags: int) -> None:
-    frames = Parser().feed(line + b"\n")
+    frames = CandumpParser().feed(line + b"\n")
     assert (frames.lengths.tolist(), frames.flags.tolist()) == ([length], [flags])
 
 
@@ -381,7 +381,7 @@ def test_python_cans_logs_keep_it_too(tmp_path: Path, suffix: str) -> None:
     ],
 )
 def test_a_line_that_is_none_is_counted(line: bytes) -> None:
-    parser = Parser()
+    parser = CandumpParser()
     assert unpacked(parser.feed(b"# comment\n\n" + line + b"\n" + CANDUMP[0][0] + b"\n")) == [CANDUMP[0][1]]
     assert parser.counts["malformed"] == 1
 
@@ -389,6 +389,6 @@ def test_a_line_that_is_none_is_counted(line: bytes) -> None:
 def test_cutting_the_text_anywhere_changes_nothing() -> None:
     text = b"\n".join(line for line, _ in CANDUMP) + b"\n"
     for size in (1, 2, 7, 50):
-        parser = Parser()
+        parser = CandumpParser()
         found = [frame for at in range(0, len(text), size) for frame in unpacked(parser.feed(text[at : at + size]))]
         assert found == [expected for _, expected in CANDUMP]

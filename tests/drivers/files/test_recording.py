@@ -12,8 +12,8 @@ from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.sections import Config, Record
 from daq.recording.folder import recordings
-from daq.recording.process import Expected, Recorder
-from daq.stream.transcript import Batch, Block
+from daq.recording.process import NextBlock, Recorder
+from daq.stream.transcript import Batch, TurnBlock
 from drivers import AnyDriver
 from drivers.base import DriverSettings, EndOfFileError, Wanted
 from drivers.reading import OWN, READING
@@ -60,11 +60,11 @@ def kept(tmp_path: Path) -> tuple[Path, Config]:
     (tmp_path / "c.toml").write_text(TEXT)
     config = load(tmp_path / "c.toml")
     config = config.model_copy(update={"recorder": Record(folder=tmp_path / "kept", reserve=0.0)})
-    expected = Expected(tmp_path / "next")
+    expected = NextBlock(tmp_path / "next")
     recorder = Recorder(config, expected)
     for number in range(10):
         batch = Batch(90, 10**18, number, [], [], None)
-        recorder.take(Block(1, number, [batch], rows(30 * number, 30), []))
+        recorder.take(TurnBlock(1, number, [batch], rows(30 * number, 30), []))
     recorder.close()
     expected.close()
     (file,) = recordings(tmp_path / "kept", "robot")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.io import loadmat
 
-from estimators.alignment.channel_delay import Delay, Relation, Series, SkewError, delay
+from estimators.alignment.channel_delay import ChannelSeries, Delay, Relation, SkewError, delay
 from estimators.quantities import Floats
-from hil_rig.plants.joints.rigid import RigidSettings
+from hil_rig.plants.joints.rigid import RigidPlantSettings
 
 KR300 = Path(__file__).parents[4] / "shared/data/kr300"
 EMPS = Path(__file__).parents[4] / "shared/data/emps/nlid_emps_sim_data_training.mat"
@@ -24,7 +24,9 @@ def motion(t: Floats, derivative: int = 0) -> Floats:
     return np.sum(amplitude * omega**derivative * np.sin(omega * t + phase + derivative * np.pi / 2), axis=0)
 
 
-def joint(late: float, seed: int = 1, noise: float = 2e-5, seconds: float = 20.0) -> tuple[Series, Series, Series]:
+def joint(
+    late: float, seed: int = 1, noise: float = 2e-5, seconds: float = 20.0
+) -> tuple[ChannelSeries, ChannelSeries, ChannelSeries]:
     """Motor encoder, link encoder (bent by the torque that passes the gear, late), motor torque with friction."""
     rng = np.random.default_rng(seed)
     t = np.arange(0, seconds, PERIOD)
@@ -36,9 +38,9 @@ def joint(late: float, seed: int = 1, noise: float = 2e-5, seconds: float = 20.0
     torque = link_torque(t) + VISCOUS * v + COULOMB * np.tanh(v / 0.005) + rng.normal(0, 20.0, len(t))
     link = motion(t - late) - link_torque(t - late) / STIFFNESS
     return (
-        Series(t, motion(t) + rng.normal(0, noise, len(t))),
-        Series(t, link + rng.normal(0, noise, len(t))),
-        Series(t, torque),
+        ChannelSeries(t, motion(t) + rng.normal(0, noise, len(t))),
+        ChannelSeries(t, link + rng.normal(0, noise, len(t))),
+        ChannelSeries(t, torque),
     )
 
 
@@ -61,7 +63,7 @@ def test_friction_is_not_taken_for_delay() -> None:
 @pytest.mark.parametrize("late", [-0.0122, 0.0, 0.0009, 0.0043])
 def test_a_torque_is_late_against_its_equation_of_motion(late: float) -> None:
     motor, _, torque = joint(0.0)
-    found = delay(motor, Series(torque.time + late, torque.values), Relation.EFFORT)
+    found = delay(motor, ChannelSeries(torque.time + late, torque.values), Relation.EFFORT)
     assert found.delay == pytest.approx(late, abs=2e-4)
     assert abs(found.delay - late) < 4 * found.deviation + 5e-5
     assert found.gain == pytest.approx(INERTIA, rel=0.05)
@@ -69,11 +71,11 @@ def test_a_torque_is_late_against_its_equation_of_motion(late: float) -> None:
 
 @pytest.mark.parametrize("late", [0.0, 0.006])
 def test_a_joint_that_sticks_at_each_reversal(late: float) -> None:
-    plant = RigidSettings().build(1, 3, ())
+    plant = RigidPlantSettings().build(1, 3, ())
     rows = plant.rows(40_000)
     time = np.arange(len(rows)) / plant.rate
-    torque = Series(time + late, plant.roles["torque"].scale * rows[:, 1])
-    found = delay(Series(time, rows[:, 0]), torque, Relation.EFFORT)
+    torque = ChannelSeries(time + late, plant.roles["torque"].scale * rows[:, 1])
+    found = delay(ChannelSeries(time, rows[:, 0]), torque, Relation.EFFORT)
     assert abs(found.delay - late) < 4.0 * found.deviation < 2e-3
     assert found.gain == pytest.approx(2.0, rel=0.02)
 
@@ -81,12 +83,12 @@ def test_a_joint_that_sticks_at_each_reversal(late: float) -> None:
 def test_an_inertia_below_zero_is_no_delay() -> None:
     motor, _, torque = joint(0.0)
     with pytest.raises(SkewError, match="not positive"):
-        delay(motor, Series(torque.time, -torque.values), Relation.EFFORT)
+        delay(motor, ChannelSeries(torque.time, -torque.values), Relation.EFFORT)
 
 
 def test_the_delay_of_another_joints_torque_is_not_told() -> None:
     motor, _, torque = joint(0.0)
-    other = Series(torque.time, torque.values + 500.0 * np.sin(7.0 * torque.time))
+    other = ChannelSeries(torque.time, torque.values + 500.0 * np.sin(7.0 * torque.time))
     with pytest.raises(SkewError, match=r"equation of motion leaves \d+% of it: too much"):
         delay(motor, other, Relation.EFFORT)
 
@@ -97,7 +99,9 @@ def test_the_delay_that_is_put_into_the_force_of_a_real_drive_comes_out() -> Non
     data = loadmat(EMPS)
     position, force = data["qm"].ravel(), data["vir"].ravel() * data["gtau"].item()
     t = 1e-3 * np.arange(len(position))
-    own, later = (delay(Series(t, position), Series(t + late, force), Relation.EFFORT) for late in (0.0, 0.0045))
+    own, later = (
+        delay(ChannelSeries(t, position), ChannelSeries(t + late, force), Relation.EFFORT) for late in (0.0, 0.0045)
+    )
     assert later.delay - own.delay == pytest.approx(0.0045, abs=2e-5)
     assert abs(own.delay) < 5e-4
     assert own.deviation < 1e-4
@@ -111,7 +115,7 @@ def test_the_deviation_is_what_the_error_is() -> None:
         motor, link, _ = joint(0.003, seed, noise=0.0)
         rng = np.random.default_rng(1000 + seed)
         wander = np.convolve(rng.normal(0, 2e-4, len(link.time) + 60), np.hanning(61), "valid") / 5.0
-        found = delay(motor, Series(link.time, link.values + wander), Relation.SAME)
+        found = delay(motor, ChannelSeries(link.time, link.values + wander), Relation.SAME)
         return (found.delay - 0.003) / found.deviation
 
     scores = np.array([one(seed) for seed in range(40)])
@@ -122,10 +126,10 @@ def test_the_deviation_is_what_the_error_is() -> None:
 def test_a_velocity_and_another_unit_and_direction() -> None:
     motor, _, _ = joint(0.0)
     t = motor.time
-    found = delay(motor, Series(t, np.rad2deg(motion(t - 0.0221, 1))), Relation.RATE)
+    found = delay(motor, ChannelSeries(t, np.rad2deg(motion(t - 0.0221, 1))), Relation.RATE)
     assert found.delay == pytest.approx(0.0221, abs=2e-5)
     assert found.gain == pytest.approx(180 / np.pi, rel=1e-3)
-    found = delay(motor, Series(t, -motion(t - 0.0051) + 1.0), Relation.SAME)
+    found = delay(motor, ChannelSeries(t, -motion(t - 0.0051) + 1.0), Relation.SAME)
     assert (found.delay, found.gain) == (pytest.approx(0.0051, abs=2e-5), pytest.approx(-1.0, abs=1e-3))
     assert found.after < 0.1 * found.before
 
@@ -137,29 +141,29 @@ def test_other_rates_jitter_gaps_and_missing_values() -> None:
     values = motion(s - 0.0042)
     values[rng.choice(5000, 50)] = np.nan
     s, values = s[(s < 7) | (s > 7.5)], values[(s < 7) | (s > 7.5)]
-    found = delay(Series(t, motion(t)), Series(s, values), Relation.SAME)
+    found = delay(ChannelSeries(t, motion(t)), ChannelSeries(s, values), Relation.SAME)
     assert found.delay == pytest.approx(0.0042, abs=5e-5)
 
 
 def test_what_cannot_be_told_is_said() -> None:
     t = np.arange(0, 20, PERIOD)
-    still, moving = Series(t, np.zeros(len(t))), Series(t, motion(t))
+    still, moving = ChannelSeries(t, np.zeros(len(t))), ChannelSeries(t, motion(t))
     with pytest.raises(SkewError, match="rests"):
         delay(still, moving, Relation.SAME)
     with pytest.raises(SkewError, match="no delay within ±100 ms"):
-        delay(moving, Series(t, motion(t - 0.3)), Relation.SAME)
+        delay(moving, ChannelSeries(t, motion(t - 0.3)), Relation.SAME)
     with pytest.raises(SkewError, match="too short"):
-        delay(Series(t[:100], motion(t[:100])), Series(t[:100], motion(t[:100])), Relation.SAME)
+        delay(ChannelSeries(t[:100], motion(t[:100])), ChannelSeries(t[:100], motion(t[:100])), Relation.SAME)
     with pytest.raises(SkewError, match="too short"):
-        delay(moving, Series(t, np.full(len(t), np.nan)), Relation.SAME)
+        delay(moving, ChannelSeries(t, np.full(len(t), np.nan)), Relation.SAME)
     with pytest.raises(SkewError, match="ascend"):
-        delay(moving, Series(t[::-1], moving.values), Relation.SAME)
+        delay(moving, ChannelSeries(t[::-1], moving.values), Relation.SAME)
 
 
 def test_the_gain_has_a_deviation_that_is_what_its_error_is() -> None:
     def one(seed: int) -> float:
         motor, link, torque = joint(0.003, seed)
-        found = delay(motor, Series(link.time, 1.01 * link.values), Relation.SAME, torque)
+        found = delay(motor, ChannelSeries(link.time, 1.01 * link.values), Relation.SAME, torque)
         return (found.gain - 1.01) / found.gain_deviation
 
     scores = np.array([one(seed) for seed in range(12)])
@@ -172,7 +176,7 @@ def kr300(run: str, axis: int, part: slice = slice(None)) -> Delay:
     time = rec.time_cont
     motor, link = np.deg2rad(rec.act_pos_mot_deg[axis]), np.deg2rad(rec.act_pos_se_deg[axis])
     torque = rec.act_torque_abs_nm[axis] * gear[axis]
-    motor, link, torque = (Series(time[part], one[part]) for one in (motor, link, torque))
+    motor, link, torque = (ChannelSeries(time[part], one[part]) for one in (motor, link, torque))
     return delay(motor, link, Relation.SAME, torque)
 
 

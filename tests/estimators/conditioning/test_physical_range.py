@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.conditioning.physical_range import PhysicalRange
+from estimators.reasons import Reason
 
 CHANNELS = ("position", "torque")
 
@@ -25,7 +26,7 @@ def test_nonsense_is_left_out_named_and_counted(channel: int, value: float) -> N
     assert np.isnan(found[:, channel]).all()
     assert np.isfinite(found[:, 1 - channel]).all()
     assert ranges.count == 300
-    assert ranges.faults == (f"{CHANNELS[channel]} had values that no joint has: they are left out",)
+    assert ranges.faults == (Reason("channel_out_of_range", CHANNELS[channel]),)
     for _ in range(30):
         ranges.absorb(usual(100))
     assert ranges.faults == ()
@@ -85,3 +86,22 @@ def test_it_is_told_for_two_seconds(size: int) -> None:
         told.append(bool(watch.faults))
     passed = np.minimum(np.arange(1, len(told) + 1) * size, 210)
     assert told == (passed < 200).tolist()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_torque_that_hardly_varies_has_a_hundred_times_its_level_as_limit(sign: float) -> None:
+    """One second of a held load says little about what the joint will carry later."""
+    watch = PhysicalRange(("position", "torque"), 0.01)
+    watch.absorb(np.column_stack((np.zeros(100), sign * (10.0 + np.tile([-0.01, 0.01], 50)))))
+    found = watch.absorb(np.column_stack((np.zeros(4), [950.0, 1200.0, -950.0, -1200.0])))
+    assert np.isfinite(found[:, 1]).tolist() == [True, False, True, False]
+
+
+def test_the_usual_is_that_of_a_whole_second_and_until_then_the_unit_alone_limits() -> None:
+    """A joint that was at rest when the service began may move within the first second."""
+    watch = PhysicalRange(("position", "torque"), 0.01)
+    torque = np.concatenate([np.full(60, 1e-3), np.tile([-4.0, 4.0], 20)])
+    first = np.column_stack((np.zeros(100), torque))
+    assert np.array_equal(watch.absorb(first), first)
+    found = watch.absorb(np.array([[0.0, 7000.0], [0.0, 9000.0]]))
+    assert np.isfinite(found[:, 1]).tolist() == [True, False]

@@ -16,7 +16,7 @@ from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.online.inspection import Inspector
+from estimators.online.reporting.inspection import Inspector
 from estimators.quantities import Axis
 from estimators.rows import ARGUMENTS, SIGNALS, SMOOTH, SMOOTH_RATE, Rows
 

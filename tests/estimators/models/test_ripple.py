@@ -5,7 +5,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from estimators.models.joints import JointModelSettings
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Axis
 from estimators.rows import SIGNALS, SMOOTH
 
@@ -44,7 +44,7 @@ def test_columns_are_sine_and_cosine_of_n_times_the_angle(kind: str, before: str
 def test_mistakes_are_sentences() -> None:
     def told(**model: object) -> str:
         with pytest.raises(ValidationError) as caught:
-            Identification.model_validate({"model": {"kind": "rigid", **model}})
+            JointIdentification.model_validate({"model": {"kind": "rigid", **model}})
         return str(caught.value)
 
     assert "expected harmonics that differ, found one twice" in told(ripple=(2, 2.0))

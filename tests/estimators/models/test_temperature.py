@@ -46,4 +46,4 @@ def test_a_temperature_that_stays_is_no_dead_channel() -> None:
     channels.absorb(np.column_stack((np.sin(t), np.cos(t), np.full(len(t), 21.0))))
     assert channels.faults == ()
     channels.absorb(np.column_stack((np.sin(t), np.cos(t), np.full(len(t), np.nan))))
-    assert [fault.split()[0] for fault in channels.faults] == ["temperature"]
+    assert [fault.split()[0] for fault in map(str, channels.faults)] == ["temperature"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.models.robots.files.dh_table import DhTable, Row
+from estimators.models.robots.files.dh_table import DhRow, DhTable
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.bidirectional import extract
 from estimators.offline.robot.cubic_friction import cubic_friction
@@ -18,7 +18,7 @@ DRY, SLOPE = (np.array([[6.0, 9.0], [4.0, 5.0]]), np.array([[3.0, 4.0], [2.0, 2.
 
 @pytest.fixture(scope="module")
 def model() -> WholeRobot:
-    rows = {"a": Row(alpha=np.pi / 2), "b": Row(alpha=0.0, a=0.5)}
+    rows = {"a": DhRow(alpha=np.pi / 2), "b": DhRow(alpha=0.0, a=0.5)}
     return WholeRobot(DhTable(convention="modified", angles="rad", total_mass=12.0, joints=rows).robot())
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.models.robots.base_parameters import base_projection
-from estimators.models.robots.files.dh_table import DhTable, Row
+from estimators.models.robots.files.dh_table import DhRow, DhTable
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS, Tree
 from estimators.offline.excitation.criteria import Judge, Mode, Space, search
@@ -19,7 +19,7 @@ HOME = np.array([0.5, 0.0, -0.3])
 
 @pytest.fixture(scope="module")
 def arm() -> Tree:
-    rows = {"a": Row(d=0.5), "b": Row(alpha=-np.pi / 2, a=0.15), "c": Row(a=0.6)}
+    rows = {"a": DhRow(d=0.5), "b": DhRow(alpha=-np.pi / 2, a=0.15), "c": DhRow(a=0.6)}
     return DhTable(convention="modified", angles="rad", total_mass=50.0, joints=rows).robot().tree()
 
 

@@ -16,7 +16,6 @@ from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.files import identified
 from estimators.models.robots.gear_twist import GearTwist
 from estimators.models.robots.inertia import pseudo_inertia
-from estimators.models.robots.torque_lag import SPREAD
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
@@ -25,6 +24,7 @@ from estimators.offline.robot.identification import identify
 from estimators.offline.robot.law_choice import candidates, choose
 from estimators.offline.robot.motion import MotionError, pieces
 from estimators.offline.robot.rows import build, correlation
+from estimators.thresholds import LAG_SPREAD
 
 pytestmark = pytest.mark.compiled
 
@@ -323,7 +323,7 @@ def test_the_lag_of_a_torque_is_found_beside_what_it_does_to_theta(truth: Any) -
     X, y = X * rows.slides[:, :, None], rows.y * rows.slides
     prior = np.zeros((model.size + 3,) * 2)
     prior[: model.size, : model.size] = np.linalg.inv(alone.prior_covariance)
-    prior[model.size :, model.size :] = np.eye(3) / SPREAD**2
+    prior[model.size :, model.size :] = np.eye(3) / LAG_SPREAD**2
     weights, mean = alone.weights, np.append(alone.prior, np.zeros(3))
     information = np.einsum("tjp,j,tjq->pq", X, weights, X, optimize=True) + prior
     right = np.einsum("tjp,j,tj->p", X, weights, y, optimize=True) + prior @ mean

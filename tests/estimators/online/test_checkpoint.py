@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from estimators.base import Phase, Status
-from estimators.experiments.irj_case2 import case, estimator
 from estimators.online.checkpoint import NotTheSameError, names
 from estimators.online.joint import JointEstimator
 from estimators.online.monitor import DESIGNS
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Settings
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.papers.space_joint.case2 import case, estimator
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 from jointwatch_layout import Layout
 
 pytestmark = pytest.mark.compiled
@@ -28,7 +28,7 @@ TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity
 
 
 def build(model: dict[str, object] = MODEL) -> JointEstimator:
-    return JointEstimator(Identification.model_validate({"model": model}), 1e-3)
+    return JointEstimator(JointIdentification.model_validate({"model": model}), 1e-3)
 
 
 def absorb(joint: JointEstimator, begin: float, seconds: float, friction: float = 1.0, rest: bool = False) -> None:
@@ -110,11 +110,13 @@ def test_what_is_of_another_model_is_refused(running: JointEstimator) -> None:
 def test_what_is_damaged_is_refused(running: JointEstimator) -> None:
     kept = running.keep()
     assert kept is not None
-    kind, shape, data = kept["learner"]["state"]["array"]
+    learner = kept["learner"]
+    kind, shape, data = learner["state"]["theta"]["array"]
     damages = ([kind, [shape[0] - 1], data[8:]], ["<f4", shape, data[: len(data) // 2]], [kind, shape, data[8:]])
     for array in damages:
-        with pytest.raises(NotTheSameError, match=r"learner\.state"):
-            build().resume(kept | {"learner": kept["learner"] | {"state": {"array": array}}})
+        damaged = learner | {"state": learner["state"] | {"theta": {"array": array}}}
+        with pytest.raises(NotTheSameError, match=r"learner\.state\.theta"):
+            build().resume(kept | {"learner": damaged})
     with pytest.raises(NotTheSameError, match="nobody"):
         build().resume(kept | {"nobody": {}})
     with pytest.raises(NotTheSameError, match="gate"):
@@ -161,6 +163,9 @@ def used_parts(phases: Any) -> list[Any]:
 
 def _moved(fresh: Any, used: Any, name: str, kept: list[Any]) -> Iterator[str]:
     places = vars(used) if hasattr(used, "__dict__") else {one.name: getattr(used, one.name) for one in fields(used)}
+    layouts = [value for value in places.values() if isinstance(value, Layout)]
+    declared = [getattr(one, field.name) for one in layouts for field in one.fields() if field.array is not None]
+    kept = kept + declared
     for attribute, value in places.items():
         if attribute in ("kept", *getattr(type(used), "WORKING", ())):
             continue
@@ -216,7 +221,7 @@ class Elastic:
 
     def build(self) -> JointEstimator:
         settings = {"model": self.plant.model, "start": 8.0, "standstill": 0.01}
-        return JointEstimator(Identification.model_validate(settings), 1e-3)
+        return JointEstimator(JointIdentification.model_validate(settings), 1e-3)
 
     def run(self, seconds: float) -> None:
         rows = self.plant.rows(round(seconds * 1000))

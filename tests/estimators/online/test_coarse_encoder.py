@@ -5,7 +5,7 @@ import pytest
 
 from estimators.base import Estimate, Status
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 
 RATE = 1000.0
 TRUTH = {"inertia": 1.8, "viscous": 4.6, "coulomb": 6.0, "offset": 0.2, "gravity_sin": 4.0, "gravity_cos": 2.0}
@@ -13,7 +13,7 @@ SETTINGS = {"model": {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 
 
 def joint() -> JointEstimator:
-    return JointEstimator(Identification.model_validate(SETTINGS), 1.0 / RATE)
+    return JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE)
 
 
 def moves(speeds: list[float], ramp: float = 0.3, flat: float = 0.9, rest: float = 0.0) -> np.ndarray:

@@ -9,7 +9,7 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online.eta.in_force import EtaInForce
 from estimators.quantities import Floats
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from tests.support.histories import put
@@ -24,10 +24,10 @@ def in_force(**law: Any) -> EtaInForce:
     return EtaInForce(settings.build(), np.ones(1), OVERLAP)
 
 
-def outcome(eta: Floats, covariance: Floats) -> Outcome:
+def outcome(eta: Floats, covariance: Floats) -> RefitOutcome:
     whole = np.diag([9.0, 9.0, 9.0, 9.0] + [0.0] * len(eta))
     whole[-len(eta) :, -len(eta) :] = covariance
-    return Outcome(np.ones(4), eta, whole, np.ones(1), 1.0, 10.0, 50, (), (), None, np.zeros((0, 2)), np.zeros(0))
+    return RefitOutcome(np.ones(4), eta, whole, np.ones(1), 1.0, 10.0, 50, (), (), None, np.zeros((0, 2)), {})
 
 
 def test_before_a_search_it_is_what_is_configured_and_not_known() -> None:
@@ -71,7 +71,7 @@ def test_what_an_encoders_steps_may_have_done_is_published_with_it() -> None:
     assert eta.reasons == ()
     eta.kept.steps = np.diag([0.09**2, 0.079**2])
     (reason,) = eta.reasons
-    assert reason.startswith("omega_tanh = 0.1 rad/s is uncertain by 9 %: where the joint turns")
+    assert str(reason).startswith("omega_tanh = 0.1 rad/s is uncertain by 9 %: where the joint turns")
 
 
 def test_another_law_is_told_by_what_it_has_otherwise() -> None:

@@ -10,9 +10,11 @@ from estimators.base import Phase, Status
 from estimators.models.collinearity import collinear
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
+from estimators.quantisation.encoder_steps import UnevenTime
 from estimators.quantities import Floats
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from estimators.reasons import Reason, joined
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 PAIRS = [
     ({"kind": "rigid", "gravity_sin": True, "friction": {"kind": "cyclic"}}, "cyclic_sin and gravity_sin"),
@@ -39,7 +41,7 @@ def rigid(seconds: float, rate: float = 200.0) -> tuple[Floats, Floats]:
 @pytest.mark.parametrize(("model", "pair"), PAIRS)
 def test_columns_that_no_motion_tells_apart_are_refused_by_name(model: dict[str, Any], pair: str) -> None:
     with pytest.raises(ValidationError, match=f"found the columns of {pair} collinear under any motion"):
-        Identification.model_validate({"model": model})
+        JointIdentification.model_validate({"model": model})
 
 
 def test_columns_that_motion_tells_apart_are_not() -> None:
@@ -49,42 +51,51 @@ def test_columns_that_motion_tells_apart_are_not() -> None:
 @pytest.mark.parametrize(("bounds", "text"), BOUNDS)
 def test_bounds_are_in_order_within_the_range_and_of_what_is_searched(bounds: dict[str, Any], text: str) -> None:
     with pytest.raises(ValidationError, match=text):
-        Identification.model_validate({"model": {"kind": "friction"}, "monitor": {"refit": {"bounds": bounds}}})
+        JointIdentification.model_validate({"model": {"kind": "friction"}, "monitor": {"refit": {"bounds": bounds}}})
 
 
 @pytest.mark.parametrize("saturation", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_saturation_is_a_positive_torque(saturation: float) -> None:
     with pytest.raises(ValidationError):
-        Identification.model_validate({"model": {"kind": "rigid"}, "saturation": saturation})
+        JointIdentification.model_validate({"model": {"kind": "rigid"}, "saturation": saturation})
 
 
 def test_a_channel_that_is_never_finite_is_named() -> None:
     time, values = rigid(5.0)
     values[:, 1] = np.nan
-    joint = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), 0.005)
+    joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time, values)
     estimate = joint.estimate()
     assert estimate.phase is Phase.WAITING
-    assert estimate.reasons[0] == "torque gave no finite value for 2 s"
+    assert str(estimate.reasons[0]) == "torque gave no finite value for 2 s"
 
 
 def test_a_channel_that_never_changes_is_named_until_it_does() -> None:
     time, values = rigid(9.0)
     stuck = values.copy()
     stuck[:1000, 1] = 3.25
-    joint = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), 0.005)
+    joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time[:1000], stuck[:1000])
-    assert joint.estimate().reasons[0] == "torque stays at 3.25 although other channels change"
+    assert str(joint.estimate().reasons[0]) == "torque stays at 3.25 although other channels change"
     joint.absorb(time[1000:], stuck[1000:])
-    assert not any("stays at" in reason for reason in joint.estimate().reasons)
+    assert not any("stays at" in reason for reason in map(str, joint.estimate().reasons))
+
+
+@pytest.mark.parametrize(("step", "told"), [(0.1, True), (1e-9, False)])
+def test_a_position_that_is_sampled_unevenly_is_named_where_the_kernel_is_too_narrow(step: float, told: bool) -> None:
+    joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
+    uneven = UnevenTime(0.005)
+    uneven.step = step
+    joint._take_unevenness(0, uneven)
+    assert (Reason("channel_uneven", "position") in joint.estimate().reasons) is told
 
 
 def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:
     time, values = rigid(5.0)
     values[:] = values[0]
-    joint = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), 0.005)
+    joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time, values)
-    assert joint.estimate().reasons == ("waiting for motion",)
+    assert joint.estimate().reasons == (Reason("waiting_for_motion"),)
 
 
 @pytest.mark.compiled
@@ -93,26 +104,26 @@ def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:
 def test_a_channel_that_dies_or_freezes_in_normal_mode_is_named_but_not_at_standstill(role: int, stays: bool) -> None:
     time, values = rigid(26.0)
     model = {"kind": "rigid"}
-    joint = JointEstimator(Identification.model_validate({"model": model}), 0.005)
+    joint = JointEstimator(JointIdentification.model_validate({"model": model}), 0.005)
     joint.absorb(time[:3000], values[:3000])
     assert (joint.estimate().phase, joint.estimate().reasons) == (Phase.NORMAL, ())
     wrong = values[3000:4000].copy()
     wrong[:, role] = wrong[0, role] if stays else np.nan
     joint.absorb(time[3000:4000], wrong)
-    told = " ".join(joint.estimate().reasons)
+    told = joined(joint.estimate().reasons)
     name = joint.channels[role]
     assert (f"{name} stays at" in told) is (stays and name == "torque"), "with the only encoder still, all is at rest"
     assert (f"{name} gave no finite value" in told) is not stays
     assert joint.estimate().status is not Status.VALID
     joint.absorb(time[4000:4800], values[4000:4800])
-    assert not any(name in reason for reason in joint.estimate().reasons)
+    assert not any(name in reason for reason in map(str, joint.estimate().reasons))
 
 
 @pytest.mark.compiled
 def test_an_encoder_that_freezes_in_normal_mode_is_named_where_the_other_moves() -> None:
     plant = Rig.model_validate({"identify": "elastic"}).build(1, 1, [])
     joint = JointEstimator(
-        Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.01}), 1e-3
+        JointIdentification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.01}), 1e-3
     )
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(17_000)
@@ -126,7 +137,7 @@ def test_an_encoder_that_freezes_in_normal_mode_is_named_where_the_other_moves()
     assert joint.estimate().reasons == ()
     joint.absorb(time[12_000:], values[12_000:])
     assert joint.estimate().phase is not Phase.STARTING
-    assert joint.estimate().reasons[0].startswith("link_position stays at")
+    assert str(joint.estimate().reasons[0]).startswith("link_position stays at")
 
 
 @pytest.mark.compiled
@@ -135,7 +146,7 @@ def test_a_joint_that_is_never_loaded_stays_in_its_start_and_names_the_torque_it
         {"identify": "elastic", "T_g": 2.0, "trajectory": {"speed": 0.12}, "b_out": 2.0, "b_outC": 0.5, "A1": 0.5}
     ).build(1, 1, [])
     joint = JointEstimator(
-        Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.002}), 1e-3
+        JointIdentification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.002}), 1e-3
     )
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(14_000)
@@ -145,4 +156,4 @@ def test_a_joint_that_is_never_loaded_stays_in_its_start_and_names_the_torque_it
     estimate = joint.estimate()
     assert estimate.phase is Phase.STARTING
     assert estimate.progress < 100.0
-    assert any("stiffness_cubic lacks excitation" in one and "torque peaks above" in one for one in estimate.reasons)
+    assert any((one.code, one.parameter) == ("torque_peaks_low", "stiffness_cubic") for one in estimate.reasons)

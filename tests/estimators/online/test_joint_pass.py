@@ -14,8 +14,9 @@ from estimators.conditioning.stop import DONE, INTERVAL
 from estimators.numerics.jit import INTERPRETED
 from estimators.online.joint import JointEstimator
 from estimators.online.joint_pass import Intervals, JointState, advance_readings
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
+from tests.support.layouts import packed
 
 RATE = 200.0
 RIGID = {"model": {"kind": "rigid", "gravity_sin": True}, "conditioning": {"half_width": 0.02}}
@@ -75,7 +76,7 @@ def outcome(joint: JointEstimator, told: list[Any]) -> dict[str, Any]:
     loop = parts.loop.kept
     kept["loop"] = repr([getattr(loop, one.name) for one in loop.fields() if one.kept])
     found = {"told": told, "kept": kept, "counters": joint.counters(), "estimate": repr(estimate)}
-    found |= {"learnt": parts.learner.rls.state.tobytes(), "gram": parts.fit.kept.gram.tobytes()}
+    found |= {"learnt": packed(parts.learner.rls.state), "gram": parts.fit.kept.scores.gram.tobytes()}
     if seen is not None:
         found |= {"points": seen.points.tobytes(), "excitation": seen.excitation.tobytes()}
     return found
@@ -83,7 +84,7 @@ def outcome(joint: JointEstimator, told: list[Any]) -> dict[str, Any]:
 
 def by_samples(settings: dict[str, Any], samples: Samples, size: int) -> dict[str, Any]:
     """Samples in pieces."""
-    joint, told = JointEstimator(Identification.model_validate(settings), 1 / RATE), list[Any]()
+    joint, told = JointEstimator(JointIdentification.model_validate(settings), 1 / RATE), list[Any]()
     time, values = samples
     for i in range(0, len(time), size):
         joint.absorb(time[i : i + size], values[i : i + size])
@@ -93,7 +94,11 @@ def by_samples(settings: dict[str, Any], samples: Samples, size: int) -> dict[st
 
 def by_readings(settings: dict[str, Any], samples: Samples, size: int, late: bool = False) -> dict[str, Any]:
     """Frames in pieces, of which some are lost; an update is due each 20 ms, of a joint that is late the last one."""
-    joint, told, values = JointEstimator(Identification.model_validate(settings), 1 / RATE), list[Any](), samples[1]
+    joint, told, values = (
+        JointEstimator(JointIdentification.model_validate(settings), 1 / RATE),
+        list[Any](),
+        samples[1],
+    )
     channels = values.shape[1]
     resampler = Resampler(1 / RATE, channels, frames=[0] * channels)
     state = joint.state

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from estimators.base import Phase
-from estimators.experiments.irj_case2 import case, estimator
 from estimators.online import assembly
 from estimators.online.phases import Phases
 from estimators.quantities import Parameter
-from estimators.recursive import state as at
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import Rows
+from hil_rig.papers.space_joint.case2 import case, estimator
+from tests.support.layouts import packed
 
 PERIOD = 0.01
 
@@ -37,7 +37,7 @@ def outcome(joint: Any, rows: Rows, step: int) -> tuple[bytes, ...]:
         told += joint.events()
     estimate = joint.estimate()
     return (
-        joint.parts.learner.rls.state.tobytes(),
+        packed(joint.parts.learner.rls.state),
         estimate.values.tobytes(),
         estimate.deviations.tobytes(),
         str((told, estimate.reasons, estimate.phase, joint.counters())).encode(),
@@ -78,7 +78,7 @@ def test_what_was_good_is_of_before_anything_pointed_to_an_alarm() -> None:
         joint.absorb(rows.part(slice(first, first + 10)))
         if joint.phase is Phase.TRANSIENT:
             break
-        climbed = climbed + 1 if state[at.CUSUM] > 0.0 else 0
+        climbed = climbed + 1 if state.cusum > 0.0 else 0
         good = good if climbed else joint.parts.learner.rls.theta.copy()
     assert joint.phase is Phase.TRANSIENT
     assert climbed > 0, "it did not come within one block"

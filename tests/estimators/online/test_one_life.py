@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from estimators.base import Estimate, Event, Phase, Status
-from estimators.online.inspection import Inspection
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.reporting.inspection import Inspection
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 
 RATE, NOISE = 100.0, 0.3  # Hz; N·m
 SETTINGS: dict[str, Any] = {
@@ -52,7 +53,7 @@ class Life(NamedTuple):
 
 @cache
 def life() -> Life:
-    joint, (time, values) = JointEstimator(Identification.model_validate(SETTINGS), 1.0 / RATE), lived()
+    joint, (time, values) = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE), lived()
     found = Life([], [], [], [], [])
     for first in range(0, len(time), 5):
         joint.absorb(time[first : first + 5], values[first : first + 5])
@@ -73,7 +74,11 @@ def deviates(estimate: Estimate, **truth: float) -> Floats:
 def test_it_starts_after_three_seconds_of_motion_and_says_how_far_it_is() -> None:
     told = life().estimates
     first, early, late = told[life().at(0.5)], told[life().at(2.0)], told[life().at(4.0)]
-    assert (first.phase, first.status, first.reasons) == (Phase.WAITING, Status.UNESTIMATED, ("waiting for motion",))
+    assert (first.phase, first.status, first.reasons) == (
+        Phase.WAITING,
+        Status.UNESTIMATED,
+        (Reason("waiting_for_motion"),),
+    )
     assert np.isnan(first.values).all()
     assert np.isnan(first.deviations).all()
     assert first.progress == 0.0
@@ -114,7 +119,7 @@ def test_measured_is_the_torque_of_the_last_row() -> None:
 def test_at_rest_the_values_stay_to_the_bit_and_nothing_is_learnt() -> None:
     one = life()
     held = one.estimates[one.at(RESTS + 0.6)]
-    assert (held.phase, held.status, held.reasons) == (Phase.HELD, Status.HELD, ("at standstill",))
+    assert (held.phase, held.status, held.reasons) == (Phase.HELD, Status.HELD, (Reason("at_standstill"),))
     still = one.estimates[one.at(MOVES - 0.1)]
     np.testing.assert_array_equal(still.values, held.values)
     np.testing.assert_array_equal(still.deviations, held.deviations)
@@ -138,7 +143,7 @@ def test_a_change_is_told_at_once_with_when_it_began_and_values_of_before_stand(
     assert alarm.text == "the residual left what it was at the start: relearning, last good values stand"
     before, during = one.estimates[one.at(CHANGES)], one.estimates[round(alarm.time / 5e7) + 1]
     assert (during.phase, during.status) == (Phase.TRANSIENT, Status.LEARNING)
-    assert during.reasons == ("an alarm stands: values from before it",)
+    assert during.reasons == (Reason("alarm_stands"),)
     assert (np.abs(during.values - before.values) < before.deviations).all()
     np.testing.assert_allclose(during.deviations, before.deviations, rtol=0.2)
     assert recovered.window is not None
@@ -166,7 +171,7 @@ def test_a_restart_goes_on_to_the_same_values() -> None:
     number = one.at(8.05)
     kept, before = one.kept[number], one.estimates[number]
     assert kept is not None
-    joint = JointEstimator(Identification.model_validate(SETTINGS), 1.0 / RATE)
+    joint = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE)
     joint.resume(msgpack.unpackb(msgpack.packb(kept), strict_map_key=False))
     after = joint.estimate()
     np.testing.assert_array_equal(after.values, before.values)
@@ -184,7 +189,7 @@ def test_how_samples_are_cut_does_not_matter() -> None:
     time, values = lived()
     part, found = round(15.0 * RATE), []
     for size in (1, 13, part):
-        joint, events = JointEstimator(Identification.model_validate(SETTINGS), 1.0 / RATE), []
+        joint, events = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE), []
         for first in range(0, part, size):
             last = min(first + size, part)
             joint.absorb(time[first:last], values[first:last])
@@ -198,7 +203,7 @@ def test_how_samples_are_cut_does_not_matter() -> None:
 def test_samples_without_a_torque_teach_nothing_and_are_counted() -> None:
     time, values = lived()
     values[550:560, 1] = np.nan
-    joint = JointEstimator(Identification.model_validate(SETTINGS), 1.0 / RATE)
+    joint = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE)
     joint.absorb(time[:800], values[:800])
     assert joint.counters()["learnt"] < life().learnt[life().at(8.0)] - 10
     assert joint.counters()["learnt"] > life().learnt[life().at(8.0)] - 30

@@ -7,6 +7,7 @@ from estimators.base import Phase, Status
 from estimators.online import assembly
 from estimators.online.phases import Phases
 from estimators.quantities import Floats, Parameter
+from estimators.reasons import Reason
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import Rows
 
@@ -77,7 +78,7 @@ def test_no_motion_no_estimate() -> None:
     joint = phases()
     joint.absorb(simulate(20.0, rest=(0.0, 20.0)))
     assert joint.estimate().phase is Phase.WAITING
-    assert joint.estimate().reasons == ("waiting for motion",)
+    assert joint.estimate().reasons == (Reason("waiting_for_motion"),)
 
 
 def test_a_parameter_without_excitation_is_named_and_the_start_ends_all_the_same() -> None:
@@ -88,12 +89,12 @@ def test_a_parameter_without_excitation_is_named_and_the_start_ends_all_the_same
     estimate = joint.estimate()
     assert estimate.phase is Phase.STARTING
     assert estimate.progress < 100.0
-    assert any("coulomb lacks excitation" in reason for reason in estimate.reasons)
+    assert "coulomb" in {reason.parameter for reason in estimate.reasons}
     joint.absorb(part(rows, 20.0, 40.0))
     estimate = joint.estimate()
     assert (estimate.phase, estimate.status) == (Phase.NORMAL, Status.LEARNING)
     (started,) = joint.events()
-    assert "coulomb lacks excitation" in started.text
+    assert "coulomb is not " in started.text
     assert abs(estimate.values[0] / TRUTH[0] - 1) < 0.01
     assert estimate.deviations[2] > 0.5
 
@@ -103,7 +104,7 @@ def test_standstill_holds_the_values_and_crossing_the_gate_moves_nothing() -> No
     joint = phases()
     joint.absorb(part(rows, 0.0, 12.5))
     held = joint.estimate()
-    assert (held.phase, held.status, held.reasons) == (Phase.HELD, Status.HELD, ("at standstill",))
+    assert (held.phase, held.status, held.reasons) == (Phase.HELD, Status.HELD, (Reason("at_standstill"),))
     joint.absorb(part(rows, 12.5, 71.9))
     same = joint.estimate()
     assert np.array_equal(same.values, held.values)
@@ -125,7 +126,7 @@ def test_a_jump_is_an_alarm_the_last_good_values_stand_then_the_new_ones(seed: i
     joint.absorb(part(rows, 15.0, 15.2))
     during = joint.estimate()
     assert (during.phase, during.status) == (Phase.TRANSIENT, Status.LEARNING)
-    assert "alarm" in during.reasons[0]
+    assert "alarm" in str(during.reasons[0])
     assert np.all(np.abs(during.values - before.values) <= 3.0 * before.deviations)
     joint.absorb(part(rows, 15.2, 16.5))
     after = joint.estimate()
@@ -184,7 +185,7 @@ def test_rows_that_are_not_finite_teach_nothing_in_any_phase() -> None:
     joint = phases()
     joint.absorb(dirty)
     assert error(joint.estimate().values, TRUTH) < 0.01
-    assert np.isfinite(joint.parts.learner.rls.state).all()
+    assert all(np.isfinite(one).all() for one in joint.parts.learner.rls.state.as_dict().values())
 
 
 def test_rows_that_are_never_finite_are_counted_and_nothing_else_happens() -> None:
@@ -220,16 +221,16 @@ def test_friction_that_grows_raises_an_alarm_and_no_storm() -> None:
     """It makes the joint stick longer at each reversal, which no value of the model explains."""
     from estimators.models.joints.rigid import RigidSettings
     from estimators.online.joint import JointEstimator
-    from estimators.online.settings import Identification
+    from estimators.online.settings import JointIdentification
     from hil_rig.plants.base import Jump
-    from hil_rig.plants.joints.rigid import RigidSettings as RigidPlant
+    from hil_rig.plants.joints.rigid import RigidPlantSettings as RigidPlant
 
     plant = RigidPlant().build(3, 5, (Jump(45.0, "coulomb", 1.6),))
     seconds, rate = 240, plant.rate
     raw = plant.rows(round(seconds * rate))
     time = np.round(np.arange(len(raw)) / rate * 1e9).astype(np.int64)
     values = np.stack([raw[:, 0], plant.roles["torque"].scale * raw[:, 1]], axis=1)
-    joint = JointEstimator(Identification(model=RigidSettings(gravity_sin=True, gravity_cos=True)), 1.0 / rate)
+    joint = JointEstimator(JointIdentification(model=RigidSettings(gravity_sin=True, gravity_cos=True)), 1.0 / rate)
     alarms = []
     for first in range(0, len(time), 1000):
         joint.absorb(time[first : first + 1000], values[first : first + 1000])

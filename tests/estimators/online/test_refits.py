@@ -7,18 +7,18 @@ from typing import Any, cast
 import pytest
 
 from estimators.online.eta.found import Pending
-from estimators.online.eta.refits import Refits
-from estimators.online.events import EventLog
-from estimators.refit.outcome import Outcome
+from estimators.online.eta.refits import EtaRefits
+from estimators.online.judgement.events import EventLog
+from estimators.refit.outcome import RefitOutcome
 
 ROW = 0.01  # s
-DONE = cast(Outcome, object())
+DONE = cast(RefitOutcome, object())
 
 
-def under_way(total: int = 0) -> tuple[Refits, "Future[Outcome]", EventLog]:
+def under_way(total: int = 0) -> tuple[EtaRefits, "Future[RefitOutcome]", EventLog]:
     """One whose window ended at row 1000, and `total` rows since."""
-    nothing, log, future = cast(Any, None), EventLog(), Future[Outcome]()
-    refits = Refits(nothing, cast(Any, SimpleNamespace(total=1000 + total)), nothing, log, ROW, nothing)
+    nothing, log, future = cast(Any, None), EventLog(), Future[RefitOutcome]()
+    refits = EtaRefits(nothing, cast(Any, SimpleNamespace(total=1000 + total)), nothing, log, ROW, nothing)
     refits.pending = Pending(future, "change", 0, 1000, refits.kept.epoch, "change, 10.00 s of motion", (0, 7))
     return refits, future, log
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
+from estimators.quantisation import effect
 from estimators.quantities import Floats
-from estimators.refit.outcome import Outcome
-from estimators.window import lattice
+from estimators.refit.outcome import RefitOutcome
 from hil_rig.plants.base import Jump
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
 
@@ -27,7 +27,7 @@ class Worker(Executor):
     """Does what was asked for between two turns of the core, at a multiple of so many."""
 
     def __init__(self, every: int = 1) -> None:
-        self.every, self.tasks, self.outcomes = every, list[tuple[Any, ...]](), list[Outcome]()
+        self.every, self.tasks, self.outcomes = every, list[tuple[Any, ...]](), list[RefitOutcome]()
         self._asked: list[tuple[Future[Any], bytes]] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
@@ -57,7 +57,7 @@ def turns(worker: Worker, identify: str, wrong: float = 1.0) -> Iterator[tuple[J
     for name in {"inertia", "inertia_motor"} & set(model):
         model[name] *= wrong
     settings = {"model": model, "start": 8.5, "standstill": 0.01}
-    joint = JointEstimator(Identification.model_validate(settings), 1e-3, worker)
+    joint = JointEstimator(JointIdentification.model_validate(settings), 1e-3, worker)
     roles = [plant.roles[role] for role in joint.channels]
     table = np.column_stack([measured[:, columns.index(one.signal)] * one.scale for one in roles])
     for turn, first in enumerate(range(0, len(table), TURN)):
@@ -71,13 +71,13 @@ def turns(worker: Worker, identify: str, wrong: float = 1.0) -> Iterator[tuple[J
 def test_the_turn_that_takes_a_refit_reads_no_window_again(
     monkeypatch: pytest.MonkeyPatch, identify: str, wrong: float
 ) -> None:
-    read, taken, readings = [0], 0, lattice._readings
+    read, taken, readings = [0], 0, effect._readings
 
     def counted(*given: Any) -> Any:
         read[0] += 1
         return readings(*given)
 
-    monkeypatch.setattr(lattice, "_readings", counted)
+    monkeypatch.setattr(effect, "_readings", counted)
     worker = Worker()
     for joint, kinds in turns(worker, identify, wrong):
         if "refit_accepted" in kinds:

@@ -7,8 +7,8 @@ import pytest
 
 from estimators.conditioning.conditioner import Conditioner
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.eta.shaping import Shaping, shape_rows
-from estimators.online.settings import Identification
+from estimators.online.eta.nonlinear_columns import NonlinearColumns, fill_columns_of_rows
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
 
 PERIOD = 2e-3
@@ -28,7 +28,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 def built(which: str) -> tuple[Conditioner, Floats]:
     """A conditioner of the model, and samples of all its channels, some of them missing."""
-    model = Identification.model_validate({"model": MODELS[which]}).model.build()
+    model = JointIdentification.model_validate({"model": MODELS[which]}).model.build()
     t = PERIOD * np.arange(700)
     phase = np.arange(len(model.channels))
     values = np.sin(2.0 * t[:, None] + 0.01 * phase) + 0.2 * np.sin(9.0 * t[:, None] + phase)
@@ -46,17 +46,17 @@ def ticks(count: int) -> np.ndarray:
 @pytest.mark.parametrize("zero", [0.0, 3e-4])
 def test_the_columns_are_those_of_finished_rows(which: str, zero: float) -> None:
     conditioner, values = built(which)
-    model = Identification.model_validate({"model": MODELS[which]}).model.build()
+    model = JointIdentification.model_validate({"model": MODELS[which]}).model.build()
     eta = EtaInForce(model, conditioner.taps, 1.0)
-    shaping = Shaping(eta.block, eta.spring, len(conditioner.former.formed.signals))
+    nonlinear_columns = NonlinearColumns(eta.block, eta.spring, len(conditioner.former.formed.signals))
     for factor in (1.3, 1.2, 0.4):
         eta.kept.eta, eta.kept.zero = factor * eta.kept.eta, factor * zero
-        shaping.set(eta.kept.eta, eta.kept.zero)
+        nonlinear_columns.set(eta.kept.eta, eta.kept.zero)
         time, formed = ticks(len(values)) + conditioner.former.last + round(1e9 * PERIOD), conditioner.former.formed
         for cut in range(0, len(values), 140):
             rows = conditioner.absorb(time[cut : cut + 140], values[cut : cut + 140])
             phi, starts = rows.phi.copy(), formed.starts[: len(rows.time)]
             if len(phi):
-                shape_rows(starts, formed.signals, conditioner.taps, phi, shaping.state)
+                fill_columns_of_rows(starts, formed.signals, conditioner.taps, phi, nonlinear_columns.state)
                 assert not np.array_equal(phi, rows.phi, equal_nan=True)
                 assert np.array_equal(phi, eta.shaped(rows).phi, equal_nan=True)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from estimators.quantities import Floats
-from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm, Fixed, RandomWalk, Threshold
+from tests.support.layouts import packed
 
 pytestmark = pytest.mark.interpreted
 
@@ -54,7 +54,7 @@ def test_equals_the_batch_solution_in_long_double(noise: tuple[float, float]) ->
     prior = np.diag(1.0 / (0.5 * rls.bound.astype(np.longdouble)))
     information = np.einsum("rmi,rmj->ij", h, h) + prior
     expected = solve(information, np.einsum("rmi,rm->i", h, target)).astype(np.float64)
-    assert rls.state[at.CLIPPED] == 0
+    assert rls.state.clipped == 0
     np.testing.assert_allclose(rls.theta, expected, rtol=1e-10)
     columns = [solve(information, np.eye(6, dtype=np.longdouble)[:, i]) for i in range(6)]
     scale = np.sqrt(np.outer(rls.bound, rls.bound))
@@ -88,10 +88,10 @@ def test_results_do_not_depend_on_how_rows_are_cut(law: Alarm | RandomWalk) -> N
         for first in range(40, 1000, batch):
             last = min(1000, first + batch)
             rls.absorb(phi[first:last], y[first:last])
-        states.append(rls.state.tobytes())
+        states.append(packed(rls.state))
     assert len(set(states)) == 1
     if law.kind == "alarm":
-        assert rls.state[at.ALARMS] > 0
+        assert rls.state.alarms > 0
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e200])
@@ -102,7 +102,7 @@ def test_a_row_that_is_not_finite_leaves_the_state_as_it_was(value: float, place
     rls.absorb(phi, y)
     rls.settle(Threshold(1e-4, 3.0, 60.0))
     rls.absorb(phi, y)
-    before = rls.state.copy()
+    before = rls.state.copied()
     bad_phi, bad_y = phi[:6].copy(), y[:6].copy()
     for row in range(6):
         if place == "phi":
@@ -110,9 +110,9 @@ def test_a_row_that_is_not_finite_leaves_the_state_as_it_was(value: float, place
         else:
             bad_y[row] = value
     rls.absorb(bad_phi, bad_y)
-    assert rls.state[at.REFUSED] == 6
-    before[[at.REFUSED, at.MASKED]] = rls.state[[at.REFUSED, at.MASKED]]
-    assert rls.state.tobytes() == before.tobytes()
+    assert rls.state.refused == 6
+    before.refused, before.masked = rls.state.refused, rls.state.masked
+    assert packed(rls.state) == packed(before)
 
 
 def test_a_masked_output_teaches_nothing_and_the_other_does() -> None:
@@ -125,8 +125,8 @@ def test_a_masked_output_teaches_nothing_and_the_other_does() -> None:
     kept = np.isfinite(masked_y).ravel()
     expected = np.linalg.lstsq(phi.reshape(-1, 6)[kept], y.ravel()[kept])[0]
     np.testing.assert_allclose(rls.theta, expected, rtol=1e-4)
-    assert rls.state[at.MASKED] == 167
-    assert rls.state[at.REFUSED] == 0
+    assert rls.state.masked == 167
+    assert rls.state.refused == 0
 
 
 def test_outliers_are_clipped() -> None:
@@ -137,7 +137,7 @@ def test_outliers_are_clipped() -> None:
     dirty = fresh()
     dirty.absorb(phi, spiked)
     plain = np.linalg.lstsq(phi.reshape(-1, 6), spiked.ravel())[0]
-    assert dirty.state[at.CLIPPED] >= hit.sum()
+    assert dirty.state.clipped >= hit.sum()
     assert np.abs(dirty.theta / truth - 1).max() < 0.1 * np.abs(plain / truth - 1).max()
 
 
@@ -157,7 +157,7 @@ def test_a_day_of_mostly_rest_with_every_gate_open(rest: float) -> None:
         if day_part == 1:
             rls.settle(Threshold(rls.variance(), 3.0, 60.0))
         rls.absorb(phi, y)
-        assert np.isfinite(rls.state).all()
+        assert all(np.isfinite(one).all() for one in rls.state.as_dict().values())
         assert (rls.d > 0).all()
         assert float(np.sum(np.diag(rls.covariance()) / rls.bound)) <= 1.2 * 4
     scale = np.sqrt(np.mean(phi[speed != 0, 0] ** 2, axis=0))

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from estimators.online.validity import Validity
+from estimators.online.judgement.validity import Validity
 from estimators.quantities import Parameter
-from estimators.recursive import state as at
 from estimators.recursive.forgetting import Alarm
 from estimators.recursive.learner import Learner
 
@@ -20,7 +19,7 @@ def test_deviations_are_those_of_the_covariance() -> None:
     learner.honesty[:], learner.searched[:] = (1.0, 2.0, 3.0), (0.0, 0.0, 5.0)
     validity.judge(learner)
     state = learner.rls.state
-    share = state[at.WEIGHT_2] / state[at.WEIGHT]
+    share = state.squared_weight / state.weight
     own = learner.rls.variance() * share * np.diag(learner.rls.covariance())
     wanted = np.sqrt(own * learner.honesty**2 + learner.unexcited_variance)
     assert validity.kept.deviations == pytest.approx(wanted, rel=1e-12)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from estimators.numerics.robust import honesty
-from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
-from estimators.recursive.forgetting import ONSET, Alarm, Fixed, Threshold
+from estimators.recursive.forgetting import Alarm, Fixed, Threshold
 
 pytestmark = pytest.mark.interpreted
 PERIOD = 0.1
@@ -37,32 +36,32 @@ def jump(rls: RecursiveLeastSquares, rows: int) -> None:
 def test_memory_grows_to_sixty_seconds_and_not_beyond() -> None:
     rls = learner(Alarm())
     quiet(rls, 1)
-    assert 1.0 / (1.0 - rls.state[at.LAMBDA]) - 1.0 == pytest.approx(60.0 / PERIOD, abs=1.0)
+    assert 1.0 / (1.0 - rls.state.forgetting) - 1.0 == pytest.approx(60.0 / PERIOD, abs=1.0)
     jump(rls, 12)
-    assert rls.state[at.ALARMS] >= 1.0
+    assert rls.state.alarms >= 1.0
     quiet(rls, 400)  # 40 s behind it: half of that
-    assert 1.0 / (1.0 - rls.state[at.LAMBDA]) - 1.0 == pytest.approx(200.0, rel=0.1)
+    assert 1.0 / (1.0 - rls.state.forgetting) - 1.0 == pytest.approx(200.0, rel=0.1)
     quiet(rls, 3000)
-    assert 1.0 / (1.0 - rls.state[at.LAMBDA]) - 1.0 == pytest.approx(600.0, abs=1.0)
+    assert 1.0 / (1.0 - rls.state.forgetting) - 1.0 == pytest.approx(600.0, abs=1.0)
 
 
 def test_an_alarm_knows_how_long_ago_its_cause_began() -> None:
     rls = learner(Alarm())
     quiet(rls, 50)
-    assert rls.state[at.CUSUM] == 0.0
+    assert rls.state.cusum == 0.0
     rows = 0
-    while rls.state[at.ALARMS] == 0.0:
+    while rls.state.alarms == 0.0:
         jump(rls, 1)
         rows += 1
         assert rows < 30
-    assert rls.state[ONSET] == rows  # every one since climbed
-    assert rls.state[at.SINCE] == 0.0
+    assert rls.state.onset == rows  # every one since climbed
+    assert rls.state.since == 0.0
 
 
 def test_one_wild_row_moves_the_long_variance_by_nine_times_itself_at_most() -> None:
     rls = learner(Alarm())
     before = rls.variance()
-    rate = max(rls.state[at.RATE_LONG], 1.0 / (rls.state[at.ROWS] + 1.0))
+    rate = max(rls.state.rate_long, 1.0 / (rls.state.rows + 1.0))
     jump(rls, 1)
     assert rls.variance() == pytest.approx(before * (1.0 + 8.0 * rate), rel=1e-9)
 
@@ -71,10 +70,10 @@ def test_one_wild_row_moves_the_long_variance_by_nine_times_itself_at_most() -> 
 def test_axes_that_have_lost_a_quarter_do_not_wait_for_their_turn(memory: float, visited: int) -> None:
     rls = learner(Fixed(memory=memory * PERIOD), p=4)
     quiet(rls, 1)
-    lost = rls.state[at.FORGOTTEN]
+    lost = rls.state.forgotten
     quiet(rls, 1)
-    assert rls.state[at.FORGOTTEN] > lost
-    assert np.count_nonzero(rls._visited == rls.state[at.FORGOTTEN]) == visited
+    assert rls.state.forgotten > lost
+    assert np.count_nonzero(rls.state.visited == rls.state.forgotten) == visited
 
 
 def test_honesty_divides_by_what_is_free() -> None:

@@ -6,16 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from estimators.experiments.irj_case2 import LINEAR, PERIOD, case, estimator, play
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.nonlinear_block import NonlinearBlock
-from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn, relearnt
+from estimators.recursive.state import RecursiveState
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
+from hil_rig.papers.space_joint.case2 import LINEAR, PERIOD, case, estimator, play
+from jointwatch_layout import copy
+from tests.support.layouts import packed
 
 pytestmark = pytest.mark.compiled
 
@@ -29,18 +31,18 @@ def test_the_worker_learns_its_window_and_the_core_goes_on_from_there_to_the_sam
     play(joint, rows.part(slice(0, 1600)))
     window = rows.part(slice(1600, 2000))
     shape = NonlinearBlock(FrictionOnlySettings().build(), np.ones(1))
-    state, leverage = joint.parts.learner.rls.state.copy(), np.array([1.0, 0.1, 0.5, 1.0])
+    state, leverage = joint.parts.learner.rls.state.as_dict(), np.array([1.0, 0.1, 0.5, 1.0])
     task = job(shape, window.part(slice(0, SENT)), joint.parts.learner.rls.noise, BEFORE, False, RefitSettings())
     outcome = run(pickle.loads(pickle.dumps(replace(task, learner=(state, leverage)))))
     shape.refill(window, outcome.eta)
     ours, theirs = (RecursiveLeastSquares(4, 1, PERIOD, Alarm()) for _ in range(2))
-    ours.state[:] = state
+    copy(RecursiveState(**state), ours.state)
     relearn(ours, leverage, BEFORE, outcome.theta, window.phi, window.y)
-    theirs.state[:] = outcome.learnt
-    theirs.state[COUNTERS] += state[COUNTERS]
+    counters = {name: outcome.learnt[name] + state[name] for name in COUNTERS}
+    copy(RecursiveState(**outcome.learnt | counters), theirs.state)
     theirs.absorb(window.phi[SENT:].copy(), window.y[SENT:].copy())
-    assert ours.state[at.ROWS] > len(window.time)
-    assert np.array_equal(ours.state, theirs.state)
+    assert ours.state.rows > len(window.time)
+    assert packed(ours.state) == packed(theirs.state)
 
 
 def test_refused_rows_of_the_window_are_counted_and_nothing_else_is_changed() -> None:
@@ -51,9 +53,9 @@ def test_refused_rows_of_the_window_are_counted_and_nothing_else_is_changed() ->
     y[[7, 80]] = np.nan
     rls = RecursiveLeastSquares(4, 1, PERIOD, Alarm())
     rls.begin(np.ones(1), np.ones(4))
-    rls.state[COUNTERS] = 5.0
-    state = rls.state.copy()
-    learnt = relearnt(rls.state, np.ones(4), BEFORE, LINEAR, rows.phi, y)
-    assert np.array_equal(rls.state, state)
-    assert learnt[at.REFUSED] == 2
-    assert learnt[at.ALARMS] == 0
+    state = rls.state.as_dict() | dict.fromkeys(COUNTERS, 5)
+    before = packed(RecursiveState(**state))
+    learnt = relearnt(state, np.ones(4), BEFORE, LINEAR, rows.phi, y)
+    assert packed(RecursiveState(**state)) == before
+    assert learnt["refused"] == 2
+    assert learnt["alarms"] == 0

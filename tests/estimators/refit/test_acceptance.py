@@ -8,12 +8,12 @@ import pytest
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.refit.acceptance import delta, doubts, implausible
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 
 BLOCK = NonlinearBlock(FrictionOnlySettings().build(), np.ones(1))  # ω1 and ω_s, both positive
 ETA = np.array([0.08, 0.2])
-FOUND = Outcome(
-    np.ones(4), ETA, np.eye(6), np.ones(1), 1.0, 10.0, 50, (), (), None, np.zeros((0, 2)), np.zeros(0)
+FOUND = RefitOutcome(
+    np.ones(4), ETA, np.eye(6), np.ones(1), 1.0, 10.0, 50, (), (), None, np.zeros((0, 2)), {}
 )  # fmt: skip
 CERTAIN = np.full(2, 0.08)
 
@@ -32,14 +32,18 @@ def test_nothing_speaks_against_an_outcome_that_is_certain() -> None:
 @pytest.mark.parametrize("unsure", [0.081, np.inf, np.nan])
 def test_what_is_uncertain_is_named_with_its_value(unsure: float) -> None:
     (said,) = doubts(BLOCK, FOUND, np.array([0.01, unsure]))
-    assert said.startswith("omega_stribeck = 0.2 rad/s is uncertain by ")
-    assert said.endswith(f"{100 * unsure:.0f} %")
+    assert (said.code, said.parameter) == ("nonlinear_uncertain", "omega_stribeck")
+    assert str(said).startswith("omega_stribeck = 0.2 rad/s is uncertain by ")
+    assert str(said).endswith(f"{100 * unsure:.0f} %")
 
 
 def test_everything_that_speaks_against_it_is_said() -> None:
     found = replace(FOUND, edge=("omega_tanh",), held=("coulomb", "viscous"), ambiguous="two minima", residual=4.0)
     against = ("omega_tanh is at the end of its range", "coulomb would be negative", "viscous would be negative")
-    assert doubts(BLOCK, found, CERTAIN) == (*against, "two minima")
+    told = doubts(BLOCK, found, CERTAIN)
+    assert tuple(map(str, told)) == (*against, "two minima")
+    codes = ("nonlinear_at_range_end", *["coefficient_negative"] * 2, "second_minimum")
+    assert tuple(one.code for one in told) == codes
     said = implausible(BLOCK, found, CERTAIN, ETA, 3.9, 1.0)
     assert said == "; ".join(("the residual is 2.00 times the usual one", *against, "two minima"))
     assert implausible(BLOCK, replace(FOUND, residual=4.5), CERTAIN, ETA, 4.4, 2.0).startswith("the residual is 1.50")

@@ -6,10 +6,10 @@ import pytest
 from estimators.models.friction.arctangent import ArctangentSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Axis
 from estimators.refit.box import box
-from hil_rig.plants.joints.two_mass import TwoMassSettings
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings
 
 STRIBECK = TanhStribeckSettings(exponent="searched").law(Axis.ROTARY).nonlinear
 SLOPE = ArctangentSettings().law(Axis.PRISMATIC).nonlinear
@@ -42,10 +42,10 @@ def test_a_slope_moves_the_other_way_and_a_wish_stands() -> None:
 def test_friction_that_bends_at_a_few_milliradians_a_second_is_found_live() -> None:
     motion = {"speed": 0.1, "period": 8.0}
     rig = {"omega1": 0.004, "omega_s": 0.012, "motor_bits": 26, "motor_noise": 0.05, "joint_noise": 0.05}
-    plant = TwoMassSettings.model_validate({"identify": "friction", "trajectory": motion, **rig}).build(1, 1, [])
+    plant = TwoMassPlantSettings.model_validate({"identify": "friction", "trajectory": motion, **rig}).build(1, 1, [])
     values = plant.rows(22_000)
     values = np.column_stack((values[:, 0], 10.0 * values[:, 1], values[:, 3]))
-    joint = JointEstimator(Identification.model_validate({"model": dict(plant.model), "standstill": 0.001}), 1e-3)
+    joint = JointEstimator(JointIdentification.model_validate({"model": dict(plant.model), "standstill": 0.001}), 1e-3)
     for first in range(0, len(values), 1000):
         joint.absorb(np.arange(first, first + 1000) * 1_000_000, values[first : first + 1000].copy())
     estimate = joint.estimate()

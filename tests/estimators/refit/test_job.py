@@ -11,8 +11,9 @@ from estimators.models.friction.structure import RefitModel
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.prior import Prior, nothing
-from estimators.refit.job import BETTER, Job, run
-from estimators.refit.outcome import Outcome
+from estimators.refit.acceptance import BETTER
+from estimators.refit.job import Job, run
+from estimators.refit.outcome import RefitOutcome
 from estimators.refit.settings import RefitSettings
 
 pytestmark = pytest.mark.interpreted
@@ -80,7 +81,7 @@ def scipys(y: Floats, weight: Floats | None = None, known: Prior | None = None, 
     return optimize.least_squares(left, BEGIN, x_scale="jac", xtol=1e-14, ftol=1e-14, gtol=1e-14)
 
 
-def agree(found: Outcome, theta_and_ln_eta: Floats) -> None:
+def agree(found: RefitOutcome, theta_and_ln_eta: Floats) -> None:
     """Within a hundredth of a standard deviation: the last step of a polish promises a thousandth."""
     theirs = np.append(theta_and_ln_eta[:4], np.exp(theta_and_ln_eta[4:]))
     off = np.append(found.theta, found.eta) - theirs

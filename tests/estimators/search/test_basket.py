@@ -1,21 +1,17 @@
 """The basket of minima, and the sample, against the paper: which valley is new, and what is kept of an old one."""
 
 import math
-from collections.abc import Callable
 
-import numba
 import numpy as np
 import pytest
 
-from estimators.experiments.searches.test_functions import FUNCTIONS
-from estimators.numerics.jit import INTERPRETED, kernel
+from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 from estimators.search import minimise
 from estimators.search.mcs import Mcs
 from estimators.search.multilevel.basket import Basket, consider, is_new_valley, keep
-from estimators.search.multilevel.boxes import BASKET, SIZES
-from estimators.search.multilevel.evaluation import BUDGET, COUNTS, EVALUATIONS, FLOATS, FUNCTION, INTS, Ints, Objective
-from jointwatch_layout import pointer
+from estimators.search.multilevel.evaluation import Objective
+from hil_rig.papers.searches.test_functions import FUNCTIONS
 
 pytestmark = pytest.mark.interpreted
 
@@ -28,36 +24,9 @@ def camel(x: Floats) -> float:
     return float(4.0 * a**2 - 2.1 * a**4 + a**6 / 3.0 + a * b - 4.0 * b**2 + 4.0 * b**4)
 
 
-MATRIX = numba.types.Array(numba.float64, 2, "C")
-
-
-@kernel(
-    numba.types.Tuple((numba.boolean, numba.float64))(
-        *(numba.boolean, FUNCTION, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS),
-        *(MATRIX, FLOATS, MATRIX, INTS, FLOATS, numba.float64),
-    )
-)
-def judged(
-    after: bool,
-    f: Callable[[Floats, Floats], float],
-    data: Floats,
-    lower: Floats,
-    upper: Floats,
-    free: Ints,
-    handed: Floats,
-    best: Floats,
-    value: Floats,
-    counts: Ints,
-    point: Floats,
-    point_value: Floats,
-    considered: Floats,
-    size: Ints,
-    x: Floats,
-    at_x: float,
-) -> tuple[bool, float]:
-    """Ask the basket before a local search, or after it; as a whole search does, whose kernel has flat arguments."""
-    objective = Objective(f, data, lower, upper, free, handed, best, value, counts)
-    basket = Basket(point, point_value, considered, size)
+@kernel(("b1", Objective, Basket, "f8[::1]", "f8"))
+def judged(after: bool, objective: Objective, basket: Basket, x: Floats, at_x: float) -> tuple[bool, float]:
+    """Ask the basket before a local search, or after it."""
     if after:
         keep(objective, basket, x, at_x)
         return True, at_x
@@ -68,17 +37,23 @@ class Ours:
     """A basket with minima at these points, and room for one more, of the six-hump camel over its box."""
 
     def __init__(self, points: Floats) -> None:
-        self.counts, self.size = np.zeros(COUNTS, np.int64), np.zeros(SIZES, np.int64)
-        self.counts[BUDGET], self.size[BASKET] = 10**6, len(points)
-        self.point, self.value = np.zeros((len(points) + 1, 2)), np.zeros(len(points) + 1)
-        self.point[:-1], self.value[:-1] = points, [camel(one) for one in points]
+        count = len(points)
+        self.objective = Objective(
+            f=CAMEL.f.function,
+            data=np.zeros(1),
+            lower=CAMEL.lower,
+            upper=CAMEL.upper,
+            free=np.arange(2),
+            x=np.zeros(2),
+            best=np.zeros(2),
+            budget=10**6,
+        )
+        self.basket = Basket.zeros(capacity=count + 1, dimensions=2, count=count)
+        self.basket.point[:-1], self.basket.value[:-1] = points, [camel(one) for one in points]
 
     def ask(self, after: bool, x: Floats) -> tuple[bool, float]:
         """x may move."""
-        f = CAMEL.f.function if INTERPRETED else pointer(CAMEL.f.function)
-        room, state = [np.zeros(2), np.zeros(2), np.array([np.inf, -np.inf])], [self.counts, self.point, self.value]
-        ends = CAMEL.lower, CAMEL.upper, np.arange(2)
-        new, value = judged(after, f, np.zeros(1), *ends, *room, *state, np.zeros((4, 2)), self.size, x, camel(x))
+        new, value = judged(after, self.objective, self.basket, x, camel(x))
         return bool(new), float(value)
 
 
@@ -146,7 +121,7 @@ def test_a_valley_is_new_where_the_way_to_every_known_minimum_rises() -> None:
         ours, place = Ours(points), x.copy()
         assert ours.ask(False, place) == (new, pytest.approx(f, abs=1e-9)), seed
         np.testing.assert_allclose(place, start, atol=1e-12)
-        assert ours.counts[EVALUATIONS] == looks
+        assert ours.objective.evaluations == looks
         seen.update(path.split())
     assert seen == {"higher", "hill", "nearer", "between", "known"}
 
@@ -158,16 +133,16 @@ def test_a_minimum_of_a_known_valley_takes_the_place_of_the_worse_one() -> None:
         wanted, looks, which = kept(points, x)
         ours = Ours(points)
         ours.ask(True, x)
-        assert ours.size[BASKET] == len(wanted)
-        np.testing.assert_allclose(ours.point[: len(wanted)], wanted, atol=1e-12, err_msg=f"{seed}")
-        np.testing.assert_allclose(ours.value[: len(wanted)], [camel(one) for one in wanted], atol=1e-9)
-        assert ours.counts[EVALUATIONS] == looks
+        assert ours.basket.count == len(wanted)
+        np.testing.assert_allclose(ours.basket.point[: len(wanted)], wanted, atol=1e-12, err_msg=f"{seed}")
+        np.testing.assert_allclose(ours.basket.value[: len(wanted)], [camel(one) for one in wanted], atol=1e-9)
+        assert ours.objective.evaluations == looks
         seen.add(which)
     assert seen == {"x", "y", "z", "w", "new"}
 
 
 def test_a_point_is_considered_once() -> None:
-    ours = Basket(np.zeros((1, 2)), np.zeros(1), np.zeros((4, 2)), np.zeros(SIZES, np.int64))
+    ours = Basket.zeros(capacity=4, dimensions=2)
     one, other = np.array([0.5, 1.0]), np.array([0.5, -1.0])
     assert [consider(ours, x) for x in (one, other, one, other)] == [True, True, False, False]
 

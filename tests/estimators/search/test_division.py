@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from estimators.search import minimise
-from estimators.search.base import Status
+from estimators.search.base import SearchStatus
 from estimators.search.mcs import Mcs
 
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
@@ -265,5 +265,5 @@ def test_it_looks_where_the_paper_says(seed: int) -> None:
     )
     found = minimise(search, heard, lower, upper, budget=enough)
     assert len(points) == min(enough, len(wanted.points))
-    assert (found.status is Status.COMPLETE) == (len(wanted.points) < enough)
+    assert (found.status is SearchStatus.COMPLETE) == (len(wanted.points) < enough)
     np.testing.assert_allclose(points, wanted.points[:enough], rtol=1e-9, atol=1e-9)

@@ -1,65 +1,38 @@
 """Single steps of the line search, against polynomials through the same values."""
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from estimators.experiments.searches.test_functions import FUNCTIONS
-from estimators.numerics.jit import INTERPRETED, kernel
 from estimators.quantities import Floats
-from estimators.search.multilevel.evaluation import BUDGET, COUNTS, FLOATS, FUNCTION, INTS, Ints, Objective
-from estimators.search.multilevel.line.line import CAP, LOCALS, MOST, POINTS, SEARCH, Line, Search
+from estimators.search.multilevel.evaluation import Objective
+from estimators.search.multilevel.line.line import MOST, Line
 from estimators.search.multilevel.line.search import line_search
-from jointwatch_layout import pointer
+from hil_rig.papers.searches.test_functions import FUNCTIONS
 
 pytestmark = pytest.mark.interpreted
 
 (CAMEL,) = (function for function in FUNCTIONS if function.name == "Six-hump camel")
 REACH = 1e4  # of the box, either way
-SIGNATURE: Any = numba.int64(SEARCH, FUNCTION, *[FLOATS] * 3, INTS, *[FLOATS] * 3, INTS, *[FLOATS] * 5, INTS, FLOATS)
-
-
-@kernel(SIGNATURE)
-def searched(
-    search: Search,
-    f: Callable[[Floats, Floats], float],
-    data: Floats,
-    lower: Floats,
-    upper: Floats,
-    free: Ints,
-    handed: Floats,
-    best: Floats,
-    value: Floats,
-    counts: Ints,
-    base: Floats,
-    direction: Floats,
-    a: Floats,
-    given: Floats,
-    reach: Floats,
-    size: Ints,
-    x: Floats,
-) -> int:
-    """A line search as a local search asks for one, whose kernel has flat arguments, too."""
-    objective = Objective(f, data, lower, upper, free, handed, best, value, counts)
-    return search(objective, Line(base, direction, a, given, reach, size, x))
 
 
 def tried(steps: Floats, values: Floats, cap: int, ends: tuple[float, float] = (-REACH, REACH)) -> Floats:
     """The steps that it adds to these, whose values are given; ends: of the box, from the base on."""
-    base, counts, size = np.array([0.1, 0.1]), np.zeros(COUNTS, np.int64), np.zeros(5, np.int64)
-    counts[BUDGET], size[POINTS], size[CAP], size[LOCALS] = 1000, len(steps), cap, 1
-    a, given = np.zeros(MOST), np.zeros(MOST)
-    a[: len(steps)], given[: len(steps)] = steps, values
-    f, search = CAMEL.f.function, line_search
-    whole = f if INTERPRETED else pointer(f), np.zeros(1), base + ends[0], base + ends[1], np.arange(2), np.zeros(2)
-    state = np.zeros(2), np.array([np.inf, -np.inf]), counts
-    line = base, np.array([1.0, 0.0]), a, given, np.zeros(2), size, np.zeros(2)
-    searched(search if INTERPRETED else pointer(search), *whole, *state, *line)  # type: ignore[arg-type]
-    return np.setdiff1d(a[: size[POINTS]], steps)
+    base = np.array([0.1, 0.1])
+    objective = Objective(
+        f=CAMEL.f.function,
+        data=np.zeros(1),
+        lower=base + ends[0],
+        upper=base + ends[1],
+        free=np.arange(2),
+        x=np.zeros(2),
+        best=np.zeros(2),
+        budget=1000,
+    )
+    line = Line.zeros(base=base, direction=np.array([1.0, 0.0]), most=MOST, points=len(steps), cap=cap)
+    line.a[: len(steps)], line.f[: len(steps)] = steps, values
+    line_search(objective, line)
+    return np.setdiff1d(line.a[: line.points], steps)
 
 
 def single(values: Floats) -> bool:

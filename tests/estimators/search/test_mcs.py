@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from estimators.experiments.searches.test_functions import FUNCTIONS, shifted_boxes
 from estimators.search import minimise
-from estimators.search.base import Compiled, Status
+from estimators.search.base import Compiled, SearchStatus
 from estimators.search.mcs import Mcs
+from hil_rig.papers.searches.test_functions import FUNCTIONS, shifted_boxes
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 LEGACY = Mcs(legacy_rank=True)
@@ -29,7 +29,7 @@ def run(search, function, box=None, target=True, **more):
 @each_function
 def test_counts_of_version_2(function):
     found = run(LEGACY, function)
-    assert (found.evaluations, found.status) == (function.conformance, Status.TARGET)
+    assert (found.evaluations, found.status) == (function.conformance, SearchStatus.TARGET)
 
 
 @each_function
@@ -54,7 +54,7 @@ UNBOUNDED = {"Goldstein–Price": 78, "Branin": 39, "Six-hump camel": 44}
 def test_counts_of_version_2_from_sixths(name):
     (function,) = (function for function in FUNCTIONS if function.name == name)
     found = run(Mcs(legacy_rank=True, initial=2), function)
-    assert (found.evaluations, found.status) == (SIXTHS[name], Status.TARGET)
+    assert (found.evaluations, found.status) == (SIXTHS[name], SearchStatus.TARGET)
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)
@@ -62,7 +62,7 @@ def test_counts_of_version_2_without_bounds(name):
     (function,) = (function for function in FUNCTIONS if function.name == name)
     everywhere = np.full(2, np.inf)
     found = run(Mcs(legacy_rank=True, initial=((-10.0, 0.0, 10.0),) * 2), function, (-everywhere, everywhere))
-    assert (found.evaluations, found.status) == (UNBOUNDED[name], Status.TARGET)
+    assert (found.evaluations, found.status) == (UNBOUNDED[name], SearchStatus.TARGET)
 
 
 def test_the_papers_ranking_changes_shekel_5_alone():
@@ -89,7 +89,7 @@ def test_on_shifted_boxes_the_default_is_no_slower_than_the_paper_and_never_fail
     boxes = shifted_boxes(function, 100)
     ours = [run(Mcs(stall=10_000), function, box) for box in boxes]
     paper = [run(Mcs(published=True, stall=10_000), function, box, budget=3000) for box in boxes]
-    assert all(one.status == Status.TARGET for one in ours)
+    assert all(one.status == SearchStatus.TARGET for one in ours)
     # 36 to 35.5 on Branin; below on all others
     assert np.median([one.evaluations for one in ours]) <= 1.05 * np.median([one.evaluations for one in paper])
 
@@ -99,7 +99,7 @@ def test_on_shifted_boxes_the_default_is_no_slower_than_the_paper_and_never_fail
 def test_left_to_its_own_stop_it_succeeds_on_99_boxes_of_100(function):
     found = [run(Mcs(), function, box, target=False, budget=20_000) for box in shifted_boxes(function, 100)]
     assert sum(one.value <= function.target for one in found) >= 99
-    assert {one.status for one in found} == {Status.STALLED}
+    assert {one.status for one in found} == {SearchStatus.STALLED}
 
 
 @pytest.mark.compiled
@@ -124,7 +124,7 @@ def test_python_and_compiled_objectives_take_the_same_path(function):
 def test_every_initialisation_list_leads_to_the_minimum(initial):
     (function,) = (function for function in FUNCTIONS if function.name == "Goldstein–Price")
     found = run(Mcs(initial=initial), function, budget=1000)
-    assert found.status == Status.TARGET
+    assert found.status == SearchStatus.TARGET
 
 
 def test_line_searches_begin_at_the_point_nearest_to_zero_and_evaluate_nothing_twice():
@@ -151,6 +151,36 @@ def test_a_start_with_a_scale_makes_the_list():
     points.clear()
     minimise(Mcs(), f, [-4.0], [5.0], budget=3, start=[5.0])
     assert points == [5.0, -4.0, 0.5]
+
+
+def test_a_list_may_reach_from_bound_to_bound():
+    points = []
+
+    def f(x):
+        points.append(x[0])
+        return float(x[0])
+
+    minimise(Mcs(initial=((-4.0, 0.0, 2.0, 5.0),), initial_start=(3,)), f, [-4.0], [5.0], budget=4)
+    assert points[0] == 5.0
+    assert sorted(points) == [-4.0, 0.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize("search", [Mcs(), Mcs(initial=3), Mcs(published=True)], ids=["beyond", "lines", "published"])
+@pytest.mark.parametrize("factor", [1024.0, 1.0 / 1024.0])
+def test_the_unit_of_the_values_does_not_matter(search, factor):
+    """Times a power of two, which rounds nothing: not a point is another one."""
+
+    def points(unit):
+        found = []
+
+        def f(x):
+            found.append(tuple(x))
+            return unit * float(30.0 + (x[0] - 0.7) ** 2 + 0.3 * (x[1] + 0.4) ** 4 + np.sin(3.0 * x[0]) * x[1])
+
+        minimise(search, f, [-4.0, -3.0], [5.0, 6.0], budget=400)
+        return found
+
+    assert points(factor) == points(1.0)
 
 
 @pytest.mark.parametrize(
@@ -182,13 +212,13 @@ def test_unknown_settings_are_an_error():
 def test_one_dimension_ends_at_the_global_minimum():
     found = minimise(Mcs(), lambda x: float(np.sin(5.0 * x[0]) + 0.1 * (x[0] - 1.0) ** 2), [-6.0], [7.0], budget=2000)
     grid = np.linspace(-6.0, 7.0, 200_001)
-    assert found.status == Status.STALLED
+    assert found.status == SearchStatus.STALLED
     assert found.value <= np.min(np.sin(5.0 * grid) + 0.1 * (grid - 1.0) ** 2) + 1e-9
 
 
 def test_without_local_searches_and_progress_the_division_is_complete():
     found = minimise(Mcs(published=True, local_steps=0, levels=6, stall=1000), lambda x: 1.0, [0.0], [1.0], budget=5000)
-    assert found.status == Status.COMPLETE
+    assert found.status == SearchStatus.COMPLETE
 
 
 @settings(max_examples=40, deadline=None)
@@ -226,7 +256,7 @@ class Compilations(event.Listener):
 
 event.register("numba:compile", Compilations())
 from estimators.search import minimise
-from estimators.experiments.searches.test_functions import FUNCTIONS
+from hil_rig.papers.searches.test_functions import FUNCTIONS
 function = FUNCTIONS[4]
 found = minimise("mcs", function.f, function.lower, function.upper, budget=5000, target=function.target)
 again = minimise("mcs", lambda x: float(x @ x), function.lower, function.upper, budget=100)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.search import minimise
-from estimators.search.base import Search, Status, batch
+from estimators.search.base import Search, SearchStatus, batch
 from estimators.search.bees import POINTING, Bees
 from estimators.search.chaotic_cuckoo import ChaoticCuckoo, _settle
 from estimators.search.cuckoo import Cuckoo
@@ -25,7 +25,7 @@ def branin(points):
 @pytest.mark.parametrize("search", ALL, ids=str)
 def test_finds_branins_minimum(search: Search) -> None:
     found = minimise(search, branin, LOW, HIGH, budget=20_000, target=0.397887 * 1.0001, seed=1)
-    assert found.status is Status.TARGET
+    assert found.status is SearchStatus.TARGET
     assert branin(found.x[np.newaxis])[0] == found.value
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case
 from estimators.quantities import Floats
 from estimators.recursive.prior import Prior, nothing
 from estimators.rows import Rows
 from estimators.window.change_point import onset
+from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, case
 
 NOISE = 0.5  # N·m, about what case() adds at 1 %
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from estimators.experiments.irj_case2 import OMEGAS, case
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
@@ -11,6 +10,7 @@ from estimators.recursive.prior import Prior, nothing
 from estimators.rows import POSITION, VELOCITY, Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
+from hil_rig.papers.space_joint.case2 import OMEGAS, case
 from tests.support.histories import put
 
 pytestmark = pytest.mark.compiled

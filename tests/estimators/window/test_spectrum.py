@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from estimators.base import Phase, Spectrum
-from estimators.experiments.irj_case2 import OMEGAS, PERIOD, case, estimator
 from estimators.online import assembly
 from estimators.online.phases import Phases
 from estimators.online.start.rows import StartRows
@@ -14,6 +13,7 @@ from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import VELOCITY, Rows
 from estimators.window.spectrum import spectrum
+from hil_rig.papers.space_joint.case2 import OMEGAS, PERIOD, case, estimator
 
 pytestmark = pytest.mark.compiled
 

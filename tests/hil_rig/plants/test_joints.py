@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 
 from hil_rig.plants import RIGS
 from hil_rig.plants.base import Jump, PlantSettings, RigError
-from hil_rig.plants.joints.rigid import RigidSettings
-from hil_rig.plants.joints.two_mass import TwoMassSettings
+from hil_rig.plants.joints.rigid import RigidPlantSettings
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings
 from hil_rig.plants.trajectory import Trajectory, reference
 
 pytestmark = pytest.mark.compiled
@@ -56,7 +56,7 @@ def test_velocity_is_the_derivative_of_position(kind: Any, dither: float) -> Non
 
 
 def test_two_mass_agrees_with_an_independent_integrator() -> None:
-    s = TwoMassSettings(b_outC=0.0, delta_s=2.0)  # without dry friction it is a smooth differential equation
+    s = TwoMassPlantSettings(b_outC=0.0, delta_s=2.0)  # without dry friction it is a smooth differential equation
     plant = s.build(1, 0, [])
     ours = plant.exact(3001)
 
@@ -78,7 +78,7 @@ def test_two_mass_agrees_with_an_independent_integrator() -> None:
 
 
 def test_rigid_agrees_with_an_independent_integrator() -> None:
-    s = RigidSettings(coulomb=0.0, ripple=2.0, ripples=30.0)
+    s = RigidPlantSettings(coulomb=0.0, ripple=2.0, ripples=30.0)
     ours = s.build(1, 0, []).exact(3001)
 
     def motion(t: float, x: np.ndarray) -> list[float]:
@@ -94,7 +94,7 @@ def test_rigid_agrees_with_an_independent_integrator() -> None:
 
 
 def test_two_mass_keeps_its_energy_account() -> None:
-    s = TwoMassSettings()
+    s = TwoMassPlantSettings()
     plant = s.build(1, 0, [])
     q_in, q_out, v_in, v_out, _, _, torque, _ = plant.exact(16001).T
     twist = q_in - q_out
@@ -109,7 +109,7 @@ def test_two_mass_keeps_its_energy_account() -> None:
 
 
 def test_the_link_truly_sticks() -> None:
-    s = TwoMassSettings()
+    s = TwoMassPlantSettings()
     exact = s.build(1, 0, []).exact(16000)
     q_out, v_out, torque = exact[:, 1], exact[:, 3], exact[:, 7]
     stuck = v_out == 0
@@ -119,7 +119,7 @@ def test_the_link_truly_sticks() -> None:
 
 
 def test_two_mass_regression_gives_its_parameters() -> None:
-    s = TwoMassSettings()
+    s = TwoMassPlantSettings()
     q_in, q_out, v_in, v_out, a_in, a_out, torque, joint = s.build(1, 0, []).exact(16000).T
     twist, moving = q_in - q_out, np.abs(v_out) > 5e-3
     columns = [twist, twist**3, np.tanh(v_in / s.omega1), v_in * np.exp(-np.abs(v_in / s.omega_s)), v_in, q_in]
@@ -144,14 +144,14 @@ def test_regression_of_its_roles_on_exact_signals_gives_its_truth(name: str) -> 
 
 def test_central_differences_of_positions_are_the_accelerations() -> None:
     """Position and torque speak of the same instant: what an estimator of sampled positions relies on."""
-    exact = RigidSettings(coulomb=0.0).build(1, 0, []).exact(4000)
+    exact = RigidPlantSettings(coulomb=0.0).build(1, 0, []).exact(4000)
     differences = np.diff(exact[:, 0], 2) * 1e6
     smooth = np.abs(np.gradient(exact[1:-1, 2])) < 1e-3
     assert differences[smooth] == pytest.approx(exact[1:-1, 2][smooth], abs=1e-4)
 
 
 def test_sensors_of_the_elastic_joint() -> None:
-    s = TwoMassSettings()
+    s = TwoMassPlantSettings()
     rows, exact = s.build(1, 3, []).rows(8000), s.build(1, 3, []).exact(8000)
     for column, truth, bits in ((0, 0, s.motor_bits), (2, 1, s.link_bits)):
         step = 2 * np.pi / 2**bits
@@ -178,7 +178,7 @@ def test_it_does_not_matter_how_samples_are_asked_for(name: str) -> None:
 
 def test_a_jump_takes_effect_at_its_sample() -> None:
     jumps = [Jump(0.2, "nonlinear", 1.2), Jump(0.1, "linear", 1.5), Jump(0.3, "k1", 0.5)]
-    plant, still = TwoMassSettings().build(1, 0, jumps), TwoMassSettings().build(1, 0, [])
+    plant, still = TwoMassPlantSettings().build(1, 0, jumps), TwoMassPlantSettings().build(1, 0, [])
     before = dict(plant.parameters())
     assert np.array_equal(plant.exact(100), still.exact(100))
     assert plant.parameters() == before
@@ -194,7 +194,7 @@ def test_a_jump_takes_effect_at_its_sample() -> None:
 
 def test_an_unknown_parameter_cannot_jump() -> None:
     with pytest.raises(RigError, match=r"unknown parameter \"c1\", expected one of J_in, .*linear, nonlinear"):
-        TwoMassSettings().build(1, 0, [Jump(1.0, "c1", 2.0)])
+        TwoMassPlantSettings().build(1, 0, [Jump(1.0, "c1", 2.0)])
 
 
 @pytest.mark.parametrize("name", PLANTS)

@@ -10,7 +10,7 @@ import scipy.io
 from hil_rig.plants.base import Jump, RigError
 from hil_rig.plants.recording import EMPS, RecordingSettings
 from hil_rig.wire.faults import Faults
-from hil_rig.wire.robot import Robot
+from hil_rig.wire.robot import RigRobot
 
 T = np.arange(50) / 200
 Q = np.sin(T)
@@ -88,7 +88,7 @@ def test_it_neither_jumps_nor_multiplies(tmp_path: Path) -> None:
 
 def test_a_loop_goes_on_at_its_own_pace(tmp_path: Path) -> None:
     settings = RecordingSettings(file=write(tmp_path / "run.npz", t=T, q=Q, u=U), **COLUMNS, loop=True)
-    robot = Robot({"joint1": settings.build(1, 0, [])}, Faults([], 0), loop=True)
+    robot = RigRobot({"joint1": settings.build(1, 0, [])}, Faults([], 0), loop=True)
     taken = [frame for _ in range(20) for (frame,) in robot.samples(7)]
     assert len(taken) > 100
     assert all(one.fields == taken[number % 50].fields for number, one in enumerate(taken))
@@ -100,7 +100,7 @@ def test_a_loop_goes_on_at_its_own_pace(tmp_path: Path) -> None:
 
 def test_without_loop_there_is_an_end(tmp_path: Path) -> None:
     settings = RecordingSettings(file=write(tmp_path / "run.npz", t=T, q=Q, u=U), **COLUMNS)
-    robot = Robot({"joint1": settings.build(1, 0, [])}, Faults([], 0), loop=False)
+    robot = RigRobot({"joint1": settings.build(1, 0, [])}, Faults([], 0), loop=False)
     assert len(robot.samples(1000)) == 50
     assert robot.samples(1) == []
     assert robot.at(50) == float("inf")
@@ -110,7 +110,7 @@ def test_without_loop_there_is_an_end(tmp_path: Path) -> None:
 def test_times_that_are_not_equidistant_are_kept(tmp_path: Path) -> None:
     t = T + 1e-3 * np.random.default_rng(1).uniform(-1, 1, len(T))
     settings = RecordingSettings(file=write(tmp_path / "run.npz", t=t, q=Q, u=U), **COLUMNS)
-    robot = Robot({"joint1": settings.build(1, 0, [])}, Faults([], 0), loop=False)
+    robot = RigRobot({"joint1": settings.build(1, 0, [])}, Faults([], 0), loop=False)
     assert [robot.at(sample) for sample in range(50)] == pytest.approx(t - t[0])
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from hil_rig.plants.base import Jump, RigError
-from hil_rig.plants.joints.rigid import RigidSettings
+from hil_rig.plants.joints.rigid import RigidPlantSettings
 from hil_rig.plants.robots import double_encoder_robot as elastic
 from hil_rig.plants.robots import er16
 from hil_rig.plants.robots.double_encoder_robot import DoubleEncoderRobot, DoubleEncoderRobotSettings
 from hil_rig.plants.robots.dynamics import GRAVITY, body, geometry, inverse_dynamics, mass_matrices
 from hil_rig.plants.robots.er16 import Er16, Er16Settings
-from hil_rig.plants.robots.fourier import Fourier
+from hil_rig.plants.robots.fourier import FourierMotion
 
 pytestmark = pytest.mark.compiled
 JOINTS = 6
@@ -115,7 +115,7 @@ def test_a_jump_of_one_joint_is_of_that_joint() -> None:
 
 
 def test_joints_that_feel_no_other_take_jumps_by_name_too() -> None:
-    axes = RigidSettings().robot(3, 1, [Jump(0.05, "joint2.coulomb", 1.5), Jump(0.05, "viscous", 2.0)])
+    axes = RigidPlantSettings().robot(3, 1, [Jump(0.05, "joint2.coulomb", 1.5), Jump(0.05, "viscous", 2.0)])
     before = {name: dict(axis.truth()) for name, axis in axes.items()}
     for axis in axes.values():
         axis.rows(60)
@@ -123,7 +123,7 @@ def test_joints_that_feel_no_other_take_jumps_by_name_too() -> None:
     assert factor == pytest.approx({"joint1": 1.0, "joint2": 1.5, "joint3": 1.0})
     assert all(axis.truth()["viscous"] == pytest.approx(2 * before[name]["viscous"]) for name, axis in axes.items())
     with pytest.raises(RigError, match=r'unknown joint "joint9" in joint9\.coulomb, expected one of joint1, joint2'):
-        RigidSettings().robot(2, 1, [Jump(1.0, "joint9.coulomb", 1.5)])
+        RigidPlantSettings().robot(2, 1, [Jump(1.0, "joint9.coulomb", 1.5)])
 
 
 def test_a_payload_is_carried_and_put_down() -> None:
@@ -162,7 +162,7 @@ def test_two_buses_and_two_encoders() -> None:
 
 
 def test_a_path_backwards_is_the_path() -> None:
-    forward, backward = (Fourier(draw=3, backward=one).series(elastic.LIMITS) for one in (False, True))
+    forward, backward = (FourierMotion(draw=3, backward=one).series(elastic.LIMITS) for one in (False, True))
     t = np.linspace(0.0, 20.0, 101)
     (q, dq, ddq), (p, dp, ddp) = forward.at(t), backward.at(20.0 - t)
     for ours, theirs in ((q, p), (dq, -dp), (ddq, ddp)):
@@ -186,4 +186,4 @@ def test_a_trajectory_that_cannot_be_read_is_said(text: str, tmp_path: Path) -> 
     file = tmp_path / "t.csv"
     file.write_text(text)
     with pytest.raises(RigError, match="expected"):
-        DoubleEncoderRobotSettings(trajectory=Fourier(file=file)).robot(JOINTS, 1, [])
+        DoubleEncoderRobotSettings(trajectory=FourierMotion(file=file)).robot(JOINTS, 1, [])

@@ -15,13 +15,13 @@ import pytest
 
 from daq.config.load import load
 from daq.config.routes import wanted
-from hil_rig.messages import Field, Message, frames
+from hil_rig.messages import Message, MessageField, frames
 from hil_rig.plants.base import RigError
-from hil_rig.wire.can import Slcan
+from hil_rig.wire.can import SlcanWire
 from hil_rig.wire.faults import Faults, Late
 from hil_rig.wire.serial import Serial
 
-STATE = Message("STATE", (Field("position", 32, "rad", 1e-6), Field("torque", 16, "N·m", 1e-2)))
+STATE = Message("STATE", (MessageField("position", 32, "rad", 1e-6), MessageField("torque", 16, "N·m", 1e-2)))
 DAMAGE = ["garbage=0.1", "unknown=0.1", "truncate=0.1", "drop=0.1", "nan=0.1"]
 
 
@@ -46,7 +46,7 @@ def test_a_mistaken_fault_is_explained(specification: str, message: str) -> None
 
 
 def test_one_joint_alone_can_have_a_fault() -> None:
-    with closing(Slcan(None)) as wire:
+    with closing(SlcanWire(None)) as wire:
         faults = Faults(["joint2.drop=1"], 0)
         messages = [STATE.of_node(node, 2) for node in (1, 2)]
         faults.check(messages, wire)
@@ -61,7 +61,7 @@ def test_one_joint_alone_can_have_a_fault() -> None:
 
 
 def test_what_the_wire_cannot_have_is_refused() -> None:
-    with closing(Slcan(None)) as slcan, closing(Serial(None)) as serial:
+    with closing(SlcanWire(None)) as slcan, closing(Serial(None)) as serial:
         with pytest.raises(RigError, match="crc on serial only"):
             Faults(["crc=0.1"], 0).check([STATE], slcan)
         Faults(["crc=0.1"], 0).check([STATE], serial)

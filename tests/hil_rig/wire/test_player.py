@@ -10,8 +10,8 @@ from hil_rig.plants import RIGS
 from hil_rig.plants.base import PlantSettings
 from hil_rig.wire import player
 from hil_rig.wire.faults import Faults
-from hil_rig.wire.multicast import Multicast
-from hil_rig.wire.robot import Robot
+from hil_rig.wire.multicast import MulticastWire
+from hil_rig.wire.robot import RigRobot
 
 WAKING = 60e-6  # s that a sleep takes longer
 DATAGRAM = 5e-6  # s to send one
@@ -32,7 +32,7 @@ class Clock:
             self.now, self._begin = self.now + self._longer, np.inf
 
 
-class Timed(Multicast):
+class Timed(MulticastWire):
     """A wire that keeps when each sample went, on that clock."""
 
     def __init__(self, clock: Clock) -> None:
@@ -57,7 +57,7 @@ def test_a_rig_that_was_held_up_makes_up_for_it(monkeypatch: pytest.MonkeyPatch,
     settings: PlantSettings = RIGS["rigid"].settings()
     faults = Faults([], 1)
     wire = Timed(clock)
-    one = player.Player(Robot(settings.robot(joints, 1, []), faults, False), [wire], faults, 1.0)
+    one = player.Player(RigRobot(settings.robot(joints, 1, []), faults, False), [wire], faults, 1.0)
     monkeypatch.setattr(player, "time", SimpleNamespace(monotonic=clock.monotonic, sleep=clock.sleep, time=lambda: 0.0))
     over: Callable[[], bool] = lambda: clock.now > 0.12 + 2.2 * longer + 0.05  # noqa: E731
     one.play(over)

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from hil_rig.messages import Frame, Message
+from hil_rig.messages import Message, MessageFrame
 from hil_rig.plants import RIGS
 from hil_rig.plants.base import Jump, PlantSettings
 from hil_rig.wire.faults import Faults
-from hil_rig.wire.multicast import Multicast
-from hil_rig.wire.queues import PACKED_BLOCK, Frames, Packed, queue
-from hil_rig.wire.robot import Robot
+from hil_rig.wire.multicast import MulticastWire
+from hil_rig.wire.queues import PACKED_BLOCK, Packed, WireFrames, queue
+from hil_rig.wire.robot import RigRobot
 
 
-class Listener(Multicast):
+class Listener(MulticastWire):
     """A wire that keeps what it is given."""
 
     def __init__(self) -> None:
@@ -33,9 +33,9 @@ class Listener(Multicast):
 def played(name: str, joints: int, faults: list[str], packed: bool, counts: list[int]) -> list[list[bytes]]:
     settings: PlantSettings = RIGS[name].settings()
     spec = Faults(faults, 1)
-    robot = Robot(settings.robot(joints, 1, [Jump(0.15, "coulomb", 1.5)] if name == "rigid" else []), spec, False)
+    robot = RigRobot(settings.robot(joints, 1, [Jump(0.15, "coulomb", 1.5)] if name == "rigid" else []), spec, False)
     wires = [Listener() for _ in range(robot.buses)]
-    line = Packed(robot, wires) if packed else Frames(robot, wires, spec)
+    line = Packed(robot, wires) if packed else WireFrames(robot, wires, spec)
     for count in counts:
         line.prepare()
         assert line.send(count) == count
@@ -59,9 +59,9 @@ def test_packed_and_frame_by_frame_are_the_same_bytes(name: str, joints: int, fa
 
 
 def test_faults_of_single_frames_are_sent_frame_by_frame() -> None:
-    for faults, kind in ([], Packed), (["jitter=1"], Packed), (["drop=0.1"], Frames):
+    for faults, kind in ([], Packed), (["jitter=1"], Packed), (["drop=0.1"], WireFrames):
         spec = Faults(faults, 1)
-        robot = Robot(RIGS["rigid"].settings().robot(1, 1, []), spec, False)
+        robot = RigRobot(RIGS["rigid"].settings().robot(1, 1, []), spec, False)
         wire = Listener()
         assert type(queue(robot, [wire], spec)) is kind
         wire.close()
@@ -73,5 +73,5 @@ def test_a_template_says_where_its_fields_are() -> None:
     unit, at = wire.template(message)
     size = sum(field.bits for field in message.fields) // 8
     frame = (message, 513, bytes(range(size)))
-    assert wire.form(Frame(*frame)) == unit[:at] + frame[2] + b"\x01\x02" + unit[at + size + 2 :]
+    assert wire.form(MessageFrame(*frame)) == unit[:at] + frame[2] + b"\x01\x02" + unit[at + size + 2 :]
     wire.close()

@@ -14,23 +14,23 @@ import pytest
 import serial
 from crccheck.crc import Crc16Ibm3740
 
-from hil_rig.messages import Field, Frame, Message, frames
+from hil_rig.messages import Message, MessageField, MessageFrame, frames
 from hil_rig.plants.base import RigError
 from hil_rig.wire.base import Wire
-from hil_rig.wire.can import Slcan
-from hil_rig.wire.multicast import Multicast
+from hil_rig.wire.can import SlcanWire
+from hil_rig.wire.multicast import MulticastWire
 from hil_rig.wire.pty import Pty
 from hil_rig.wire.serial import Serial
 
-STATE = Message("STATE", (Field("position", 32, "rad", 1e-6), Field("torque", 16, "N·m", 1e-2)))
+STATE = Message("STATE", (MessageField("position", 32, "rad", 1e-6), MessageField("torque", 16, "N·m", 1e-2)))
 VALUES = np.column_stack((np.linspace(-2, 2, 300), np.linspace(100, -100, 300)))
 EXPECTED = [(round(q * 1e6), round(tau * 100), n) for n, (q, tau) in enumerate(VALUES)]
 FRAMES = frames(STATE, VALUES, 0)
 
 
 @pytest.fixture
-def slcan() -> Iterator[Slcan]:
-    with closing(Slcan(None)) as wire:
+def slcan() -> Iterator[SlcanWire]:
+    with closing(SlcanWire(None)) as wire:
         yield wire
 
 
@@ -76,7 +76,7 @@ def can_values(messages: list[can.Message]) -> list[tuple[int, int, int]]:
     return [struct.unpack("<ihH", message.data) for message in messages]
 
 
-def test_slcan_is_what_python_can_expects(slcan: Slcan) -> None:
+def test_slcan_is_what_python_can_expects(slcan: SlcanWire) -> None:
     with can.Bus(interface="slcan", channel=slcan.device, bitrate=1_000_000, sleep_after_open=0) as bus:
         listening(slcan)
         slcan.send([slcan.form(frame) for frame in FRAMES[:100]])
@@ -93,7 +93,7 @@ def test_slcan_is_what_python_can_expects(slcan: Slcan) -> None:
     listening(slcan, False)
 
 
-def test_slcan_answers_and_is_silent_until_opened(slcan: Slcan) -> None:
+def test_slcan_answers_and_is_silent_until_opened(slcan: SlcanWire) -> None:
     with serial.Serial(slcan.device, timeout=0.3) as host:
 
         def ask(command: bytes, ending: bytes = b"\r") -> bytes:
@@ -133,7 +133,7 @@ def test_serial_packets_read_by_the_book(port: Serial) -> None:
 
 
 def test_multicast_is_what_python_can_expects() -> None:
-    with closing(Multicast(None)) as wire:
+    with closing(MulticastWire(None)) as wire:
         assert not wire.listening()
         with can.Bus(interface="udp_multicast", channel=wire.device, port=wire.port) as bus:
             listening(wire)
@@ -144,11 +144,11 @@ def test_multicast_is_what_python_can_expects() -> None:
 
 
 def test_two_rigs_on_multicast_do_not_hear_each_other() -> None:
-    with closing(Multicast(None)) as one, closing(Multicast(None)) as other:
+    with closing(MulticastWire(None)) as one, closing(MulticastWire(None)) as other:
         assert one.port != other.port
 
 
-@pytest.mark.parametrize("kind", [Slcan, Serial])
+@pytest.mark.parametrize("kind", [SlcanWire, Serial])
 def test_a_reader_that_does_not_read_blocks_nothing_and_gets_whole_frames_later(kind: type[Pty]) -> None:
     with closing(kind(None)) as wire, serial.Serial(wire.device, 3_000_000, timeout=0) as host:
         host.write(b"O\r")
@@ -169,7 +169,7 @@ def test_a_reader_that_does_not_read_blocks_nothing_and_gets_whole_frames_later(
         assert data == unit * wire.sent
 
 
-@pytest.mark.parametrize("kind", [Slcan, Serial])
+@pytest.mark.parametrize("kind", [SlcanWire, Serial])
 def test_a_reader_may_vanish_and_come_back(kind: type[Pty]) -> None:
     with closing(kind(None)) as wire:
         unit = wire.form(FRAMES[0])
@@ -202,7 +202,7 @@ def test_the_terminal_is_raw(port: Serial) -> None:
 def test_the_link_is_made_replaced_and_removed(tmp_path: Path) -> None:
     link = tmp_path / "robot"
     link.symlink_to("/dev/nowhere")  # left behind by somebody
-    with closing(Slcan(link)) as wire:
+    with closing(SlcanWire(link)) as wire:
         assert wire.device == str(link)
         assert link.resolve().parent == Path("/dev/pts")
     assert not link.is_symlink()
@@ -212,7 +212,7 @@ def test_a_file_in_the_way_stays_and_is_named(tmp_path: Path) -> None:
     link = tmp_path / "robot"
     link.write_text("precious")
     with pytest.raises(RigError, match=r"--link .*robot: File exists"):
-        Slcan(link)
+        SlcanWire(link)
     assert link.read_text() == "precious"
     with pytest.raises(RigError, match="No such file or directory"):
         Serial(tmp_path / "missing" / "robot")
@@ -220,11 +220,11 @@ def test_a_file_in_the_way_stays_and_is_named(tmp_path: Path) -> None:
 
 def test_a_link_that_is_no_longer_ours_stays(tmp_path: Path) -> None:
     link = tmp_path / "robot"
-    with closing(Slcan(link)), closing(Slcan(link)) as second:
+    with closing(SlcanWire(link)), closing(SlcanWire(link)) as second:
         pass
     assert second.device == str(link)
     assert not link.is_symlink()
-    with closing(Slcan(link)):
+    with closing(SlcanWire(link)):
         link.unlink()
         link.symlink_to("/dev/elsewhere")
     assert link.readlink() == Path("/dev/elsewhere")
@@ -232,7 +232,7 @@ def test_a_link_that_is_no_longer_ours_stays(tmp_path: Path) -> None:
 
 def test_multicast_has_no_link(tmp_path: Path) -> None:
     with pytest.raises(RigError, match="--link goes with a terminal"):
-        Multicast(tmp_path / "robot")
+        MulticastWire(tmp_path / "robot")
 
 
 def test_damaged_serial_packets_are_damaged_and_nothing_else(port: Serial) -> None:
@@ -253,6 +253,6 @@ def test_damaged_serial_packets_are_damaged_and_nothing_else(port: Serial) -> No
             pytest.fail("rubbish that decodes")
 
 
-def test_only_a_packet_has_a_checksum_of_its_own(slcan: Slcan) -> None:
+def test_only_a_packet_has_a_checksum_of_its_own(slcan: SlcanWire) -> None:
     with pytest.raises(RigError, match="crc on serial only"):
-        slcan.miscounted(Frame(STATE, 0, b""))
+        slcan.miscounted(MessageFrame(STATE, 0, b""))

@@ -38,41 +38,47 @@ def _tests(place: Path) -> list[str]:
 
 
 ONLINE: Final = "estimators/online/test_"
+JUDGEMENT: Final = "estimators/online/judgement/test_"
 ROOMS: Final = {
     room.folder: room
     for room in (
         Room("daq/config", "daq/core/test_pipeline.py contracts/test_rigs.py"),
-        Room("daq/core", "contracts/test_updates.py daq/outlet/test_commissioning.py end_to_end/test_live.py"),
+        Room("daq/core", "contracts/test_updates.py daq/outlet/test_commissioning.py"),
         Room("daq/fleet", "daq/commands/test_report.py"),
         Room("daq/outlet", without="daq/outlet/dashboard"),
-        Room("daq/processes", "daq/core/test_refit_worker.py end_to_end/test_replug.py"),
+        Room("daq/processes", "daq/core/test_refit_worker.py"),
         Room("daq/recording", "daq/replay/test_repeat.py daq/commands/test_columns.py daq/commands/test_skew.py"),
         Room("daq/replay", "daq/commands/test_skew.py daq/commands/test_identify.py"),
         Room("daq/state", "daq/core/test_checkpoint.py daq/outlet/test_baseline_request.py"),
         Room("daq/stream", "daq/test_subscriber.py daq/processes/test_priority.py contracts/test_updates.py"),
-        Room("drivers/can", "drivers/test_links.py contracts/test_drivers.py end_to_end/test_replug.py"),
+        Room("drivers/can", "drivers/test_links.py contracts/test_drivers.py"),
         Room("drivers/decode", "drivers/layout drivers/serial drivers/test_links.py"),
         Room("drivers/files", "daq/commands/test_decode.py contracts/test_drivers.py"),
         Room("drivers/layout", "drivers/decode drivers/can drivers/test_links.py"),
         Room("drivers/serial", "drivers/test_links.py contracts/test_drivers.py"),
         Room("estimators/alignment", "daq/core/test_align.py"),
-        Room("estimators/conditioning", f"estimators/recursive/test_held.py {ONLINE}standstill.py"),
+        Room(
+            "estimators/conditioning",
+            f"estimators/recursive/test_timing_weights.py {JUDGEMENT}standstill.py estimators/quantisation",
+        ),
+        Room("estimators/misfit", "estimators/online/judgement/test_model_fit.py"),
         Room("estimators/models", "contracts/test_models.py contracts/test_friction_laws.py"),
         Room("estimators/numerics", "estimators/recursive/test_reference.py estimators/refit/test_refit.py"),
         Room("estimators/offline", "estimators/models/robots"),
+        Room("estimators/quantisation", "estimators/online/judgement/test_model_fit.py estimators/online/robot"),
         Room("estimators/online", "contracts/test_policies.py estimators/models/joints scenarios/test_standstill.py"),
         Room(
             "estimators/online/eta",
-            f"{ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py {ONLINE}fit.py",
-            f"{ONLINE}eta_in_force.py {ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py",
+            f"{ONLINE}eta_in_force.py {ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py "
+            f"{JUDGEMENT}model_fit.py",
         ),
-        Room("estimators/online/gear", f"{ONLINE}lost_motion.py daq/core/test_gear_line.py"),
+        Room("estimators/online/gear", f"{ONLINE}lost_motion.py daq/core/test_gear_pipeline.py"),
         Room("estimators/online/monitor", f"{ONLINE}phases.py contracts/test_policies.py"),
-        Room("estimators/online/robot", "daq/core/test_robot_line.py"),
+        Room("estimators/online/robot", "daq/core/test_robot_pipeline.py"),
         Room("estimators/online/start", f"{ONLINE}phases.py contracts/test_policies.py"),
-        Room("estimators/recursive", f"contracts/test_forgetting.py {ONLINE}fit.py"),
-        Room("estimators/refit", f"{ONLINE}fit.py estimators/models/joints/test_two_mass.py"),
-        Room("estimators/search", "contracts/test_searches.py estimators/experiments/test_reproduce_search.py"),
+        Room("estimators/recursive", f"contracts/test_forgetting.py {JUDGEMENT}model_fit.py"),
+        Room("estimators/refit", f"{JUDGEMENT}model_fit.py estimators/models/joints/test_two_mass.py"),
+        Room("estimators/search", "contracts/test_searches.py hil_rig/papers/searches/test_reproduce_search.py"),
         Room("estimators/window", f"{ONLINE}phases.py estimators/models/test_shared_instants.py"),
     )
 }  # fmt: skip

@@ -4,12 +4,13 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from .forkers import Worker
+from .forkers import Answer, Worker
 from .operators import Mutant
 from .seen import Seen
 from .trees import linked, order, rewrite
 
 COMPILING: Final = 1200.0  # s more, where kernels have to be made again
+LONG: Final = 20.0  # s: a test that fails after so long may have waited in vain, and is asked without the mutant, too
 
 
 class Outcome(NamedTuple):
@@ -33,10 +34,20 @@ def tried(worker: Worker, mutant: Mutant, seen: Seen, interpreted: bool) -> Outc
         if tests:
             answer = worker.run(seen.ordered(tests), interpreted=interpreted, limit=seen.limit(tests))
             seconds, processor = seconds + answer.seconds, processor + answer.processor
+            if answer.how and answer.seconds > LONG and _fails_anyway(worker, answer, seen, interpreted):
+                return Outcome(False, f"{answer.failed} fails without it, too", seconds, processor)
             if answer.how:
                 return Outcome(True, answer.how, seconds, processor)
     nobody = "no test runs this line" + (", interpreted" if interpreted else "")
     return Outcome(False, "survived" if first or mutant.names else nobody, seconds, processor)
+
+
+def _fails_anyway(worker: Worker, answer: Answer, seen: Seen, interpreted: bool) -> bool:
+    """Whether the test that failed does so with the code as it is, as on a busy machine: it has noticed nothing."""
+    if answer.failed not in seen.every:
+        return False
+    order(worker.tree)
+    return bool(worker.run([answer.failed], interpreted=interpreted, limit=seen.limit([answer.failed])).how)
 
 
 def tried_compiled(worker: Worker, mutant: Mutant, interpreted: Seen, compiled: Seen) -> Outcome:

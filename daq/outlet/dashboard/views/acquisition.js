@@ -1,4 +1,4 @@
-// Where the data come from: every driver's state, rates and errors, and what each joint lost on the way, by cause.
+// The acquisition view: state, rates and errors of every driver, and the losses of each joint by cause.
 
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
@@ -47,16 +47,16 @@ export class AcquisitionView {
   constructor() {
     this.pace = 1;
     this.links = new Table("Drivers", [
-      ["driver", "one process per bus or port"], ["state", ""], ["frames/s", "frames or packets that came off the wire"],
+      ["driver", "one process per bus or port"], ["state", ""], ["frames/s", "frames or packets read from the wire"],
       ["values/s", "readings that reached the core"], ["bus load", "share of its time that frames take, stuff bits not counted; where the configuration has the bit rate"],
       ["not decoded", "frames or packets, since the start, by cause"], ["lost", "readings lost between driver and core"], ["restarts", ""],
     ], "No driver has reported yet.", "states");
     this.joints = new Table("Joints", [
       ["joint", ""], ["samples/s", "rows that reached the estimator"], ["updates/s", ""], ["lost", "samples lost, late or unusable, by cause"],
-      ["share", "of all samples"], ["frame to update", "from the arrival of the newest frame to this update"], ["skew", "how late each channel is: taken off before samples are built, as configured"],
+      ["share", "of all samples"], ["frame to update", "from the arrival of the newest frame to this update"], ["skew", "configured delay of each channel, subtracted before samples are built"],
     ], "No joint yet.");
     this.processes = new Table("Processes", [["process", ""], ["state", ""],
-      ["last sign of life", "and after how much silence it is ended and started anew"], ["restarts", ""], ["last cause", ""]], "No process has reported yet.", "states");
+      ["last sign of life", "and the silence after which it is ended and restarted"], ["restarts", ""], ["last cause", ""]], "No process has reported yet.", "states");
     this.recorder = element("p", { class: "recorder" });
     this.events = new EventLog(12, true);
     const part = (title, hint, ...nodes) => element("article", { class: "panel part" },
@@ -64,7 +64,7 @@ export class AcquisitionView {
     this.node = element("section", { class: "acquisition", "aria-label": "Acquisition" },
       element("h1", {}, "Acquisition"),
       part("Buses and ports", "each driver drains everything that is there and decodes it at once; every loss is counted", this.links.node),
-      part("Joints", "samples are built on the joint's own clock; what is missing stands here with its cause", this.joints.node),
+      part("Joints", "samples are built on the joint's own clock; missing samples are counted here by cause", this.joints.node),
       element("div", { class: "pair" },
         part("Processes", "restarted when they die, each for itself", this.processes.node, this.recorder),
         part("Latest events", "of every joint", this.events.node)));

@@ -1,9 +1,9 @@
-// "Set baseline": the one thing that the page can change, and only with the token that the service printed at its start.
+// "Set baseline": the only thing that the page can change, and only with the service's token.
 
 import { element, write } from "../elements.js";
 
 const WHERE = "api/baseline";
-let token = ""; // for as long as the page is open, and nowhere else
+let token = ""; // kept only while the page is open
 
 async function send(joint, given) {
   const headers = { "Content-Type": "application/json", Authorization: `Bearer ${given}` };

@@ -94,5 +94,5 @@ function tell(gear) {
   if (gear.parameters === undefined) return "No row has come yet.";
   if (gear.grown) return `Grown from ${format.significant(MICRO * gear.first)} µrad at first: wear, or a loose coupling.`;
   if (gear.soft) return "Small loads show less of it: the spring is soft at first, so not all of it is a gap.";
-  return gear.known ? "The load changes sides often enough for a number." : `No number: ${gear.reasons.join("; ")}.`;
+  return gear.known ? "The load changes sides often enough for a number." : `No number: ${gear.reasons.map(({ text }) => text).join("; ")}.`;
 }

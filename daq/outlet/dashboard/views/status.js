@@ -59,8 +59,9 @@ function named(joints, all) {
 function news(joints) {
   const groups = new Map();
   for (const joint of joints) {
-    const { key, lines, todo } = joint.condition;
-    const cause = key === "faulted" ? `${key} ${todo} ${lines.join().replace(/[\d.]+/g, "#")}` : joint.name;
+    const { key, todo } = joint.condition;
+    const codes = joint.reasons.map(({ code, parameter }) => `${code} ${parameter ?? ""}`);
+    const cause = key === "faulted" ? `${key} ${todo} ${codes.join()}` : joint.name;
     groups.set(cause, [...(groups.get(cause) ?? []), joint]);
   }
   return [...groups.values()];

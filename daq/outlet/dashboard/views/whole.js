@@ -1,4 +1,4 @@
-// The whole robot: which joint's torque its model does not explain, how near each is to its threshold, and what it carries.
+// The whole robot: joints with unexplained torque, how near each is to its threshold, and the payload.
 
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
@@ -9,11 +9,11 @@ import { effort } from "../words.js";
 const NAME = "robot"; // what events of the whole robot are called by
 const FIRST = 3; // columns of the trace before the residuals: time, mass, its deviation
 const TODO = {
-  contact: "Look what touches it or what is caught there. If nothing is, its friction, a cable or the tool has changed.",
+  contact: "Check whether something touches the joint or is caught there. If not, its friction, a cable or the tool has changed.",
   payload: "Nothing to do; the model does not learn meanwhile. If nothing is carried, the tool differs from the model's.",
   drifting: "Wear, lubrication or temperature: compare with the sister joints, and with a warm robot.",
   starting: "Let the robot move: thresholds come from undisturbed motion.",
-  faulted: "Nothing of this counts until updates come again.",
+  faulted: "These values do not count until updates arrive again.",
   waiting: "Does every joint of the model send its position and torque?",
 };
 
@@ -30,11 +30,11 @@ export function ranked(state) {
   return Object.entries(state.joints ?? {}).sort(([, a], [, b]) => b.contact - a.contact || (size(b) ?? 0) - (size(a) ?? 0));
 }
 
-// what to say of it: key as of a joint's phase, text, what to do
+// the robot's condition: key (as of a joint's phase), text, what to do
 export function standing(state) {
   const worst = ranked(state), touched = worst.filter(([, told]) => told.contact);
   const key = state.phase ?? "waiting", { carried, mass, mass_deviation: sigma } = state.payload ?? {};
-  if (key === "faulted" || key === "waiting") return { key, text: (state.health?.reasons ?? []).join("; ") || "No row with every joint in it yet", todo: TODO[key] };
+  if (key === "faulted" || key === "waiting") return { key, text: (state.health?.reasons ?? []).map(({ text }) => text).join("; ") || "No row with every joint in it yet", todo: TODO[key] };
   if (touched.length) {
     const words = touched.map(([name, told]) => size(told) < 1 // it may come back
       ? `${name}: just back below its threshold of ${torque(told.threshold, told.unit)}`

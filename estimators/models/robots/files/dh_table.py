@@ -9,7 +9,15 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
-from estimators.models.robots.description import Coupling, Frame, Joint, Limits, Robot, moved, pose
+from estimators.models.robots.description import (
+    Coupling,
+    JointLimits,
+    LinkFrame,
+    RobotDescription,
+    RobotJoint,
+    moved,
+    pose,
+)
 from estimators.models.robots.inertia import rod, standard
 from estimators.models.robots.springs import CounterbalanceSettings
 from estimators.quantities import Axis, Floats, Settings
@@ -32,7 +40,7 @@ class Pose(Settings):
         return pose(np.array(self.rotation) * angle, np.array(self.position))
 
 
-class Row(Settings):
+class DhRow(Settings):
     """One joint of the table, and what is known of the link that it moves."""
 
     kind: Literal["revolute", "prismatic"] = "revolute"
@@ -81,7 +89,7 @@ class DhTable(Settings):
     base: Pose = Pose()
     tools: dict[str, Pose] = Field(default_factory=dict)  # in the last joint's link frame
     total_mass: Positive | None = Field(default=None, description="kg, of the data sheet, where no link's is known")
-    joints: dict[str, Row] = Field(min_length=1)
+    joints: dict[str, DhRow] = Field(min_length=1)
     couplings: tuple[Coupling, ...] = ()
 
     @model_validator(mode="after")
@@ -103,11 +111,11 @@ class DhTable(Settings):
                     raise ValueError(f'found a coupling of the unknown joint "{name}"')
         return self
 
-    def robot(self) -> Robot:
+    def robot(self) -> RobotDescription:
         """The robot."""
         angle = np.pi / 180.0 if self.angles == "deg" else 1.0
         names = list(self.joints)
-        joints: list[Joint] = []
+        joints: list[RobotJoint] = []
         behind: list[Floats] = []  # pose of a link's DH frame in its joint's frame
         for name, row in self.joints.items():
             parent = len(joints) - 1 if row.parent is None else names.index(row.parent) if row.parent != "base" else -1
@@ -124,15 +132,15 @@ class DhTable(Settings):
             behind.append(after)
             axis = Axis.ROTARY if row.kind == "revolute" else Axis.PRISMATIC
             joints.append(
-                Joint(name, axis, parent, placement, np.array([0.0, 0.0, 1.0]), _limits(row, angle), _rotor(row))
+                RobotJoint(name, axis, parent, placement, np.array([0.0, 0.0, 1.0]), _limits(row, angle), _rotor(row))
             )
         parameters = (
             self._guess(joints)
             if self.total_mass is not None and all(row.mass is None for row in self.joints.values())
             else np.array([moved(_body(row), after) for row, after in zip(self.joints.values(), behind, strict=True)])
         )
-        frames = {"base": Frame(-1, np.eye(4))} | {
-            name: Frame(len(joints) - 1, behind[-1] @ tool.matrix(angle)) for name, tool in self.tools.items()
+        frames = {"base": LinkFrame(-1, np.eye(4))} | {
+            name: LinkFrame(len(joints) - 1, behind[-1] @ tool.matrix(angle)) for name, tool in self.tools.items()
         }
         springs = {
             name: row.counterbalance.model_copy(update={"angle": row.counterbalance.angle * angle})
@@ -140,7 +148,7 @@ class DhTable(Settings):
             if row.counterbalance is not None
         }
         guessed = all(row.mass is None for row in self.joints.values())
-        return Robot(
+        return RobotDescription(
             self.name,
             tuple(joints),
             parameters,
@@ -151,7 +159,7 @@ class DhTable(Settings):
             springs,
         )
 
-    def _guess(self, joints: list[Joint]) -> Floats:
+    def _guess(self, joints: list[RobotJoint]) -> Floats:
         """Rods to the next joint, their masses falling along the chain: (n, 10)."""
         share = np.linspace(HEAVIEST, LIGHTEST, len(joints))
         masses = share / share.sum() * float(self.total_mass or 0.0)
@@ -166,12 +174,12 @@ class DhTable(Settings):
         return np.array(bodies)
 
 
-def _body(row: Row) -> Floats:
+def _body(row: DhRow) -> Floats:
     xx, yy, zz, xy, yz, xz = row.inertia or (0.0,) * 6
     return standard(row.mass or 0.0, np.array(row.centre), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
-def _limits(row: Row, angle: float) -> Limits:
+def _limits(row: DhRow, angle: float) -> JointLimits:
     unit = angle if row.kind == "revolute" else 1.0
     given = {
         "lower": None if row.lower is None else row.lower * unit,
@@ -179,8 +187,8 @@ def _limits(row: Row, angle: float) -> Limits:
         "velocity": None if row.velocity is None else row.velocity * unit,
         "effort": row.effort,
     }
-    return Limits(**{key: value for key, value in given.items() if value is not None})
+    return JointLimits(**{key: value for key, value in given.items() if value is not None})
 
 
-def _rotor(row: Row) -> float:
+def _rotor(row: DhRow) -> float:
     return row.rotor * row.gear**2

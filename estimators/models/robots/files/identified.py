@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from estimators.models.compensation.learned import Learned
 from estimators.models.compensation.learned import read as read_learned
-from estimators.models.robots.description import Coupling, Frame, Joint, Limits, Robot
+from estimators.models.robots.description import Coupling, JointLimits, LinkFrame, RobotDescription, RobotJoint
 from estimators.models.robots.gear_twist import GearTwist
 from estimators.models.robots.springs import CounterbalanceSettings
 from estimators.models.robots.torque_lag import TorqueLag
@@ -36,7 +36,7 @@ class ModelError(ValueError):
 class IdentifiedRobot:
     """Everything that was learnt, and what it was learnt from; n joints, p = size of θ."""
 
-    robot: Robot
+    robot: RobotDescription
     laws: tuple[RobotFriction, ...]
     theta: Floats  # (p,)
     covariance: Floats  # (p, p)
@@ -120,7 +120,7 @@ class IdentifiedRobot:
             ),
         }
 
-    def _joint(self, i: int, joint: Joint) -> dict[str, Any]:
+    def _joint(self, i: int, joint: RobotJoint) -> dict[str, Any]:
         limits = {key: value for key, value in joint.limits.model_dump().items() if np.isfinite(value)}
         spring = self.robot.counterbalances.get(joint.name)
         gear = self.twists[i] if self.twists else None
@@ -163,18 +163,19 @@ def read(document: Mapping[str, Any]) -> IdentifiedRobot:
         raise ModelError(f"not a whole model: {type(error).__name__} {str(error).splitlines()[0]}") from error
 
 
-def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
-    whole, joints, theta = document["robot"], document["joints"], document["theta"]
-    robot = Robot(
+def _described(document: Mapping[str, Any]) -> RobotDescription:
+    """The robot as it was described when it was identified."""
+    whole, joints = document["robot"], document["joints"]
+    return RobotDescription(
         whole["name"],
         tuple(
-            Joint(
+            RobotJoint(
                 name,
                 Axis(one["axis"]),
                 one["parent"],
                 np.array(one["placement"], np.float64).reshape(4, 4),
                 np.array(one["direction"], np.float64).reshape(3),
-                Limits(**one["limits"]),
+                JointLimits(**one["limits"]),
                 one["rotor"],
                 one.get("by_current", False),
                 one.get("unknown_rotor", 0.0),
@@ -185,7 +186,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         np.array(whole["gravity"], np.float64).reshape(3),
         whole["guessed"],
         {
-            name: Frame(one["link"], np.array(one["placement"], np.float64).reshape(4, 4))
+            name: LinkFrame(one["link"], np.array(one["placement"], np.float64).reshape(4, 4))
             for name, one in document.get("frames", {}).items()
         },
         tuple(Coupling(**one) for one in whole["couplings"]),
@@ -195,6 +196,10 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
             if "counterbalance" in one
         },
     )
+
+
+def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
+    robot, joints, theta = _described(document), document["joints"], document["theta"]
     laws = tuple(_FRICTION.validate_python(one["friction"]) for one in joints.values())
     twists = tuple(GearTwist(**one["gear_twist"]) if "gear_twist" in one else None for one in joints.values())
     learned = tuple(read_learned(one["compensation"]) if "compensation" in one else None for one in joints.values())
@@ -237,7 +242,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
 
 
 def _lag(found: Mapping[str, Any] | None, p: int, n: int) -> TorqueLag | None:
-    """Of a document; models of before have none."""
+    """The torque lag in a document; older models have none."""
     if found is None:
         return None
     shapes = {"values": (n,), "covariance": (n, n), "moves": (p, n)}

@@ -11,7 +11,15 @@ from xml.etree.ElementTree import Element, ParseError, parse
 
 import numpy as np
 
-from estimators.models.robots.description import GRAVITY, Frame, Joint, Limits, Robot, RobotError, pose
+from estimators.models.robots.description import (
+    GRAVITY,
+    JointLimits,
+    LinkFrame,
+    RobotDescription,
+    RobotError,
+    RobotJoint,
+    pose,
+)
 from estimators.models.robots.inertia import parameters_of, pseudo_inertia, standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.quantities import Axis, Floats
@@ -34,14 +42,14 @@ class _Edge(NamedTuple):
     element: Element
 
 
-class Reading(NamedTuple):
+class UrdfRobot(NamedTuple):
     """A robot, and what is odd about its file though it can be used."""
 
-    robot: Robot
+    robot: RobotDescription
     warnings: list[str]
 
 
-def read_urdf(file: Path) -> Reading:
+def read_urdf(file: Path) -> UrdfRobot:
     """Raises RobotError with every mistake."""
     try:
         root = parse(file).getroot()
@@ -55,7 +63,7 @@ def read_urdf(file: Path) -> Reading:
         reader.problems.append(f"expected <robot> at the top, found <{root.tag}>")
     if reader.problems or found is None:
         raise RobotError([f"{file}: {problem}" for problem in reader.problems])
-    return Reading(found, [f"{file}: {warning}" for warning in reader.warnings])
+    return UrdfRobot(found, [f"{file}: {warning}" for warning in reader.warnings])
 
 
 class _Reader:
@@ -65,13 +73,13 @@ class _Reader:
         self._root = root
         self._bodies: dict[str, _Body] = {}
         self._children: dict[str, list[_Edge]] = {}
-        self._joints: list[Joint] = []
+        self._joints: list[RobotJoint] = []
         self._parameters: list[Floats] = []
         self._given: list[bool] = []
-        self._frames: dict[str, Frame] = {}
+        self._frames: dict[str, LinkFrame] = {}
         self._links: list[str] = []
 
-    def robot(self, name: str) -> Robot | None:
+    def robot(self, name: str) -> RobotDescription | None:
         """The whole; problems are left in `problems`."""
         for link in self._root.findall("link"):
             label = link.get("name", "")
@@ -99,7 +107,7 @@ class _Reader:
             self._judge(moving.name, moved, body, given)
         if self.problems:
             return None
-        return Robot(
+        return RobotDescription(
             self._root.get("name") or name,
             tuple(self._joints),
             np.array(self._parameters),
@@ -136,7 +144,7 @@ class _Reader:
 
     def _walk(self, link: str, number: int, at: Floats) -> None:
         """Everything that hangs on a link whose frame sits at `at` in that of joint `number`."""
-        self._frames[link] = Frame(number, at)
+        self._frames[link] = LinkFrame(number, at)
         if number >= 0 and self._bodies[link].given:
             self._given[number] = True
             self._parameters[number] += parameters_of(at @ pseudo_inertia(self._bodies[link].parameters) @ at.T)
@@ -152,7 +160,7 @@ class _Reader:
             self._links.append(child)
             self._walk(child, len(self._joints) - 1, np.eye(4))
 
-    def _joint(self, name: str, axis: Axis, parent: int, placement: Floats, element: Element) -> Joint:
+    def _joint(self, name: str, axis: Axis, parent: int, placement: Floats, element: Element) -> RobotJoint:
         direction = np.array([1.0, 0.0, 0.0])
         given = element.find("axis")
         if given is not None:
@@ -175,7 +183,7 @@ class _Reader:
         if limits.get("lower", -np.inf) >= limits.get("upper", np.inf):
             limits.pop("lower", None)
             limits.pop("upper", None)
-        return Joint(name, axis, parent, placement, direction / length, Limits(**limits))
+        return RobotJoint(name, axis, parent, placement, direction / length, JointLimits(**limits))
 
     def _body(self, name: str, link: Element) -> _Body:
         inertial = link.find("inertial")

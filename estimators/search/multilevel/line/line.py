@@ -1,71 +1,67 @@
 """A line in the box and the steps tried along it: the ascending list that a line search works on."""
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, cast
+from typing import Annotated, Final
 
-import numba
 import numpy as np
 
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
-from estimators.search.multilevel.evaluation import FLOATS, INTS, OBJECTIVE_TYPE, Ints, Objective, ascending, evaluate
+from estimators.search.multilevel.evaluation import Objective, ascending, evaluate
+from jointwatch_layout import Layout, Scratch, Vector, by_address
 
 SMALL: Final = 0.1  # relative distance below which two steps are one
 MOST: Final = 40  # room for steps; the greatest cap is 25, and a pass adds at most six
 
-POINTS: Final = 0  # indices into Line.size
-GIVEN: Final = 1
-CAP: Final = 2  # points in all
-LOCALS: Final = 3  # minima that are refined, 1 but in an initialisation
-SATURATED: Final = 4
 
-LEAST_STEP: Final = 0  # indices into Line.range
-GREATEST_STEP: Final = 1
-
-
-class Line(NamedTuple):
+class Line(Layout):
     """The steps tried along base + a · direction."""
 
-    base: Floats  # (dimensions,)
-    direction: Floats  # (dimensions,)
-    a: Floats  # (MOST,) ascending
-    f: Floats  # (MOST,)
-    range: Floats  # steps that stay in the box
-    size: Ints
-    x: Floats  # (dimensions,) scratch
+    base: Annotated[Vector, "dimensions"]
+    direction: Annotated[Vector, "dimensions"]
+    x: Scratch[Annotated[Vector, "dimensions"]]
+    a: Annotated[Vector, "most"]  # steps, ascending
+    f: Annotated[Vector, "most"]
+    least_step: float = 0.0  # steps that stay in the box
+    greatest_step: float = 0.0
+    points: int = 0  # steps in the list
+    given: int = 0  # of them, those that a line search began with
+    cap: int = 0  # points in all
+    locals: int = 1  # minima that are refined, 1 but in an initialisation
+    saturated: bool = False  # a local step would repeat a known one
 
 
-LINE_TYPE: Final[Any] = cast(Any, numba.types).NamedTuple((FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, FLOATS), Line)
-Search = Callable[[Objective, Line], int]
-SIGNATURE: Final[Any] = numba.int64(OBJECTIVE_TYPE, LINE_TYPE)
-SEARCH: Final[Any] = numba.types.FunctionType(SIGNATURE)
+search_line: Final = by_address("i8", Objective, Line)
 
 
 @inline
-def empty_line(n: int) -> Line:
-    """An empty line."""
-    size = np.zeros(5, np.int64)
-    size[LOCALS] = 1
-    return Line(np.zeros(n), np.zeros(n), np.zeros(MOST), np.zeros(MOST), np.zeros(2), size, np.zeros(n))
+def clear(line: Line) -> None:
+    """Make a line empty."""
+    for i in range(line.base.size):
+        line.base[i] = line.direction[i] = line.x[i] = 0.0
+    for k in range(line.a.size):
+        line.a[k] = line.f[k] = 0.0
+    line.least_step = line.greatest_step = 0.0
+    line.points = line.given = line.cap = 0
+    line.locals, line.saturated = 1, False
 
 
 @inline
 def put(line: Line, a: float, f: float) -> None:
     """Step a, with its value f, into the list."""
-    s = line.size[POINTS]
+    s = line.points
     k = s
     while k > 0 and line.a[k - 1] > a:
         line.a[k], line.f[k] = line.a[k - 1], line.f[k - 1]
         k -= 1
     line.a[k], line.f[k] = a, f
-    line.size[POINTS] = s + 1
+    line.points = s + 1
 
 
 @inline
 def best(line: Line) -> int:
     """Index of the smallest value."""
     k = 0
-    for j in range(1, line.size[POINTS]):
+    for j in range(1, line.points):
         if line.f[j] < line.f[k]:
             k = j
     return k
@@ -82,7 +78,7 @@ def add(objective: Objective, line: Line, a: float) -> None:
 @inline
 def minima(line: Line) -> int:
     """How many local minima the list shows."""
-    s = line.size[POINTS]
+    s = line.points
     count = 0
     for k in range(s):
         if is_minimum(line, k):
@@ -93,7 +89,7 @@ def minima(line: Line) -> int:
 @inline
 def is_minimum(line: Line, k: int) -> bool:
     """Is step k a local minimum of the list? Of equal neighbours the last counts."""
-    s = line.size[POINTS]
+    s = line.points
     f = line.f
     left = k == 0 or f[k] < f[k - 1] or (k < s - 1 and f[k] == f[k - 1])
     return bool(left and (k == s - 1 or f[k] < f[k + 1]))
@@ -124,7 +120,7 @@ def is_convex(curve: float) -> bool:
 def nearest(line: Line, a: float) -> float:
     """Distance from a to the nearest step in the list."""
     distance = np.inf
-    for k in range(line.size[POINTS]):
+    for k in range(line.points):
         distance = min(distance, abs(line.a[k] - a))
     return distance
 
@@ -132,7 +128,7 @@ def nearest(line: Line, a: float) -> float:
 @inline
 def median(line: Line) -> float:
     """The median of the values."""
-    s = line.size[POINTS]
+    s = line.points
     order = ascending(line.f, s)
     return float(0.5 * (line.f[order[(s - 1) // 2]] + line.f[order[s // 2]]))
 
@@ -140,11 +136,11 @@ def median(line: Line) -> float:
 @inline
 def guard(line: Line, a: float) -> float:
     """Step a drawn back to a moderate extrapolation, and off the ends of the list."""
-    s = line.size[POINTS]
+    s = line.points
     x = line.a
     reach = (x[s - 1] - x[0]) / SMALL
     a = min(max(a, x[0] - reach), x[s - 1] + reach)
-    a = max(line.range[LEAST_STEP], min(a, line.range[GREATEST_STEP]))
+    a = max(line.least_step, min(a, line.greatest_step))
     if abs(a - x[0]) < SMALL * (x[1] - x[0]):
         a = (2.0 * x[0] + x[1]) / 3.0
     if abs(a - x[s - 1]) < SMALL * (x[s - 1] - x[s - 2]):
@@ -158,5 +154,5 @@ def aim(line: Line, x: Floats, f: float, i: int, most: int) -> None:
     for j in range(x.size):
         line.base[j] = x[j]
         line.direction[j] = 1.0 if j == i else 0.0
-    line.size[POINTS], line.size[CAP] = 0, most
+    line.points, line.cap = 0, most
     put(line, 0.0, f)

@@ -8,16 +8,8 @@ one.
 import numpy as np
 
 from estimators.numerics.jit import inline, kernel
-from estimators.search.multilevel.evaluation import RUNNING, STOP, Objective
+from estimators.search.multilevel.evaluation import RUNNING, Objective
 from estimators.search.multilevel.line.line import (
-    CAP,
-    GIVEN,
-    GREATEST_STEP,
-    LEAST_STEP,
-    LOCALS,
-    POINTS,
-    SATURATED,
-    SIGNATURE,
     SMALL,
     Line,
     add,
@@ -40,9 +32,9 @@ def _range(objective: Objective, line: Line) -> None:
             low, high = max(low, (objective.lower[i] - x) / p), min(high, (objective.upper[i] - x) / p)
         elif p < 0.0:
             low, high = max(low, (objective.upper[i] - x) / p), min(high, (objective.lower[i] - x) / p)
-    s = line.size[POINTS]
-    line.range[LEAST_STEP] = min(low, line.a[0])
-    line.range[GREATEST_STEP] = max(high, line.a[s - 1])
+    s = line.points
+    line.least_step = min(low, line.a[0])
+    line.greatest_step = max(high, line.a[s - 1])
 
 
 @inline
@@ -65,11 +57,11 @@ def _scale(line: Line) -> float:
 def _spread(objective: Objective, line: Line) -> None:
     """If the given steps lie close together, add −scale or +scale, whichever reaches further."""
     scale = _scale(line)
-    first, last = line.a[0], line.a[line.size[POINTS] - 1]
+    first, last = line.a[0], line.a[line.points - 1]
     if last - first > scale:
         return
-    left = max(line.range[LEAST_STEP], min(-scale, line.range[GREATEST_STEP]))
-    right = max(line.range[LEAST_STEP], min(scale, line.range[GREATEST_STEP]))
+    left = max(line.least_step, min(-scale, line.greatest_step))
+    right = max(line.least_step, min(scale, line.greatest_step))
     if right - last >= first - left:
         if right > last:
             add(objective, line, right)
@@ -80,7 +72,7 @@ def _spread(objective: Objective, line: Line) -> None:
 @inline
 def _runs_into_bound(line: Line) -> bool:
     """The list is monotone and its best end is at the end of the range."""
-    s = line.size[POINTS]
+    s = line.points
     up = down = False
     for k in range(s - 1):
         if line.f[k] < line.f[k + 1]:
@@ -88,13 +80,13 @@ def _runs_into_bound(line: Line) -> bool:
         elif line.f[k] > line.f[k + 1] or k < s - 2:
             down = True
     a = line.a[best(line)]
-    return not (up and down) and (a == line.range[LEAST_STEP] or a == line.range[GREATEST_STEP])
+    return not (up and down) and (a == line.least_step or a == line.greatest_step)
 
 
 @inline
 def _descent(objective: Objective, line: Line) -> None:
     """Look closer to step 0 when the best is step 0 itself or four times as far as the next one towards it."""
-    s, a = line.size[POINTS], line.a
+    s, a = line.points, line.a
     if nearest(line, 0.0) > 0.0:
         return
     k = best(line)
@@ -112,7 +104,7 @@ def _descent(objective: Objective, line: Line) -> None:
 @inline
 def _convex(line: Line) -> bool:
     bends = True
-    for k in range(1, line.size[POINTS] - 1):
+    for k in range(1, line.points - 1):
         bends = bends and second(line, k - 1, k, k + 1) >= 0.0
     return bends
 
@@ -121,47 +113,47 @@ def _convex(line: Line) -> bool:
 def _confirm_saturated(line: Line) -> None:
     """Saturated stays so only if the parabola at the best step also says so."""
     k = best(line)
-    if line.size[SATURATED] == 0 or k == 0 or k == line.size[POINTS] - 1:
+    if not line.saturated or k == 0 or k == line.points - 1:
         return
     a, curve = line.a, second(line, k - 1, k, k + 1)
     if not is_convex(curve):
-        line.size[SATURATED] = 0
+        line.saturated = False
         return
     step = 0.5 * (a[k] + a[k + 1] - first(line, k, k + 1) / curve)
-    step = max(line.range[LEAST_STEP], min(step, line.range[GREATEST_STEP]))
-    line.size[SATURATED] = 1 if abs(a[k] - step) <= SMALL * (a[k + 1] - a[k - 1]) else 0
+    step = max(line.least_step, min(step, line.greatest_step))
+    line.saturated = abs(a[k] - step) <= SMALL * (a[k + 1] - a[k - 1])
 
 
-@kernel(SIGNATURE)
+@kernel((Objective, Line))
 def line_search(objective: Objective, line: Line) -> int:
-    """Add steps to the list; base, direction, CAP, LOCALS and the given steps are set. Returns the best's index."""
-    line.size[GIVEN] = line.size[POINTS]
-    line.size[SATURATED] = 0
+    """Add steps to the list; base, direction, cap, locals and the given steps are set. Returns the best's index."""
+    line.given = line.points
+    line.saturated = False
     _range(objective, line)
     _spread(objective, line)
-    while line.size[POINTS] < min(5, line.size[CAP]):
-        if line.size[LOCALS] == 1:
+    while line.points < min(5, line.cap):
+        if line.locals == 1:
             parabola_step(objective, line)
         else:
             extend(objective, line)
-        if objective.counts[STOP] != RUNNING:
+        if objective.stop != RUNNING:
             return best(line)
-        if line.size[POINTS] > 3 and _runs_into_bound(line):
+        if line.points > 3 and _runs_into_bound(line):
             return best(line)
     if minima(line) == 1:
         if _runs_into_bound(line):
             return best(line)
-        if line.size[POINTS] == 5:
+        if line.points == 5:
             quartic_step(objective, line)
         _descent(objective, line)
         if _convex(line):
             return best(line)
     before = -1
-    while objective.counts[STOP] == RUNNING:
+    while objective.stop == RUNNING:
         _descent(objective, line)
         _confirm_saturated(line)
-        if line.size[SATURATED] == 1 or line.size[POINTS] == before or line.size[POINTS] >= line.size[CAP]:
+        if line.saturated or line.points == before or line.points >= line.cap:
             return best(line)
-        before = line.size[POINTS]
+        before = line.points
         local_steps(objective, line)
     return best(line)

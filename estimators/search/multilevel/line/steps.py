@@ -7,12 +7,6 @@ import numpy as np
 from estimators.numerics.jit import inline
 from estimators.search.multilevel.evaluation import Objective
 from estimators.search.multilevel.line.line import (
-    GIVEN,
-    GREATEST_STEP,
-    LEAST_STEP,
-    LOCALS,
-    POINTS,
-    SATURATED,
     SMALL,
     Line,
     add,
@@ -32,23 +26,23 @@ SECTION: Final = 0.5 * (3.0 - 5.0**0.5)
 @inline
 def extend(objective: Objective, line: Line) -> None:
     """Extrapolate at an end that still falls; otherwise split the interval that is longest for its distance."""
-    s, a, f = line.size[POINTS], line.a, line.f
-    single = line.size[GIVEN] == 1
+    s, a, f = line.points, line.a, line.f
+    single = line.given == 1
     middle = median(line)
-    left = a[0] > line.range[LEAST_STEP] and (single or f[0] < max(middle, f[1]))
-    right = a[s - 1] < line.range[GREATEST_STEP] and (single or f[s - 1] < max(middle, f[s - 2]))
+    left = a[0] > line.least_step and (single or f[0] < max(middle, f[1]))
+    right = a[s - 1] < line.greatest_step and (single or f[s - 1] < max(middle, f[s - 2]))
     step = s - 1 if single else 1
     if left and (f[0] < f[s - 1] or not right):
-        add(objective, line, max(line.range[LEAST_STEP], a[0] - (a[step] - a[0]) / SMALL))
+        add(objective, line, max(line.least_step, a[0] - (a[step] - a[0]) / SMALL))
     elif right:
-        add(objective, line, min(a[s - 1] + (a[s - 1] - a[s - 1 - step]) / SMALL, line.range[GREATEST_STEP]))
+        add(objective, line, min(a[s - 1] + (a[s - 1] - a[s - 1 - step]) / SMALL, line.greatest_step))
     else:
         _split(objective, line)
 
 
 @inline
 def _split(objective: Objective, line: Line) -> None:
-    s, a, f = line.size[POINTS], line.a, line.f
+    s, a, f = line.points, line.a, line.f
     centre = a[best(line)]
     unit = np.inf
     for k in range(s):
@@ -72,7 +66,7 @@ def _split(objective: Objective, line: Line) -> None:
 @inline
 def parabola_step(objective: Objective, line: Line) -> None:
     """The minimiser of the parabola through the best step and its neighbours, kept off the known steps."""
-    s, a = line.size[POINTS], line.a
+    s, a = line.points, line.a
     if s < 3:
         extend(objective, line)
         return
@@ -95,7 +89,7 @@ def parabola_step(objective: Objective, line: Line) -> None:
 def quartic_step(objective: Objective, line: Line) -> None:
     """The minimiser of the quartic through all five steps; a local step if it is not bounded below."""
     a, f = line.a, line.f
-    i = line.size[POINTS] - 5
+    i = line.points - 5
     d1, d2 = first(line, i, i + 1), second(line, i, i + 1, i + 2)
     middle, right = second(line, i + 1, i + 2, i + 3), second(line, i + 2, i + 3, i + 4)
     third = (middle - d2) / (a[3] - a[0])
@@ -121,7 +115,7 @@ def quartic_step(objective: Objective, line: Line) -> None:
             step = a[2] + low
         elif at_high <= at_low:
             step = a[2] + high
-    add(objective, line, max(line.range[LEAST_STEP], min(step, line.range[GREATEST_STEP])))
+    add(objective, line, max(line.least_step, min(step, line.greatest_step)))
 
 
 @inline
@@ -157,11 +151,11 @@ def _polish(t: float, b: float, c: float, d: float) -> float:
 @inline
 def local_steps(objective: Objective, line: Line) -> None:
     """A step at each of the best strict minima, the very best last; saturated if none led away from known steps."""
-    centre = np.empty(line.size[LOCALS])
+    centre = np.empty(line.locals)
     count = 0
-    for _ in range(line.size[LOCALS]):
+    for _ in range(line.locals):
         k = -1
-        for j in range(line.size[POINTS]):
+        for j in range(line.points):
             known = False
             for c in range(count):
                 known = known or centre[c] == line.a[j]
@@ -170,30 +164,30 @@ def local_steps(objective: Objective, line: Line) -> None:
         if k >= 0:
             centre[count] = line.a[k]
             count += 1
-    line.size[SATURATED] = 1
-    if line.size[POINTS] < 5:
+    line.saturated = True
+    if line.points < 5:
         return
-    saturated = 1
+    saturated = True
     for c in range(count - 1, -1, -1):
-        for k in range(line.size[POINTS]):
+        for k in range(line.points):
             if line.a[k] == centre[c]:
                 _local_step(objective, line, k)
-                saturated = min(saturated, line.size[SATURATED])
+                saturated = saturated and line.saturated
                 break
-    line.size[SATURATED] = saturated
+    line.saturated = saturated
 
 
 @inline
 def _local_step(objective: Objective, line: Line, k: int) -> None:
     """A step at minimum k, from parabolas and cubics through the five nearest steps."""
-    s, a, f = line.size[POINTS], line.a, line.f
+    s, a, f = line.points, line.a, line.f
     i = min(max(k - 2, 0), s - 5)
     possible, step = _local_minimiser(line, i, k - i)
     tolerance = 0.0
     if possible and f[k] <= median(line):
         tolerance = SMALL * (a[min(k + 1, s - 1)] - a[max(k - 1, 0)])
     near = not nearest(line, step) > tolerance
-    line.size[SATURATED] = 1 if near or not possible else 0
+    line.saturated = near or not possible
     if possible and nearest(line, step) > 0.0:
         add(objective, line, step)
 
@@ -201,7 +195,7 @@ def _local_step(objective: Objective, line: Line, k: int) -> None:
 @inline
 def _local_minimiser(line: Line, i: int, m: int) -> tuple[bool, float]:
     """Step from the five list points from i on, of which number m (0 … 4) is the best; whether one is possible."""
-    a, f, s = line.a, line.f, line.size[POINTS]
+    a, f, s = line.a, line.f, line.points
     left, middle, right = (
         second(line, i, i + 1, i + 2),
         second(line, i + 1, i + 2, i + 3),
@@ -211,18 +205,18 @@ def _local_minimiser(line: Line, i: int, m: int) -> tuple[bool, float]:
         step = -np.inf
         if is_convex(left):
             step = 0.5 * (a[i + 1] + a[i + 2] - first(line, i + 1, i + 2) / left)
-            if step < line.range[LEAST_STEP]:
+            if step < line.least_step:
                 return False, step
-        elif a[i] == line.range[LEAST_STEP] and f[i + 1] < f[i + 2]:
+        elif a[i] == line.least_step and f[i + 1] < f[i + 2]:
             return False, step
         return True, guard(line, step)
     if m == 4:
         step = np.inf
         if is_convex(right):
             step = 0.5 * (a[i + 2] + a[i + 3] - first(line, i + 2, i + 3) / right)
-            if step > line.range[GREATEST_STEP]:
+            if step > line.greatest_step:
                 return False, step
-        elif a[s - 1] == line.range[GREATEST_STEP] and f[i + 3] < f[i + 2]:
+        elif a[s - 1] == line.greatest_step and f[i + 3] < f[i + 2]:
             return False, step
         return True, guard(line, step)
     if not is_convex(middle):
@@ -239,7 +233,7 @@ def _local_minimiser(line: Line, i: int, m: int) -> tuple[bool, float]:
         step = _quadruple_right(line, i, middle, right)
     else:
         step = _quadruple_left(line, i, left, middle)
-    step = max(line.range[LEAST_STEP], min(step, line.range[GREATEST_STEP]))
+    step = max(line.least_step, min(step, line.greatest_step))
     return bool(np.isfinite(step)), step
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from estimators.base import Estimate, Phase
+from estimators.reasons import Reason
 
 
 def test_values_follow_the_updates(
@@ -25,9 +26,9 @@ def test_values_follow_the_updates(
     feed(page, core, make_estimate(inertia=0.5), lambda: value.text_content() == "0.5000")
     feed(page, core, make_estimate(inertia=0.625), lambda: value.text_content() == "0.6250")
     expect(card.locator(".deviation").first).to_have_text("± 0.0020")
-    jumped = make_estimate(Phase.FAULTED, ("the encoder jumped",))
+    jumped = make_estimate(Phase.FAULTED, (Reason("channel_dead", "position", {"seconds": 2.0}),))
     feed(page, core, jumped, lambda: card.get_attribute("data-phase") == "faulted")
-    expect(card.locator(".meaning")).to_have_text("the encoder jumped")
+    expect(card.locator(".meaning")).to_have_text("position gave no finite value for 2 s")
 
 
 def test_it_says_stale_and_reconnects_by_itself(
@@ -65,9 +66,9 @@ def test_it_survives_a_restart_of_the_whole_service(
     restart(tmp_path, page=first.page)
     again = make_core(tmp_path, boot=2)
     try:
-        faulted = make_estimate(Phase.FAULTED, ("the encoder jumped",))
+        faulted = make_estimate(Phase.FAULTED, (Reason("channel_dead", "position", {"seconds": 2.0}),))
         feed(page, again, faulted, lambda: phase.text_content() == "Faulted")
-        expect(page.locator(".reasons li")).to_have_text("the encoder jumped")
+        expect(page.locator(".reasons li")).to_have_text("position gave no finite value for 2 s")
         expect(page.locator("#connection")).to_have_text("Live")
         feed(page, again, make_estimate(inertia=0.75), lambda: phase.text_content() == "Normal")
     finally:

@@ -7,9 +7,9 @@ from pydantic import ValidationError
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.rows import RATE, SECOND, SIGNALS, VALUE
-from hil_rig.plants.joints.two_mass import TwoMassSettings
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings
 
 
 @pytest.mark.interpreted
@@ -71,11 +71,11 @@ def test_without_a_sensor_nothing_is_measured_by_it() -> None:
 
 @pytest.mark.compiled
 def test_a_torque_constant_that_is_wrong_by_a_tenth_is_found() -> None:
-    plant = TwoMassSettings.model_validate({"identify": "drive", "torque_scale": 1.1}).build(1, 2, [])
+    plant = TwoMassPlantSettings.model_validate({"identify": "drive", "torque_scale": 1.1}).build(1, 2, [])
     measured = plant.rows(20_000)
     values = np.column_stack((measured[:, 0], 11.0 * measured[:, 1], measured[:, 3]))
     assert plant.roles["torque"].scale == pytest.approx(11.0)
-    joint = JointEstimator(Identification.model_validate({"model": dict(plant.model)}), 1e-3)
+    joint = JointEstimator(JointIdentification.model_validate({"model": dict(plant.model)}), 1e-3)
     for first in range(0, len(values), 1000):
         joint.absorb(np.arange(first, first + 1000) * 1_000_000, values[first : first + 1000].copy())
     estimate = joint.estimate()

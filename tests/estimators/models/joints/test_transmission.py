@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from estimators.models.joints.transmission import TransmissionSettings
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
 
@@ -45,7 +45,7 @@ def test_mistakes_are_sentences() -> None:
     with pytest.raises(ValidationError, match='expected inertia with load = "motor" only, found it with "none"'):
         TransmissionSettings(load="none", inertia=1.0)
     with pytest.raises(ValidationError, match='saturation: expected a torque or force, which the model "transmission"'):
-        Identification.model_validate({"model": {"kind": "transmission", "load": "none"}, "saturation": 3.0})
+        JointIdentification.model_validate({"model": {"kind": "transmission", "load": "none"}, "saturation": 3.0})
 
 
 @pytest.mark.compiled
@@ -59,7 +59,7 @@ def test_ratio_and_lag_are_found_with_their_deviations_and_kept() -> None:
 
     values = np.column_stack((1.002 * link(t) + 0.1, link(t + 0.8e-3)))
     values = np.round(values / step) * step
-    settings = Identification.model_validate({"model": {"kind": "transmission", "load": "none"}})
+    settings = JointIdentification.model_validate({"model": {"kind": "transmission", "load": "none"}})
     joint = JointEstimator(settings, 1e-3)
     for first in range(0, len(t), 500):
         joint.absorb(np.arange(first, first + 500) * 1_000_000, values[first : first + 500].copy())

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case
 from estimators.models.base import Model
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.two_mass import STEPPING, TURNS, TwoMassSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
 from estimators.recursive.prior import nothing
-from estimators.refit.job import Outcome, job, run
+from estimators.refit.job import RefitOutcome, job, run
 from estimators.refit.refit import RefitSettings
 from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, case
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
 
@@ -58,7 +58,7 @@ def rows(model: Model, signals: tuple[Floats, Floats, Floats]) -> Rows:
     )
 
 
-def fit(model: Model, window: Rows) -> Outcome:
+def fit(model: Model, window: Rows) -> RefitOutcome:
     outputs, parameters = len(model.outputs), len(model.parameters)
     shape = NonlinearBlock(model, np.ones(1))
     return run(job(shape, window, np.ones(outputs), nothing(parameters), True, RefitSettings(nodes=0)))

@@ -8,7 +8,7 @@ import pytest
 
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, NORMAL, RADIAL, RUB
-from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Motion, build, load
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, build, load
 from estimators.quantities import Floats
 
 pytestmark = pytest.mark.interpreted
@@ -28,7 +28,7 @@ def single(kind: str, axis: tuple[float, float, float], static: float | None = N
 
 
 def steady(mechanism: Mechanism, speed: float) -> Any:
-    motion = Motion(np.zeros((1, 1)), np.full((1, 1), speed), np.zeros((1, 1)))
+    motion = MechanismMotion(np.zeros((1, 1)), np.full((1, 1), speed), np.zeros((1, 1)))
     return mechanism.inverse(motion, ALL, EPSILON)
 
 
@@ -53,7 +53,7 @@ def test_a_vertical_axis_rubs_by_the_weight_along_it_the_centrifugal_force_and_t
 def test_a_slide_rubs_by_what_presses_it_bends_it_and_turns_it(speed: float) -> None:
     """Along y, the mass FAR to its side along x: the weight presses and turns it; accelerated it is bent, too."""
     mechanism, second = single("prismatic", (0.0, 1.0, 0.0)), 1.5
-    motion = Motion(np.zeros((1, 1)), np.full((1, 1), speed), np.full((1, 1), second))
+    motion = MechanismMotion(np.zeros((1, 1)), np.full((1, 1), speed), np.full((1, 1), second))
     found = mechanism.inverse(motion, ALL, EPSILON)
     across, about, bent = MASS * G, MASS * G * FAR, MASS * second * FAR
     normal = across + bent / OVERLAP + about / ARM
@@ -67,7 +67,7 @@ def test_a_slide_rubs_by_what_presses_it_bends_it_and_turns_it(speed: float) -> 
 def test_a_tilted_axis_splits_the_weight_into_what_is_along_and_across_it() -> None:
     tilt = 0.4
     mechanism = single("revolute", (np.sin(tilt), 0.0, np.cos(tilt)))
-    still = Motion(*np.zeros((3, 1, 1)))
+    still = MechanismMotion(*np.zeros((3, 1, 1)))
     loads = mechanism.ideal(still).loads[0, 0]
     force, moment = np.array([0.0, 0.0, MASS * G]), np.array([0.0, -MASS * G * FAR, 0.0])
     axis = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
@@ -76,7 +76,7 @@ def test_a_tilted_axis_splits_the_weight_into_what_is_along_and_across_it() -> N
     assert loads[BENDING] == pytest.approx(np.linalg.norm(np.cross(axis, moment)))
 
 
-def spin(mechanism: Mechanism, motion: Motion) -> Floats:
+def spin(mechanism: Mechanism, motion: MechanismMotion) -> Floats:
     """Relative speeds of all joints: the tree's own, and how fast the cuts turn. (rows, n + cuts)."""
     _, turns = mechanism.loops(motion.q)
     return np.hstack([motion.dq, np.einsum("rcn,rn->rc", turns, motion.dq)])
@@ -89,7 +89,7 @@ def rubbing_leg() -> Mechanism:
     return build(content)
 
 
-def turned(mechanism: Mechanism, angle: Floats, speed: Floats, second: Floats) -> Motion:
+def turned(mechanism: Mechanism, angle: Floats, speed: Floats, second: Floats) -> MechanismMotion:
     q, dq, ddq = np.zeros((3, len(angle), mechanism.size()))
     driven = int(np.flatnonzero(mechanism.drive)[0])
     q[:, driven], dq[:, driven], ddq[:, driven] = angle, speed, second
@@ -182,7 +182,7 @@ def test_a_mechanism_a_million_times_lighter_settles_as_well() -> None:
 
 def test_a_sign_is_smooth_over_1e_4_rad_a_second_and_ten_times_that_where_it_is_integrated() -> None:
     mechanism = single("revolute", (0.0, 0.0, 1.0))
-    found = mechanism.inverse(Motion(np.zeros((1, 1)), np.full((1, 1), 1e-4), np.zeros((1, 1))))
+    found = mechanism.inverse(MechanismMotion(np.zeros((1, 1)), np.full((1, 1), 1e-4), np.zeros((1, 1))))
     dry = MU * (ARM * MASS * G + PIN / BENT * MASS * G * FAR)
     assert found.tau[0, 0] == pytest.approx(dry * np.tanh(1.0) + VISCOUS * 1e-4, rel=1e-6)
     slowed = mechanism.forward(np.zeros((1, 1)), np.full((1, 1), 1e-3), np.zeros((1, 1)))
@@ -194,7 +194,7 @@ def test_a_sign_is_smooth_over_1e_4_rad_a_second_and_ten_times_that_where_it_is_
 
 def test_other_links_on_the_same_joints_weigh_what_they_are_told() -> None:
     mechanism = single("revolute", (0.0, 1.0, 0.0))
-    still = Motion(*np.zeros((3, 1, 1)))
+    still = MechanismMotion(*np.zeros((3, 1, 1)))
     heavier = mechanism.with_parameters(2.0 * mechanism.parameters)
     assert heavier.ideal(still).tau[0, 0] == pytest.approx(2.0 * mechanism.ideal(still).tau[0, 0], rel=1e-12)
     assert mechanism.ideal(still).tau[0, 0] == pytest.approx(-MASS * G * FAR, rel=1e-12), "as it was"
@@ -215,13 +215,13 @@ def test_a_file_that_is_none_is_said(tmp_path: Path) -> None:
 def test_what_a_link_does_not_say_is_the_plainest() -> None:
     """About z, at its parent's origin, its mass there, driven, without friction, under 9.81 m/s² along -z."""
     plain = build({"links": [{"name": "a", "mass": 1.0}, {"name": "b", "parent": "a", "mass": 2.0}]})
-    moved = Motion(*np.array([[[0.3, 0.4]], [[1.0, -2.0]], [[3.0, 4.0]]]))
+    moved = MechanismMotion(*np.array([[[0.3, 0.4]], [[1.0, -2.0]], [[3.0, 4.0]]]))
     found = plain.inverse(moved)
     assert found.tau == pytest.approx(np.zeros((1, 2)), abs=1e-12)
     assert found.loads[0, :, AXIAL] == pytest.approx([3.0 * 9.81, 2.0 * 9.81], rel=1e-12)
     assert found.loads[0, :, [RADIAL, BENDING]] == pytest.approx(np.zeros((2, 2)), abs=1e-12)
     hung = build({"links": [{"name": "a", "mass": 1.0, "axis": (0.0, 1.0, 0.0), "centre": (1.0, 0.0, 0.0)}]})
-    assert hung.ideal(Motion(*np.zeros((3, 1, 1)))).tau[0, 0] == pytest.approx(-9.81, rel=1e-12)
+    assert hung.ideal(MechanismMotion(*np.zeros((3, 1, 1)))).tau[0, 0] == pytest.approx(-9.81, rel=1e-12)
 
 
 @pytest.mark.parametrize("way", ["inverse", "forward"])
@@ -258,6 +258,6 @@ def test_a_pose_in_which_loops_fold_flat_is_told() -> None:
     upright = np.zeros((1, 3))
     q, nothing = np.vstack([upright, flat]), np.zeros((2, 3))
     with pytest.raises(MechanismError, match="row 1: a singular pose"):
-        mechanism.inverse(Motion(q, nothing, nothing))
+        mechanism.inverse(MechanismMotion(q, nothing, nothing))
     with pytest.raises(MechanismError, match="row 1: a singular pose"):
         mechanism.forward(q, nothing, nothing)

@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
-from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Motion, build, load
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, build, load
 
 pytestmark = pytest.mark.interpreted
 DOCS = Path(__file__).parents[4] / "docs"
@@ -51,9 +51,9 @@ def in_pinocchio(mechanism: Mechanism) -> tuple[pin.Model, pin.Data]:
     return model, model.createData()
 
 
-def in_motion(mechanism: Mechanism, rows: int, seed: int = 0) -> Motion:
+def in_motion(mechanism: Mechanism, rows: int, seed: int = 0) -> MechanismMotion:
     rng = np.random.default_rng(seed)
-    return Motion(*(rng.uniform(-1.0, 1.0, (rows, mechanism.size())) for _ in range(3)))
+    return MechanismMotion(*(rng.uniform(-1.0, 1.0, (rows, mechanism.size())) for _ in range(3)))
 
 
 @pytest.mark.parametrize("name", ["tree5", "branching"])
@@ -145,7 +145,7 @@ def test_cut_forces_are_mujocos(leg: Mechanism) -> None:
         assert data.qacc[order] == pytest.approx(moved.ddq[row], abs=0.05), "its constraints are soft"
 
 
-def crank(leg: Mechanism, angle: np.ndarray, speed: float, acceleration: float) -> Motion:
+def crank(leg: Mechanism, angle: np.ndarray, speed: float, acceleration: float) -> MechanismMotion:
     q, dq, ddq = np.zeros((3, len(angle), 7))
     q[:, CRANK], dq[:, CRANK], ddq[:, CRANK] = angle, speed, acceleration
     return leg.fit(q, dq, ddq)

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from estimators.models.mechanisms.dynamics import ALL, IDEAL
 from estimators.models.mechanisms.joint_load import RUB
-from estimators.models.mechanisms.mechanism import Mechanism, Motion, build
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build
 from estimators.quantities import Floats
 
 pytestmark = pytest.mark.interpreted
@@ -58,7 +58,7 @@ def cut_at(joint: int, turned: bool = False) -> Mechanism:
 ANGLE, SPEED, SECOND = np.linspace(0.05, 0.3, 4), 0.7, -0.4
 
 
-def moved(mechanism: Mechanism, after: float = 0.0) -> Motion:
+def moved(mechanism: Mechanism, after: float = 0.0) -> MechanismMotion:
     """A few places of the drive, `after` seconds later, at constant acceleration."""
     q, dq, ddq = np.zeros((3, len(ANGLE), JOINTS - 1))
     drive = mechanism.names.index("j0")

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Motion, load
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, load
 from estimators.models.mechanisms.urdf_loops import load_urdf
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.newton_euler import newton_euler
@@ -82,7 +82,7 @@ def test_a_tree_in_turned_frames_needs_the_torque_that_the_same_robot_needs(tmp_
     assert mechanism.names == robot.names == ("aa", "bb", "cc", "dd")
     assert [link.drive for link in mechanism.description.links] == [True] * 4
     assert [link.bearing.coulomb for link in mechanism.description.links] == [0.0, 0.1, 0.0, 0.0]
-    moved = Motion(*np.random.default_rng(2).uniform(-1.0, 1.0, (3, 6, 4)))
+    moved = MechanismMotion(*np.random.default_rng(2).uniform(-1.0, 1.0, (3, 6, 4)))
     tau = np.empty((6, 4))
     newton_euler(*robot.tree(), *moved, robot.parameters, np.zeros((0, 4, 6)), tau, np.empty((6, 4, 6)))
     assert mechanism.ideal(moved).tau == pytest.approx(tau, abs=1e-11 * np.abs(tau).max())

@@ -9,12 +9,12 @@ import pytest
 from daq.state.toml_text import toml_text
 from estimators.models.mechanisms.dynamics import ALL, IDEAL
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL
-from estimators.models.mechanisms.mechanism import Mechanism, Motion, build, load
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build, load
 from estimators.models.robots.bearing_friction import BearingSettings, carried
-from estimators.models.robots.description import Joint, Robot
+from estimators.models.robots.description import RobotDescription, RobotJoint
 from estimators.models.robots.files.identified import read
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.robot.identification import Identification, identify
+from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
@@ -32,7 +32,7 @@ def mechanism(gravity: list[float], static: float | None = None) -> Mechanism:
     return build(content)
 
 
-def robot(of: Mechanism, gravity: list[float]) -> Robot:
+def robot(of: Mechanism, gravity: list[float]) -> RobotDescription:
     """The same tree as the whole robot's model has it."""
     links = load(TABLE).description.links
     names = [link.name for link in links]
@@ -41,11 +41,11 @@ def robot(of: Mechanism, gravity: list[float]) -> Robot:
         placement = np.eye(4)
         placement[:3, 3] = link.origin
         parent = names.index(link.parent) if link.parent else -1
-        joints.append(Joint(link.name, Axis.ROTARY, parent, placement, np.array([0.0, 0.0, 1.0])))
-    return Robot("tree", tuple(joints), of.parameters, np.array(gravity))
+        joints.append(RobotJoint(link.name, Axis.ROTARY, parent, placement, np.array([0.0, 0.0, 1.0])))
+    return RobotDescription("tree", tuple(joints), of.parameters, np.array(gravity))
 
 
-def motion(seed: int, seconds: float = 24.0, rate: float = 200.0) -> tuple[Floats, Motion]:
+def motion(seed: int, seconds: float = 24.0, rate: float = 200.0) -> tuple[Floats, MechanismMotion]:
     random, n = np.random.default_rng(seed), 5
     time = np.arange(round(seconds * rate)) / rate
     q = np.zeros((3, len(time), n))
@@ -53,10 +53,10 @@ def motion(seed: int, seconds: float = 24.0, rate: float = 200.0) -> tuple[Float
         w, a, phase = 0.6 * k, random.uniform(0.15, 0.6, n) / np.sqrt(k), random.uniform(0, 2 * np.pi, n)
         wave = w * time[:, None] + phase
         q += np.array([a * np.sin(wave), a * w * np.cos(wave), -a * w**2 * np.sin(wave)])
-    return time, Motion(*q)
+    return time, MechanismMotion(*q)
 
 
-def identified(gravity: list[float], law: BearingSettings, static: float | None = None) -> Identification:
+def identified(gravity: list[float], law: BearingSettings, static: float | None = None) -> RobotIdentification:
     of = mechanism(gravity, static)
     time, moved = motion(1)
     tau = of.inverse(moved, ALL, 1e-3).tau + np.random.default_rng(2).normal(0, 0.02, moved.q.shape)
@@ -73,12 +73,12 @@ def test_what_a_bearing_carries_is_what_the_mechanism_says() -> None:
 
 
 @pytest.fixture(scope="module")
-def oblique() -> Identification:
+def oblique() -> RobotIdentification:
     return identified(OBLIQUE, BearingSettings(coulomb=False))
 
 
 @pytest.mark.compiled
-def test_the_arms_of_every_bearing_are_found_and_not_negative(oblique: Identification) -> None:
+def test_the_arms_of_every_bearing_are_found_and_not_negative(oblique: RobotIdentification) -> None:
     found = dict(zip(oblique.found.model().names, oblique.found.theta, strict=True))
     size = dict(zip(oblique.found.model().names, oblique.fit.deviation, strict=True))
     truth = {"radial": MU * 0.02, "axial": MU * 0.03, "bending": MU * 0.02 / 0.04, "viscous": 0.3}
@@ -94,7 +94,7 @@ def test_the_arms_of_every_bearing_are_found_and_not_negative(oblique: Identific
 
 
 @pytest.mark.compiled
-def test_the_model_file_gives_the_law_to_a_live_robot(oblique: Identification) -> None:
+def test_the_model_file_gives_the_law_to_a_live_robot(oblique: RobotIdentification) -> None:
     again = read(oblique.found.document())
     assert [law.kind for law in again.laws] == ["bearing"] * 5
     time, moved = motion(4, 6.0)
@@ -147,8 +147,8 @@ def test_a_reversal_is_as_wide_as_it_is_told() -> None:
 def test_what_a_slide_carries_is_across_it_about_it_and_bending_it() -> None:
     """2 kg, 0.3 m beside a slide along y: the weight presses, turns it; accelerated it is bent, too."""
     parameters = np.array([[2.0, 0.6, 0.0, 0.0, 0.0, 0.0, 0.18, 0.0, 0.0, 0.18]])
-    slide = Joint("slide", Axis.PRISMATIC, -1, np.eye(4), np.array([0.0, 1.0, 0.0]))
-    tree = Robot("slide", (slide,), parameters).tree()
+    slide = RobotJoint("slide", Axis.PRISMATIC, -1, np.eye(4), np.array([0.0, 1.0, 0.0]))
+    tree = RobotDescription("slide", (slide,), parameters).tree()
     found = carried(tree, parameters, *np.array([[[0.1]], [[0.2]], [[-1.5]]]))
     assert found[0, 0] == pytest.approx([-3.0, 2.0 * 9.81, 0.6 * 9.81, 0.9], rel=1e-12)
 
@@ -168,7 +168,7 @@ def test_without_loads_of_bearings_nothing_changes_for_other_laws() -> None:
 
 
 @pytest.mark.compiled
-def test_a_model_with_that_law_is_written_and_read_again(oblique: Identification) -> None:
+def test_a_model_with_that_law_is_written_and_read_again(oblique: RobotIdentification) -> None:
     """No key of the law that is not said may be in the way: TOML has no word for nothing."""
     again = read(tomllib.loads(toml_text(oblique.found.document())))
     assert again.laws == oblique.found.laws

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from estimators.models.robots.gear_twist import GearTwist, friction
-from estimators.models.robots.torque_lag import SPREAD, TorqueLag, unknown
+from estimators.models.robots.torque_lag import TorqueLag, unknown
+from estimators.thresholds import LAG_SPREAD
 
 pytestmark = pytest.mark.interpreted
 
@@ -15,7 +16,7 @@ def test_theta_and_lags_by_blocks_are_those_of_one_fit() -> None:
     weight = random.uniform(0.5, 2.0, 60)
     y = X @ [1.0, -2.0, 0.5, 3.0] + rate @ [1.5e-3, -0.8e-3] + 0.1 * random.normal(size=60)
     both = np.hstack([X, rate])
-    prior = np.diag([0.0] * 4 + [SPREAD**-2] * 2)
+    prior = np.diag([0.0] * 4 + [LAG_SPREAD**-2] * 2)
     covariance = np.linalg.inv(both.T * weight @ both + prior)
     joint = covariance @ (both.T * weight @ y)
     alone = np.linalg.inv(X.T * weight @ X)

@@ -11,7 +11,7 @@ from estimators.models.friction.lugre import LuGreSettings
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.bearing_friction import BearingSettings
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.gear_twist import GearTwist
 from estimators.models.robots.inertia import floored, metric
@@ -30,7 +30,7 @@ ROWS = 12
 REACH = np.array([0.5, np.inf, 0.2])
 
 
-def robot(more: bool = True, **changes: Any) -> Robot:
+def robot(more: bool = True, **changes: Any) -> RobotDescription:
     """more: with a rotor, a coupling and a counterbalance."""
     joints = {name: row | BODY | changes.get(name, {}) for name, row in JOINTS.items()}
     if more:

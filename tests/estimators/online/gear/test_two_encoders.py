@@ -4,19 +4,19 @@ from typing import Any
 
 import pytest
 
-from estimators.online.gear.two_encoders import Gear, gear_of
-from estimators.online.settings import Identification
+from estimators.online.gear.two_encoders import WatchedGear, gear_of
+from estimators.online.settings import JointIdentification
 
 ELASTIC: dict[str, Any] = {"kind": "two_mass", "inertia_motor": 0.5, "inertia_link": 2.0, "gravity": -60.0}
 TRANSMISSION: dict[str, Any] = {"kind": "transmission", "inertia": 0.5}
 
 
-def told(model: dict[str, Any], said: dict[str, Any] | None = None, rate: float = 1000.0) -> Gear | None:
+def told(model: dict[str, Any], said: dict[str, Any] | None = None, rate: float = 1000.0) -> WatchedGear | None:
     settings = {"model": model} | ({} if said is None else {"lost_motion": said})
-    return gear_of(Identification.model_validate(settings), rate)
+    return gear_of(JointIdentification.model_validate(settings), rate)
 
 
-def watched(model: dict[str, Any], said: dict[str, Any] | None = None) -> Gear:
+def watched(model: dict[str, Any], said: dict[str, Any] | None = None) -> WatchedGear:
     found = told(model, said)
     assert found is not None
     return found

@@ -17,16 +17,16 @@ from estimators.online.monitor.base import (
     Evidence,
     GiveUp,
     LearnTheta,
-    Look,
     Moment,
     Monitor,
     Purpose,
     Recover,
     Rejection,
     Restore,
-    Search,
+    SearchEta,
     Sharpen,
     Wait,
+    WindowRequest,
 )
 from estimators.online.monitor.plain import PlainMonitor
 
@@ -78,7 +78,7 @@ def evidence(purpose: Purpose, **changes: Any) -> Evidence:
     return Evidence(purpose=purpose, **explained | changes)
 
 
-def same(decision: Look | Decision, wanted: Look | Decision) -> bool:
+def same(decision: WindowRequest | Decision, wanted: WindowRequest | Decision) -> bool:
     """Whether it is the same decision: one without figures is a tuple without entries, and those are all equal."""
     return type(decision) is type(wanted) and decision == wanted
 
@@ -100,7 +100,7 @@ def test_a_change_is_looked_at_after_a_second_of_motion_from_its_cause_on() -> N
     assert isinstance(monitor.transient(moment(4299)), Wait)
     assert isinstance(monitor.transient(moment(4300, searching=True)), Wait)
     look = monitor.transient(moment(4300))
-    assert look == Look(Purpose.CHANGE, 4200, Before.CHANGE, 20), "0.2 s on either side may be its beginning"
+    assert look == WindowRequest(Purpose.CHANGE, 4200, Before.CHANGE, 20), "0.2 s on either side may be its beginning"
 
 
 @every_design
@@ -113,7 +113,9 @@ def test_an_alarm_before_a_refit_is_confirmed_is_judged_with_that_refits_window(
         assert monitor.onset == 4500
         if name == "fast":
             assert isinstance(monitor.transient(moment(4500 + enough - 1)), Wait), now
-            assert monitor.transient(moment(4500 + enough)) == Look(Purpose.CHANGE, 4500, Before.CHANGE, 0), now
+            assert monitor.transient(moment(4500 + enough)) == WindowRequest(Purpose.CHANGE, 4500, Before.CHANGE, 0), (
+                now
+            )
 
 
 def test_another_alarm_is_looked_at_afresh() -> None:
@@ -121,9 +123,9 @@ def test_another_alarm_is_looked_at_afresh() -> None:
     monitor.alarmed(2000, moment(2030))
     monitor.rejected(Rejection(2000, 2400, True, NEEDED), True)
     assert isinstance(monitor.transient(moment(2479)), Wait), "1.2 times the window of the refit that was rejected"
-    assert isinstance(monitor.transient(moment(2480)), Look)
+    assert isinstance(monitor.transient(moment(2480)), WindowRequest)
     assert monitor.alarmed(4200, moment(4230))
-    assert isinstance(monitor.transient(moment(4300)), Look)
+    assert isinstance(monitor.transient(moment(4300)), WindowRequest)
 
 
 def test_of_a_window_that_nothing_explains_the_first_part_is_left_out_up_to_the_last_alarm() -> None:
@@ -132,7 +134,7 @@ def test_of_a_window_that_nothing_explains_the_first_part_is_left_out_up_to_the_
     assert isinstance(monitor.rejected(Rejection(4200, 4800, False, NEEDED), True), Wait)
     assert monitor.onset == 4290
     assert isinstance(monitor.transient(moment(4290 + 611)), Wait), "1.2 times the 510 rows that are left"
-    assert monitor.transient(moment(4290 + 612)) == Look(Purpose.CHANGE, 4290, Before.CHANGE, 0)
+    assert monitor.transient(moment(4290 + 612)) == WindowRequest(Purpose.CHANGE, 4290, Before.CHANGE, 0)
     monitor.accepted("change", 4290, moment(5000))
     monitor.alarmed(5600, moment(5640))
     assert not monitor.settled
@@ -157,7 +159,7 @@ def test_a_refit_is_to_be_confirmed_and_its_confirmation_is_not(name: str) -> No
     assert (monitor.onset, monitor.settled) == (4500, False)
     asked = moment(5000 + 1280)
     assert list(monitor.routine(moment(asked.now, searching=True))) == []
-    assert list(monitor.routine(asked)) == [Search("confirmation", 6280 - 1600, Before.NOW)]
+    assert list(monitor.routine(asked)) == [SearchEta("confirmation", 6280 - 1600, Before.NOW)]
     assert monitor.settled, "asked for once"
     monitor.accepted("confirmation", 4900, asked)
     assert (monitor.onset, monitor.settled) == (4500, True)
@@ -167,7 +169,7 @@ def test_a_refit_is_to_be_confirmed_and_its_confirmation_is_not(name: str) -> No
 def test_it_is_confirmed_by_two_periods_at_most_and_nothing_of_before(name: str) -> None:
     monitor = running(name)
     monitor.accepted("change", 5500, moment(5600))
-    assert list(monitor.routine(moment(5600 + 1280))) == [Search("confirmation", 5500, Before.NOW)]
+    assert list(monitor.routine(moment(5600 + 1280))) == [SearchEta("confirmation", 5500, Before.NOW)]
 
 
 # --- normal mode
@@ -179,7 +181,10 @@ def test_every_second_it_looks_whether_eta_is_known_better_and_whether_it_drifts
     assert monitor.period_due(1200)
     assert not monitor.period_due(1199)
     looks = list(monitor.routine(moment(5000)))
-    assert looks == [Look(Purpose.SHARPEN, 100, Before.NOTHING, 0), Look(Purpose.DRIFT, 4200, Before.NOW, 0)]
+    assert looks == [
+        WindowRequest(Purpose.SHARPEN, 100, Before.NOTHING, 0),
+        WindowRequest(Purpose.DRIFT, 4200, Before.NOW, 0),
+    ]
     assert list(monitor.routine(moment(5099))) == []
     assert not monitor.period_due(5099)
     assert len(list(monitor.routine(moment(5100)))) == 2
@@ -188,7 +193,7 @@ def test_every_second_it_looks_whether_eta_is_known_better_and_whether_it_drifts
 @every_design
 def test_it_sharpens_over_half_as_many_rows_again_as_eta_rests_on(name: str) -> None:
     def looks(now: int, **changes: Any) -> list[Purpose]:
-        return [one.purpose for one in running(name).routine(moment(now, **changes)) if isinstance(one, Look)]
+        return [one.purpose for one in running(name).routine(moment(now, **changes)) if isinstance(one, WindowRequest)]
 
     assert looks(1899) == [Purpose.DRIFT]
     assert looks(1900) == [Purpose.SHARPEN, Purpose.DRIFT]
@@ -196,19 +201,24 @@ def test_it_sharpens_over_half_as_many_rows_again_as_eta_rests_on(name: str) -> 
     assert looks(1900, basis=1201) == [Purpose.DRIFT]
     unconfirmed = running(name)
     unconfirmed.accepted("change", 100, moment(1200))
-    assert [one.purpose for one in unconfirmed.routine(moment(1950)) if isinstance(one, Look)] == [Purpose.DRIFT]
+    assert [one.purpose for one in unconfirmed.routine(moment(1950)) if isinstance(one, WindowRequest)] == [
+        Purpose.DRIFT
+    ]
 
 
 @every_design
 def test_it_looks_no_further_back_than_there_are_rows_and_what_is_in_force_holds(name: str) -> None:
     far = list(running(name).routine(moment(9000)))
-    assert far == [Look(Purpose.SHARPEN, 2600, Before.NOTHING, 0), Look(Purpose.DRIFT, 8200, Before.NOW, 0)]
+    assert far == [
+        WindowRequest(Purpose.SHARPEN, 2600, Before.NOTHING, 0),
+        WindowRequest(Purpose.DRIFT, 8200, Before.NOW, 0),
+    ]
     monitor = running(name)
     monitor.learnt(4000, 4500)
     assert monitor.onset == 4500
     assert list(monitor.routine(moment(4899))) == [], "half a period is needed"
     monitor.learnt(4000)
-    assert list(monitor.routine(moment(4900))) == [Look(Purpose.DRIFT, 4500, Before.NOW, 0)]
+    assert list(monitor.routine(moment(4900))) == [WindowRequest(Purpose.DRIFT, 4500, Before.NOW, 0)]
     monitor.learnt(5000, 300)
     assert monitor.onset == 4500, "what has changed since counts"
 
@@ -266,7 +276,7 @@ def test_a_drift_is_a_step_that_is_significant_large_and_certain(
     window, monitor = evidence(Purpose.DRIFT, **BENT | changes), running(name)
     assert isinstance(monitor.review(window), Wait)
     bent = (0, 1) if window.step[0] == 0.2 else (1,)
-    assert same(monitor.review(window), Search("drift", 4200, Before.NOW, bent) if seen else Wait())
+    assert same(monitor.review(window), SearchEta("drift", 4200, Before.NOW, bent) if seen else Wait())
 
 
 @every_design
@@ -282,7 +292,7 @@ def test_two_looks_with_an_alarm_or_a_restart_between_them_are_no_drift(name: st
         else:
             monitor.review(evidence(Purpose.DRIFT))
         assert isinstance(monitor.review(window), Wait), between
-        assert isinstance(monitor.review(window), Search)
+        assert isinstance(monitor.review(window), SearchEta)
 
 
 @every_design
@@ -325,13 +335,13 @@ def test_eta_becomes_more_certain_where_it_has_not_moved(
         ({"gain": 8.99}, LearnTheta()),
         ({"gain": 9.0}, Wait()),
         ({"gain": 20.0}, Wait()),
-        ({"gain": 20.01}, Search("change", 4200, Before.CHANGE)),
-        ({"gain": 20.01, "variance": 9.0}, Search("change", 4200, Before.CHANGE)),
-        ({"gain": 20.01, "first": 4210}, Search("change", 4210, Before.CHANGE)),
+        ({"gain": 20.01}, SearchEta("change", 4200, Before.CHANGE)),
+        ({"gain": 20.01, "variance": 9.0}, SearchEta("change", 4200, Before.CHANGE)),
+        ({"gain": 20.01, "first": 4210}, SearchEta("change", 4210, Before.CHANGE)),
         # whether the window tells η from θ
         ({"sigma": np.array([0.01, 0.06])}, LearnTheta()),
         ({"sigma": np.array([0.01, 0.061])}, Wait()),
-        ({"sigma": np.array([0.08, 0.01]), "gain": 20.01}, Search("change", 4200, Before.CHANGE)),
+        ({"sigma": np.array([0.08, 0.01]), "gain": 20.01}, SearchEta("change", 4200, Before.CHANGE)),
         ({"sigma": np.array([0.081, 0.01]), "gain": 20.01}, Wait()),
         # and the torque over the whole motion: 2.5 of a row's variance, or 1 % of the rms of y
         ({"reach": 2.5}, LearnTheta()),
@@ -350,7 +360,7 @@ def test_eta_becomes_more_certain_where_it_has_not_moved(
         ({"rows": 1200, "sigma": np.ones(2), "reach": 99.0}, LearnTheta()),
         ({"rows": 1200, "sigma": np.ones(2), "unchanged": 15.31}, Restore()),
         ({"rows": 1200, "gain": 20.0}, LearnTheta()),
-        ({"rows": 1200, "variance": 1.441}, Search("change", 4200, Before.CHANGE)),
+        ({"rows": 1200, "variance": 1.441}, SearchEta("change", 4200, Before.CHANGE)),
     ],
 )
 def test_the_verdict_on_a_change(changes: dict[str, Any], wanted: Any) -> None:
@@ -373,7 +383,7 @@ def test_after_a_restart_everything_begins_with_the_rows_that_come(name: str) ->
     assert not monitor.period_due(6999)
     if name == "fast":
         assert isinstance(monitor.transient(moment(7099)), Wait)
-        assert monitor.transient(moment(7100)) == Look(Purpose.CHANGE, 7000, Before.CHANGE, 20)
+        assert monitor.transient(moment(7100)) == WindowRequest(Purpose.CHANGE, 7000, Before.CHANGE, 20)
     else:
         assert isinstance(monitor.transient(moment(7100, moved=10, covered=False)), Wait)
 
@@ -472,7 +482,6 @@ def test_a_model_without_eta_has_nothing_else_to_decide() -> None:
     assert due is not None
     assert due > 1e12, "rows: never"
     assert monitor.due(True) is None
-    assert isinstance(monitor.always(moment()), Wait)
     assert list(monitor.routine(moment())) == []
     assert isinstance(monitor.review(evidence(Purpose.DRIFT, **BENT)), Wait)
     assert isinstance(monitor.rejected(Rejection(0, 9000, False, NEEDED), True), Wait)

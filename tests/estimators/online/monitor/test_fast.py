@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase, Status
-from estimators.experiments.irj_case2 import LINEAR, OMEGAS, PERIOD, case, estimator, play
 from estimators.refit.inline import Inline
+from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, PERIOD, case, estimator, play
 
 pytestmark = pytest.mark.compiled
 

@@ -8,9 +8,9 @@ import pytest
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
-from estimators.online.monitor.base import Before, Look, Moment, Purpose
+from estimators.online.judgement.validity import Validity
+from estimators.online.monitor.base import Before, Moment, Purpose, WindowRequest
 from estimators.online.monitor.window_evidence import Windows
-from estimators.online.validity import Validity
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
 from estimators.recursive.learner import Learner
@@ -114,7 +114,7 @@ def expected(first: int, known: Prior, change: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("first", [CHANGED, 300])
 def test_a_window_is_explained_with_eta_frozen(purpose: Purpose, before: Before, asked: set[str], first: int) -> None:
     """From before the change on nothing explains it, and the window's own residual counts where it is the larger."""
-    found = windows().show(Look(purpose, first, before, 0), moment()).evidence
+    found = windows().show(WindowRequest(purpose, first, before, 0), moment()).evidence
     wanted = expected(first, PRIOR if before is Before.CHANGE else nothing(4), purpose is Purpose.CHANGE)
     if before is Before.NOTHING:
         assert (wanted["variance"] > USUAL) is (first == 300)
@@ -134,7 +134,7 @@ def test_a_window_is_explained_with_eta_frozen(purpose: Purpose, before: Before,
 @pytest.mark.parametrize("guessed", [CHANGED - 12, CHANGED, CHANGED + 15])
 def test_a_change_is_placed_where_it_most_likely_came_and_rows_of_both_sides_are_left_out(guessed: int) -> None:
     """Rows whose kernel sees both sides: as many say the same, rounded up, less one."""
-    found = windows().show(Look(Purpose.CHANGE, guessed, Before.CHANGE, 20), moment()).evidence
+    found = windows().show(WindowRequest(Purpose.CHANGE, guessed, Before.CHANGE, 20), moment()).evidence
     assert abs(found.first - (CHANGED + 2)) <= 1, "a row at a speed that tells nothing may be of either side"
     assert found.rows == ROWS - guessed, "since the change, as the alarm has it"
     wanted = expected(found.first, PRIOR, change=True)

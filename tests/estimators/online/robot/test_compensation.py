@@ -25,7 +25,7 @@ def looks(one: Compensation, count: int, left: Floats, moving: np.ndarray = ROOM
     for _ in range(count):
         for _ in range(rows):
             one.absorb(np.full(3, 2.0), 2.0 - np.asarray(left), moving)
-        told += one.look()
+        told += one.compare()
     return told
 
 

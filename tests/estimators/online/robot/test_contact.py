@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.conditioning.causal_low_pass import CausalLowPass
+from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.motion import QUICK, SLOW
 from estimators.quantities import Floats
@@ -13,7 +13,7 @@ CHUNK = 0.01  # s
 
 def watch(joints: int = 1) -> ContactWatch:
     """Threshold 1.5, joints that move."""
-    one = ContactWatch(np.ones(joints), np.full(joints, 0.1), np.ones(joints), CHUNK)
+    one = ContactWatch(np.ones(joints), np.full(joints, 0.1), CHUNK)
     one.notice(np.ones((1000, joints)), np.ones((1000, joints)))
     for _ in range(20):
         one.notice(np.ones((10, joints)), np.ones((10, joints)))
@@ -24,7 +24,7 @@ def seen(one: ContactWatch, sizes: list[float]) -> list[int]:
     """Of chunks with these residuals: 1 where a contact begins, −1 where it is over, else 0."""
     told = []
     for size in sizes:
-        changes = one.look(np.full((10, 1), size), np.zeros(1))
+        changes = one.judge(np.full((10, 1), size), np.zeros(1))
         told.append(0 if changes is None else int(changes[0][0]) - int(changes[1][0]))
     return told
 
@@ -54,7 +54,7 @@ def test_one_that_comes_back_within_three_seconds_is_waited_for_longer_each_time
 
 
 def test_thresholds_of_a_start_are_those_of_what_moved() -> None:
-    one = ContactWatch(np.array([1.0, 1.0]), np.full(2, 0.01), np.ones(2), CHUNK)
+    one = ContactWatch(np.array([1.0, 1.0]), np.full(2, 0.01), CHUNK)
     rng, still = np.random.default_rng(2), np.array([1.0, 0.0])
     for _ in range(200):
         one.notice(np.full((10, 2), still), np.full((10, 2), still))
@@ -87,7 +87,7 @@ def test_friction_is_that_of_motion_only_where_either_speed_is() -> None:
 def test_joints_are_judged_each_by_itself() -> None:
     one = watch(3)
     residual: Floats = np.tile([0.1, -3.0, 0.1], (10, 1))
-    told = [one.look(residual, np.zeros(3)) for _ in range(3)][-1]
+    told = [one.judge(residual, np.zeros(3)) for _ in range(3)][-1]
     assert told is not None
     assert told[0].tolist() == [False, True, False]
     assert one.words(told[0], residual, "abc", ("N·m",) * 3) == (
@@ -96,25 +96,25 @@ def test_joints_are_judged_each_by_itself() -> None:
 
 
 def test_what_comes_back_soon_is_one_contact() -> None:
-    watch = ContactWatch(np.ones(1), np.full(1, 0.1), np.ones(1), 0.01)  # threshold 1.5
+    watch = ContactWatch(np.ones(1), np.full(1, 0.1), 0.01)  # threshold 1.5
     watch.notice(np.ones((2000, 1)), np.ones((2000, 1)))
     counts = {True: [0, 0], False: [0, 0]}
     for period, soon in ((100, True), (500, False)):  # every second: one; every five seconds: each its own
         for chunk in range(20 * period):
             watch.notice(np.ones((10, 1)), np.ones((10, 1)))
-            changes = watch.look(np.full((10, 1), 3.0 if chunk % period < 30 else 0.0), np.zeros(1))
+            changes = watch.judge(np.full((10, 1), 3.0 if chunk % period < 30 else 0.0), np.zeros(1))
             for k in (0, 1):  # begun, over
                 counts[soon][k] += changes is not None and bool(changes[k][0])
         watch.explained()
         for _ in range(1000):
-            watch.look(np.zeros((10, 1)), np.zeros(1))
+            watch.judge(np.zeros((10, 1)), np.zeros(1))
     assert counts[False] == [20, 20]
     assert counts[True][0] <= 3
 
 
 def test_what_learning_has_moved_is_no_contact_and_raises_the_threshold() -> None:
     """Residual 2 by what is known now, 0.5 by what was when the threshold of 1.5 was set; a push is beyond both."""
-    watch = ContactWatch(np.ones(1), np.full(1, 0.1), np.ones(1), 0.01)
+    watch = ContactWatch(np.ones(1), np.full(1, 0.1), 0.01)
     watch.notice(np.ones((2000, 1)), np.ones((2000, 1)))
 
     def told_after(now: float, before: float) -> int:
@@ -122,7 +122,7 @@ def test_what_learning_has_moved_is_no_contact_and_raises_the_threshold() -> Non
             watch.notice(np.ones((10, 1)), np.ones((10, 1)))
             residual = np.full((10, 1), now)
             assert watch.exceeded(residual, np.zeros(1)) == (now > watch.thresholds[0])
-            if watch.look(residual, np.zeros(1), np.full((10, 1), before)) is not None:
+            if watch.judge(residual, np.zeros(1), np.full((10, 1), before)) is not None:
                 return chunk + 1
         return 0
 
@@ -142,11 +142,11 @@ def test_behind_a_reversal_the_threshold_falls_as_the_low_passes_forget() -> Non
     """Friction of 2 may hold a joint that turns around; a push of 2 is seen 60 ms behind it, not only after 100."""
 
     def told_after(push: float) -> float:
-        watch = ContactWatch(np.ones(1) / 1.5, np.full(1, 0.1), np.ones(1), 0.01)  # threshold 1
+        watch = ContactWatch(np.ones(1) / 1.5, np.full(1, 0.1), 0.01)  # threshold 1
         watch.notice(np.ones((10, 1)), np.full((10, 1), 0.01))
         for chunk in range(1, 20):
             watch.notice(np.ones((10, 1)), np.ones((10, 1)))
-            if watch.look(np.full((10, 1), push), np.full(1, 2.0)) is not None:
+            if watch.judge(np.full((10, 1), push), np.full(1, 2.0)) is not None:
                 return 0.01 * chunk
         return np.inf
 
@@ -161,21 +161,21 @@ def test_what_learning_has_moved_is_once_and_a_half_within_the_limit_at_that_spe
     watched = watch(2)
     watched.steps = np.array([0.5, 0.25])
     residual, before = np.tile([2.5, -2.25], (10, 1)), np.full((10, 2), 0.5)
-    assert watched.look(residual, np.zeros(2), before) is None
+    assert watched.judge(residual, np.zeros(2), before) is None
     watched.notice(np.zeros((10, 2)), np.zeros((10, 2)))
-    assert watched.look(1.7 * residual, np.full(2, 2.0), before) is None
+    assert watched.judge(1.7 * residual, np.full(2, 2.0), before) is None
     watched.grow()
     np.testing.assert_allclose(watched.limits, 1.5 * np.array([2.5, 2.25]))
 
 
 def test_the_limit_is_of_the_residuals_of_teaching_or_of_the_noise_whichever_is_larger() -> None:
     peaks, deviations = np.array([2.0, 0.1]), np.array([0.4, 0.4])
-    one = ContactWatch(peaks, deviations, np.ones(2), CHUNK)
+    one = ContactWatch(peaks, deviations, CHUNK)
     np.testing.assert_allclose(one.limits, [1.5 * 2.0, 4.75 * 0.4])
     assert one.ready
     one.steps = np.array([0.3, 0.0])
     np.testing.assert_allclose(one.limits, [3.3, 1.9])
-    unknown = ContactWatch(None, deviations, np.ones(2), CHUNK)
+    unknown = ContactWatch(None, deviations, CHUNK)
     assert not unknown.ready
     assert np.isnan(unknown.limits).all()
     unknown.resume(peaks, 2.0 * deviations)
@@ -210,7 +210,7 @@ def test_noise_is_told_from_what_else_the_model_leaves_by_how_fast_it_changes() 
     """
     noise = behind_low_passes(3, 2.0, 80)
     rms = float(np.sqrt((noise**2).mean()))
-    one = ContactWatch(None, np.ones(80), np.ones(80), CHUNK)
+    one = ContactWatch(None, np.ones(80), CHUNK)
     gathered(one, noise + 0.5 * rms)
     one.settle()
     assert np.median(one.limits) == pytest.approx(4.75 * rms, rel=0.1)
@@ -218,7 +218,7 @@ def test_noise_is_told_from_what_else_the_model_leaves_by_how_fast_it_changes() 
 
 def test_a_push_in_a_start_is_none_of_its_residuals() -> None:
     """Eight deviations are one; the deviation is told without it."""
-    one = ContactWatch(None, np.ones(2), np.ones(2), CHUNK)
+    one = ContactWatch(None, np.ones(2), CHUNK)
     residual = np.ones((1000, 2))
     residual[500:510] = 7.9, 8.1
     gathered(one, residual)
@@ -233,13 +233,13 @@ def test_a_push_in_a_start_is_none_of_its_residuals() -> None:
 
 
 def test_a_start_that_begins_anew_has_seen_nothing() -> None:
-    one = ContactWatch(np.array([0.2]), np.array([0.01]), np.ones(1), CHUNK)
+    one = ContactWatch(np.array([0.2]), np.array([0.01]), CHUNK)
     gathered(one, np.full((500, 1), 3.0))
     one.gather_anew()
     gathered(one, np.full((500, 1), 1.0))
     one.settle()
     np.testing.assert_allclose(one.limits, [1.5])
-    other = ContactWatch(np.array([2.0]), np.array([0.01]), np.ones(1), CHUNK)
+    other = ContactWatch(np.array([2.0]), np.array([0.01]), CHUNK)
     gathered(other, np.full((500, 1), 1.0))
     other.settle()
     assert other.limits == pytest.approx([3.0]), "teaching has seen more"
@@ -247,7 +247,7 @@ def test_a_start_that_begins_anew_has_seen_nothing() -> None:
 
 @pytest.mark.parametrize(("speed", "moves"), [(0.019, False), (0.021, True), (-0.021, True)])
 def test_a_joint_moves_once_it_was_faster_than_0_02_rad_s_for_a_tenth_of_a_second(speed: float, moves: bool) -> None:
-    one = ContactWatch(np.ones(1), np.ones(1), np.ones(1), CHUNK)
+    one = ContactWatch(np.ones(1), np.ones(1), CHUNK)
     told = []
     for _ in range(12):
         one.notice(np.full((10, 1), speed), np.full((10, 1), speed))
@@ -265,7 +265,7 @@ def test_what_has_found_its_cause_is_judged_anew() -> None:
     assert not one.calm
     one.explained()
     assert one.calm
-    assert not one.told.any()
+    assert not one.reported.any()
     assert seen(one, [2.0, 2.0, 0.0, 2.0, 2.0]) == [0] * 5
     assert seen(one, [2.0]) == [1]
 
@@ -276,5 +276,5 @@ def test_rows_count_by_their_mean_size() -> None:
     way, wild = 1.6 * np.resize([1.0, -1.0], (10, 1)), np.zeros((10, 1))
     wild[3] = 14.0
     assert [other.exceeded(way, np.zeros(1)), other.exceeded(wild, np.zeros(1))] == [True, False]
-    assert [one.look(way, np.zeros(1)) is None for _ in range(3)] == [True, True, False]
-    assert [other.look(wild, np.zeros(1)) is None for _ in range(5)] == [True] * 5
+    assert [one.judge(way, np.zeros(1)) is None for _ in range(3)] == [True, True, False]
+    assert [other.judge(wild, np.zeros(1)) is None for _ in range(5)] == [True] * 5

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from estimators.base import Event
-from estimators.models.robots.description import Joint, Robot, pose
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.files.identified import IdentifiedRobot, read
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.newton_euler import newton_euler
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.gear_twists import gear_twists
-from estimators.offline.robot.identification import Identification, identify
+from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.motion import MotionError, Piece, pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
@@ -27,16 +27,16 @@ CURVED = 2.0  # N·m, of the elbow's load, over which what is learnt bends
 TURN = 200.0  # s at which what is learnt turns around
 
 
-def arm() -> Robot:
+def arm() -> RobotDescription:
     turned = pose((-np.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.4))
     z = np.array([0.0, 0.0, 1.0])
     joints = tuple(
-        Joint(name, Axis.ROTARY, i - 1, place, z)
+        RobotJoint(name, Axis.ROTARY, i - 1, place, z)
         for i, (name, place) in enumerate((("lift", turned), ("elbow", turned)))
     )
     bodies = [standard(8.0, np.array([0.3, 0, 0.1]), np.diag([0.2, 0.2, 0.1]))]
     bodies.append(standard(3.0, np.array([0.2, 0.02, 0.0]), np.diag([0.01, 0.04, 0.04])))
-    return Robot("arm", joints, np.array(bodies))
+    return RobotDescription("arm", joints, np.array(bodies))
 
 
 def measured(seed: int, seconds: float, hidden: float = 0.0, turns: float = np.inf) -> tuple[Floats, ...]:
@@ -65,7 +65,7 @@ def recorded(seed: int, seconds: float = 20.0, hidden: float = 0.0) -> list[Piec
 
 
 @cache
-def taught() -> Identification:
+def taught() -> RobotIdentification:
     runs = [piece for seed in (1, 2, 3) for piece in recorded(seed, hidden=3.0)]
     return identify(arm(), runs, [recorded(4, hidden=3.0)], (), compensation="bases")
 

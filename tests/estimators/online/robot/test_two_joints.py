@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase, Status
-from estimators.models.robots.description import Joint, Robot
+from estimators.models.robots.description import RobotDescription, RobotJoint
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.estimate import RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
+from estimators.reasons import Reason
 
 RATE, GRAVITY = 200.0, 9.81
 SLIDE, BOB, CENTRE, INERTIA = 5.0, 2.0, np.array([0.3, 0.0, 0.05]), 0.02  # kg, kg, m, kg·m² about the bob's centre
@@ -24,13 +25,13 @@ VISCOUS, COULOMB, OFFSET = np.array([8.0, 0.6]), np.array([4.0, 0.8]), np.array(
 NOISE = np.array([0.3, 0.05])  # N, N·m of a sample
 
 
-def arm() -> Robot:
+def arm() -> RobotDescription:
     joints = (
-        Joint("slide", Axis.PRISMATIC, -1, np.eye(4), np.array([1.0, 0.0, 0.0])),
-        Joint("swing", Axis.ROTARY, 0, np.eye(4), np.array([0.0, 1.0, 0.0])),
+        RobotJoint("slide", Axis.PRISMATIC, -1, np.eye(4), np.array([1.0, 0.0, 0.0])),
+        RobotJoint("swing", Axis.ROTARY, 0, np.eye(4), np.array([0.0, 1.0, 0.0])),
     )
     bodies = [standard(SLIDE, np.zeros(3), 0.1 * np.eye(3)), standard(BOB, CENTRE, INERTIA * np.eye(3))]
-    return Robot("crane", joints, np.array(bodies))
+    return RobotDescription("crane", joints, np.array(bodies))
 
 
 class Motion(NamedTuple):
@@ -182,7 +183,7 @@ def test_a_start_lasts_so_many_seconds_of_motion_and_says_how_far_it_is() -> Non
     assert (round(begun, 2), text) == (5.49, "the thresholds of the residuals stand")
     before, after = told.at(5.4), told.at(5.6)
     assert (before.phase, before.status) == (Phase.STARTING, Status.LEARNING)
-    assert before.reasons == ("the start lasts 4 s of motion",)
+    assert before.reasons == (Reason("robot_starting", None, {"seconds": 4.0}),)
     assert (after.phase, after.status, after.reasons, after.progress) == (Phase.NORMAL, Status.VALID, (), 100.0)
     assert told.kinds() == ["started"]
 
@@ -230,7 +231,7 @@ def test_a_push_is_what_is_measured_beyond_the_prediction_of_that_joint(
     assert during.contact == (joint == 0, joint == 1)
     for one in (during, behind):
         assert (one.phase, one.status) == (Phase.TRANSIENT, Status.LEARNING)
-        assert one.reasons == ("torque that the model does not explain",)
+        assert one.reasons == (Reason("torque_unexplained"),)
     assert behind.contact == (False, False)
     after = told.at(over + 3.1)
     assert (after.phase, after.status) == (Phase.NORMAL, Status.VALID)
@@ -291,7 +292,7 @@ def test_nothing_is_learnt_or_kept_while_a_payload_is_carried() -> None:
     told = loaded()
     held = told.at(11.9)
     assert (held.phase, held.status) == (Phase.HELD, Status.HELD)
-    assert held.reasons == ("a payload is carried: the model stays as it is",)
+    assert held.reasons == (Reason("payload_carried"),)
     learnt = [told.learnt[told.number(t)] for t in (5.9, 13.0, 18.9)]
     assert learnt[0] == learnt[1] < learnt[2]
     assert [told.kept[told.number(t)] for t in (5.9, 11.9, 18.9)] == [True, False, True]
@@ -399,7 +400,7 @@ def still(seconds: float, holds: float) -> RobotEstimator:
 def test_a_joint_at_rest_may_hold_any_torque_up_to_its_friction_and_teaches_nothing() -> None:
     robot = still(5.0, 0.7 * COULOMB[1])
     estimate = robot.estimate()
-    assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.HELD, Status.HELD, ("at rest",))
+    assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.HELD, Status.HELD, (Reason("at_standstill"),))
     assert [one.kind for one in robot.events()] == ["started"]
     assert robot.learnt == 6, "seconds end at 1.5 s, … 9.5 s; the last three that it moved in wait"
     assert estimate.contact == (False, False)
@@ -460,7 +461,7 @@ def test_a_short_gap_is_bridged_and_a_long_one_is_not_judged() -> None:
 def test_before_the_first_row_nothing_is_known() -> None:
     estimate = RobotEstimator(taught(), 1.0 / RATE).estimate()
     assert (estimate.phase, estimate.status) == (Phase.WAITING, Status.UNESTIMATED)
-    assert estimate.reasons == ("no row with every joint in it yet",)
+    assert estimate.reasons == (Reason("incomplete_row"),)
     assert estimate.time == 0
     assert estimate.progress == 0.0
 

@@ -6,8 +6,8 @@ import pytest
 from estimators.base import Phase
 from estimators.conditioning.conditioner import Conditioner
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
-from estimators.recursive import held
+from estimators.online.settings import JointIdentification
+from estimators.recursive import timing_weights
 
 pytestmark = pytest.mark.compiled
 
@@ -28,7 +28,7 @@ def test_a_weakly_excited_start_ends_where_least_squares_end(amplitude: float) -
     torque = 2.0 * a + 3.0 * v + 1.5 * np.sign(v) + 4.0 + 5.0 * np.sin(q) - 8.0 * np.cos(q)
     torque += np.random.default_rng(1).normal(0.0, 0.05, len(t))
     time, values = np.round(t * 1e9).astype(np.int64), np.column_stack([q, torque])
-    settings = Identification.model_validate(SETTINGS)
+    settings = JointIdentification.model_validate(SETTINGS)
     joint = JointEstimator(settings, 1 / RATE)
     for first in range(0, len(t), 20):
         joint.absorb(time[first : first + 20], values[first : first + 20])
@@ -40,7 +40,9 @@ def test_a_weakly_excited_start_ends_where_least_squares_end(amplitude: float) -
     rows = rows.part(rows.time <= estimate.time)
     least_squares = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0])[0]
     noise = np.mean((rows.y[:, 0] - rows.phi[:, 0] @ least_squares) ** 2)
-    rows = held.temper(rows, np.array([RATE**-2 / 12.0 / noise]), np.zeros(1, np.int64))  # as a start weighs them
+    rows = timing_weights.temper(
+        rows, np.array([RATE**-2 / 12.0 / noise]), np.zeros(1, np.int64)
+    )  # as a start weighs them
     batch = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0])[0]
     off = np.abs(estimate.values - batch) / estimate.deviations
     assert off.max() <= 1.0, (estimate.names, estimate.values, batch, estimate.deviations)

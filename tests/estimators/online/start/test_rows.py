@@ -27,7 +27,7 @@ def made(rows: int = 600, seed: int = 3) -> tuple[Floats, Floats]:
 
 def gathered(phi: Floats, y: Floats, **more: Any) -> StartRows:
     """In three parts."""
-    start, cuts = StartRows(), (0, 100, 101, len(y))
+    start, cuts = StartRows(), (0, len(y) // 6, len(y) // 6 + 1, len(y))
     for first, last in itertools.pairwise(cuts):
         part = slice(first, last)
         own = {name: values[part] for name, values in more.items()}
@@ -248,3 +248,16 @@ def test_at_the_end_every_row_weighs_as_it_will_and_what_is_left_of_its_noise_is
     assert start.products(NOISE) == pytest.approx(0.25 * whitened(phi, y)[0].T @ whitened(phi, y)[0], rel=1e-9)
     assert start.power() == pytest.approx(0.25 * np.mean(y**2, axis=0))
     assert start.weigh(weighed, np.array([0, 0])) == pytest.approx([0.25, 0.25])
+
+
+def test_rows_that_say_nothing_of_motion_are_weighed_without() -> None:
+    phi, y = made(60)
+    start, seen = gathered(phi, y), list[int]()
+
+    def weighed(rows: Rows) -> Rows:
+        seen.append(len(rows.motion))
+        return rows._replace(phi=2.0 * rows.phi, y=2.0 * rows.y)
+
+    assert start.weigh(weighed, np.array([0, 0])) == pytest.approx([1.0, 1.0])
+    assert seen == [0]
+    assert start.power() == pytest.approx(4.0 * np.mean(y**2, axis=0))

@@ -1,0 +1,263 @@
+"""The pipeline of one joint: aligns readings, estimates, publishes at the end of each interval, notices silence."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.config.sections import JointSection
+from daq.core.align import Aligner
+from daq.core.batch_pass import Readings
+from daq.core.drift import Comparison
+from daq.core.gear_pipeline import gear_pipeline_of
+from daq.state.baselines import Baseline
+from daq.stream.update import Map, Publication
+from estimators.base import Estimate, Phase, Status
+from estimators.conditioning.stop import COLUMN, DONE, INTERVAL
+from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.online.gear.two_encoders import gear_of
+from estimators.online.joint import JointEstimator
+from estimators.online.joint_pass import EstimatorState, Intervals, JointState, advance_readings
+from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason, joined
+
+Message = tuple[bytes, bytes]  # topic, msgpack map
+
+#: ns, argued: Time between two updates of a joint that has no data.
+STALE_EVERY = 500_000_000
+#: ns, argued: Readings that are worth waiting for, at most.
+LONGEST_WAIT = 20_000_000
+#: 1, argued: The same as a share of the silence that makes a channel stale.
+WAIT_OF_STALE = 0.1
+
+
+class JointPipeline:
+    """One joint: its aligner, its estimator, and the time of its next update."""
+
+    def __init__(
+        self,
+        name: str,
+        joint: JointSection,
+        publication: Publication,
+        interval: int,
+        executor: Executor | None,
+        offset: int = 0,
+    ) -> None:
+        """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted."""
+        self.name = name
+        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
+        self.estimator = self._build()
+        self.gear = gear_pipeline_of(joint, self.estimator.channels, publication)
+        self.aligner = Aligner(joint, self.estimator.channels)
+        self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
+        self.samples = 0
+        self.updates = 0
+        self._publication = publication
+        self.offset = offset
+        self._intervals = Intervals(length=interval, offset=offset)
+        self.due = 0  # ns, arrival time from which the next update can be made: earlier readings may wait
+        self._period = round(1e9 / joint.rate)
+        self._longest_wait = min(LONGEST_WAIT, round(WAIT_OF_STALE * joint.stale * 1e9))
+        self._stale = False
+        self._missing: tuple[Reason, ...] = ()  # what does not come although it should
+        self._sources = [(role, joint.channels[role].signal) for role in self.estimator.channels]
+        rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
+        self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
+        self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
+        self._connect_aligner()
+        self.state = JointState(aligner=self.aligner.resampler.aligner, estimator=self.estimator.state, seen=self._seen)
+        self._connect_gear()
+        self.silence_due = 0  # monotonic ns before which no channel can have been silent for too long
+        self._last_arrival = 0  # ns
+        self._last_update = 0  # ns
+        self._words: Any = None  # of the last update: what its texts depend on; None where a new form is needed
+        self._comparison = Comparison(joint.model.kind, joint.drift, publication)
+        self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # gets the samples, too
+
+    def absorb(
+        self,
+        times: Nanoseconds,
+        values: Floats,
+        columns: NDArray[np.int32],
+        epoch: int,
+        now: Callable[[], int],
+        late: bool = False,
+    ) -> list[Message]:
+        """Align and estimate these readings; returns the messages of every interval that ends.
+
+        epoch: ns to add to get Unix time; now: the monotonic clock, ns; late: publish only the last interval.
+        """
+        self.state.taken, self.state.estimator.late = 0, late
+        readings = Readings(times, values, columns)
+        advance_readings(*readings, self.state)
+        return self.handle_stops(readings, epoch, now)
+
+    def handle_stops(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """Answer the stops of a pass over these readings, until it has used all of them; returns the messages."""
+        joint, state, messages = self.state, self.state.estimator, list[Message]()
+        self._last_arrival = arrival = joint.arrival
+        if self._stale and not self._silent_channels(arrival):
+            messages += self._recovered(arrival + epoch)
+        before, last = 0, 0
+        while True:
+            if joint.aligned:
+                before, last = 0, self._count_samples(state) or last
+            if state.stop == COLUMN:
+                raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
+            self.estimator.answer(before)
+            if state.stop == INTERVAL:
+                messages += self._publish_interval(self._intervals.tick, arrival, epoch, now)
+            if state.stop == DONE or (state.stop == INTERVAL and not state.more):
+                break
+            before = state.next
+            advance_readings(*readings, joint)
+        messages += self._events(epoch, arrival)
+        self.due = arrival + self._waiting_time(last) if last else arrival
+        return messages
+
+    def _count_samples(self, state: EstimatorState) -> int:
+        """Count samples that were just aligned; returns the time of the last one (ns), 0 where there is none."""
+        count = state.count
+        self.samples += count
+        if self.follower is not None:
+            self.follower(self.name, state.ticks[:count], state.samples[:count])
+        return int(state.ticks[count - 1]) if count else 0
+
+    def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """The messages at the end of an interval; tick: ns, the sample with which the next one begins."""
+        messages = self._events(epoch, arrival)
+        words = None if self._missing else self.estimator.words()
+        filled = self._fill_form(arrival, epoch, now) if words is not None and words == self._words else []
+        figured = self.state.estimator.certain, self.state.estimator.resting
+        messages += filled or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
+        self._words = words
+        return messages if self.gear is None else messages + self.gear.messages_due(epoch)
+
+    def _fill_form(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """An update with the texts of the last one and new numbers; none where it needs more than that."""
+        report, publication = self.estimator.phases.report, self._publication
+        if not publication.formed or self._comparison.due(report.time):
+            return []
+        numbers, measured, predicted = report.numbers()
+        self.updates, self._last_update = self.updates + 1, now()
+        times = (report.time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
+        return publication.fill_forms(numbers, measured, predicted, times)
+
+    def check_silence(self, now: int, epoch: int) -> list[Message]:
+        """The messages of a joint that gives no data, or lacks a channel. now: monotonic ns."""
+        if now < self.silence_due:
+            return []
+        if self._last_arrival == 0:
+            self._last_arrival = now
+        self._seen[self._seen == 0] = now
+        self._missing = self._silent_channels(now)
+        if not self._missing:
+            self.silence_due = int((self._seen[:-1] + self._stale_after).min())
+            return []
+        messages: list[Message] = []
+        if not self._stale:
+            self._stale = True
+            messages.append(self._publication.event("fault", joined(self._missing), (now + epoch) / 1e9))
+        if now - self._last_update < STALE_EVERY:
+            return messages
+        return messages + self._update(self.estimator.estimate(), now, self._last_arrival, epoch, now)
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        try:
+            self.estimator.resume(state)
+        except Exception:
+            self.estimator = self._build()
+            self._connect_aligner()
+            self.state.estimator = self.estimator.state
+            self._connect_gear()
+            raise
+
+    def _connect_aligner(self) -> None:
+        """Let the estimator read the samples from the aligner's buffers, interval by interval."""
+        resampler, state = self.aligner.resampler, self.estimator.state
+        state.ticks, state.samples, state.intervals = resampler.ticks, resampler.rows, self._intervals
+
+    def _connect_gear(self) -> None:
+        """Let the gear get the rows that the estimator gets."""
+        if self.gear is not None:
+            self.estimator.front.follower, self.estimator.state.followed = self.gear.absorb, True
+
+    def set_baseline(self, baseline: Baseline) -> None:
+        """Measure drift against this baseline from the next update on."""
+        self._comparison.set_baseline(baseline)
+
+    def _silent_channels(self, now: int) -> tuple[Reason, ...]:
+        """Every channel that gives no data."""
+        silence = now - self._seen[:-1]
+        silent = (silence >= self._stale_after).nonzero()[0]
+        if len(silent) == 0:
+            return ()
+        if len(silent) == len(silence):
+            return (Reason("no_data", None, {"seconds": float(silence.min()) / 1e9}),)
+        return tuple(
+            Reason("channel_silent", role, {"seconds": float(silence[at]) / 1e9}, {"signal": signal})
+            for at, (role, signal) in enumerate(self._sources)
+            if at in silent
+        )
+
+    def _waiting_time(self, tick: int) -> int:
+        """ns that readings may wait: until just before the row that ends the interval, and after all rows before it."""
+        intervals = self._intervals
+        ahead = (intervals.last + 1) * intervals.length + intervals.offset - tick
+        others = -(-ahead // self._period) - 1
+        return min(self._longest_wait, others * self._period + self._period // 4) if others > 0 else 0
+
+    def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
+        self.updates += 1
+        self._last_update = now
+        self._words = None
+        if self._missing:
+            estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
+        timestamp = ((estimate.time or tick) + epoch) / 1e9
+        return [
+            self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
+            self._publication.residual(estimate, timestamp),
+            *self._comparison.compare(
+                estimate, self.estimator.friction, timestamp, None if self.gear is None else self.gear.extended
+            ),
+        ]
+
+    def _events(self, epoch: int, arrival: int) -> list[Message]:
+        """The estimator's events; `resumed` gets the time of the first rows, not that at which the old core ended."""
+        messages = list[Message]()
+        for event in self.estimator.events():
+            time = arrival if event.kind == "resumed" else event.time
+            first, last = event.window or (0, 0)
+            window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
+            messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window))
+        return messages
+
+    def _recovered(self, time: int) -> list[Message]:
+        self._stale, self._missing = False, ()
+        return [self._publication.event("recovered", "data again", time / 1e9)]
+
+
+def described(joint: JointSection) -> Map:
+    """The content of `meta` about a joint: model, unit, rate and parameters."""
+    model = joint.model.build()
+    gear = PARAMETERS if gear_of(joint, joint.rate) is not None else ()
+    return {
+        "model": joint.model.kind,
+        "unit": joint.model.unit(),
+        "rate": joint.rate,
+        "parameters": {
+            one.name: {
+                "unit": one.unit,
+                "low": one.low,
+                "high": one.high,
+                "equation": one.equation,
+                "meaning": one.meaning,
+                "needs": one.needs,
+            }
+            for one in (*model.parameters, *model.nonlinear, *gear)
+        },
+    }

@@ -1,0 +1,145 @@
+"""Buffers readings until the next update of their joint is due, so that the core works once an update, not once a
+frame.
+
+What is published does not depend on how readings are cut into batches, so waiting changes no update, and no update
+waits. `JointPipeline.due` says when the next update of a joint can be made; no reading waits longer than LONGEST. While
+nothing is due, a turn of the core costs two comparisons.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.reading import WORDS, Words, empty, readings, words
+from estimators.numerics.jit import kernel
+from estimators.quantities import Nanoseconds
+
+#: ns, argued: Time that a reading waits at most when the one that its joint waits for does not come.
+LONGEST: Final = 40_000_000
+#: ns, argued: Time before what is due in which it is not worth sleeping.
+SOON: Final = 300_000
+#: ns, argued: Time between two looks where no joint is heard.
+NOBODY: Final = 20_000_000
+NOTHING: Final = empty()
+NEVER: Final = (1 << 63) - 1  # ns
+#: readings, argued: Readings for which there is room at once; it grows.
+FEW: Final = 1024
+
+
+class ReadingBuffer:
+    """The readings of all joints that have arrived and wait."""
+
+    def __init__(self, joints: Sequence[int], drivers: Sequence[str]) -> None:
+        """joints, drivers: for every channel, the index of its joint and the name of its driver."""
+        self._joint = np.array(joints, np.int64)
+        self._names = sorted(set(drivers))
+        self._driver = np.array([self._names.index(name) for name in drivers], np.int64)
+        joints_there = int(self._joint.max(initial=-1)) + 1
+        self._latest = np.zeros(joints_there, np.int64)  # ns, arrival of a joint's newest reading
+        self._is_due, self._since = np.zeros(joints_there, np.bool_), np.zeros(joints_there, np.int64)
+        self._waiting = np.zeros((FEW, WORDS), np.int64)
+        self._count = 0  # waiting readings
+        self._oldest = self._newest = self._next = 0  # ns: the oldest and newest waiting reading; the next due one
+
+    def add(self, more: NDArray[np.void]) -> None:
+        """Append readings in order of arrival."""
+        end = self._count + len(more)
+        if end == self._count:
+            return
+        if end > len(self._waiting):
+            self._waiting = np.concatenate([self._waiting[: self._count], np.zeros((2 * end, WORDS), np.int64)])
+        self._waiting[self._count : end] = words(more)
+        if not self._count:
+            self._oldest = int(self._waiting[0, 0])
+        self._count, self._newest = end, int(self._waiting[end - 1, 0])
+
+    def take(self, due: Nanoseconds, now: int) -> NDArray[np.void]:
+        """Take out the readings of joints whose update is due, in order of arrival. due: (joints,) ns; now: ns."""
+        over = now - self._oldest > LONGEST
+        if not self._count or (self._newest < self._next and not over):
+            return NOTHING
+        left = np.empty((self._count, WORDS), np.int64)
+        taken = _take(
+            self._waiting, self._count, self._joint, due, now - LONGEST if over else 0, self._latest, self._is_due,
+            self._since, left,
+        )  # fmt: skip
+        self._count -= int(taken)
+        if self._count:
+            self._oldest, self._newest = int(self._waiting[0, 0]), int(self._waiting[self._count - 1, 0])
+        return readings(left[:taken])
+
+    def set_next_due(self, due: Nanoseconds, now: int) -> None:
+        """Note what is due next, after the readings that were taken have been processed."""
+        self._next = _first(due, self._latest, now - LONGEST, now + NOBODY)
+
+    def take_all(self) -> NDArray[np.void]:
+        """Take out every reading."""
+        count, self._count = self._count, 0
+        return readings(self._waiting[:count].copy())
+
+    def sleep_time(self, now: int) -> float:
+        """Seconds until something is due, at most NOBODY; 0 where sleeping is not worth it."""
+        ahead = min(self._next - now, NOBODY)
+        return ahead / 1e9 if ahead > SOON else 0.0
+
+    @property
+    def next_due(self) -> int:
+        """ns, arrival time of the reading that is due next."""
+        return self._next
+
+    def waiting(self) -> dict[str, int]:
+        """How many readings of each driver wait."""
+        if len(self._names) == 1:
+            return {self._names[0]: self._count}
+        channels = readings(self._waiting[: self._count])["channel"]
+        count = np.bincount(self._driver[channels], minlength=len(self._names))
+        return dict(zip(self._names, count.tolist(), strict=True))
+
+
+@kernel("i8(i8[:, ::1], i8, i8[::1], i8[::1], i8, i8[::1], b1[::1], i8[::1], i8[:, ::1])")
+def _take(
+    waiting: Words,
+    count: int,
+    joints: NDArray[np.int64],
+    due: Nanoseconds,
+    patience: int,
+    latest: Nanoseconds,
+    is_due: NDArray[np.bool_],
+    since: Nanoseconds,
+    left: Words,
+) -> int:
+    """Move the readings of joints that are due from waiting to left; returns how many.
+
+    joints: of each channel; patience: ns, readings that arrived before it do not wait any longer (0: no limit);
+    latest, is_due, since (joints,): newest reading; whether an update is due; oldest waiting reading.
+    """
+    since[:] = NEVER
+    for i in range(count):
+        joint = joints[waiting[i, 2] & 0xFFFFFFFF]
+        latest[joint] = waiting[i, 0]
+        if since[joint] == NEVER:
+            since[joint] = waiting[i, 0]
+    for joint in range(len(latest)):
+        is_due[joint] = latest[joint] >= due[joint] or since[joint] < patience
+    taken = 0
+    for i in range(count):
+        goes = is_due[joints[waiting[i, 2] & 0xFFFFFFFF]]
+        for word in range(waiting.shape[1]):
+            if goes:
+                left[taken, word] = waiting[i, word]
+            else:
+                waiting[i - taken, word] = waiting[i, word]
+        taken += goes
+    return taken
+
+
+@kernel("i8(i8[::1], i8[::1], i8, i8)")
+def _first(due: Nanoseconds, latest: Nanoseconds, heard: int, nobody: int) -> int:
+    """The earliest due time of the joints that sent something since `heard`; nobody: the answer where none did."""
+    first, any_heard = np.int64(0), False
+    for joint in range(len(due)):
+        if latest[joint] > heard and (not any_heard or due[joint] < first):
+            first, any_heard = due[joint], True
+    return int(first) if any_heard else nobody

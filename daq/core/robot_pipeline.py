@@ -1,0 +1,230 @@
+"""The pipeline of the whole robot: all joints on one clock; publishes residual torque, payload and parameters."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.config.drift_limits import DriftSettings
+from daq.config.robot_model import torque_role
+from daq.config.sections import JointSection
+from daq.core.drift import Comparison
+from daq.state.baselines import Baseline, friction_names, friction_speeds
+from daq.stream.reasons import as_maps
+from daq.stream.update import ROBOT, Map, Publication
+from estimators.alignment.common_clock import CommonClock
+from estimators.base import Estimate
+from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.online.robot.estimate import Friction, RobotEstimate
+from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.settings import LINK
+from estimators.quantities import Floats, Nanoseconds
+from estimators.thresholds import GAP
+
+Message = tuple[bytes, bytes]
+
+#: s, argued: Rows that are worth a look at least.
+SETTLED: Final = 0.01
+#: ns, argued: Time between two reports of a robot's parameters.
+PARAMETERS_EVERY: Final = 1_000_000_000
+#: s, argued: Time that a jump of the clock counts as missing rows, at most: more than its low-passes need to restart.
+BREAK: Final = 0.1
+
+
+class RobotPipeline:
+    """All joints of the robot's model together; their own estimators run independently."""
+
+    def __init__(
+        self,
+        learnt: IdentifiedRobot,
+        joints: Mapping[str, JointSection],
+        publication: Publication,
+        interval: int,
+        drift: DriftSettings,
+    ) -> None:
+        """learnt: the robot's model; joints: of the configuration, with all joints of the model; interval: ns between
+        two updates."""
+        self.name = ROBOT
+        self._learnt = learnt
+        self._names = learnt.robot.names
+        self._rates = [joints[name].rate for name in self._names]
+        self._period = 1.0 / self._rates[0]
+        self.estimator = RobotEstimator(learnt, self._period)
+        twisted = [self._names[j] for j in learnt.model().twisted]
+        self._clock = CommonClock([1.0 / rate for rate in self._rates], columns=3 if twisted else 2)
+        self._places = {name: index for index, name in enumerate(self._names)}
+        self._columns: list[NDArray[np.int64]] = []
+        for name in self._names:
+            second = (LINK if name in twisted else "position",) if twisted else ()
+            roles = ("position", torque_role(joints[name]), *second)
+            self._columns.append(np.array([joints[name].roles().index(role) for role in roles], np.int64))
+        self._first = 0  # rows of the first joint that wait
+        self._last_tick = 0
+        self._publication = publication
+        self._interval = interval
+        self._slot, self._told = -1, -1
+        self._comparison = Comparison(ROBOT, drift, publication)
+        self._effort = [joint.axis.effort for joint in learnt.robot.joints]
+
+    def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
+        """Take the samples that one joint's own estimator got: ticks (rows,) ns, rows (rows, channels).
+
+        Both are views that the next batch overwrites; the common clock copies them.
+        """
+        index = self._places.get(joint)
+        if index is None or not len(ticks):
+            return
+        self._clock.absorb(index, ticks, rows, self._columns[index])
+        if index == 0:
+            self._first += len(ticks)
+
+    def messages_due(self, epoch: int) -> list[Message]:
+        """The messages that are due after the rows so far. epoch: ns to add to get Unix time."""
+        if self._first * self._period < SETTLED:
+            return []
+        self._first = 0
+        ticks, rows = self._clock.release()
+        messages: list[Message] = []
+        for tick, row in _equidistant(ticks, rows, self._last_tick, self._period):
+            self.estimator.absorb(tick, *(row[:, :, column] for column in range(row.shape[2])))
+        if len(ticks):
+            self._last_tick = int(ticks[-1])
+        events = self.estimator.events()
+        messages += [self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in events]
+        if self._last_tick // self._interval != self._slot:
+            self._slot = self._last_tick // self._interval
+            messages.append(self._update(epoch))
+        if self._last_tick // PARAMETERS_EVERY != self._told:
+            self._told = self._last_tick // PARAMETERS_EVERY
+            messages.append(self._parameters(epoch))
+            messages += self._comparison.compare(*self._comparable(), (self._last_tick + epoch) / 1e9)
+        return messages
+
+    def keep(self) -> Map | None:
+        """The state for a checkpoint, as plain data; None while there is none."""
+        state = self.estimator.keep()
+        if state is None:
+            return None
+        return {name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in asdict(state).items()}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Continue from a stored state. Raises ValueError, and then starts anew."""
+        try:
+            self.estimator.resume(state)
+        except Exception:
+            self.estimator = RobotEstimator(self._learnt, self._period)
+            raise
+
+    def set_baseline(self, baseline: Baseline) -> None:
+        """Measure drift against this baseline from now on."""
+        self._comparison.set_baseline(baseline)
+
+    def counters(self) -> dict[str, int]:
+        """Counters since the start: blocks learnt, faults, dropped rows."""
+        return {"learnt": self.estimator.learnt, "faults": self.estimator.faults, "dropped": self._clock.dropped}
+
+    def _comparable(self) -> tuple[Estimate, Callable[[], Map]]:
+        """What a baseline is compared with: friction torques as parameters, and the speeds at which they hold."""
+        found, friction = self.estimator.estimate(), self.estimator.friction()
+        names = friction_names(self._names)
+        estimate = Estimate(
+            found.time, found.phase, found.status, found.reasons, names, friction.torque.ravel(),
+            friction.deviations.ravel(), math.nan, 1.0, math.nan, math.nan, found.progress,
+        )  # fmt: skip
+        return estimate, lambda: friction_speeds(dict(zip(self._names, friction.speeds.tolist(), strict=True)))
+
+    def _update(self, epoch: int) -> Message:
+        found = self.estimator.estimate()
+        head = robot_head(self._publication, "robot", (found.time + epoch) / 1e9)
+        return b"robot", msgpack.packb(head | robot_body(found, self._names, self._effort))
+
+    def _parameters(self, epoch: int) -> Message:
+        head = robot_head(self._publication, "robot/parameters", (self._last_tick + epoch) / 1e9)
+        values, deviations = self.estimator.parameters()
+        body = parameters_body(self.estimator.model.names, values, deviations, self._names, self.estimator.friction())
+        known = self.estimator.compensations().items()
+        compensation = {name: {"on": on, "ratio": ratio} for name, (on, ratio) in known}
+        more = {"learnt": self.estimator.learnt, "compensation": compensation}
+        return b"robot/parameters", msgpack.packb(head | body | more)
+
+
+def robot_head(publication: Publication, topic: str, timestamp: float) -> Map:
+    """The fields that every message has, here of one that is about no single joint."""
+    head = publication.head(topic, timestamp)
+    del head["joint"]
+    return head
+
+
+def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str]) -> Map:
+    """What `robot` says; efforts: N·m or N of each joint."""
+    payload = found.payload
+    measured, predicted, deviations, thresholds, compensation = (
+        one.tolist()
+        for one in (found.measured, found.predicted, found.deviations, found.thresholds, found.compensation)
+    )
+    return {
+        "phase": str(found.phase),
+        "health": {"status": str(found.status), "reasons": as_maps(found.reasons)},
+        "progress": found.progress,
+        "joints": {
+            name: {
+                "measured": measured[j],
+                "predicted": predicted[j],
+                "residual": measured[j] - predicted[j],
+                "deviation": deviations[j],
+                "threshold": thresholds[j],
+                "contact": found.contact[j],
+                "compensation": compensation[j],
+                "unit": efforts[j],
+            }
+            for j, name in enumerate(names)
+        },
+        "payload": {
+            "carried": payload.carried,
+            "mass": payload.mass,
+            "mass_deviation": payload.mass_deviation,
+            "centre": payload.centre.tolist(),
+            "centre_deviation": payload.centre_deviation.tolist(),
+        },
+    }
+
+
+def parameters_body(
+    names: Sequence[str], values: Floats, deviations: Floats, joints: Sequence[str], friction: Friction
+) -> Map:
+    """The content of `robot/parameters`, except the counters of what was learnt."""
+    return {
+        "parameters": dict(zip(names, values.tolist(), strict=True)),
+        "deviations": dict(zip(names, deviations.tolist(), strict=True)),
+        "friction": {
+            name: {
+                "speeds": friction.speeds[j].tolist(),
+                "torques": friction.torque[j].tolist(),
+                "deviations": friction.deviations[j].tolist(),
+            }
+            for j, name in enumerate(joints)
+        },
+    }
+
+
+def _equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> Sequence[tuple[Nanoseconds, Floats]]:
+    """Cut rows into batches without jumps of the clock; at each jump, rows of NaN stand for the missing ones."""
+    if not len(ticks):
+        return []
+    steps = ticks - np.concatenate(((last or ticks[0] - round(period * 1e9),), ticks[:-1]))
+    off = np.abs(steps - period * 1e9)
+    if off.max() <= GAP * 1e9 * period:
+        return [(ticks, rows)]
+    jumps = np.flatnonzero(off > GAP * 1e9 * period)
+    found: list[tuple[Nanoseconds, Floats]] = []
+    missing = np.full((round(BREAK / period), *rows.shape[1:]), np.nan)
+    for part in np.split(np.arange(len(ticks)), jumps):
+        if len(part):
+            if part[0] in jumps:
+                found.append((np.full(len(missing), ticks[part[0]]), missing))
+            found.append((ticks[part], rows[part]))
+    return found

@@ -1,0 +1,17 @@
+"""The values of a joint, or of the whole robot, at one instant, from which a baseline is made."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+Map = dict[str, Any]
+
+
+class CurrentValues(NamedTuple):
+    """The values of a joint, or of the robot, at one instant."""
+
+    time: float  # Unix s
+    status: str
+    reasons: Sequence[Map]  # why the status is not valid, as messages have them
+    values: dict[str, float]
+    deviations: dict[str, float]
+    friction: Map | None  # the law in use

@@ -1,0 +1,28 @@
+"""Reasons in messages: maps of code, parameter, numbers, words and text since version 2 of the stream, texts before."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from estimators.reasons import Reason
+
+Map = dict[str, Any]
+
+
+def as_maps(reasons: Iterable[Reason]) -> list[Map]:
+    """As messages have them."""
+    return [one.plain | {"text": str(one)} for one in reasons]
+
+
+def texts(reasons: Iterable[Mapping[str, Any] | str]) -> list[str]:
+    """The sentences of those of a message, of any version."""
+    return [one if isinstance(one, str) else str(one["text"]) for one in reasons]
+
+
+def in_words(reasons: Iterable[Mapping[str, Any] | str]) -> str:
+    """All sentences in one line."""
+    return "; ".join(texts(reasons))
+
+
+def with_todo(reasons: Iterable[Map]) -> list[Map]:
+    """The same, each with what to do about it."""
+    return [one | {"todo": Reason.of(one).todo} for one in reasons]

@@ -1,1 +1,0 @@
-"""Public recordings of real joints with published values, identified with the project's own parts."""

@@ -1,0 +1,34 @@
+"""Log of what happened to an estimate, until it is read."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from estimators.base import Event
+
+
+@dataclass(slots=True)
+class EventLogState:
+    """State of an EventLog."""
+
+    VERSION: ClassVar[int] = 1
+
+    time: int = 0  # ns, the instant of the last row
+
+
+class EventLog:
+    """Events in order, each at the instant of the last row."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_events"})
+
+    def __init__(self) -> None:
+        self.kept = EventLogState()
+        self._events: list[Event] = []
+
+    def say(self, kind: str, text: str, window: tuple[int, int] | None = None) -> None:
+        """Add an event; window: ns, first and last instant of the rows that it is about."""
+        self._events.append(Event(self.kept.time, kind, text, window))
+
+    def taken(self) -> list[Event]:
+        """Return what happened since the last call."""
+        events, self._events = self._events, []
+        return events

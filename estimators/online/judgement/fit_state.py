@@ -1,0 +1,54 @@
+"""Declares the state of ModelFit: the sums of the rows since the start, and what they said at the end of a block."""
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.misfit.regressors import BlockSums
+from estimators.misfit.scores import ScoreState
+from estimators.quantisation.shifted_quantiser import QuantiserState
+from jointwatch_layout import Layout, Vector
+
+
+class FitState(Layout, version=7):
+    """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
+
+    n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
+    """
+
+    sums: BlockSums  # of the current block
+    quantiser: QuantiserState
+    scores: ScoreState
+    turns: Annotated[Vector, "outputs"]  # rows with a reversal, faded
+    rows: Annotated[Vector, "outputs"]  # rows without one, faded
+    steps: Annotated[Vector, "parameters"]  # by how much an encoder's steps have moved θ, as reported
+    forth: Annotated[Vector, "outputs"]  # rows in which the joint moves forth, faded
+    rough: Annotated[Vector, "outputs"]  # rows, each times its noise of encoder steps (1: white rounding), faded
+    owed: Annotated[Vector, "outputs"]  # the same of all rows that taught and are not corrected for it yet, faded
+    trail: Annotated[Vector, "parameters + 1"]  # Σ of θ at the ends of blocks, faded, and of their weights
+    behind: Annotated[Vector, "parameters"]  # how far θ is behind a truth that moves on, as reported
+    late: Annotated[Vector, "parameters"]  # variance of θ because the lag is not known, as reported
+    gains: Annotated[Vector, "regressors"]  # share of y² that each misfit regressor explains, as reported
+    found: Annotated[Vector, "regressors"]  # their coefficients
+    lattice: Annotated[Vector, "parameters"]  # variance of θ by the place of an encoder's steps, as reported
+    share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
+    left: float = 0.0  # … and that the model leaves
+    spoiled: bool = False  # whether it is too much for anything to be valid
+    due: int = 0  # number of the row that ends the block
+    forgotten: float = 0.0  # of the learner, when the last block ended
+
+    @classmethod
+    def of(cls, p: int, owners: NDArray[np.int64], own: int, row: float, remembers: bool, unread: int) -> "FitState":
+        """State before any row.
+
+        p: parameters; owners: joint of each output; own: misfit regressors of each output; row: s between rows;
+        remembers: whether friction has a memory of its own; unread: room for rows of the shifted quantiser.
+        """
+        m = len(owners)
+        sums, quantiser = BlockSums.of(owners, p, own, 1e9 * row, remembers), QuantiserState.room(unread, p, row)
+        scores = ScoreState.zeros(outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own)
+        return cls.zeros(
+            sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p, regressors=m * own,
+            trail=np.zeros(p + 1),
+        )  # fmt: skip

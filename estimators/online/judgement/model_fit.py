@@ -1,0 +1,355 @@
+"""Model fit, judged each second of motion: the effect of a misfit on θ widens its deviations and is named.
+
+    deviation² ← deviation² · factor² + bias² + near² + behind² + late² + steps²
+
+factor: from the covariance of the scores (misfit/scores.py), averaged with the learner's own, which weighs as much as
+KNOWN blocks; it is not less than that of white noise under the kernel, and with η not less than that of the start.
+near: effect of rows behind reversals on θ, beyond noise (recursive/reversals.py: backlash, friction with memory).
+bias: effect of columns that the model does not have (misfit/regressors.py), and of rows that saw a reversal: how far θ
+differs from least squares without them. behind: how far θ differs from its own mean under the same forgetting, and so
+from a truth that moves at a constant rate (Brown's double exponential smoothing). late: variance because the lag of the
+torque is not known (scores.py). steps: effect of encoder steps (quantisation/errors_in_variables.py and
+shifted_quantiser.py). None of these changes θ; the weight of rows with a reversal does (recursive/reversals.py).
+Where misfit regressors explain more of the torque than the limit of a valid value (GOOD), no value of that joint is
+valid, and the reason is their cause. Below that limit the deviations contain their effect.
+
+A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
+are too few blocks, as behind an alarm, the last report stands.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+import numpy as np
+
+from estimators.misfit import regressors, scores
+from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
+from estimators.online.judgement.fit_state import FitState
+from estimators.online.judgement.gate import Gate
+from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
+from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
+from estimators.quantities import Floats, Parameter
+from estimators.reasons import Reason
+from estimators.recursive import reversals
+from estimators.recursive.learner import Learner
+from estimators.rows import Rows
+from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
+
+#: s, argued: Rows of one score; longer than residuals remember (decision 012, point 1).
+BLOCK: Final = 1.0
+#: blocks, argued: Blocks before which no misfit is reported.
+LEAST: Final = 8.0
+#: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
+#: point 4).
+KNOWN: Final = 20.0
+#: rows, argued: Rows of motion in either direction, without which rows with a reversal are not proved.
+EITHER: Final = 100.0
+#: 1, argued: The least share of the residual variance that is noise and not lag.
+NOISE: Final = 0.1
+#: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named.
+MOST: Final = 0.5
+#: 1, argued: Share of a variance from which a source is named as the reason of an uncertain value.
+MOSTLY: Final = 0.5
+#: 1, argued: Factor a block of a second by which the alarm's unit may follow the residual: two a minute (decision 012,
+#: point 12).
+FOLLOWS: Final = 2.0 ** (1.0 / 60.0)
+#: rows, argued: Rows beyond two blocks for which motion may still be unknown.
+WAITING: Final = 16
+
+# codes of reasons, by the regressor that shows them
+SHAPES: Final = {SPEED: "friction_shape", DIRECTION: "friction_direction", MEMORY: "friction_memory"}
+
+
+class ModelFit:
+    """Judges how well the model of one estimator fits, and widens its deviations."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "_gate", "_steps"})
+
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        owners: Sequence[int],
+        row: float,
+        gate: Gate,
+        turns: bool = True,
+        remembers: bool = False,
+        corrects: bool = False,
+        sample: float = 0.0,
+        overlap: float = 1.0,
+    ) -> None:
+        """owners: the joint of each output; row: s between rows; gate: of the joint; turns: whether positions
+        are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
+        is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same."""
+        p, m, own = len(parameters), len(owners), regressors.columns(turns)
+        self._lags = np.array([one.late for one in parameters])
+        self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
+        self._owners = np.array(owners, np.int64)
+        self._gate, self._corrects = gate, corrects
+        self._overlap = overlap
+        self._instant = sample**2 / 12.0 if self._lags.all() else 0.0  # s², variance; y may be no torque
+        self._steps: tuple[Steps, ...] = ()
+        self.active = True  # false while rows do not say how their joint moved
+        unread = 2 * self._block + WAITING if corrects and m == 1 else 0
+        self.kept = kept = FitState.of(p, self._owners, own, row, remembers, unread)
+        self.quantiser = ShiftedQuantiser(kept.quantiser)
+
+    @property
+    def due(self) -> int:
+        """Number of the row that ends the block."""
+        return self.kept.due if self.active else ENDLESS
+
+    def begin(self, now: int) -> None:
+        """Forget all sums: rows so far had other columns; now: number of the next row. The last report stands."""
+        kept = self.kept
+        for one in (kept.rows, kept.rough, kept.forth, kept.turns, kept.owed, kept.trail, kept.behind):
+            one[:] = 0.0
+        kept.sums.products[:] = kept.sums.turned[:] = 0.0
+        kept.scores.clear()
+        self.quantiser.clear()
+        kept.sums.when[:] = -math.inf
+        kept.sums.begin_block()
+        kept.due, kept.forgotten = now + self._block, 0.0
+
+    def forget(self, learner: Learner) -> None:
+        """Forget the last report as well: nothing is known of the model any more."""
+        kept = self.kept
+        kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
+        kept.gains[:] = kept.found[:] = 0.0
+        kept.steps[:] = kept.late[:] = kept.lattice[:] = 0.0
+        learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
+        learner.correlated[:], learner.misfit[:] = 1.0, 0.0
+
+    def absorb(self, rows: Rows, reversal: Floats) -> None:
+        """Take rows that taught; reversal: (outputs,) of a Learner."""
+        if not len(rows.time):
+            return
+        self.active = len(rows.motion) == len(rows.time)
+        if self.active:
+            slow = max(self._gate.standstill, reversals.UNSEEN)
+            phi = np.ascontiguousarray(rows.phi)
+            regressors.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, self.kept.sums)
+            if self.quantiser.reading is not None:
+                self.quantiser.keep(rows, slow, float(reversal[0]))
+
+    def review(self, rows: Rows, learner: Learner, now: int) -> None:
+        """Begin with the rows of a start, block by block; now: number of the next row."""
+        self.begin(now)
+        self.kept.sums.place[:] = np.nan
+        for first in range(0, len(rows.time) - self._block + 1, self._block):
+            part = rows.part(slice(first, first + self._block))
+            self.absorb(part, learner.reversal)
+            last = first + 2 * self._block > len(rows.time)
+            self.close(learner, now, int(part.time[-1]), settled=last)
+        self.kept.forgotten = learner.rls.state.forgotten
+
+    def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
+        """End a block, and widen the learner's deviations.
+
+        now: number of the next row; time: ns, of the last one; settled: whether θ is published.
+        """
+        kept, rls, sums = self.kept, learner.rls, self.kept.sums
+        kept.due = now + self._block
+        forgotten = rls.state.forgotten
+        fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
+        kept.forgotten = forgotten
+        kept.rows[:] = fade * kept.rows + sums.count
+        kept.turns[:] = fade * (kept.turns + sums.turned_count)
+        kept.forth[:] = fade * kept.forth + sums.forth
+        sums.turned *= fade
+        kept.rough[:] = fade * kept.rough + sums.noise
+        kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
+        if self._corrects:
+            subtract_noise(self._steps, sums.noise, time, sums.products)
+        sums.begin_block()
+        self.quantiser.fade(fade)
+        self.quantiser.read()
+        scores.close(sums.products, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.scores)
+        if self.kept.scores.effective_blocks < LEAST or rls.state.cusum > 0.0:
+            if settled and kept.left == 0.0:
+                self._begin_with_steps(learner, time)
+            return
+        told = kept.scores
+        kept.gains[:], kept.found[:], kept.late[:] = told.gains, told.coefficients, told.lag_variance
+        kept.share, kept.left = told.explained, told.unexplained
+        kept.spoiled = kept.share > (MISFIT_OVER if kept.spoiled else 1.0) * GOOD
+        if settled:
+            self._weigh_steps(rls.noise[0] / rls.noise, time)
+            self.correct(learner, time)
+            kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
+            self._widen(learner, told.deviations, told.bias)
+            self.roughen(learner, time)
+
+    def follow(self, learner: Learner, settled: bool) -> None:
+        """Update the weight of rows with a reversal, and the usual residual; settled: whether θ is published."""
+        kept = self.kept
+        if self.kept.scores.effective_blocks < LEAST or learner.rls.state.cusum > 0.0:
+            return
+        for o in range(len(kept.rows)):
+            if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:
+                continue
+            straight = reversals.left(kept.scores.gram[o], kept.scores.theta)
+            reversing = reversals.left(kept.sums.turned[o], kept.scores.theta)
+            learner.reversal[o] = reversals.weight(
+                straight, kept.rows[o], reversing, kept.turns[o], float(learner.reversal[o])
+            )
+
+        if settled:
+            learner.rls.follow_noise(FOLLOWS**BLOCK)
+
+    @property
+    def _corrected(self) -> bool:
+        """Whether θ has been corrected for the steps."""
+        return self._corrects and bool(np.isfinite(self.kept.steps).all())
+
+    def coarse(self, steps: Steps) -> None:
+        """Tell it that the readings of an encoder have steps."""
+        self._steps = (*self._steps, steps)
+        if steps.reading is not None and len(self.kept.quantiser.times):
+            self.quantiser.coarse(steps.size, steps.reading)
+
+    def correct(self, learner: Learner, time: int) -> None:
+        """Correct θ for the steps in the rows since the last time: θ += P(Nθ − n), with their N and n.
+
+        So θ follows (G − N)θ = b − n row by row. A model with η is not corrected, since its rows are learnt again and
+        again; nor is θ where the steps are most of the information in a direction.
+        """
+        rls, kept = learner.rls, self.kept
+        if self._corrected and self._steps:
+            noise, own = noise_of_rows(self._steps, kept.owed / rls.noise, time, rls.p)
+            rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
+        kept.owed[:] = 0.0
+
+    def lighten(self, left: Floats) -> None:
+        """Note that the rows of a start weigh less than before; left (outputs,): share of the step noise in them."""
+        self.kept.owed *= left
+        self.quantiser.fade(float(left[0]))
+
+    def roughen(self, learner: Learner, time: int) -> None:
+        """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
+        rls, grain = learner.rls, learner.kept.grain
+        learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)
+        learner.kept.held[:] = self._instant / (rls.variance() * rls.noise)
+        for o in range(len(grain) if self._corrected else 0):
+            noise, own = noise_of_rows(self._steps, np.eye(len(grain))[o], time, rls.p)
+            white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
+            grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
+
+    def _begin_with_steps(self, learner: Learner, time: int) -> None:
+        """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""
+        self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
+        self.correct(learner, time)
+        learner.misfit[:] = self._left_of_steps(learner)
+
+    def _left_of_steps(self, learner: Learner) -> Floats:
+        """Variance of θ (p,) that the steps leave; infinite where an encoder is too coarse."""
+        kept, rls, reading = self.kept, learner.rls, self.quantiser.reading
+        if not self._corrected:
+            return np.asarray(kept.steps**2)
+        if reading is not None:
+            noise, own = self._steps[0].noise[0], self._steps[0].own[0]
+            kept.lattice[:] = self.quantiser.variance(
+                rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own
+            )
+        return np.maximum(UNSURE * kept.steps**2, kept.lattice)
+
+    def _weigh_steps(self, weight: Floats, time: int) -> None:
+        """Compute by how much the steps move θ."""
+        kept, p = self.kept, len(self.kept.scores.theta)
+        noise, own = noise_of_rows(self._steps, weight * kept.rough, time, p)
+        if noise.any():
+            gram = np.ascontiguousarray(scores.products(kept.scores.gram, weight, p)[:p, :p])
+            kept.steps[:] = bias_of(gram, noise, own, kept.scores.theta)
+
+    def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
+        """Widen the learner's deviations by the terms of the module's equation."""
+        kept, rls, blocks = self.kept, learner.rls, self.kept.scores.effective_blocks
+        share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
+        claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
+        told = np.isfinite(deviations) & (claimed > 0.0)
+        if not told.all():  # θ of least squares lies anywhere along a direction that is not told
+            learner.correlated[:], learner.misfit[:] = 1.0, 0.0
+            return
+        known = free * deviations**2
+        ahead = rls.theta - kept.trail[:-1] / kept.trail[-1]
+        kept.behind[:] = np.sign(ahead) * np.sqrt(np.maximum(ahead**2 - known, 0.0))
+        weight = rls.noise[0] / rls.noise
+        whole = scores.products(kept.scores.gram, weight, rls.p)
+        lagging = float(kept.behind @ whole[:-1, :-1] @ kept.behind) / (float(rls.noise[0]) * float(kept.rows.sum()))
+        least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
+        lowest = self._lowest(learner, least) / learner.honesty**2 if self._corrects else least
+        learner.correlated[:] = np.sqrt(np.maximum((1.0 - share) * least + share * known / claimed, lowest))
+        straight = kept.scores.theta + kept.steps if self._corrected else kept.scores.theta
+        apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
+        pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
+        turned = scores.products(kept.sums.turned[len(weight) :], weight, rls.p)
+        near = reversals.contrast(whole, turned, kept.scores.theta, known)
+        left = self._left_of_steps(learner)
+        learner.misfit[:] = (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + left
+
+    def _lowest(self, learner: Learner, noise: float) -> float:
+        """Factor of a variance below which white noise of the torque does not come: rows that a kernel lets say the
+        same. What an encoder's rounding adds is in a second derivative, which says the opposite a moment later.
+
+        noise: share of the residual's variance that is noise.
+        """
+        rounding = float((learner.kept.grain * learner.kept.usual).max(initial=0.0))
+        return noise + (self._overlap - 1.0) * max(noise - rounding, 0.0)
+
+    # --- reports
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why nothing of the joint may be trusted."""
+        if not self.kept.spoiled:
+            return ()
+        left = {"unexplained": 100.0 * float(self.kept.left)}
+        return tuple(one._replace(numbers={**one.numbers, **left}) for one in self.causes)
+
+    def cause(self, learner: Learner, which: int, deviation: float) -> tuple[Reason, ...]:
+        """What rather than a want of motion makes a parameter's deviation as large as this; or nothing."""
+        if not self.kept.left > 0.0:
+            return ()
+        rls = learner.rls
+        noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
+        if noise >= MOSTLY * deviation**2:
+            return ()
+        if self._steps and max(self.kept.steps[which] ** 2, self.kept.lattice[which]) >= MOSTLY * deviation**2:
+            step = max(self._steps, key=lambda one: one.wanted)
+            return (Reason("encoder_steps", None, {"step": step.size, "half_width": step.wanted}),)
+        if self.kept.share > 0.0:
+            return self.causes
+        if self.kept.late[which] >= MOSTLY * deviation**2:
+            return (Reason("instant_not_identifiable"),)
+        if learner.misfit[which] >= MOSTLY * deviation**2:
+            return (Reason("reversal_friction"),)
+        return (Reason("residual_not_noise"),)
+
+    @property
+    def causes(self) -> tuple[Reason, ...]:
+        """What explains the misfit, the largest share first."""
+        kept, told = self.kept, list[Reason]()
+        if kept.share < MOST * kept.left:
+            return (Reason("residual_not_noise"),)
+        for k in np.argsort(-kept.gains):
+            if kept.gains[k] <= 0.0 or len(told) == 2:
+                break
+            reason = self._reason(int(k))
+            if reason not in told:
+                told.append(reason)
+        return tuple(told)
+
+    def _reason(self, k: int) -> Reason:
+        """One cause, with its size."""
+        output, column = divmod(k, self._own)
+        cause = regressors.CAUSES[column]
+        numbers = {"row": output + 1.0} if len(self._owners) > 1 else {}
+        if cause == LAG:
+            late = -float(self.kept.found[k])
+            lag = f"{1e3 * abs(late):.2g} ms {'late' if late > 0 else 'early'}"
+            return Reason("torque_lag", None, {"late": late, **numbers}, {"lag": lag})
+        if cause == ANGLE:
+            first = output * self._own + regressors.TURNS + (column - regressors.TURNS) // 2 * 2
+            size, times = math.hypot(*self.kept.found[first : first + 2]), (column - regressors.TURNS) // 2 + 1
+            return Reason("torque_repeats", None, {"times": float(times), "torque": size, **numbers})
+        return Reason(SHAPES[cause], None, numbers)

@@ -1,0 +1,177 @@
+"""Makes the report of an estimate, by the phase it is in."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.base import Estimate, Phase, Spectrum, Status
+from estimators.numerics.jit import inline, kernel
+from estimators.online.judgement.gate import GateState
+from estimators.online.judgement.motion import MotionCount
+from estimators.online.judgement.validity import Validity, ValidityState
+from estimators.online.normal_loop import LoopState
+from estimators.online.parts import Parts
+from estimators.reasons import Reason
+from estimators.recursive.learner import Learnt
+from jointwatch_layout import Layout, Vector
+
+IDLE = (Phase.WAITING, Phase.FAULTED)
+WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
+WAITING: Final = Reason("waiting_for_motion")
+FIGURES: Final = 3  # told beside values and deviations, those of η included
+
+
+class ReportState(Layout):
+    """State that the figures of an estimate are computed from, and the figures themselves."""
+
+    learnt: Learnt
+    loop: LoopState
+    gate: GateState
+    judged: ValidityState
+    told: Vector  # values, deviations, error, λ, what was measured, and the row of it; η behind either of the first
+
+
+class Verdict(NamedTuple):
+    """What a consumer may do with the values."""
+
+    phase: Phase
+    status: Status
+    reasons: tuple[Reason, ...]
+
+
+class EstimateReport:
+    """Reports the estimates of one estimator."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts, self._names, self._fit = parts, parts.names, parts.fit.kept
+        self._count, self._time = len(parts.names), parts.log.kept
+        self._told = np.empty(2 * self._count + FIGURES + self._count)
+        if parts.nonlinear is not None:
+            self._names += tuple(one.name for one in parts.nonlinear.eta.block.nonlinear)
+            self._told = np.full(len(self._told) + 2 * len(parts.nonlinear.eta.kept.eta), np.nan)
+        self._unsure = False  # whether something but its deviation speaks against η
+        self.state = ReportState(
+            learnt=parts.learner.kept,
+            loop=parts.loop.kept,
+            gate=parts.gate.kept,
+            judged=parts.validity.kept,
+            told=self._told,
+        )
+
+    @property
+    def time(self) -> int:
+        """ns, of the last row."""
+        return self._time.time
+
+    @property
+    def doubted(self) -> bool:
+        """Whether there is a reason beside deviations not to trust the values, as of the last `ready`."""
+        return self._unsure or self._fit.spoiled
+
+    def ready(self, phase: Phase) -> None:
+        """Write the figures of η, which hold until the next decision."""
+        if self._parts.nonlinear is None:
+            return
+        eta, count, all_of_them = self._parts.nonlinear.eta, self._count, len(self._names)
+        self._told[count:all_of_them] = np.nan if phase in IDLE else eta.kept.eta
+        self._told[all_of_them + count : 2 * all_of_them] = eta.deviations
+        self._unsure = bool(self._parts.nonlinear.lookback.wrong or eta.reasons)
+
+    def numbers(self) -> tuple[list[float], float, float]:
+        """Return the last `figures`: values, deviations, error and λ in one list; measured torque; predicted torque."""
+        told, end = self._told, 2 * len(self._names) + FIGURES
+        predicted = told[end:].dot(told[: self._count]).item()
+        numbers = told[:end].tolist()
+        return numbers, numbers.pop(), predicted
+
+    def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
+        """Report the present estimate.
+
+        phase: of the state machine; spectrum: of the rows that were last learnt from; figured: result of `figures`, if
+        it was just called.
+        """
+        parts, names, count = self._parts, self._names, len(self._names)
+        if figured is None:
+            self.ready(phase)
+            figured = _figures(phase in IDLE, phase is Phase.TRANSIENT, self.state), parts.gate.resting
+        certain, resting = figured
+        told = self._told.copy()
+        values, deviations = told[:count], told[count : 2 * count]
+        reasons: tuple[Reason, ...] = ()
+        if phase in WEIGHED and not (certain and not self.doubted):
+            reasons = _reasons(parts)
+        predicted = told[2 * count + FIGURES :].dot(values[: self._count]).item()
+        error, forgetting, measured = told[2 * count : 2 * count + FIGURES].tolist()
+        now, status, reasons = verdict(phase, resting, reasons)
+        if parts.nonlinear is not None and phase is Phase.STARTING:
+            reasons += parts.start.unsure
+        done = progress(phase, parts.motion, parts.validity)
+        return Estimate(
+            self._time.time, now, status, reasons, names, values, deviations, error, forgetting, measured, predicted,
+            done, spectrum,
+        )  # fmt: skip
+
+
+def _reasons(parts: Parts) -> tuple[Reason, ...]:
+    """Why parameters may not be trusted."""
+    weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
+    if parts.nonlinear is None:
+        return (*parts.fit.reasons, *weak)
+    return (*parts.nonlinear.lookback.wrong, *parts.nonlinear.eta.reasons, *parts.fit.reasons, *weak)
+
+
+@inline
+def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
+    """Write the figures of an estimate into `told`; returns whether every value is certain.
+
+    idle: whether nothing is known yet; alarmed: whether an alarm stands, so that the values from before it are
+    reported.
+    """
+    told, learnt, loop, valid = state.told, state.learnt, state.loop, state.judged.valid
+    recursive, deviations = learnt.state, learnt.deviations
+    count, certain = len(deviations), True
+    first = (len(told) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
+    for i in range(count):
+        certain = certain and valid[i]
+        told[i], told[first + i] = recursive.theta[i], deviations[i]
+        if idle:
+            told[i] = told[first + i] = np.nan
+        elif alarmed:
+            told[i], told[first + i] = loop.good_values[i], loop.good_deviations[i]
+    signal, last = recursive.signal, 2 * first
+    told[last] = np.sqrt(recursive.error / signal) if signal > 0.0 else np.nan
+    told[last + 1], told[last + 2] = recursive.forgetting, loop.y[0]
+    for i in range(count):
+        told[last + FIGURES + i] = loop.phi[0, i]
+    return bool(certain)
+
+
+@kernel(("b1", "b1", ReportState))
+def _figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
+    return figures(idle, alarmed, state)
+
+
+def verdict(phase: Phase, resting: bool, reasons: tuple[Reason, ...]) -> Verdict:
+    """From the phase of the state machine; reasons: why parameters may not be trusted."""
+    if phase is Phase.WAITING:
+        return Verdict(Phase.WAITING, Status.UNESTIMATED, (WAITING,))
+    if phase is Phase.FAULTED:
+        return Verdict(Phase.FAULTED, Status.FAULTED, (Reason("restarting"), WAITING))
+    rest = (Reason("at_standstill"),) if resting else ()
+    if phase is Phase.STARTING:
+        return Verdict(Phase.STARTING, Status.LEARNING, (*rest, *reasons))
+    if phase is Phase.TRANSIENT:
+        return Verdict(Phase.TRANSIENT, Status.LEARNING, (Reason("alarm_stands"), *rest))
+    if reasons:
+        return Verdict(Phase.HELD if rest else Phase.NORMAL, Status.LEARNING, (*rest, *reasons))
+    return Verdict(Phase.HELD, Status.HELD, rest) if rest else Verdict(Phase.NORMAL, Status.VALID, ())
+
+
+def progress(phase: Phase, motion: MotionCount, validity: Validity) -> float:
+    """Progress of the start, per cent."""
+    if phase in IDLE:
+        return 0.0
+    if phase is not Phase.STARTING:
+        return 100.0
+    share = min(motion.kept.count / motion.needed, validity.readiness)
+    return float(100.0 * min(1.0, max(share, motion.seconds / motion.patience)))

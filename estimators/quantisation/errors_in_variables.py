@@ -1,0 +1,73 @@
+"""Errors in variables: the bias of θ by encoder steps, from what is known of the encoder and the kernel.
+
+With noise N in the products of the rows, and n in those with y, least squares give θ = (G + N)⁻¹(Gθ₀ + n), where G
+belongs to rows without noise. So θ₀ − θ = G⁻¹(Nθ − n). N and n of a row are those of encoder_steps.py.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.numerics.elimination import eliminate
+from estimators.numerics.jit import kernel
+from estimators.quantisation.shifted_quantiser import EncoderReading, unidentifiable
+from estimators.quantities import Floats
+
+#: 1, tuned: Share of the squared correction that stays in the deviation: a third, since steps are not white near a
+#: reversal (decision 014, point 2).
+UNSURE: Final = 0.3**2
+
+
+class Steps(NamedTuple):
+    """Declares the steps of one encoder, and the noise that they add to a row."""
+
+    size: float  # rad (m)
+    since: int  # ns, from when they are known
+    wanted: float  # s, half width of a kernel under which they would harm nobody
+    noise: Floats  # (outputs, parameters, parameters)
+    own: Floats  # (outputs, parameters)
+    rate: Floats  # (outputs, parameters, parameters) of φ̇, as the difference to the row before, and φ
+    rate_own: Floats  # (outputs, parameters) of φ̇ and y
+    reading: EncoderReading | None = None  # of the only joint's only row
+
+
+def subtract_noise(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
+    """Subtract the noise that φ̇ and φ share from products (outputs, n, n) of [φ φ̇ w y]: it is no lag of the torque.
+
+    rows: (outputs,) how many; time: ns, of the last one.
+    """
+    for one in steps:
+        if time >= one.since:
+            p = one.own.shape[1]
+            products[:, p : 2 * p, :p] -= rows[:, None, None] * one.rate
+            products[:, -1, p : 2 * p] -= rows[:, None] * one.rate_own
+
+
+def noise_of_rows(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:
+    """Noise N (p, p), n (p,) in the products of weighted rows (outputs,), by the steps known at a time (ns)."""
+    noise, own = np.zeros((p, p)), np.zeros(p)
+    for one in steps:
+        if time >= one.since:
+            noise += np.einsum("o,opq->pq", rows, one.noise)
+            own += np.einsum("o,op->p", rows, one.own)
+    return noise, own
+
+
+@kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
+def bias_of(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
+    """Bias θ₀ − θ (p,); gram: G + N (p, p). Infinite where steps may be most of the information on a parameter."""
+    p = len(theta)
+    scale, found, clean, lost = np.ones(p), np.zeros((p, 1)), np.empty((p, p)), np.zeros(p, np.bool_)
+    for i in range(p):
+        if gram[i, i] > 0.0:
+            scale[i] = np.sqrt(gram[i, i])
+    for i in range(p):
+        for j in range(p):
+            clean[i, j] = (gram[i, j] - noise[i, j]) / (scale[i] * scale[j])
+            found[i, 0] += noise[i, j] * theta[j]
+        found[i, 0] = (found[i, 0] - own[i]) / scale[i]
+    told = not unidentifiable(gram, noise, lost) and eliminate(clean, found, p, 1)
+    for i in range(p):
+        found[i, 0] = found[i, 0] / scale[i] if told else (np.inf if lost[i] else 0.0)
+    return found[:, 0].copy()

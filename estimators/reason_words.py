@@ -1,0 +1,298 @@
+"""The catalogue of reasons: for each code what is said, what it means and what to do.
+
+`{name}` in a sentence is the reason's parameter, or one of its numbers or words. `jointwatch reasons` prints the page
+docs/troubleshooting.md from it.
+"""
+
+from typing import Final, NamedTuple
+
+
+class ReasonEntry(NamedTuple):
+    """What there is to say of one code."""
+
+    group: str  # heading of the page
+    says: str  # the sentence, with its numbers
+    means: str
+    todo: str
+
+
+_STATE: Final = "Not yet, or not now"
+_MOTION: Final = "The motion does not show it"
+_MISFIT: Final = "The model does not fit"
+_ETA: Final = "Nonlinear parameters and known constants"
+_CHANNEL: Final = "Channels"
+_GEAR: Final = "Lost motion of a gear"
+_ROBOT: Final = "The whole robot"
+_SERVICE: Final = "No data"
+
+CATALOGUE: Final[dict[str, ReasonEntry]] = {
+    "waiting_for_motion": ReasonEntry(
+        _STATE,
+        "waiting for motion",
+        "No usable sample of the moving joint has come yet.",
+        "Let the joint move. If it moves, look whether all its channels arrive: jointwatch doctor.",
+    ),
+    "restarting": ReasonEntry(
+        _STATE,
+        "the estimator starts again",
+        "A value ran away or was no longer finite; the last event says which. What had been learnt is dropped.",
+        "Wait for the new start. If it happens again, check scale and sign of the joint's channels.",
+    ),
+    "at_standstill": ReasonEntry(
+        _STATE,
+        "at standstill",
+        "A joint at standstill teaches nothing. The values stay as they are and may be used if they were valid.",
+        "Nothing. If the joint does move, its speed is below the limit that the event standstill states.",
+    ),
+    "alarm_stands": ReasonEntry(
+        _STATE,
+        "an alarm stands: values from before it",
+        "The prediction error grew suddenly. The values from before are shown until the change is understood.",
+        "Wait some seconds. If it does not end, look for a collision, another load or a slipping brake.",
+    ),
+    "not_identifiable": ReasonEntry(
+        _MOTION,
+        "{parameter} is not identifiable from the motion so far: it needs {needs}",
+        "The motion contains no information about this parameter, so it has no standard deviation.",
+        "Let it make {needs}.",
+    ),
+    "uncertain": ReasonEntry(
+        _MOTION,
+        "{parameter} is not certain enough yet: {value:.4g} ± {deviation:.2g}{unit}; it needs {needs}",
+        "The standard deviation is more than 5 % of the value, and moves the torque by more than 1 % of its rms.",
+        "Let it make {needs}.",
+    ),
+    "torque_peaks_low": ReasonEntry(
+        _MOTION,
+        "{parameter} is not certain enough yet: {value:.4g} ± {deviation:.2g}{unit}; "
+        "it needs torque peaks above {wanted:.0f} N·m, there were {peak:.0f}",
+        "A spring's cubic stiffness shows only under large torque through the gear.",
+        "Let it make torque peaks above {wanted:.0f} N·m.",
+    ),
+    "implausible_value": ReasonEntry(
+        _MOTION,
+        "{parameter} = {value:.4g}{unit} is outside its plausible range [{low:g}, {high:g}]",
+        "The value is outside its physical range by more than three standard deviations.",
+        "Check sign, scale and unit of position and torque, and whether the model's kind is right.",
+    ),
+    "torque_lag": ReasonEntry(
+        _MISFIT,
+        "the torque is {lag} against the position",
+        "Torque and position are not of the same instant, so part of the acceleration is taken for friction.",
+        "Measure it with jointwatch skew and set delay of the channel.",
+    ),
+    "torque_repeats": ReasonEntry(
+        _MISFIT,
+        "a torque repeats {times:.0f} × a turn, {torque:.2g} N·m",
+        "A torque depends on the angle: cogging, a bent shaft, an eccentric gear, or an unbalance.",
+        "Give the model ripple with this number, or a gravity column where it repeats once a turn.",
+    ),
+    "friction_shape": ReasonEntry(
+        _MISFIT,
+        "friction has another shape over speed than the law's",
+        "The residual follows the speed: the friction law cannot take the shape that friction has.",
+        "Choose a law with more parameters: see docs/models.md.",
+    ),
+    "friction_direction": ReasonEntry(
+        _MISFIT,
+        "friction differs between the directions",
+        "The residual follows the magnitude of the speed: the joint rubs more one way than the other.",
+        "Choose a friction law with a value for each direction: see docs/models.md.",
+    ),
+    "friction_memory": ReasonEntry(
+        _MISFIT,
+        "friction remembers where the joint turned (a law with memory: prandtl_ishlinskii)",
+        "After each reversal friction builds up over some milliradians, as presliding and backlash do.",
+        "Use the friction law prandtl_ishlinskii.",
+    ),
+    "residual_not_noise": ReasonEntry(
+        _MISFIT,
+        "the residual is correlated, not noise, and no known cause explains it",
+        "Consecutive residuals are alike, so the values are less certain than noise alone would leave them.",
+        "Look at the residual over time on the page: something acts on the joint that the model does not have.",
+    ),
+    "encoder_steps": ReasonEntry(
+        _MISFIT,
+        "the encoder's steps of {step:.2g} are too coarse for it under this kernel "
+        "(conditioning.half_width = {half_width:.2g} s would do)",
+        "Differentiating a coarse position gives noise that the parameter cannot be told apart from.",
+        "Set conditioning.half_width = {half_width:.2g}, or move the joint faster.",
+    ),
+    "instant_not_identifiable": ReasonEntry(
+        _MISFIT,
+        "this motion does not show whether torque and position are of the same instant",
+        "A lag between torque and position would change this value, and the motion shows neither lag nor its absence.",
+        "Let it change its speed more often, or set delay of the channel from jointwatch skew.",
+    ),
+    "reversal_friction": ReasonEntry(
+        _MISFIT,
+        "where the joint turns round, friction is not what its law says",
+        "Rows just behind a reversal pull the value away: backlash, or friction with memory.",
+        "Let it move farther between reversals, or use the friction law prandtl_ishlinskii.",
+    ),
+    "nonlinear_uncertain": ReasonEntry(
+        _ETA,
+        "{parameter} = {value:.4g}{unit} is uncertain by {percent:.0f} %",
+        "A search of the friction law's shape left this parameter open by more than 8 %.",
+        "Let it pass slowly through standstill and through many speeds.",
+    ),
+    "nonlinear_at_range_end": ReasonEntry(
+        _ETA,
+        "{parameter} is at the end of its range",
+        "The best value of the search is a border of the parameter's plausible range.",
+        "Let it move through more speeds. If it stays, another friction law fits better.",
+    ),
+    "coefficient_negative": ReasonEntry(
+        _ETA,
+        "{parameter} would be negative",
+        "Without its bound the fit would give a negative value, which has no physical meaning.",
+        "Check the sign of the torque; else choose a friction law without this term.",
+    ),
+    "second_minimum": ReasonEntry(
+        _ETA,
+        "{cause}",
+        "Two shapes of the friction law explain the motion almost equally well.",
+        "Let it pass slowly through standstill and through many speeds.",
+    ),
+    "search_failed": ReasonEntry(
+        _ETA,
+        "the search of the nonlinear parameters gave no result: {cause}",
+        "The window of the start could not be fitted.",
+        "Keep it moving, in another way than so far: the search is repeated with more motion.",
+    ),
+    "nonlinear_encoder_steps": ReasonEntry(
+        _ETA,
+        "{parameter} = {value:.4g}{unit} is uncertain by {percent:.0f} %: "
+        "where the joint turns, its encoder's steps are too coarse for it",
+        "Where on its steps the encoder happens to turn moves the value by more than 8 %.",
+        "Let it reverse at different positions, or use an encoder with smaller steps.",
+    ),
+    "constant_wrong": ReasonEntry(
+        _ETA,
+        "something taken as known is wrong, most likely {suspects}",
+        "The residual shows an error of a configured constant; whatever rests on it is wrong by as much.",
+        "Check this constant in the configuration against the data sheet: {parameter}.",
+    ),
+    "constant_or_encoder_steps": ReasonEntry(
+        _ETA,
+        "the encoders' steps are too coarse for this joint: they pass for an error of {suspects}",
+        "An error of a constant and the rounding of the encoders look alike here.",
+        "Use encoders with smaller steps, or let the joint move faster.",
+    ),
+    "channel_dead": ReasonEntry(
+        _CHANNEL,
+        "{parameter} gave no finite value for {seconds:g} s",
+        "The channel sends nothing that is a number.",
+        "Check sensor, cable and decoding of this channel: jointwatch doctor shows what it sends.",
+    ),
+    "channel_stuck": ReasonEntry(
+        _CHANNEL,
+        "{parameter} stays at {value:.6g} although other channels change",
+        "The sensor, or the device that sends it, repeats one value.",
+        "Check this sensor: jointwatch doctor shows what it sends.",
+    ),
+    "channel_out_of_range": ReasonEntry(
+        _CHANNEL,
+        "{parameter} had values that no joint has: they are left out",
+        "Single values were a thousand times beyond the usual spread: a wrong bit, a glitch, a wrong scale.",
+        "Check cable, scale and byte order of this channel.",
+    ),
+    "channel_uneven": ReasonEntry(
+        _CHANNEL,
+        "{parameter} is sampled unevenly: accelerations are of that",
+        "The position's samples are not taken at equal intervals, which looks like acceleration.",
+        "Let the device send its own clock and configure it as counter, or sample evenly.",
+    ),
+    "kernel_too_wide": ReasonEntry(
+        _CHANNEL,
+        "{parameter}: the kernel that its steps ask for, {half_width:.2g} s, leaves {percent:.0f} % of the motion: "
+        "tell conditioning.half_width for a joint that swings so fast",
+        "The joint swings faster than the smoothing for its coarse encoder lets through.",
+        "Set a smaller conditioning.half_width, or use an encoder with smaller steps.",
+    ),
+    "gear_window_filling": ReasonEntry(
+        _GEAR,
+        "{percent:.0f} % of the rows that a first window takes",
+        "The first window of usable rows is not full yet.",
+        "Let the joint move under load, with changes of the load's sign.",
+    ),
+    "gear_load_one_sided": ReasonEntry(
+        _GEAR,
+        "the load is one-sided: {percent:.0f} % of the rows have the rarer sign, {needed:.0f} % are needed",
+        "Lost motion shows only when the load pushes the gear to either side.",
+        "Let the load act in both directions, for example by moving through the balance point.",
+    ),
+    "gear_few_reversals": ReasonEntry(
+        _GEAR,
+        "the load changed its sign {reversals:.0f} times, {needed:.0f} are needed",
+        "Each change of the load's sign shows the lost motion once; there were too few of them.",
+        "Let the load change its direction more often.",
+    ),
+    "gear_sign_imitated": ReasonEntry(
+        _GEAR,
+        "other columns imitate the load's sign (R² {r2:.3f}, below {limit:g} is needed)",
+        "The load's sign changes together with something else, so that the two cannot be told apart.",
+        "Let load, speed and direction change independently of each other.",
+    ),
+    "gear_twist_small": ReasonEntry(
+        _GEAR,
+        "the torque does not twist the gear measurably",
+        "The stiffness is not more than two standard deviations above zero.",
+        "Use more torque, and check that both encoders and the ratio are right.",
+    ),
+    "incomplete_row": ReasonEntry(
+        _ROBOT,
+        "no row with every joint in it yet",
+        "The whole robot's model needs position and torque of all its joints at the same instants.",
+        "Check that every joint of the model sends its position and torque.",
+    ),
+    "robot_starting": ReasonEntry(
+        _ROBOT,
+        "the start lasts {seconds:.0f} s of motion",
+        "Thresholds of the residual torques come from undisturbed motion at the start.",
+        "Let the robot move without touching it.",
+    ),
+    "torque_unexplained": ReasonEntry(
+        _ROBOT,
+        "torque that the model does not explain",
+        "The residual of at least one joint is beyond its threshold, or has been just before.",
+        "Look what touches the robot. If nothing does, friction, a cable or the tool has changed.",
+    ),
+    "payload_carried": ReasonEntry(
+        _ROBOT,
+        "a payload is carried: the model stays as it is",
+        "The robot carries a body that its model does not have, so the model does not learn meanwhile.",
+        "Nothing. If nothing is carried, the tool differs from the model's.",
+    ),
+    "friction_beyond_law": ReasonEntry(
+        _ROBOT,
+        "{parameter}: friction differs from its law by {torque:+.2g}{unit} at {speed:.2g} {rate}, "
+        "{percent:.0f} % of its torque",
+        "At this speed the friction of the joint differs from the law by more than 5 % of the joint's torque.",
+        "Identify the robot again with a friction law that has this shape: see docs/robot.md.",
+    ),
+    "no_data": ReasonEntry(
+        _SERVICE,
+        "no data for {seconds:.1f} s",
+        "None of the joint's channels has sent anything for longer than stale.",
+        "Check its power, cable and interface; Acquisition on the page names the bus.",
+    ),
+    "channel_silent": ReasonEntry(
+        _SERVICE,
+        "no {parameter} ({signal}) for {seconds:.1f} s",
+        "The joint's other channels arrive, this one does not.",
+        "Check the device that sends {signal}, and its cable.",
+    ),
+    "core_down": ReasonEntry(
+        _SERVICE,
+        "the core does not run{cause}",
+        "The process that estimates has ended or hangs; the supervisor starts it again.",
+        "Wait some seconds. If it does not come back, read the service's log: docs/faults.md.",
+    ),
+    "core_silent": ReasonEntry(
+        _SERVICE,
+        "no word from the core for {seconds:.0f} s",
+        "The process that estimates says nothing: it hangs, or the machine is overloaded.",
+        "Wait some seconds. If it does not come back, read the service's log: docs/faults.md.",
+    ),
+}

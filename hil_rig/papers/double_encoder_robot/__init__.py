@@ -1,0 +1,4 @@
+"""Liu 2023 (Actuators 12, 454): a six-axis robot with two encoders a joint, identified in three loops.
+
+`jointwatch reproduce double-encoder-robot`. Read judge.py first: it makes the runs and compares; identify.py is ours.
+"""

@@ -1,0 +1,186 @@
+"""Figures of a reproduction beside what was published: the table, the JSON, and the command line that all share.
+
+A program of `jointwatch reproduce` computes a `Reproduced` in the function that it hands to `main`. `--json` prints one
+object: `figures` (name, ours, low, high, unit, reference, beside, asked, ok), `words`, and `ok`, true if all are ok;
+null stands for no number or no limit.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+EXIT_MISSED: Final = 1
+
+
+class ReproductionError(Exception):
+    """A reproduction cannot be run to its end; the text is the one line to show."""
+
+
+class Figure(NamedTuple):
+    """One figure between two limits; without limits it is only shown."""
+
+    name: str
+    ours: float
+    low: float = -math.inf
+    high: float = math.inf
+    unit: str = ""
+    reference: float | str = ""  # what was published or measured before; a number is one of the same unit
+    beside: Mapping[str, float] = {}  # further columns: name → value, in the same unit
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is inside its limits (a NaN is not)."""
+        return bool(self.low <= self.ours <= self.high)
+
+    @property
+    def asked(self) -> str:
+        """The limits in words."""
+        if self.low == self.high:
+            return f"{self.low:.5g}"
+        if self.low == -math.inf:
+            return "" if self.high == math.inf else f"≤ {self.high:.5g}"
+        return f"≥ {self.low:.5g}" if self.high == math.inf else f"{self.low:.5g} … {self.high:.5g}"
+
+    @property
+    def deviation(self) -> str:
+        """How far it is off a reference that is a number, per cent."""
+        if isinstance(self.reference, str) or not self.reference or not math.isfinite(self.ours):
+            return ""
+        return f"{(self.ours - self.reference) / abs(self.reference):+.2%}"
+
+
+class Reproduced(NamedTuple):
+    """What a reproduction found."""
+
+    figures: Sequence[Figure]
+    words: Sequence[str] = ()  # what a reader must know to understand the figures
+    content: Any = None  # what `plot` draws
+
+
+Plot = Callable[[Path, Any], None]
+
+
+def within(name: str, unit: str, reference: float, ours: float, tolerance: float) -> Figure:
+    """A figure that may be off its reference by this share of it."""
+    reference, off = float(reference), tolerance * abs(float(reference))
+    return Figure(name, float(ours), reference - off, reference + off, unit, reference)
+
+
+def truth(name: str, holds: bool, reference: str = "") -> Figure:
+    """A statement that must hold."""
+    return Figure(name, float(holds), 1.0, 1.0, "", reference)
+
+
+def as_table(figures: Sequence[Figure]) -> str:
+    """Columns for a terminal."""
+    more = list(dict.fromkeys(key for one in figures for key in one.beside))
+    heads = ("", "reference", "ours", "off", "asked", *more)
+    rows = []
+    for one in figures:
+        name = f"{one.name} [{one.unit}]" if one.unit else one.name
+        beside = [f"{one.beside[key]:.4g}" if key in one.beside else "" for key in more]
+        published = one.reference if isinstance(one.reference, str) else f"{one.reference:.6g}"
+        rows.append((name, published, f"{one.ours:.6g}", one.deviation, one.asked, *beside))
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    lines = [f"{row[0]:{widths[0]}}" + "".join(f"  {cell:>{n}}" for cell, n in zip(row[1:], widths[1:], strict=True))
+             for row in (heads, *rows)]  # fmt: skip
+    marks = ["", *("" if one.ok else "  MISSED" for one in figures)]
+    return "\n".join((line + mark).rstrip() for line, mark in zip(lines, marks, strict=True))
+
+
+def as_json(told: Reproduced) -> str:
+    """One object, as the head of this file describes it."""
+    figures = [
+        one._asdict()
+        | {key: _finite(getattr(one, key)) for key in ("ours", "low", "high")}
+        | {"reference": one.reference if isinstance(one.reference, str) else _finite(one.reference)}
+        | {"beside": {key: _finite(value) for key, value in one.beside.items()}, "asked": one.asked, "ok": one.ok}
+        for one in told.figures
+    ]
+    return json.dumps(
+        {"figures": figures, "words": list(told.words), "ok": all(one.ok for one in told.figures)}, allow_nan=False
+    )
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def main(
+    name: str,
+    text: str | None,
+    table: Callable[[argparse.Namespace], Reproduced],
+    plot: Plot | None = None,
+    seeds: int = 0,
+    arguments: Callable[[argparse.ArgumentParser], None] | None = None,
+    argv: Sequence[str] | None = None,
+) -> int:
+    """Run a reproduction, print it; exit code 0 when every figure is inside its limits, 1 when not, 2 for wrong usage.
+
+    text: the module's docstring; seeds: default of --seeds, 0 where there are none; arguments: adds further options.
+    """
+    parser = argparse.ArgumentParser(prog=f"jointwatch reproduce {name}", description=(text or "").split("\n")[0])
+    if seeds:
+        parser.add_argument("--seeds", type=int, default=seeds, metavar="N")
+    if arguments is not None:
+        arguments(parser)
+    if plot is not None:
+        parser.add_argument("--plot", type=Path, metavar="PATH", help="draw it (SVG, PNG, …)")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    options = parser.parse_args(argv)
+    if seeds and options.seeds < 1:
+        parser.error("expected at least one seed")
+    try:
+        told = table(options)
+        if plot is not None and options.plot is not None:
+            _draw(plot, options.plot, told.content)
+    except (ReproductionError, OSError, KeyboardInterrupt) as error:
+        print(f"jointwatch reproduce: {str(error) or 'stopped'}", file=sys.stderr)
+        return EXIT_MISSED
+    print(as_json(told) if options.json else "\n\n".join([as_table(told.figures), *told.words]))
+    return 0 if all(one.ok for one in told.figures) else EXIT_MISSED
+
+
+def _draw(plot: Plot, file: Path, content: Any) -> None:
+    try:
+        plot(file, content)
+        print(file, file=sys.stderr)
+    except ImportError:
+        print("no plot: matplotlib is not installed (pip install 'jointwatch[bench]')", file=sys.stderr)
+
+
+def keeping(
+    table: Callable[[Path, int], Reproduced], evaluations: int
+) -> tuple[Callable[[argparse.Namespace], Reproduced], Callable[[argparse.ArgumentParser], None]]:
+    """A table that works in a folder, with the options --evaluations and --keep: `table` and `arguments` of `main`."""
+
+    def arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--evaluations", type=int, default=evaluations, metavar="N", help="motions judged a trajectory"
+        )
+        parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the runs and what was found there")
+
+    def run(options: argparse.Namespace) -> Reproduced:
+        with tempfile.TemporaryDirectory(prefix="jointwatch-") as scratch:
+            folder = Path(scratch) if options.keep is None else options.keep
+            folder.mkdir(parents=True, exist_ok=True)
+            return table(folder, options.evaluations)
+
+    return run, arguments
+
+
+def program(module: str, *words: str | Path) -> str:
+    """What a program of ours (a module, or -c and its text) prints. Raises ReproductionError with its last words."""
+    asked = [module] if module == "-c" else ["-m", module]
+    one = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # many small products: threads only wait for each other
+    done = subprocess.run([sys.executable, *asked, *map(str, words)], capture_output=True, text=True, env=one)
+    if done.returncode not in (0, 1) or not (done.stdout or done.returncode == 0):
+        raise ReproductionError(f"{module}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
+    return done.stdout

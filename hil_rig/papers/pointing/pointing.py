@@ -1,0 +1,136 @@
+"""`jointwatch reproduce pointing`: "nine of eleven parameters better with clearance", our repeat, and what explains it.
+
+Sun et al. (Robotics 2021, 10, 36) identify a pointing mechanism with joint clearance by an ideal model and by one with
+clearance, and find nine of eleven parameters nearer to the truth with clearance. Here the mechanism is integrated with
+its contact, moved as published, and identified by both and by a third: no clearance, but the friction's true shape.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from estimators.models.mechanisms.mechanism import load
+from estimators.offline.pointing import MODELS, PointingRun, colony, compare, projection
+from hil_rig.papers.figures import Figure, Reproduced, main
+from hil_rig.plants.base import Floats, encoder
+from hil_rig.plants.mechanisms.contact import Steel
+from hil_rig.plants.mechanisms.pointing import ANGLES, NORMAL, POWER, TORQUES, Pointing, PointingSettings
+
+TABLE: Final = Path(__file__).parents[3] / "docs" / "pointing.toml"
+TICK: Final = 1e-3
+MASS_ERROR: Final = 1.05  # of the CAD that says where the load presses
+FIRST: Final = 0.5  # s, in which the pin falls onto its bearing
+PUBLISHED: Final = (0.559, 2.34, 0.378, 7.43, 0.556, 0.109, 0.490, 0.172, 0.725, 0.039, 0.014)  # error ratios, Table 3
+
+
+def table(options: argparse.Namespace) -> Reproduced:
+    """Figures over all seeds (of the sensors)."""
+    settings = PointingSettings(step=5e-6)
+    played = Pointing(settings, []).exact(20_000)
+    known = load(TABLE)
+    rough = known.with_parameters(known.parameters * MASS_ERROR)
+    base = projection(known)
+    truth = base.G @ known.parameters.ravel()
+    errors, ratios, against, slips, frictions, bees = [], [], [], [], [], []
+    for seed in range(options.seeds):
+        rng = np.random.default_rng(seed)
+        tau = played[:, TORQUES : TORQUES + 2] + settings.torque_noise * rng.standard_normal((len(played), 2))
+        run = PointingRun(
+            encoder(played[:, ANGLES : ANGLES + 2], settings.bits),
+            tau,
+            Steel().pin,
+            settings.clearance,
+            settings.slip_2,
+        )
+        found = compare(run, rough, TICK)
+        errors.append([1e3 * found[name].error[0] for name in MODELS])
+        off = {name: np.abs(found[name].theta[:-2] - truth) for name in MODELS}
+        ratios.append(off["clearance"] / off["ideal"])
+        against.append(off["clearance"] / off["control"])
+        slips.append(found["control"].slip / settings.slip - 1.0)
+        full = settings.mu * Steel().pin * float(played[round(FIRST / TICK) :, NORMAL].mean())
+        frictions.append(found["clearance"].friction / full - 1.0)
+        centre = np.append(truth, [settings.mu, settings.coulomb_2])
+        # F_n of a CAD that is 5 % off belongs to a μ that is as much too low
+        centre[-2] /= MASS_ERROR
+        bees.append(colony(found["clearance"], centre, 0.1, seed))
+    ideal, control, clear = np.median(errors, axis=0)
+    better, fairly = (np.median([np.sum(one < 1.0) for one in many]) for many in (ratios, against))
+    episode = float(played[round(FIRST / TICK) :, POWER].sum() * TICK)
+    figures = [
+        Figure("joint 1's torque error: control / ideal", control / ideal, high=0.2, reference=".08"),
+        Figure("joint 1's torque error: clearance / control", clear / control, 0.95, 1.05, reference="1.00"),
+        Figure("μ R F_n, worst error", 100 * float(np.max(np.abs(frictions))), high=7.0, unit="%"),
+        Figure("v_m, worst error", 100 * float(np.max(np.abs(slips))), high=10.0, unit="%"),
+        Figure(
+            "bee colony in ± 10 %: error / least squares there, worst",
+            max(a / b for a, b in bees),
+            high=1.05,
+            reference="1.00",
+        ),
+        Figure("work of the contact after the pin has settled", episode, high=0.0, unit="J", reference="≤ 0"),
+    ]
+    words = [_beside((ideal, control, clear), better, fairly, len(truth)), _warning(played)]
+    return Reproduced(
+        figures, words, {"played": played, "errors": (ideal, control, clear), "ratios": (ratios[0], against[0])}
+    )
+
+
+def _beside(errors: tuple[float, float, float], better: float, fairly: float, count: int) -> str:
+    """Lines of torque errors and of parameters that are nearer to the truth with clearance."""
+    ideal, control, clear = errors
+    titles = (
+        "published: ideal, then with clearance",
+        "our repeat: sign(ω), then with clearance",
+        "control: smooth friction, then with clearance",
+    )
+    lines = [
+        f"{'':46} {'torque error, mN·m':>18}   parameters nearer to the truth with clearance",
+        f"{titles[0]:46} {'–':>18}   {sum(one < 1 for one in PUBLISHED)} of 11 (Table 3)",
+        f"{titles[1]:46} {ideal:7.2f} → {clear:7.2f}    {better:.0f} of {count} (base parameters)",
+        f"{titles[2]:46} {control:7.2f} → {clear:7.2f}    {fairly:.0f} of {count}",
+    ]
+    return "\n".join(lines)
+
+
+def _warning(played: Floats) -> str:
+    """What the figures do and do not say."""
+    normal = played[round(FIRST / TICK) :, NORMAL]
+    return (
+        "The repeat looks like a confirmation, and is none: the whole gain is the shape of the friction at low speed. "
+        "Beside a model without clearance but with that shape, clearance gains nothing, as the load is the weight: F_n "
+        f"varies by {100 * float(normal.std() / normal.mean()):.2f} % and contact is never lost. The eleven are not "
+        "identifiable one by one; these are the ten combinations that are. `jointwatch reproduce clearance` shows "
+        "where a clearance model does win."
+    )
+
+
+def plot(path: Path, content: dict[str, Any]) -> None:
+    """Torque errors of the three models, and error ratios against either reference."""
+    from matplotlib.figure import Figure as Drawing
+
+    drawing = Drawing(figsize=(10, 4.5), layout="constrained")
+    left, right = drawing.subplots(1, 2, width_ratios=(2, 3))
+    left.bar(range(3), content["errors"], color=["C3", "C7", "C0"])
+    left.set_xticks(range(3), ["ideal:\nsign(ω)", "control:\nsmooth, no\nclearance", "with\nclearance"])
+    left.set_ylabel("torque error of joint 1, mN·m")
+    against_ideal, against_control = content["ratios"]
+    place = np.arange(len(against_ideal))
+    right.bar(place - 0.2, against_ideal, 0.4, color="C3", label="against sign(ω): looks like a gain")
+    right.bar(place + 0.2, against_control, 0.4, color="C7", label="against the control: there is none")
+    right.axhline(1.0, color="k", linewidth=0.8)
+    right.set_yscale("log")
+    right.set_xticks(place, [f"b{i + 1}" for i in place])
+    right.set_ylabel("parameter error with clearance / without")
+    drawing.legend(loc="outside lower right", frameon=False, ncols=2)
+    for axes in (left, right):
+        axes.grid(axis="y", alpha=0.3)
+    drawing.suptitle("Pointing mechanism: what clearance seems to explain is the friction's shape")
+    drawing.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    sys.exit(main("pointing", __doc__, table, plot, 3))

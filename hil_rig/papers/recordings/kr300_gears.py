@@ -1,0 +1,95 @@
+"""Stiffness and lost motion of a KUKA KR300's first three axes, between two real encoders (Weigand 2021, runs A and B).
+
+Each run is ten seconds. The load of an axis comes from the authors' mass model, less the counterbalance of axis 2: its
+sign must not come from the motor's torque. Ten seconds with next to no reversal of the load say nothing of lost motion;
+the stiffness repeats between the runs.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+import scipy.io
+from scipy.signal import butter, sosfiltfilt
+
+from estimators.models.joints.lost_motion import BY_TORQUE, TORQUE, LostMotionSettings
+from estimators.models.robots.files.dh_table import DhTable
+from estimators.models.robots.newton_euler import newton_euler
+from estimators.online.gear.lost_motion import GearReport, LostMotion
+from estimators.quantities import Floats
+from estimators.recursive.blocks import Blocks, spread
+from hil_rig.papers.recordings.readers import PublicRecordingError
+
+TABLE: Final = Path(__file__).parents[3] / "docs" / "kr300.toml"
+RUNS: Final = ("A", "B")
+PERIOD: Final = 0.004  # s
+SMOOTH: Final = 10.0  # Hz, both ways, of the motion that the load is computed from
+BAND: Final = 0.03  # of the largest load, below which its sign is not certain: the mass model is not better
+NOMINAL: Final = (4.5778e6, 7.5189e6, 4.0999e6)  # N·m/rad, the authors' own
+
+
+class AxisGear(NamedTuple):
+    """What one run says of one axis."""
+
+    run: str
+    axis: int  # from 0
+    report: GearReport
+    doubled: float  # N·m/rad, the stiffness's deviation by leaving out two neighbouring blocks at a time
+
+
+def gears(data: Path, axes: tuple[int, ...] = (0, 1, 2)) -> list[AxisGear]:
+    """Every run and axis. Raises PublicRecordingError."""
+    return [AxisGear(run, *found) for run in RUNS for found in _run(data / "kr300" / f"traj_{run}.mat", axes)]
+
+
+def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, GearReport, float]]:
+    if not file.exists():
+        raise PublicRecordingError(f"{file} is not there; --data names the folder of the recordings")
+    content = scipy.io.loadmat(str(file), simplify_cells=True)
+    motor, link = (np.deg2rad(content["rec"][f"act_pos_{name}_deg"].T) for name in ("mot", "se"))
+    ratio, rotor = (np.asarray(content["para"][name], np.float64) for name in ("u", "J_mr"))
+    torque = content["rec"]["act_torque_abs_nm"].T * ratio
+    load = loads(motor)
+    found = []
+    for axis in axes:
+        settings = LostMotionSettings(
+            inertia_motor=rotor[axis] * ratio[axis] ** 2,
+            inertia_link=0.0,
+            load=True,
+            ratio=float(ratio[axis]),
+            band=BAND * float(np.abs(load[:, axis]).max()),
+            rows=1.0 / PERIOD,
+            block=0.5,
+            blocks=20,
+        )
+        gear = LostMotion(settings, PERIOD)
+        values = np.column_stack([motor[:, axis], link[:, axis], torque[:, axis], load[:, axis]])
+        gear.absorb(np.arange(len(values)) * round(PERIOD * 1e9), values)
+        found.append((axis, gear.report(), _doubled(gear.blocks)))
+    return found
+
+
+def _doubled(blocks: Blocks) -> float:
+    """The deviation of the stiffness by blocks twice as long: larger where rows are alike for longer than one block."""
+    which, kept = blocks.last(), blocks.kept
+    pairs = Blocks(blocks.columns, len(which) // 2, 2 * blocks.rows)
+    for pair in which[: 2 * pairs.blocks].reshape(-1, 2):
+        pairs.add(kept.information[pair].sum(axis=0), kept.moments[pair].sum(axis=0))
+    return float(spread(1.0 / pairs.solve(pairs.last(), BY_TORQUE).left_out[:, TORQUE]))
+
+
+def loads(q: Floats) -> Floats:
+    """What the gears carry by the authors' masses, (rows, 6) N·m."""
+    robot = DhTable.model_validate(tomllib.loads(TABLE.read_text(encoding="utf-8"))).robot()
+    smooth = np.ascontiguousarray(sosfiltfilt(butter(2, SMOOTH, fs=1 / PERIOD, output="sos"), q, axis=0))
+    dq = np.gradient(smooth, PERIOD, axis=0)
+    ddq = np.gradient(dq, PERIOD, axis=0)
+    rows, n = q.shape
+    tau, wrench = np.empty((rows, n)), np.empty((rows, n, 6))
+    newton_euler(*robot.tree(), smooth, dq, ddq, robot.parameters, np.zeros((0, n, 6)), tau, wrench)
+    for name, spring in robot.counterbalances.items():
+        axis = robot.names.index(name)
+        nominal = np.array([one[2] for one in spring.names()])
+        tau[:, axis] += spring.columns(smooth[:, axis]) @ nominal
+    return tau

@@ -1,0 +1,101 @@
+"""Where the recordings lie, and their readers: SI out."""
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+
+from estimators.numerics.named_arrays import arrays
+from estimators.quantities import Floats
+from hil_rig.papers.figures import ReproductionError
+
+DATA: Final = Path(__file__).parents[4] / "shared" / "data"
+
+FULL_DUTY: Final = 885.0  # counts of the XL330's register Present PWM at a duty cycle of one
+XL330_RUNS: Final = 8
+
+Content = TypeVar("Content")
+
+
+class PublicRecordingError(ReproductionError):
+    """A recording is not there or not what it should be; the text is the one line to show."""
+
+
+class Pendulum(NamedTuple):
+    """One run of a servo that moves a mass on an arm."""
+
+    trajectory: str
+    gain: int  # proportional, of the position controller
+    mass: float  # kg
+    length: float  # m
+    time: Floats  # (samples,) s, not equidistant
+    position: Floats  # rad, 0 hanging down
+    voltage: Floats  # V, mean at the motor: duty cycle × supply as the servo measures it
+
+
+def data_option(parser: argparse.ArgumentParser) -> None:
+    """Add --data, the folder of the recordings."""
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the recordings (default: %(default)s)")
+
+
+def emps(data: Path) -> tuple[Floats, Floats]:
+    """Position, m, and force, N, at 1 kHz: (samples,) each (Janot, Gautier, Brunot 2019)."""
+    content = _read(data / "emps" / "nlid_emps_sim_data_training.mat", arrays)
+    return content["qm"], content["vir"] * float(content["gtau"])
+
+
+def xl330(data: Path) -> list[Pendulum]:
+    """The runs in order of time (Rhoban bam)."""
+    folder = data / "bam_xl330" / "raw"
+    runs = [_read(file, _pendulum) for file in sorted(folder.glob("*.json"))]
+    if len(runs) != XL330_RUNS:
+        raise PublicRecordingError(f"{folder}: expected {XL330_RUNS} runs, found {len(runs)}")
+    return runs
+
+
+def xl330_published(data: Path, model: str) -> dict[str, float]:
+    """The published parameters of one friction model, m1 … m6."""
+    content = _read(data / "bam_xl330" / "params" / f"{model}.json", lambda file: json.loads(file.read_text()))
+    return {name: value for name, value in content.items() if isinstance(value, float)}
+
+
+def sea(data: Path, name: str) -> tuple[Floats, Floats, Floats]:
+    """Time, s, deflection, rad, and measured torque, N·m: (samples,) each, not equidistant."""
+    table = _read(data / "sea_imperial" / name, arrays)
+    return table["time"], np.deg2rad(table["displacement"]), table["torque_out"]
+
+
+def _read(file: Path, reader: Callable[[Path], Content]) -> Content:
+    if not file.exists():
+        raise PublicRecordingError(f"{file} is not there; --data names the folder of the recordings")
+    try:
+        return reader(file)
+    except PublicRecordingError:
+        raise
+    except Exception as error:  # damaged files make readers raise whatever they like
+        raise PublicRecordingError(f"{file}: cannot be read: {error!r}") from error
+
+
+def _pendulum(file: Path) -> Pendulum:
+    content = json.loads(file.read_text())
+    entries = content["entries"]
+
+    def column(name: str) -> Floats:
+        return np.array([entry[name] for entry in entries], np.float64)
+
+    if not all(entry["torque_enable"] for entry in entries):
+        raise PublicRecordingError(f"{file}: expected the torque on throughout, it is off at times")
+    counts = column("load")
+    counts -= 65536.0 * (counts > 32767.0)  # an int16 that was stored as uint16
+    return Pendulum(
+        content["trajectory"],
+        content["kp"],
+        content["mass"],
+        content["length"],
+        column("timestamp"),
+        column("position"),
+        counts / FULL_DUTY * column("input_volts"),
+    )

@@ -1,0 +1,57 @@
+"""A fleet of arms of one kind, recorded again and again: small spread, one odd robot, one that drifts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hil_rig.plants.joints.rigid import RigidPlantSettings
+
+SPREAD: Final = 0.03  # standard deviation of every parameter over the robots, relative
+PARAMETERS: Final = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
+ODD: Final = 1.6  # times, of the odd robot's Coulomb friction
+DRIFT: Final = 0.5  # by which the drifting robot's viscous friction grows, over all of its recordings
+CONFIG: Final = """# joints of an arm from recordings in columns
+[drivers.log]
+kind = "slcan"
+port = "/dev/null"
+[drivers.log.layout]
+kind = "frames"
+"""
+
+
+class Fleet(NamedTuple):
+    """What is recorded."""
+
+    robots: int
+    recordings: int  # of each robot
+    joints: int = 1
+    seconds: float = 20.0
+    odd: int = 2  # number of the odd robot
+    drifting: int = 5
+    seed: int = 1
+
+
+def record(fleet: Fleet, folder: Path) -> Iterator[Path]:
+    """Write FOLDER/robotNNN/NN.npz with columns time and jointN.position, .torque; each as it is written."""
+    for robot in range(fleet.robots):
+        own = 1.0 + SPREAD * np.random.default_rng([fleet.seed, robot]).standard_normal((fleet.joints, len(PARAMETERS)))
+        for run in range(fleet.recordings):
+            columns: dict[str, Any] = {}
+            for joint in range(fleet.joints):
+                base = RigidPlantSettings()
+                values = {name: getattr(base, name) * own[joint, k] for k, name in enumerate(PARAMETERS)}
+                if joint == 0 and robot == fleet.odd:
+                    values["coulomb"] *= ODD
+                if joint == 0 and robot == fleet.drifting:
+                    values["viscous"] *= 1.0 + DRIFT * run / max(fleet.recordings - 1, 1)
+                plant = base.model_copy(update=values).build(1, fleet.seed + 1000 * robot + run, ())
+                rows = plant.rows(round(fleet.seconds * plant.rate))
+                columns[f"joint{joint + 1}.position"] = rows[:, 0]
+                columns[f"joint{joint + 1}.torque"] = plant.roles["torque"].scale * rows[:, 1]
+            columns["time"] = np.arange(len(rows)) / plant.rate
+            file = folder / f"robot{robot:03}" / f"{run:02}.npz"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            np.savez(file, **columns)
+            yield file

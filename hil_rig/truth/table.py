@@ -1,0 +1,122 @@
+"""`jointwatch bench truth [--only ROW] [--seeds N] [--json]`: every row of trials as one table.
+
+Per row: share of the time behind the start in which the values are trusted (valid, or held), in which one of them is
+then more than 4 of its own deviations off (lies), the worst such |z|, rms z and its deviation over so many trials, the
+share of z beyond 3 (a standard normal: 1 and 0.3 %), false alarms and false drifts a trial, and the share of the torque
+that the model leaves (rms). A row misses the limits of rms z where so many trials tell (Student's t, 95 %), since the z
+of one trial are no independent draws.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from typing import Final
+
+from scipy.stats import t as student
+
+from hil_rig.truth.rows import ROWS
+from hil_rig.truth.trial import FIGURES, Trial, TrialOutcome, run, together
+
+LIES: Final = 1.0  # % of the time, in every row
+BEYOND: Final = 1.0  # %, in rows whose model is right
+RMS: Final = (0.7, 1.2)
+VALID: Final = 95.0  # % of the time, in rows whose model is right
+HEAD: Final = ("valid %", "lies %", "worst z", "rms z", "±", ">3σ %", "alarms", "drifts", "left %")
+
+
+def main() -> int:
+    """Exit 0 when every row meets its limits, but those that are out of reach and say why."""
+    parser = argparse.ArgumentParser(prog="jointwatch bench truth", description=__doc__)
+    parser.add_argument("--only", action="append", metavar="ROW", help=f"one of: {', '.join(ROWS)}".replace("%", "%%"))
+    parser.add_argument("--seeds", type=int, default=2, help="trials a row (10 for what is published)")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first seed: others than those that anything was set by"
+    )
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--reasons", action="store_true", help="on stderr, why values were not trusted")
+    options = parser.parse_args()
+    names = options.only or list(ROWS)
+    for name in names:
+        if name not in ROWS:
+            parser.error(f'expected one of {", ".join(ROWS)}, found "{name}"')
+    began = time.monotonic()
+    jobs = [(name, seed) for name in names for seed in range(options.first, options.first + options.seeds)]
+    workers = min(2, len(os.sched_getaffinity(0)), len(jobs))
+    with ProcessPoolExecutor(workers) as pool:
+        done = list(pool.map(_one, jobs))
+    found = {name: [outcome for job, outcome in zip(jobs, done, strict=True) if job[0] == name] for name in names}
+    table = {name: together(outcomes) for name, outcomes in found.items()}
+    missed = {name: _missed(name, figures, options.seeds) for name, figures in table.items()}
+    if options.reasons:
+        _explain(found)
+    if options.json:
+        rows = [
+            {
+                "row": name,
+                "right": ROWS[name].right,
+                **table[name],
+                "missed": missed[name],
+                "beyond": dict(ROWS[name].beyond),
+            }
+            for name in names
+        ]
+        print(json.dumps({"seeds": options.seeds, "rows": rows, "ok": not any(map(_left, names, missed.values()))}))
+    else:
+        print(f"{'':24}" + "".join(f"{head:>9}" for head in HEAD))
+        for name in names:
+            cells = "".join(f"{table[name][figure]:9.2f}" for figure in FIGURES)
+            print(f"{name:24}{cells}  {_verdict(name, missed[name], table[name])}".rstrip())
+        print(f"{options.seeds} trials a row, {time.monotonic() - began:.0f} s on {workers} processors")
+        for name in names:
+            for limit in missed[name]:
+                if limit in ROWS[name].beyond:
+                    print(f"{name}, {limit}: out of reach, {ROWS[name].beyond[limit]}")
+    return 1 if any(map(_left, names, missed.values())) else 0
+
+
+def _left(name: str, missed: list[str]) -> list[str]:
+    """The missed limits of a row that it could meet."""
+    return [limit for limit in missed if limit not in ROWS[name].beyond]
+
+
+def _verdict(name: str, missed: list[str], figures: dict[str, float]) -> str:
+    left = _left(name, missed)
+    words = ["MISSED: " + ", ".join(left)] if left else ["out of reach: " + ", ".join(missed)] if missed else []
+    if ROWS[name].right and "rms z" not in missed and not RMS[0] <= figures["rms"] <= RMS[1] and figures["valid"] > 0.0:
+        words.append("rms z: too few trials to tell it from its limit")
+    return "; ".join(words)
+
+
+def _one(job: tuple[str, int]) -> TrialOutcome:
+    made = ROWS[job[0]].make(job[1])
+    return run(made) if isinstance(made, Trial) else made()
+
+
+def _missed(name: str, figures: dict[str, float], trials: int) -> list[str]:
+    """What a row does not meet."""
+    missed = ["lies"] if figures["lies"] > LIES else []
+    if ROWS[name].right:
+        missed += ["valid"] if not figures["valid"] >= VALID else []
+        if figures["valid"] > 0.0:  # else there is no z
+            missed += [">3σ"] if not figures["beyond3"] <= BEYOND else []
+            missed += [] if possible(figures["rms"], figures["rms_deviation"], trials) else ["rms z"]
+        missed += ["alarms"] if figures["alarms"] > 0 else []
+        missed += ["drifts"] if figures["drifts"] > 0 and name != "warming" else []
+    return missed
+
+
+def possible(rms: float, deviation: float, trials: int) -> bool:
+    """Whether rms z may be within its limits, for all that so many trials tell."""
+    slack = float(student.ppf(0.975, trials - 1)) * deviation if math.isfinite(deviation) else 0.0
+    return RMS[0] - slack <= rms <= RMS[1] + slack
+
+
+def _explain(found: dict[str, list[TrialOutcome]]) -> None:
+    for name, outcomes in found.items():
+        for outcome in outcomes[:2]:
+            told = ", ".join(f"{one} {a:.5g}±{b:.2g} ({c:.5g})" for one, (a, b, c) in outcome.last.items())
+            print(f"{name}: worst {outcome.worst_name}; {dict(outcome.reasons)}; {told}", file=sys.stderr)

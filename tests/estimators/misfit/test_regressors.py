@@ -1,0 +1,109 @@
+"""Products of a model's columns and of those that show what it leaves out, against the columns written out."""
+
+import numpy as np
+
+from estimators.misfit import regressors
+from estimators.quantities import Floats
+from estimators.rows import ROUNDING, WEIGHT, moved
+
+ROWS, P, SLOW, PERIOD = 60, 2, 0.005, 10_000_000
+OWNERS = np.array([0, 1, 1])
+SIZE = 2 * P + regressors.columns(True)
+
+
+class Given:
+    """Rows of two joints and three outputs: a gap, a row that is not finite, reversals, and rows that weigh less."""
+
+    def __init__(self) -> None:
+        rng, k = np.random.default_rng(11), np.arange(ROWS)
+        self.time = PERIOD * np.where(k < 30, k, k + 5)
+        t = 1e-9 * self.time[:, None] * (9.0, 7.0)
+        self.q, self.v = 0.1 * np.sin(t + (0.0, 1.0)) + (0.0, 0.7), 0.2 * np.cos(t + (0.0, 1.0))
+        self.phi, self.y = rng.standard_normal((ROWS, 3, P)), rng.standard_normal((ROWS, 3))
+        self.y[12, 0], self.phi[44, 1, 0] = np.nan, np.inf
+        self.motion = moved(self.q, self.v)
+        self.motion[:, :, ROUNDING] = rng.uniform(0.5, 2.0, (ROWS, 2))
+        self.motion[7, 1, WEIGHT], self.motion[50, 0, WEIGHT] = 0.25, 0.5
+        self.speed = np.abs(self.v) + 0.01
+        weight = self.motion[:, OWNERS, WEIGHT]
+        self.phi, self.y = self.phi * weight[..., None], self.y * weight
+
+    def gathered(self, cuts: tuple[int, ...], remembers: bool = False) -> regressors.BlockSums:
+        """Products, those of rows with a reversal and behind one, counts."""
+        sums = regressors.BlockSums.of(OWNERS, P, regressors.columns(True), float(PERIOD), remembers)
+        for first, last in zip((0, *cuts), (*cuts, ROWS), strict=True):
+            part = [one[first:last] for one in (self.time, self.phi, self.y, self.speed, self.motion)]
+            regressors.gather(*part, SLOW, sums)
+        return sums
+
+    def stops(self, joint: int) -> Floats:
+        """Prandtl's stops (rows, stops), between −1 and 1."""
+        found, last = np.zeros((ROWS, 3)), np.zeros(3)
+        for row, step in enumerate(np.diff(self.q[:, joint], prepend=self.q[0, joint])):
+            last = found[row] = np.clip(last + step / np.array([1e-3, 6e-3, 40e-3]), -1.0, 1.0)
+        return found
+
+    def written_out(self, output: int) -> tuple[Floats, Floats, Floats, list[int]]:
+        """[φ φ̇ w y] of the rows that say something, [φ y] of those with a reversal and behind one, and the numbers of
+        the first."""
+        j = OWNERS[output]
+        stops, rows, turned, behind, kept = self.stops(j), list[Floats](), list[Floats](), list[Floats](), list[int]()
+        last = -1  # row to which the change of φ is told
+        for row in range(ROWS):
+            phi, y, q, v = self.phi[row, output], self.y[row, output], self.q[row, j], self.v[row, j]
+            rms, weight = self.speed[row, j], self.motion[row, j, WEIGHT]
+            if not np.isfinite([*phi, y]).all():
+                continue
+            if abs(v) < 0.9 * (rms + 0.1 * SLOW):
+                turned.append(np.append(phi, y))
+                last = -1
+                continue
+            if abs(stops[row, 2]) < 1.0:
+                behind.append(np.append(phi, y))
+            rate = np.zeros(P)
+            if last >= 0 and self.time[row] - self.time[last] < 1.5 * PERIOD:
+                rate = (phi / weight - self.phi[last, output] / self.motion[last, j, WEIGHT]) / (1e-9 * PERIOD) * weight
+            side = v / (rms + 0.1 * SLOW)
+            shape = [v * abs(v), *(side * np.exp(-abs(v) / (n * SLOW)) for n in (6.0, 30.0)), abs(v), v**2]
+            angle = [f(n * q) for n in (1, 2, 3, 4) for f in (np.sin, np.cos)]
+            rows.append(np.concatenate([phi, rate, weight * np.array([*shape, *(stops[row] - side), *angle]), [y]]))
+            last = row
+            kept.append(row)
+        return np.array(rows), np.array(turned), np.array(behind), kept
+
+
+def test_the_products_are_those_of_the_columns() -> None:
+    given = Given()
+    sums = given.gathered(())
+    products, turned = sums.products, sums.turned
+    for output in range(3):
+        rows, reversing, behind, kept = given.written_out(output)
+        assert len(reversing) > 5
+        assert 5 < len(behind) < len(rows)
+        np.testing.assert_allclose(products[output], np.tril(rows.T @ rows), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(turned[output], np.tril(reversing.T @ reversing), rtol=1e-9)
+        np.testing.assert_allclose(turned[3 + output], np.tril(behind.T @ behind), rtol=1e-9)
+        joint = OWNERS[output]
+        assert sums.count[output] == len(rows)
+        assert sums.turned_count[output] == len(reversing)
+        assert sums.forth[output] == (given.v[kept, joint] > 0.0).sum()
+        rest = [
+            r for r in range(ROWS) if r not in kept and np.isfinite([*given.phi[r, output], given.y[r, output]]).all()
+        ]
+        noise = given.motion[:, joint, ROUNDING]
+        assert np.isclose(sums.noise[output], noise[kept].sum())
+        assert np.isclose(sums.turned_noise[output], noise[rest].sum())
+
+
+def test_how_rows_are_cut_does_not_matter() -> None:
+    given = Given()
+    whole, cut = given.gathered(()), given.gathered((1, 7, 8, 13, 31, 45))
+    for one in whole.fields():
+        if one.kept:
+            assert getattr(whole, one.name).tobytes() == getattr(cut, one.name).tobytes(), one.name
+
+
+def test_a_model_with_a_memory_of_its_own_is_not_asked_for_one() -> None:
+    memory = slice(2 * P + 5, 2 * P + 8)
+    assert not Given().gathered((), remembers=True).products[:, memory].any()
+    assert Given().gathered(()).products[:, memory].any()

@@ -1,0 +1,299 @@
+"""Validity includes fit: what a model leaves out is named, deviations hold it, and noise is not taken for it."""
+
+import math
+import re
+from collections.abc import Callable
+
+import msgpack
+import numpy as np
+import pytest
+
+from estimators.base import Estimate, Phase, Status
+from estimators.models.joints.rigid import RigidSettings
+from estimators.online import assembly
+from estimators.online.joint import JointEstimator
+from estimators.online.phases import Phases
+from estimators.online.settings import JointIdentification
+from estimators.quantities import Floats
+from estimators.reasons import Reason
+from estimators.recursive.forgetting import Alarm
+from estimators.rows import Rows, moved
+
+pytestmark = pytest.mark.compiled
+
+ROW = 0.01  # s
+THETA = np.array([2.0, 8.0, 5.0, -1.5, 12.0, 3.0])
+RIGID = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
+MODEL = RigidSettings(gravity_sin=True, gravity_cos=True).build()
+NOISE = 0.05  # N·m
+
+Misfit = Callable[[Floats, Floats, Floats], Floats]  # torque by t, q, v
+
+
+def nothing(t: Floats, _q: Floats, _v: Floats) -> Floats:
+    return 0.0 * t
+
+
+def rows(
+    seconds: float, misfit: Misfit = nothing, seed: int = 1, memory: float = 0.0, scale: Floats | float = 1.0
+) -> Rows:
+    """Of a joint on two sines. memory: correlation of the noise from row to row; scale: of all parameters, by row."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(round(seconds / ROW)) * ROW
+    phase = rng.uniform(0.0, 2.0 * math.pi, 2)
+    q, v, a = (
+        sum(s * w**k * f(w * t + p) for s, w, p in zip((0.8, 0.25), (1.1, 3.7), phase, strict=True))
+        for k, f, in ((0, np.sin), (1, np.cos), (2, lambda x: -np.sin(x)))
+    )  # fmt: skip
+    half = 0.5 * 0.02 * np.abs(a)  # of the change of v under a kernel of ±20 ms
+    phi = np.stack([a, v, np.clip(v / half, -1.0, 1.0), np.ones_like(t), np.sin(q), np.cos(q)], axis=1)[:, None]
+    noise = NOISE * rng.standard_normal(len(t))
+    for i in range(1, len(t) if memory else 0):
+        noise[i] = memory * noise[i - 1] + math.sqrt(1.0 - memory**2) * noise[i]
+    y = phi @ THETA * np.reshape(scale, (-1, 1)) + (noise + misfit(t, q, v))[:, None]
+    time = np.round(t * 1e9).astype(np.int64) + 1
+    return Rows(time, phi, y, np.hypot(v, half)[:, None], motion=moved(q[:, None], v[:, None]))
+
+
+def phases() -> Phases:
+    return assembly.linear(MODEL.parameters, MODEL.owners, ROW, Alarm(), 12.0, 0.005)
+
+
+def learnt(*args: object, **kwargs: object) -> Estimate:
+    joint = phases()
+    joint.absorb(rows(*args, **kwargs))  # type: ignore[arg-type]
+    return joint.estimate()
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.9, 0.97])
+def test_noise_is_no_misfit_and_deviations_are_what_errors_are(memory: float) -> None:
+    found = [learnt(90.0, seed=seed, memory=memory) for seed in range(20)]
+    assert not [reason for one in found for reason in one.reasons if "unexplained" in reason.numbers]
+    assert memory or [one.status for one in found] == [Status.VALID] * 20
+    z = np.array([(one.values - THETA) / one.deviations for one in found])
+    assert 0.6 < math.sqrt(np.mean(z**2)) < 1.3, "120 draws: a standard normal's is within 0.87 and 1.13 at 2 σ"
+
+
+def kicks(t: Floats, _q: Floats, _v: Floats) -> Floats:
+    """Something that nothing known resembles: half a second each, one way and the other."""
+    return 3.0 * np.sign(np.sin(2.0 * math.pi * t / math.sqrt(0.9)))
+
+
+def stop(_t: Floats, q: Floats, _v: Floats) -> Floats:
+    deflection, found = 0.0, np.empty(len(q))
+    for i, step in enumerate(np.diff(q, prepend=q[0])):
+        deflection = min(max(deflection + step / 0.05, -1.0), 1.0)
+        found[i] = 4.0 * deflection
+    return found
+
+
+def late(t: Floats, q: Floats, v: Floats) -> Floats:
+    """80 ms, of what moves."""
+    torque = rows_torque(t, q, v)
+    return np.interp(t - 0.08, t, torque) - torque
+
+
+def rows_torque(t: Floats, q: Floats, v: Floats) -> Floats:
+    return np.asarray(2.0 * np.gradient(v, t) + 8.0 * v + 12.0 * np.sin(q) + 3.0 * np.cos(q))
+
+
+CASES: dict[str, tuple[Misfit, str]] = {
+    "ripple": (lambda _t, q, _v: 3.0 * np.sin(3.0 * q), "torque_repeats"),
+    "late": (late, "torque_lag"),
+    "direction": (lambda _t, _q, v: 3.0 * np.abs(v), "friction_direction"),
+    "shape": (lambda _t, _q, v: 6.0 * np.sign(v) * np.exp(-np.abs(v) / 0.15), "friction_shape"),
+    "memory": (stop, "friction_memory"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_misfit_takes_validity_away_and_has_a_name(case: str) -> None:
+    misfit, code = CASES[case]
+    found = learnt(90.0, misfit)
+    assert found.status is Status.LEARNING
+    assert found.reasons[0].code == code, found.reasons
+    assert re.match(r"\d+ % of the torque is unexplained: ", str(found.reasons[0]))
+    assert not {"uncertain", "not_identifiable"} & {one.code for one in found.reasons}
+
+
+def test_what_nothing_resembles_is_not_given_a_name() -> None:
+    found = learnt(90.0, kicks)
+    assert not {code for _, code in CASES.values()} & {one.code for one in found.reasons}
+    assert (np.abs(found.values - THETA) < 4.0 * found.deviations).all()
+
+
+def test_a_small_misfit_widens_the_deviations_and_no_more() -> None:
+    without, found = learnt(90.0), learnt(90.0, lambda _t, q, _v: 0.1 * np.sin(2.0 * q))
+    assert found.status is Status.VALID
+    assert found.deviations[4] > 3.0 * without.deviations[4]
+    assert (np.abs(found.values - THETA) < 3.0 * found.deviations).all()
+    assert (np.abs(found.values - THETA) > 6.0 * without.deviations)[4], "without, it would have been a lie"
+
+
+def test_it_does_not_touch_the_parameters() -> None:
+    """Least squares with the same memory: rows that do not say how their joint moved are not judged."""
+    one, other, given = phases(), phases(), rows(90.0, CASES["ripple"][0])
+    one.absorb(given)
+    other.absorb(given._replace(motion=given.motion[:0]))
+    np.testing.assert_array_equal(one.estimate().values, other.estimate().values)
+    assert other.estimate().deviations[4] < 0.2 * one.estimate().deviations[4]
+
+
+def test_how_rows_are_cut_does_not_matter() -> None:
+    scale = np.where(np.arange(9000) < 4000, 1.0, 3.0)  # an alarm, and what follows
+    given = rows(90.0, lambda _t, q, _v: 0.2 * np.sin(3.0 * q), scale=scale)
+    rng, whole, cut = np.random.default_rng(3), phases(), phases()
+    whole.absorb(given)
+    first = 0
+    while first < len(given.time):
+        last = first + int(rng.choice([1, 2, 7, 40, 333]))
+        cut.absorb(given.part(slice(first, last)))
+        first = last
+    assert whole.parts.learner.counters()["alarms"] > 0
+    assert msgpack.packb(whole.keep()) == msgpack.packb(cut.keep())
+    np.testing.assert_array_equal(whole.estimate().deviations, cut.estimate().deviations)
+    assert whole.estimate().reasons == cut.estimate().reasons
+    assert whole.parts.fit.kept.left > 0.0
+
+
+def test_a_restart_of_the_program_knows_it_still() -> None:
+    joint, given = phases(), rows(100.0, CASES["ripple"][0])
+    joint.absorb(given.part(slice(6040)))
+    again = phases()
+    again.resume(msgpack.unpackb(msgpack.packb(joint.keep()), strict_map_key=False))
+    assert again.estimate().reasons == joint.estimate().reasons != ()
+    for one in (joint, again):
+        one.absorb(given.part(slice(6040, None)))
+    np.testing.assert_array_equal(again.estimate().deviations, joint.estimate().deviations)
+
+
+def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
+    joint = phases()
+    joint.absorb(rows(20.0))
+    parts = joint.parts
+    fit, learner = parts.fit, parts.learner
+    fit.kept.left, fit.kept.share = 0.1, 0.0
+    fit.kept.late[:], learner.misfit[:] = 0.0, 0.0
+    assert fit.cause(learner, 0, 1e3) == (Reason("residual_not_noise"),)
+    learner.misfit[0] = 1e6
+    assert fit.cause(learner, 0, 1e3) == (Reason("reversal_friction"),)
+    fit.kept.late[0] = 1e6
+    assert fit.cause(learner, 0, 1e3) == (Reason("instant_not_identifiable"),)
+    fit.kept.left = 0.0
+    assert fit.cause(learner, 0, 1e3) == ()
+
+
+def test_a_misfit_that_ends_is_over() -> None:
+    joint = phases()
+    joint.absorb(rows(300.0, lambda t, q, _v: np.where(t < 60.0, 1.5, 0.0) * np.sin(3.0 * q)))
+    found = joint.estimate()
+    assert found.status is Status.VALID, found.reasons
+    assert (np.abs(found.values - THETA) < 4.0 * found.deviations).all()
+
+
+def said(scale: tuple[float, ...]) -> str:
+    """By events, after the parameters were scaled at 40 s."""
+    joint, before = phases(), rows(70.0)
+    change = before.phi @ (THETA * (np.array(scale) - 1.0))
+    change[:4000] = 0.0
+    joint.absorb(before._replace(y=before.y + change))
+    return "; ".join(event.text for event in joint.events() if event.kind in ("recovered", "scaled"))
+
+
+@pytest.mark.parametrize("factor", [1.4, 0.8])
+def test_six_parameters_by_one_factor_are_one_cause(factor: float) -> None:
+    text = said((factor,) * 6)
+    assert f"all parameters by one factor, {factor:.2f}" in text
+    assert text.count("one factor") == 1
+
+
+@pytest.mark.parametrize("scale", [(1.4, 1.0, 1.0, 1.0, 1.4, 1.4), (1.0, 1.5, 1.5, 1.0, 1.0, 1.0)])
+def test_a_payload_or_friction_is_not_the_torque_constant(scale: tuple[float, ...]) -> None:
+    text = said(scale)
+    assert "new values" in text
+    assert "one factor" not in text
+
+
+@pytest.mark.parametrize("half_width", [None, 0.02])
+def test_steps_of_an_encoder_are_taken_off_however_samples_are_cut(half_width: float | None) -> None:
+    t = np.arange(25_000) * 1e-3
+    q = 0.8 * np.sin(1.1 * t) + 0.25 * np.sin(3.7 * t)
+    v, a = np.gradient(q, t), np.gradient(np.gradient(q, t), t)
+    torque = 2.0 * a + 8.0 * v + 5.0 * np.sign(v) - 1.5 + 12.0 * np.sin(q) + 3.0 * np.cos(q)
+    torque += np.random.default_rng(2).normal(0.0, 0.2, len(t))
+    step = 2.0 * math.pi / 2**14
+    values = np.column_stack([np.round(q / step) * step, torque])
+    told = []
+    for size in (17, 1000, 25_000):
+        settings = {"model": RIGID, "conditioning": {"half_width": half_width}}
+        joint = JointEstimator(JointIdentification.model_validate(settings), 1e-3)
+        for first in range(0, len(t), size):
+            part = slice(first, first + size)
+            joint.absorb(np.round(t[part] * 1e9).astype(np.int64), values[part])
+        told.append(joint.estimate())
+    for one in told[1:]:
+        np.testing.assert_array_equal(one.values, told[0].values)
+        np.testing.assert_array_equal(one.deviations, told[0].deviations)
+        assert one.reasons == told[0].reasons
+    found = told[0]
+    assert found.phase is Phase.NORMAL
+    assert abs(found.values[0] - 2.0) < 3.0 * found.deviations[0]
+    assert abs(found.values[0] - 2.0) < 0.01
+    assert found.deviations[0] < (0.015 if half_width is None else 0.06)
+    again, kept = JointEstimator(JointIdentification.model_validate(settings), 1e-3), joint.keep()
+    assert kept is not None
+    again.resume(kept)
+    again.absorb(np.round(t * 1e9).astype(np.int64) + 26_000_000_000, values)
+    assert again.conditioner.half_width == joint.conditioner.half_width
+    assert "kernel" not in {one.kind for one in again.events()}
+    uncorrected = joint.phases.parts.fit.kept.steps[0]
+    assert (uncorrected < 2e-3) if half_width is None else (uncorrected > 0.02)
+
+
+def test_a_search_under_the_kernel_of_a_coarse_encoder_does_not_depend_on_how_samples_are_cut() -> None:
+    t = np.arange(15_000) * 1e-3
+    q = 0.8 * np.sin(1.1 * t) + 0.25 * np.sin(3.7 * t)
+    v, a = np.gradient(q, t), np.gradient(np.gradient(q, t), t)
+    torque = 2.0 * a + 8.0 * v + 5.0 * np.tanh(v / 0.06) + 50.0 * v * np.exp(-np.abs(v / 0.13)) - 1.5
+    torque += np.random.default_rng(2).normal(0.0, 0.2, len(t))
+    step = 2.0 * math.pi / 2**12
+    values = np.column_stack([np.round(q / step) * step, torque])
+    told = []
+    for size in (93, 15_000):
+        settings = JointIdentification.model_validate(
+            {"model": {"kind": "rigid", "friction": {"kind": "tanh_stribeck"}}}
+        )
+        joint = JointEstimator(settings, 1e-3)
+        for first in range(0, len(t), size):
+            part = slice(first, first + size)
+            joint.absorb(np.round(t[part] * 1e9).astype(np.int64), values[part])
+        told.append((joint.estimate(), joint.events()))
+    (one, events), (other, same) = told
+    np.testing.assert_array_equal(one.values, other.values)
+    np.testing.assert_array_equal(one.deviations, other.deviations)
+    assert events == same
+    assert one.phase is Phase.NORMAL
+    assert [event.kind for event in events].count("kernel") == 1
+    assert events[0].time < 2_000_000_000, "it is learnt anew before anything was searched"
+
+
+def sticks(_t: Floats, _q: Floats, v: Floats) -> Floats:
+    """What a joint that sticks shows around a reversal: all of one sign, at 100 deviations."""
+    return np.where(np.abs(v) < 0.015, 5.0, 0.0)
+
+
+def test_a_joint_that_sticks_is_known_as_well_as_one_that_does_not_however_its_rows_are_cut() -> None:
+    given, rng = rows(90.0, sticks), np.random.default_rng(4)
+    whole, cut, first = phases(), phases(), 0
+    whole.absorb(given)
+    while first < len(given.time):
+        last = first + int(rng.choice([1, 3, 50, 400]))
+        cut.absorb(given.part(slice(first, last)))
+        first = last
+    found, without = whole.estimate(), learnt(90.0)
+    assert whole.parts.learner.reversal[0] < 0.2
+    assert found.status is Status.VALID
+    assert (np.abs(found.values - THETA) < 4.0 * found.deviations).all()
+    assert (found.deviations < 2.0 * without.deviations).all()
+    assert msgpack.packb(whole.keep()) == msgpack.packb(cut.keep())
+    assert found.measured == given.y[-1, 0], "what is published is not weighed"

@@ -1,0 +1,108 @@
+"""Friction beyond its law, against least squares with and without it."""
+
+import numpy as np
+import pytest
+
+from estimators.online.robot.friction_discrepancy import KNOTS, FrictionDiscrepancy
+from estimators.quantities import Floats
+from estimators.recursive.prior_bounded import PriorBounded
+
+REACH = np.array([2.0, 0.5])
+KNOT = len(KNOTS)
+
+
+def hats(dq: Floats) -> Floats:
+    """Written out: (rows, 2, knots)."""
+    found = np.zeros((*dq.shape, KNOT))
+    for row, j in np.ndindex(*dq.shape):
+        share = abs(dq[row, j]) / REACH[j]
+        after = int(np.searchsorted(KNOTS, share))
+        if after == 0 or after == KNOT:
+            found[row, j, min(after, KNOT - 1)] = 1.0
+        else:
+            part = (share - KNOTS[after - 1]) / (KNOTS[after] - KNOTS[after - 1])
+            found[row, j, after - 1 : after + 1] = 1.0 - part, part
+        found[row, j] *= np.sign(dq[row, j])
+    return found
+
+
+def motion(seed: int, rows: int = 50) -> tuple[Floats, Floats]:
+    """Speeds (rows, 2) and columns (rows, 2, 4): Coulomb and viscous friction of either joint."""
+    dq = REACH * np.random.default_rng(seed).uniform(-1.0, 1.0, (rows, 2))
+    X = np.zeros((rows, 2, 4))
+    for j in range(2):
+        X[:, j, 2 * j], X[:, j, 2 * j + 1] = np.sign(dq[:, j]), dq[:, j]
+    return dq, X
+
+
+def test_what_theta_is_off_by_is_that_of_least_squares_with_the_bend_in_its_torque() -> None:
+    weights, fade = np.array([3.0, 0.7]), np.array([1.0, 0.9, 0.99, 0.95])
+    bends = FrictionDiscrepancy(REACH, 4, np.array([0.2, 0.1]))
+    off = [PriorBounded(np.zeros(4), 25.0 * np.eye(4), fade) for _ in range(2 * KNOT)]
+    for seed in range(6):
+        dq, X = motion(seed)
+        B = hats(dq)
+        for number, one in enumerate(off):
+            j, k = divmod(number, KNOT)
+            y = np.zeros((50, 2))
+            y[:, j] = B[:, j, k]
+            assert one.absorb(X, y, weights)
+        bends.absorb(off[0], X, dq, weights)
+    wanted = np.array([one.theta for one in off]).T.reshape(4, 2, KNOT)
+    np.testing.assert_allclose(bends.moved, wanted, atol=1e-9)
+    np.testing.assert_allclose(bends.variance, (wanted**2 * np.array([[[0.04], [0.01]]])).sum(axis=(1, 2)))
+    speeds = REACH[:, None] * np.array([0.1, 0.35])
+    friction = [(np.array([2 * j, 2 * j + 1]), np.stack([np.ones(2), speeds[j]], axis=1)) for j in range(2)]
+    for j, (place, columns) in enumerate(friction):
+        error = np.tensordot(columns, wanted[place], 1)
+        error[:, j] -= hats(speeds.T)[:, j]
+        variance = (error**2 * np.array([[[0.04], [0.01]]])).sum(axis=(1, 2))
+        np.testing.assert_allclose(bends.of_friction(speeds, friction)[j], variance)
+    bends.forget(np.array([1]))
+    assert not bends.moved[1].any()
+    assert bends.moved[0].any()
+
+
+def test_a_bend_of_a_joint_is_found_and_noise_is_none() -> None:
+    bends, random = FrictionDiscrepancy(REACH, 4, None), np.random.default_rng(5)
+    for seed in range(60):
+        dq, _ = motion(seed)
+        dq[::7, 1] = 0.0
+        r = 0.05 * random.standard_normal((50, 2)) * (dq != 0.0)
+        r[:, 0] += 0.1 * np.sign(dq[:, 0]) * (np.abs(dq[:, 0]) < 0.15 * REACH[0])
+        bends.notice(dq, r, 10.0 * np.ones((50, 2)), np.array([0.05**2, 0.05**2]))
+    assert 0.08 < bends.spread[0] < 0.2
+    assert bends.spread[1] == 0.0
+    assert not bends.reasons(("a", "b"), ("N·m", "N"))
+
+
+@pytest.mark.parametrize(("torque", "told"), [(1.0, True), (10.0, False)])
+def test_a_bend_that_explains_much_of_the_torque_is_named(torque: float, told: bool) -> None:
+    bends = FrictionDiscrepancy(REACH, 4, None)
+    for seed in range(40):
+        dq, _ = motion(seed)
+        bends.notice(
+            dq, np.stack([np.zeros(50), 0.12 * np.sign(dq[:, 1])], axis=1), np.full((50, 2), torque), np.ones(2) * 1e-3
+        )
+    reasons = bends.reasons(("a", "b"), ("N·m", "N"))
+    assert bool(reasons) is told
+    if told:
+        assert (reasons[0].code, reasons[0].parameter) == ("friction_beyond_law", "b")
+        assert str(reasons[0]).startswith("b: friction differs from its law by +0.1")
+        assert " N at " in str(reasons[0])
+        assert " m/s, 1" in str(reasons[0])
+
+
+def test_speeds_far_from_a_knot_say_little_of_it() -> None:
+    bends = FrictionDiscrepancy(REACH, 4, None)
+    dq = np.stack([REACH[0] * np.full(50, KNOTS[2] * 1.001), np.zeros(50)], axis=1)
+    r = np.where(dq != 0.0, 1.0, 0.0)
+    bends.notice(dq, r, r, np.full(2, 1e-6))
+    assert 1.0 < bends.spread[0] < 2.5  # unbounded by least squares: 1e3
+
+
+def test_what_was_identified_is_the_least() -> None:
+    bends = FrictionDiscrepancy(REACH, 4, np.array([0.3, 0.0]))
+    dq, _ = motion(1)
+    bends.notice(dq, np.zeros((50, 2)), np.ones((50, 2)), np.ones(2))
+    np.testing.assert_array_equal(bends.spread, [0.3, 0.0])

@@ -1,0 +1,86 @@
+"""A direction that the motion never tells is said to be as uncertain as it is, and told later it is known."""
+
+import numpy as np
+import pytest
+
+from estimators.base import Estimate, Phase, Status
+from estimators.online.joint import JointEstimator
+from estimators.online.settings import JointIdentification
+from estimators.quantities import Floats
+from estimators.reasons import joined
+
+TRUTH = {"inertia": 0.5, "viscous": 2.0, "coulomb": 1.5, "offset": 0.4}
+PERIOD = 1e-3
+
+
+def samples(velocity: Floats, seed: int = 0) -> Floats:
+    """Position and torque of a motion with this velocity, rad/s: (samples, 2)."""
+    noise = np.random.default_rng(seed).normal(0.0, 0.05, len(velocity))
+    torque = TRUTH["inertia"] * np.gradient(velocity, PERIOD) + TRUTH["viscous"] * velocity
+    torque += TRUTH["coulomb"] * np.sign(velocity) + TRUTH["offset"] + noise
+    return np.stack([np.cumsum(velocity) * PERIOD, torque], axis=1)
+
+
+def built(model: dict[str, object] | None = None) -> JointEstimator:
+    return JointEstimator(
+        JointIdentification.model_validate({"model": {"kind": "rigid"} | (model or {}), "start": 4.0}), PERIOD
+    )
+
+
+def fed(joint: JointEstimator, values: Floats, first: int = 0, step: int = 1000) -> Estimate:
+    for at in range(0, len(values), step):
+        part = values[at : at + step]
+        joint.absorb((first + at + np.arange(len(part))) * 1_000_000, part)
+    return joint.estimate()
+
+
+def one_way(seconds: float) -> Floats:
+    t = np.arange(round(seconds / PERIOD)) * PERIOD
+    return np.asarray(0.5 + 0.2 * np.sin(np.pi * t))
+
+
+def test_motion_in_one_direction_does_not_tell_friction_from_an_offset() -> None:
+    joint = built()
+    found = fed(joint, samples(one_way(25.0)))
+    assert (found.phase, found.status) == (Phase.NORMAL, Status.LEARNING)
+    (started,) = [event.text for event in joint.events() if event.kind == "started"]
+    for name, value, deviation in zip(found.names, found.values, found.deviations, strict=True):
+        assert abs(value - TRUTH[name]) < 4.0 * deviation, name
+        weak = name in ("coulomb", "offset")
+        assert (name in {reason.parameter for reason in found.reasons}) is weak, name
+        assert (f"{name} is not " in started) is weak, name
+        assert bool(deviation > 0.5) is weak, "all of the torque may be either's"
+        assert weak or deviation < 0.02 * value, name
+
+
+def test_what_is_told_later_is_known_then() -> None:
+    joint, values = built(), samples(np.concatenate([one_way(25.0), -one_way(8.0)]))
+    fed(joint, values[:25_000])
+    found = fed(joint, values[25_000:], 25_000)
+    assert found.status is Status.VALID, found.reasons
+    for name, value, deviation in zip(found.names, found.values, found.deviations, strict=True):
+        assert value == pytest.approx(TRUTH[name], rel=0.02), name
+        assert deviation < 0.05, name
+
+
+def test_a_small_arc_does_not_tell_gravity_from_an_offset() -> None:
+    t = np.arange(25_000) * PERIOD
+    velocity = 0.06 * np.cos(np.pi * t)
+    values = samples(velocity)
+    values[:, 0] += 0.3
+    values[:, 1] += 8.0 * np.sin(values[:, 0]) + 3.0 * np.cos(values[:, 0])
+    found = fed(built({"gravity_sin": True, "gravity_cos": True}), values)
+    truth = TRUTH | {"gravity_sin": 8.0, "gravity_cos": 3.0}
+    for name, value, deviation in zip(found.names, found.values, found.deviations, strict=True):
+        assert abs(value - truth[name]) < 3.0 * deviation + 0.005 * abs(value), name
+    assert "gravity_sin is not " in joined(found.reasons)
+
+
+@pytest.mark.compiled
+def test_results_do_not_depend_on_how_rows_are_cut() -> None:
+    values = samples(np.concatenate([one_way(22.0), -one_way(3.0)]))
+    seen = [fed(built(), values, step=step) for step in (7, 1000, 25_000)]
+    for other in seen[1:]:
+        assert np.array_equal(other.values, seen[0].values)
+        assert np.array_equal(other.deviations, seen[0].deviations)
+        assert other.reasons == seen[0].reasons

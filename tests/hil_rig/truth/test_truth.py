@@ -1,0 +1,177 @@
+"""A few rows of `jointwatch bench truth`, short."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hil_rig.truth import table
+from hil_rig.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
+from hil_rig.truth.trial import TrialOutcome, run, together
+
+pytestmark = pytest.mark.compiled
+
+
+def test_fields_of_1e30_teach_nothing() -> None:
+    outcome = run(rigid(3, wild=True, seconds=70.0))
+    for value, _, truth in outcome.last.values():
+        assert value == pytest.approx(truth, rel=0.03)
+    assert outcome.alarms == 0
+    assert any(reason.startswith("channel_out_of_range") for reason in outcome.reasons)
+
+
+def test_an_encoder_that_is_too_coarse_is_said_with_what_would_help() -> None:
+    narrow = {"settings": {"conditioning": {"half_width": 0.02}}}
+    outcome = run(rigid(3, bits=14, seconds=75.0, trial=narrow))
+    assert outcome.lying == 0
+    assert any(reason.startswith("encoder_steps") for reason in outcome.reasons), outcome.reasons
+
+
+@pytest.mark.parametrize(("bits", "off"), [(14, 0.005), (12, 0.02)])
+def test_a_coarse_encoder_gets_the_kernel_that_it_needs(bits: int, off: float) -> None:
+    outcome = run(rigid(3, bits=bits, seconds=75.0))
+    assert outcome.trusted == outcome.looks > 400
+    assert outcome.worst < 4.0
+    value, deviation, truth = outcome.last["inertia"]
+    assert abs(value - truth) < off * truth + 2.0 * deviation
+
+
+@pytest.mark.parametrize("bits", [14, 12])
+def test_under_a_searched_law_too_and_what_the_lattice_does_is_in_the_deviations(bits: int) -> None:
+    outcome = run(replace(stribeck(3, bits), seconds=45.0))
+    assert outcome.lying == 0
+    for name, (value, deviation, truth) in outcome.last.items():
+        assert abs(value - truth) < 4.0 * deviation, name
+    value, deviation, truth = outcome.last["inertia"]
+    assert abs(value - truth) < 0.01 * truth + 2.0 * deviation
+    assert outcome.last["omega_tanh"][1] > (0.01 if bits == 14 else 0.04) * 0.06, "of noise alone: 0.5 %"
+
+
+def test_known_jitter_is_mended() -> None:
+    outcome = run(rigid(3, jitter=0.3e-3, seconds=75.0))
+    assert outcome.lying == 0
+    assert outcome.trusted > 0.95 * outcome.looks > 400
+
+
+def test_ripple_is_named_and_not_trusted() -> None:
+    outcome = run(rigid(3, ripple=1.5, seconds=75.0))
+    assert outcome.lying == 0
+    assert outcome.trusted < 0.1 * outcome.looks
+    assert any(reason.startswith("torque_repeats") for reason in outcome.reasons), outcome.reasons
+
+
+def test_a_joint_that_sticks_is_trusted_from_its_start_and_says_what_is_true() -> None:
+    outcome = run(rigid(3, seconds=60.0))
+    assert outcome.trusted == outcome.looks > 400
+    assert np.sqrt(np.mean(outcome.z**2)) < 1.6  # one trial: its errors are of one draw
+    assert outcome.worst < 4.0
+    assert abs(outcome.last["offset"][0] - outcome.last["offset"][2]) < 0.02, "reversals would pull it by 0.4"
+
+
+def test_a_joint_that_comes_to_rest_is_held() -> None:
+    outcome = run(rigid(3, rest=(30.0, 90.0), seconds=100.0))
+    assert outcome.alarms == 0
+    assert outcome.trusted == outcome.looks
+    assert outcome.lying == 0
+
+
+def test_a_torque_that_comes_late_is_in_the_deviations_from_the_start_on() -> None:
+    late, right = run(rigid(3, late=0.004, seconds=40.0)), run(rigid(3, seconds=40.0))
+    assert late.lying == 0
+    value, deviation, truth = late.last["viscous"]
+    assert abs(value - truth) > 4.0 * right.last["viscous"][1]
+    assert deviation > 3.0 * right.last["viscous"][1]
+
+
+def test_ripple_that_the_model_has_is_found() -> None:
+    outcome = run(replace(rippling(3, 50.0), seconds=40.0))
+    assert outcome.lying == 0
+    assert outcome.unexplained <= 0.02
+    for name in ("inertia", "coulomb", "gravity_sin", "ripple50_sin"):
+        value, _, truth = outcome.last[name]
+        assert value == pytest.approx(truth, rel=0.02)
+
+
+def test_a_gear_ratio_told_wrong_is_found_behind_twist_and_lost_motion() -> None:
+    outcome = run(ratio(3, seconds=50.0))
+    assert outcome.lying == 0
+    value, deviation, truth = outcome.last["ratio"]
+    assert truth == pytest.approx(1.001)
+    assert abs(value - truth) < 4.0 * deviation < 0.002
+
+
+def test_friction_that_warms_is_no_drift_and_no_alarm_where_a_thermometer_says_so() -> None:
+    outcome = run(warming(3, seconds=100.0))
+    assert outcome.lying == 0
+    assert outcome.alarms == 0
+    assert outcome.last["coulomb_temperature"][0] == pytest.approx(
+        -0.1, abs=3.0 * outcome.last["coulomb_temperature"][1]
+    )
+    assert outcome.last["coulomb"][0] == pytest.approx(5.0, rel=0.02)
+
+
+def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:
+    outcome = run(rigid(3, friction="stops", seconds=40.0, model=MEMORY))
+    assert outcome.unexplained <= 0.02
+    for name in ("inertia", "viscous", "gravity_sin"):
+        value, _, truth = outcome.last[name]
+        assert value == pytest.approx(truth, rel=0.03)
+
+
+def test_a_wrong_inertia_of_an_elastic_joint_takes_validity_away_from_the_start_on() -> None:
+    """Stiffness and the link's friction follow it, tens of deviations off."""
+    outcome = run(elastic(3, "elastic", {"inertia_link": 1 / 3}, seconds=26.0))
+    assert outcome.looks > 50
+    assert outcome.trusted == 0
+    assert all(reason.startswith("constant_wrong") for reason in outcome.reasons), outcome.reasons
+
+
+def test_a_wrong_inertia_that_is_small_is_in_the_deviations() -> None:
+    """Before, stiffness was 5 deviations off here."""
+    outcome = run(elastic(1000, "elastic", {"inertia_link": 1.02}, seconds=40.0))
+    assert outcome.trusted == outcome.looks > 250
+    assert outcome.worst < 4.0
+
+
+def test_an_elastic_joint_that_is_as_told_is_valid_and_true() -> None:
+    outcome = run(elastic(1001, "elastic", seconds=60.0))
+    assert outcome.trusted == outcome.looks
+    assert outcome.worst < 4.0
+
+
+def test_the_table_is_one_object(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["truth", "--only", "rigid", "--seeds", "1", "--json"])
+    code = table.main()
+    told = json.loads(capsys.readouterr().out)
+    assert [row["row"] for row in told["rows"]] == ["rigid"]
+    assert code == (0 if told["ok"] else 1)
+
+
+def test_the_deviation_of_rms_z_holds_that_a_trials_z_are_alike() -> None:
+    rng = np.random.default_rng(4)
+    found = []
+    for _ in range(300):  # trials of any length, each of four values that keep their error
+        trials = [np.repeat(rng.standard_normal(4), rng.integers(5, 50)) for _ in range(10)]
+        figures = together([TrialOutcome(1, 1, 0, 0.0, z, 0, 0, 0.0, {}) for z in trials])
+        found.append((figures["rms"], figures["rms_deviation"]))
+    rms, deviation = np.array(found).T
+    assert np.median(deviation) == pytest.approx(rms.std(), rel=0.25)
+    assert rms.std() > 5 * np.sqrt(0.5 / (10 * 4 * 27)), "the z of one instant each would seem to tell far more"
+    assert np.mean([table.possible(one, sigma, 10) for one, sigma in found]) > 0.97
+    assert not any(table.possible(0.4 * one, 0.4 * sigma, 10) for one, sigma in found if one < 1.2)
+
+
+def test_help_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["truth", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        table.main()
+    assert "torque 10 % off" in " ".join(capsys.readouterr().out.split())
+
+
+def test_friction_that_falls_slowly_is_followed_and_no_alarm() -> None:
+    """40 % of Coulomb friction in half an hour: θ is a memory behind, which its deviation says."""
+    outcome = run(rigid(3, warming=0.4, seconds=120.0))
+    assert outcome.alarms == 0
+    assert outcome.trusted > 0.95 * outcome.looks
+    assert outcome.lying < 0.05 * outcome.looks
