@@ -225,7 +225,7 @@ def _power(tokens: list[str]) -> int:
 
 
 def parse(written: str) -> Conversion | None:
-    """What a unit is in SI; None where nobody knows."""
+    """A unit in SI; None where it is unknown."""
     unit = _plain(written)
     if unit in ("", "-"):
         return Conversion("1")
@@ -263,7 +263,7 @@ def _raised(name: str, power: int) -> str:
     return name if power == 1 else name + str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-# what is proposed for a name that nobody knows
+# what is proposed for an unknown name
 USUAL: Final = (
     "rad", "deg", "rev", "mrad", "rad/s", "deg/s", "rev/s", "rpm", "rad/s²", "m", "mm", "µm", "m/s", "mm/s", "km/h",
     "m/s²", "g", "N·m", "Nm", "mNm", "N", "kN", "A", "mA", "V", "mV", "W", "s", "ms", "µs", "Hz",

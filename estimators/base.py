@@ -33,7 +33,7 @@ class Spectrum(NamedTuple):
     """How well the motion tells the parameters apart, see spectrum.py."""
 
     values: tuple[float, ...]  # singular values of the columns of length one, whitened, largest first; () when unknown
-    weakest: str  # the direction that is told least, in words
+    weakest: str  # the least identifiable direction, in words
 
     @property
     def condition(self) -> float:
@@ -44,7 +44,7 @@ class Spectrum(NamedTuple):
 
     def __str__(self) -> str:
         told = f"condition {self.condition:.{0 if self.condition >= 10 else 1}f}".replace("inf", "∞")
-        return f"{told}, least told apart: {self.weakest}" if self.weakest else told
+        return f"{told}, least identifiable: {self.weakest}" if self.weakest else told
 
 
 UNKNOWN: Final = Spectrum((), "")

@@ -1,4 +1,4 @@
-"""The catalogue of reasons: for each code what is said, what it means and what to do.
+"""The catalogue of reasons: for each code its text, what it means and what to do.
 
 `{name}` in a sentence is the reason's parameter, or one of its numbers or words. `jointwatch reasons` prints the page
 docs/troubleshooting.md from it.
@@ -115,7 +115,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _MISFIT,
         "the encoder's steps of {step:.2g} are too coarse for it under this kernel "
         "(conditioning.half_width = {half_width:.2g} s would do)",
-        "Differentiating a coarse position gives noise that the parameter cannot be told apart from.",
+        "Differentiating a coarse position gives noise that cannot be distinguished from the parameter.",
         "Set conditioning.half_width = {half_width:.2g}, or move the joint faster.",
     ),
     "instant_not_identifiable": ReasonEntry(
@@ -206,8 +206,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "kernel_too_wide": ReasonEntry(
         _CHANNEL,
         "{parameter}: the kernel that its steps ask for, {half_width:.2g} s, leaves {percent:.0f} % of the motion: "
-        "tell conditioning.half_width for a joint that swings so fast",
-        "The joint swings faster than the smoothing for its coarse encoder lets through.",
+        "set conditioning.half_width for a joint that moves so fast",
+        "The joint moves faster than the smoothing for its coarse encoder can follow.",
         "Set a smaller conditioning.half_width, or use an encoder with smaller steps.",
     ),
     "gear_window_filling": ReasonEntry(
@@ -231,7 +231,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "gear_sign_imitated": ReasonEntry(
         _GEAR,
         "other columns imitate the load's sign (R² {r2:.3f}, below {limit:g} is needed)",
-        "The load's sign changes together with something else, so that the two cannot be told apart.",
+        "The load's sign changes together with something else, so that the two cannot be distinguished.",
         "Let load, speed and direction change independently of each other.",
     ),
     "gear_twist_small": ReasonEntry(

@@ -58,7 +58,7 @@ def _set(config: Config, joints: list[str], page: str) -> None:
 
 
 def _trusted(config: Config) -> ssl.SSLContext | None:
-    """A context that trusts our own certificate, whoever signed it; None without one."""
+    """A context that trusts our own certificate, self-signed or not; None without one."""
     lock = config.publish.tls
     return None if lock is None else ssl.create_default_context(cafile=lock.certificate)
 

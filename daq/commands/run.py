@@ -1,4 +1,4 @@
-"""`jointwatch run CONFIG`: runs the service until it is told to stop."""
+"""`jointwatch run CONFIG`: runs the service until it is stopped."""
 
 import argparse
 import gc

@@ -133,7 +133,7 @@ def coarse(joint: JointSection, step: float) -> str:
         )
     return (
         f"steps of {step:.2g} {unit} want a kernel of half_width = {wanted:.2g} s, and get it: motion is seen up to "
-        f"{SEEN / wanted:.2g} Hz, and inertia is told where accelerations are above {least:.2g} {unit}/s² (rms)"
+        f"{SEEN / wanted:.2g} Hz, and inertia is identifiable where accelerations are above {least:.2g} {unit}/s² (rms)"
     )
 
 

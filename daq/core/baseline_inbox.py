@@ -15,7 +15,7 @@ from daq.stream.sockets import Socket, open_receiver
 
 #: s, argued: Time between two looks at the inbox: a person waits for the answer.
 EVERY: Final = 0.2
-#: s, argued: Time for which a word that somebody looks counts; it is said every second, and two may be lost.
+#: s, argued: Time for which a message that a page is open counts; it is sent every second, and two may be lost.
 WATCHING: Final = 3.0
 
 

@@ -34,7 +34,7 @@ STATUS_EVERY: Final = 500_000_000
 INTRODUCE_EVERY: Final = 1_000_000_000
 #: ns, argued: Time between two reports of what the page draws beside a joint's estimates, while somebody watches.
 INSPECT_WATCHED: Final = 200_000_000
-#: ns, argued: The same while nobody watches: its last minute is there when a page opens.
+#: ns, argued: Time between two of these reports while no page is open: the page then has the last minute.
 INSPECT_UNWATCHED: Final = 1_000_000_000
 #: ns, argued: Time between two checks of silence, refits and baselines when nothing is due.
 IDLE_EVERY: Final = 50_000_000

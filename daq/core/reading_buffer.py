@@ -21,7 +21,7 @@ LONGEST: Final = 40_000_000
 #: ns, argued: Time before what is due in which it is not worth sleeping.
 SOON: Final = 300_000
 #: ns, argued: Time between two looks where no joint is heard.
-NOBODY: Final = 20_000_000
+UNHEARD: Final = 20_000_000
 NOTHING: Final = empty()
 NEVER: Final = (1 << 63) - 1  # ns
 #: readings, argued: Readings for which there is room at once; it grows.
@@ -72,7 +72,7 @@ class ReadingBuffer:
 
     def set_next_due(self, due: Nanoseconds, now: int) -> None:
         """Note what is due next, after the readings that were taken have been processed."""
-        self._next = _first(due, self._latest, now - LONGEST, now + NOBODY)
+        self._next = _first(due, self._latest, now - LONGEST, now + UNHEARD)
 
     def take_all(self) -> NDArray[np.void]:
         """Take out every reading."""
@@ -80,8 +80,8 @@ class ReadingBuffer:
         return readings(self._waiting[:count].copy())
 
     def sleep_time(self, now: int) -> float:
-        """Seconds until something is due, at most NOBODY; 0 where sleeping is not worth it."""
-        ahead = min(self._next - now, NOBODY)
+        """Seconds until something is due, at most UNHEARD; 0 where sleeping is not worth it."""
+        ahead = min(self._next - now, UNHEARD)
         return ahead / 1e9 if ahead > SOON else 0.0
 
     @property
@@ -136,10 +136,10 @@ def _take(
 
 
 @kernel("i8(i8[::1], i8[::1], i8, i8)")
-def _first(due: Nanoseconds, latest: Nanoseconds, heard: int, nobody: int) -> int:
-    """The earliest due time of the joints that sent something since `heard`; nobody: the answer where none did."""
+def _first(due: Nanoseconds, latest: Nanoseconds, heard: int, unheard: int) -> int:
+    """The earliest due time of the joints that sent something since `heard`; unheard: the answer where none did."""
     first, any_heard = np.int64(0), False
     for joint in range(len(due)):
         if latest[joint] > heard and (not any_heard or due[joint] < first):
             first, any_heard = due[joint], True
-    return int(first) if any_heard else nobody
+    return int(first) if any_heard else unheard

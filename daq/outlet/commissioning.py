@@ -1,6 +1,6 @@
 """Sets baselines from the present values, writes them to their file, and sends them to the core.
 
-The file counts: whoever changes it, the core gets the new content within a second or two. The core itself does not read
+The file counts: after any change the core gets the new content within a second or two. The core itself does not read
 the disk while it runs. The file is read and written in a thread, so a slow disk delays nothing here.
 """
 

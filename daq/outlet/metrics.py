@@ -67,7 +67,7 @@ TABLE: Final = (
     Metric("lost_motion_grown", Gauge, ("joint",), "", "1 while lost motion is beyond what it was at first."),
     Metric("baseline_timestamp_seconds", Gauge, ("joint",), "s", "Unix time at which the baseline was set."),
     Metric("robot_residual", Gauge, ("joint",), "", "Torque that the whole robot's model does not explain, N·m or N."),
-    Metric("robot_residual_threshold", Gauge, ("joint",), "", "Beyond which it is told, N·m or N."),
+    Metric("robot_residual_threshold", Gauge, ("joint",), "", "Residual from which a contact is reported, N·m or N."),
     Metric("robot_contact", Gauge, ("joint",), "", "1 while the joint's residual is beyond its threshold."),
     Metric("robot_compensation_used", Gauge, ("joint",), "", "1 while what was learnt of its residual is used."),
     Metric("robot_compensation_ratio", Gauge, ("joint",), "", "Rms of that residual with it over that without it."),

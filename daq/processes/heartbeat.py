@@ -57,5 +57,5 @@ class Life:
 
 
 def alone() -> Life:
-    """Heartbeats of a process that nobody watches."""
+    """Heartbeats of a process without a supervisor."""
     return Life(Heartbeats(1), 0)

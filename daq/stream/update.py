@@ -33,7 +33,7 @@ INTERNAL: Final = ("status/", "samples/", "recorder/")
 EVENTS: Final = {
     "started": "the starting procedure has ended: every value counts from here on",
     "alarm": "the residual left what it was at the start: something has changed",
-    "resumed": "the core has started anew, and the values of before go on",
+    "resumed": "the core has restarted and continues with the values from before",
     "transient": "values from before the change stand until it is understood",
     "refit_started": "the nonlinear parameters are searched anew",
     "refit_accepted": "the search's result counts from here on",
@@ -41,7 +41,7 @@ EVENTS: Final = {
     "refit_rejected": "the search's result does not count",
     "law": "another friction law explains the motion better and is used from here on",
     "standstill": "below which speed the joint counts as at rest has been found from its motion",
-    "swing": "how much of its motion a wide kernel leaves: with less than half, tell half_width",
+    "swing": "how much of the motion a wide kernel lets through: if less than half, set half_width",
     "kernel": "the steps of an encoder asked for a wider kernel: the joint is learnt anew under it",
     "scaled": "all parameters have changed by one factor: the torque constant, or its sensor",
     "sharpened": "the nonlinear parameters hold, and are more certain now",

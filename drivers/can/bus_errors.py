@@ -44,7 +44,7 @@ CAUSES: Final = {
         0x4, 0x03, "the controller's own buffer ran over: frames are lost before the kernel sees them"
     ),
     "not_acknowledged": Cause(
-        0x20, 0, "nobody acknowledges: no other node is on, or it has another bit rate, or listens only"
+        0x20, 0, "no node acknowledges: no other node is on, or it has another bit rate, or listens only"
     ),
     "bus_errors": Cause(0x88, 0, "damaged bits on the bus (stuffing, CRC). Check wiring, termination and bit rate"),
     "transceiver": Cause(0x10, 0, "the transceiver reports a fault: check CAN_H, CAN_L, ground and supply"),

@@ -1,4 +1,4 @@
-"""Room in a socket's queue: what arrives while nobody reads has to lie somewhere."""
+"""The size of a socket's receive queue, which holds what arrives between two reads."""
 
 import logging
 import socket

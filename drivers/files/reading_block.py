@@ -1,4 +1,4 @@
-"""Readings as they lie in a recording: columns of differences, compressed, with a head of whoever wrote them.
+"""Readings as they lie in a recording: columns of differences, compressed, with a header by the writing program.
 
 zstd of: magic, bytes of the head, readings (u4 each); the head; then the columns, little-endian, in order of arrival:
 channel (u2), time (i8, differences), the bits of value (i8, differences between neighbours after a stable sort by

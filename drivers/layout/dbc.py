@@ -21,7 +21,7 @@ UNREADABLE: Final = (
     cantools.Error, ValueError, KeyError, IndexError, RecursionError, ArithmeticError, TypeError, AttributeError,
 )  # fmt: skip
 LARGEST: Final = 50_000_000  # bytes of a DBC file
-logging.getLogger("cantools").setLevel(logging.ERROR)  # what it warns of (ids said twice) is said here
+logging.getLogger("cantools").setLevel(logging.ERROR)  # what it warns of (ids given twice) is reported here
 
 
 def from_dbc(

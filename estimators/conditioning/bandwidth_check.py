@@ -1,4 +1,4 @@
-"""Whether a joint swings faster than its kernel sees, which is as wide as an encoder asks for.
+"""Whether a joint moves faster than its kernel can follow, which is as wide as the encoder's steps require.
 
 Of blocks of samples two mean squares of speed are compared: that of differences over USUAL, less what steps Δ add to
 them, Δ²/(6 USUAL²), and that of speed under the kernel. Their ratio is the square of the share that gets through, of a
@@ -17,7 +17,7 @@ from estimators.reasons import Reason
 BLOCK: Final = 4.0
 #: 1, argued: Weight of the past after a block: five blocks count.
 FADE: Final = 0.8
-#: 1, argued: Share of the acceleration, rms, below which a kernel is said to be too wide (decision 014, point 7).
+#: 1, argued: Share of the acceleration, rms, below which a kernel is reported as too wide (decision 014, point 7).
 HALF: Final = 0.5
 #: 1, argued: Share of the acceleration from which a kernel is no longer too wide (hysteresis to HALF).
 MOST: Final = 0.7
@@ -25,7 +25,7 @@ MOST: Final = 0.7
 CLEAR: Final = 4.0
 
 
-class Swing:
+class BandwidthCheck:
     """The bandwidth check of one position under one kernel; how samples are cut does not matter."""
 
     def __init__(self, channel: str, taps: Floats, period: float, step: float) -> None:

@@ -1,4 +1,4 @@
-"""Arrays by name from files of columns (.mat, .npz, .csv), without units or roles: whoever reads says what is what.
+"""Arrays by name from files of columns (.mat, .npz, .csv), without units or roles, which the reader must know.
 
 The one reader of such files: the experiments take the arrays as they are, daq/recording/columns.py makes channels of
 joints of them, and through it the rig plays a recording.
@@ -68,7 +68,7 @@ def _rows(lines: Iterator[str], file: Path, between: str | None) -> NDArray[np.f
         return np.loadtxt(lines, delimiter=between, ndmin=2, comments=None)
     except ValueError:
         with file.open(encoding="utf-8-sig") as again, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an empty file is said by whoever finds no numbers
+            warnings.simplefilter("ignore")  # the caller reports an empty file
             next(again)
             return np.genfromtxt(again, delimiter=between, ndmin=2, dtype=np.float64)
 

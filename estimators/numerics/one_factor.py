@@ -17,7 +17,7 @@ from estimators.quantities import Floats
 from estimators.thresholds import LEAST_DIVISOR
 
 CHANGED: Final = 4.0  # deviations of f from 1
-SMALL: Final = 0.02  # of |f − 1|, which nobody needs to be told of
+SMALL: Final = 0.02  # of |f − 1|, too small to report
 LEAST: Final = 3  # parameters that must say so, and …
 MOST: Final = 0.6  # … which share of all
 FITS: Final = 3.0  # deviations, up to which a χ² is one of chance

@@ -1,7 +1,7 @@
 """Which of many robots' values is odd: a robust z against its siblings, and the threshold above which it is.
 
 Centre and spread are those of all siblings, so that up to half of them may be odd: the median and Qₙ (Rousseeuw, Croux
-1993, with their factors for few values). A value that is told worse than the others may lie further off: its z takes
+1993, with their factors for few values). A value that is less certain than the others may lie further off: its z takes
 
     spread² = max(Qₙ, median σ)² + max(0, σ² − (median σ)²)
 
@@ -16,7 +16,7 @@ from scipy.stats import t as student
 
 from estimators.quantities import Floats
 
-ERROR: Final = 0.05  # chance that a page accuses anybody though nobody is odd
+ERROR: Final = 0.05  # chance that a page marks any robot although none is odd
 FEWEST: Final = 5  # siblings that can be compared at all
 _QN: Final = 2.2219  # 1 / (√2 Φ⁻¹(5/8))
 _FEW: Final = (0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872)  # factors for 2 … 9 values

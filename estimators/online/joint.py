@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from estimators.base import Estimate, Event, Phase, Spectrum, Status
-from estimators.conditioning.bandwidth_check import Swing
+from estimators.conditioning.bandwidth_check import BandwidthCheck
 from estimators.conditioning.preprocessing import Front
 from estimators.conditioning.row_kernels import CHUNK
 from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
@@ -56,7 +56,7 @@ class JointEstimator:
         self._settings, self._executor = settings, executor
         self._earlier_events: list[Event] = []  # by phases that were given up
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
-        self._bandwidth_checks: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
+        self._bandwidth_checks: dict[int, BandwidthCheck] = {}  # by channel, under a kernel that an encoder asked for
         self._faults: tuple[Reason, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
         self._begin(first=True)
@@ -160,7 +160,7 @@ class JointEstimator:
         self.front.widen(half_width)
         self._begin()
         for channel, steps in self._steps.items():
-            self._bandwidth_checks[channel] = Swing(
+            self._bandwidth_checks[channel] = BandwidthCheck(
                 self.channels[channel], self.conditioner.taps, self.conditioner.period, steps.step
             )
             self.state.followed = True
@@ -193,7 +193,7 @@ class JointEstimator:
     def _take_unevenness(self, channel: int, uneven: UnevenTime) -> None:
         """Report a fault if a position is sampled too unevenly for the present kernel."""
         wide = 0.5 * self.conditioner.period * len(self.conditioner.taps)
-        if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
+        if half_width(uneven.step, self.conditioner.period) > wide:  # else it does no harm
             self._faults += (Reason("channel_uneven", self.channels[channel]),)
 
     def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:

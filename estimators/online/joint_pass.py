@@ -137,7 +137,7 @@ def advance(state: EstimatorState) -> int:
             for channel in range(len(front.ranges.named)):
                 front.ranges.told[channel] = front.ranges.named[channel]
             if not state.followed and _none_due(state.count - state.next, front.former):
-                _take(state)  # it changes nothing that is told of now, and spares a call
+                _take(state)  # this changes nothing that is published now, and saves a call
             return INTERVAL
         if state.next == state.count:
             return DONE

@@ -74,7 +74,7 @@ class RowLearner:
     """Connects the parts of an estimator with the state of the pass, in both directions."""
 
     def __init__(self, parts: "Parts", formed: FormedRows, seen: Seen) -> None:
-        """formed: where rows are left; seen: of a Standstill, or of nobody."""
+        """formed: where rows are stored; seen: the state of a Standstill, or an empty one."""
         self._parts = parts
         self._eta = None if parts.nonlinear is None else parts.nonlinear.eta
         self._nonlinear_columns: NonlinearColumns | None = None

@@ -405,7 +405,7 @@ class Phases:
         parts.monitor.resume(parts.history.total)
         if parts.nonlinear is not None:
             parts.loop.copy_state()
-        parts.log.say("resumed", "the values of before the restart go on")
+        parts.log.say("resumed", "the values from before the restart are used")
 
 
 def _formed(rows: Rows, owners: NDArray[np.int64]) -> FormedRows:

@@ -24,7 +24,7 @@ class Steps(NamedTuple):
 
     size: float  # rad (m)
     since: int  # ns, from when they are known
-    wanted: float  # s, half width of a kernel under which they would harm nobody
+    wanted: float  # s, half width of a kernel with which they would do no harm
     noise: Floats  # (outputs, parameters, parameters)
     own: Floats  # (outputs, parameters)
     rate: Floats  # (outputs, parameters, parameters) of φ̇, as the difference to the row before, and φ

@@ -27,7 +27,7 @@ class Belief(NamedTuple):
     covariance: Floats  # (p, p)
 
 
-class Wander:
+class ProcessNoiseCorrection:
     """The share s of the walk of p parameters that has happened, from the moves of n joints."""
 
     def __init__(self, parameters: int, columns: Sequence[tuple[NDArray[np.int64], Floats]]) -> None:

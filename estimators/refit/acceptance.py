@@ -56,5 +56,5 @@ def implausible(
     far = np.abs(shape.distance(eta, outcome.eta)) > PLAUSIBLE
     names = [parameter.name for parameter, is_far in zip(shape.nonlinear, far, strict=True) if is_far]
     if names:
-        against = (*against, f"{', '.join(names)} more than twice, or less than half, of before")
+        against = (*against, f"{', '.join(names)} more than twice, or less than half, of the value before")
     return "; ".join(against)

@@ -189,7 +189,7 @@ def _collinear(gram: Floats, order: NDArray[np.int64], j: int, parameters: tuple
     share = np.linalg.lstsq(gram[np.ix_(before, before)], gram[before, j])[0] * np.sqrt(np.diag(gram)[before])
     i = int(before[np.argmax(np.abs(share))])
     names = f"{parameters[min(i, j)].name} and {parameters[max(i, j)].name}"
-    return f"the columns of {names} are collinear in this window: they cannot be told apart"
+    return f"the columns of {names} are collinear in this window: they cannot be distinguished"
 
 
 def searches(nonlinear: int, settings: RefitSettings) -> bool:

@@ -1,6 +1,6 @@
 """The row at which a change of θ most likely came: the alarm's own guess is off by a few, and those tell most.
 
-A change shows at once or late, depending on where in the motion it falls; a row of before left in a window looks like
+A change shows at once or late, depending on where in the motion it falls; an older row left in a window looks like
 another η, and a row of after left out may be the only one near standstill. With r = y − φθ₀ the errors of the θ₀ of
 before, the likelihood of a change at row k, maximised over the θ after it, exceeds that of none by half of
 

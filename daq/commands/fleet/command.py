@@ -135,9 +135,9 @@ def _tell(found: list[ExaminedRecording], judged: list[JudgedQuantity]) -> None:
     known = {(one.robot, one.joint) for one in judged}
     print(f"{len(robots)} robots, {len(known)} joints with known values, {len(found)} recordings")
     if not any(math.isfinite(one.z) for one in judged):
-        print("nobody can be compared: at least five robots with the same joint are needed")
+        print("no robot can be compared: at least five robots with the same joint are needed")
     elif not out:
-        print("nobody stands out")
+        print("no robot stands out")
     for one in out[:PRINTED]:
         print(words(one))
     if len(out) > PRINTED:

@@ -53,11 +53,11 @@ def _head(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) 
 
 def _verdict(judged: Sequence[JudgedQuantity]) -> str:
     if not any(math.isfinite(one.z) for one in judged):
-        return "Nobody can be compared: at least five robots with the same joint are needed"
+        return "No robot can be compared: at least five robots with the same joint are needed"
     odd = {one.robot for one in judged if one.odd}
     drifting = {one.robot for one in judged if one.drifts}
     if not odd | drifting:
-        return "Nobody stands out"
+        return "No robot stands out"
     if len(odd | drifting) > NAMED:
         parts = [(len(odd), "odd"), (len(drifting), "drifting")]
         return ", ".join(f"{count} robot{'s' if count > 1 else ''} {word}" for count, word in parts if count)

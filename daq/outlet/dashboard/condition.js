@@ -16,7 +16,7 @@ export const ENDS = {
 };
 const SETTLES = ["started", "resumed", "recovered", "refit_accepted", "moving"];
 
-// codes of reasons by which the motion does not show one parameter: what they have in common is said once
+// codes of reasons by which the motion does not show one parameter: what they have in common appears once
 const WEAK = ["not_identifiable", "uncertain", "torque_peaks_low"];
 const weak = ({ code }) => WEAK.includes(code);
 
@@ -34,7 +34,7 @@ const wear = (name) => WEAR.find(([pattern]) => pattern.test(name))?.[1] ?? "Com
 // "a", "a and b", "a, b and c"
 export const listed = (words) => (words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
-// Reasons as short as they can be: what many parameters have in common is said once.
+// Reasons as short as they can be: what many parameters have in common appears once.
 export function brief(reasons) {
   const others = reasons.filter((reason) => !weak(reason)).map(({ text }) => text);
   const names = reasons.filter(weak).map(({ parameter }) => readable(parameter));

@@ -30,7 +30,7 @@ EQUATION = "Canudas de Wit 1995 (3)"
 
 
 class LuGreSettings(FrictionSettings):
-    """What is told of the bristles."""
+    """The settings of the bristles."""
 
     kind: Literal["lugre"] = "lugre"
     reach: Annotated[float, Field(gt=0, le=10)] = 0.005  # r, rad (m): deflection at which they slide

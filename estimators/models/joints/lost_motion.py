@@ -5,7 +5,7 @@
 
 on the link side, N the gear ratio; 2b is the lost motion, and λ holds the skew of the encoders less F_v/K. τ_w is the
 torque that the link takes from the gear, J_l θ̈_l + gravity, of which the sign is enough, where it is certain. There the
-gap is taken up to one side and b is linear: nobody has to guess how wide it is. The sign comes from the link: taken
+gap is taken up to one side and b is linear: its width need not be guessed. The sign comes from the link: taken
 from τ' and the F_c of the same fit it turns into sgn(w), which is −b for no gap at all. A spring that is softer at
 first shows in the same column: what is watched is lost motion, not backlash alone (Weigand 2021 models both as a gap).
 
@@ -75,7 +75,7 @@ class Watching(Settings):
     rows: Annotated[float, Field(gt=0)] = 100.0  # Hz
     block: Annotated[float, Field(gt=0)] = 1.5  # s of used rows that make a block
     blocks: Annotated[int, Field(ge=10, le=400)] = 40  # blocks remembered; as many estimates of what an error is
-    growth: Annotated[float, Field(gt=0)] = 0.25  # of the lost motion at first, that is told
+    growth: Annotated[float, Field(gt=0)] = 0.25  # of the first lost motion: growth from which an event is reported
 
 
 class GearWatchSettings(Watching):

@@ -4,7 +4,7 @@
 
 λ are the cut joints' forces. Put back as external forces they give the wrench of every tree joint, that its friction,
 that Q_f, that λ again: a fixed point. It contracts when friction is small beside what drives the mechanism, at a rate ρ
-that the iteration itself shows; where ρ stays at 0.9 or above (self-locking) the row is told DIVERGED, never a number.
+that the iteration itself shows; where ρ stays at 0.9 or above (self-locking) the row is marked DIVERGED.
 A tree driven at every joint needs no iteration: nothing across an axis depends on the torque about it.
 Reference: Guo, Ju, Wang, Aerospace 2024, 11, 368, (24), (42), (52), (54); fixed point and its test are ours.
 """
@@ -43,7 +43,7 @@ from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 
 # whose friction counts
-IDEAL: Final = 0  # nobody's
+IDEAL: Final = 0  # no friction
 ACTIVE: Final = 1  # that of driven joints, without iteration
 ALL: Final = 2  # that of every joint
 SINGULAR: Final = -1  # of status, else the iterations that the row took

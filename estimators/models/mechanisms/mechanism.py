@@ -1,6 +1,6 @@
 """A mechanism: links on joints, loops closed by cut joints, some joints driven, every joint in a bearing that may rub.
 
-Read from TOML (`load`) or built from links and cuts (`Mechanism.build`). Every mistake is told at once, in words.
+Read from TOML (`load`) or built from links and cuts (`Mechanism.build`). All mistakes are reported at once, in words.
 """
 
 import copy

@@ -41,7 +41,7 @@ class RobotJoint:
     limits: JointLimits = field(default_factory=JointLimits)
     rotor: float = 0.0  # inertia of the rotor on the joint's side J·N², kg·m² (kg); 0: torque is measured behind it
     by_current: bool = False  # the torque is a motor current's
-    unknown_rotor: float = 0.0  # as `rotor`, one deviation of an inertia that nobody gave; 0: it is not learnt
+    unknown_rotor: float = 0.0  # as `rotor`, one deviation of an inertia that is not given; 0: it is not learnt
 
     @property
     def motor_side(self) -> bool:
@@ -73,7 +73,7 @@ class RobotDescription:
     joints: tuple[RobotJoint, ...]
     parameters: Floats  # (n, 10) standard parameters, of CAD or guessed
     gravity: Floats = field(default_factory=lambda: np.array(GRAVITY))  # (3,) in the base frame
-    guessed: bool = False  # nobody gave the links' inertia: they are rods of a data sheet's mass
+    guessed: bool = False  # the links' inertia is not given: they are rods of a data sheet's mass
     frames: dict[str, LinkFrame] = field(default_factory=dict)
     couplings: tuple[Coupling, ...] = ()
     counterbalances: dict[str, CounterbalanceSettings] = field(default_factory=dict)  # joint → spring

@@ -20,7 +20,7 @@ from estimators.offline.robot.motion import MotionError, Piece
 from estimators.quantities import Floats
 
 PASSES: Final = 3
-SLOW: Final = 0.02  # rad/s (m/s) below which a joint's direction is nobody's
+SLOW: Final = 0.02  # rad/s (m/s) below which a joint's direction is not used
 BINS: Final = 12  # of |q̇| in a curve, equally filled
 ALIKE: Final = 0.02  # of the path's size, by which the two paths may differ (rms)
 

@@ -58,7 +58,7 @@ class Choice(NamedTuple):
 
 
 def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str], None]) -> RobotDescription:
-    """Where torque is motor current and nobody gave the rotor's inertia, it is learnt if cross-validation wants it.
+    """Where torque is motor current and the rotor's inertia is not given, it is learnt if cross-validation wants it.
 
     Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion.
     """

@@ -9,7 +9,7 @@ from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.settings import LINK, JointIdentification
 from estimators.quantities import Floats
 
-#: 1, argued: Ratio that is assumed of a gear of which nothing is said; it scales the motor's friction only.
+#: 1, argued: Ratio that is assumed of a gear whose ratio is not configured; it scales the motor's friction only.
 RATIO: Final = 100.0
 #: 1, argued: Share of gravity and acceleration load within which the sign of the load is not believed.
 BAND: Final = 0.02

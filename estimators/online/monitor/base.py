@@ -72,8 +72,8 @@ class Evidence(NamedTuple):
     overlap: float  # rows that say the same
     variance: float  # residual, whitened
     signal: float  # mean square of y, whitened
-    unchanged: float  # by how much χ² of the θ of before is worse than that of the window's own
-    gain: float  # χ² that another η would explain more; NaN where nobody asks, as reach
+    unchanged: float  # by how much χ² of the earlier θ is worse than that of the window's own
+    gain: float  # χ² that another η would explain more; NaN where it is not needed, as reach
     reach: float  # how uncertain the window leaves the torque over the whole motion, of a row's noise variance
     step: Floats  # (nonlinear,) to the η that would explain most, of s
     sigma: Floats  # (nonlinear,) its deviations, of the window alone, for `noise`

@@ -65,6 +65,6 @@ class ChangeInquiry:
         self.onset = first
 
     def resume(self, now: int) -> None:
-        """Go on without the rows of before."""
+        """Continue without the earlier rows."""
         self.onset = self.newest = now
         self.attempt = 0

@@ -127,7 +127,7 @@ class FastMonitor:
         return self.change.rejected(rejection, alarmed)
 
     def resume(self, now: int) -> None:
-        """Go on without the rows of before."""
+        """Continue without the earlier rows."""
         self.change.resume(now)
         self.drift.due, self.drift.drifts = now, 0
 

@@ -129,7 +129,7 @@ class ContactWatch:
         return np.where(moved, peaks, self._taught), np.where(moved, deviations, self.deviations)
 
     def resume(self, thresholds: Floats, deviations: Floats) -> None:
-        """Go on with the thresholds and deviations of before, (n,) each."""
+        """Continue with earlier thresholds and deviations, (n,) each."""
         self.thresholds, self.deviations, self.ready = thresholds, deviations, True
 
     def settle(self) -> None:

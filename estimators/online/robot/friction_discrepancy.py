@@ -58,7 +58,7 @@ class FrictionDiscrepancy:
         """D (n,), N·m (N)."""
 
     def resume(self, spread: Floats, moved: Floats, seen: Floats) -> None:
-        """Go on with D, S and the sums of before."""
+        """Continue with the D, S and sums of an earlier discrepancy."""
         self.spread, self.moved, self.seen = spread, moved, seen
 
     def notice(self, dq: Floats, r: Floats, torque: Floats, variance: Floats, u: Floats | None = None) -> None:

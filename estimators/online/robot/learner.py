@@ -27,7 +27,7 @@ from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.kernel import LONG_CLIP
 from estimators.recursive.prior_bounded import PriorBounded
-from estimators.recursive.process_noise_correction import Belief, Wander
+from estimators.recursive.process_noise_correction import Belief, ProcessNoiseCorrection
 from estimators.thresholds import AT_REST, LAG_SPREAD
 
 #: s, argued: Time after which friction may have changed by WANDERS (decision 018, point 6).
@@ -79,7 +79,7 @@ class RobotLearner:
         self.bayesian = _bayesian(learnt, own, BLOCK / ROWS)
         self._reported = attribution.friction_columns(np.outer(self._reach, SPEEDS))
         self._resting = attribution.friction_columns(np.full((n, 1), AT_REST))
-        self._process_noise = Wander(q, self._reported)
+        self._process_noise = ProcessNoiseCorrection(q, self._reported)
         self._long_run = LongRun(learnt.correlation, self.bayesian.unknown, LONGEST, 1.0 - SLOWLY)
         self.encoders = Encoders(model, (QUICK, SLOW_PASS), period)
         self.quantiser = RobotShiftedQuantiser(n, q, (QUICK, SLOW_PASS), period, stride)

@@ -21,9 +21,9 @@ from estimators.online.robot.estimate import NO_PAYLOAD, Payload
 from estimators.online.robot.friction_discrepancy import FrictionColumns
 from estimators.quantities import Floats
 
-#: kg, argued: The least payload that is told.
+#: kg, argued: The least payload that is reported.
 MASS: Final = 0.25
-#: deviations, argued: Deviations of a payload's mass from which it is told.
+#: deviations, argued: Deviations of a payload's mass from which it is reported.
 CERTAIN: Final = 4.0
 #: kg and m, argued: What a payload may weigh and measure, one deviation.
 TOOL: Final = (5.0, 0.15)

@@ -83,7 +83,7 @@ def test_the_truth_comes_out_at_the_configured_rate(config: Config) -> None:
     assert started["from"] == pytest.approx(1.0, abs=0.2)
     assert 10.0 < started["to"] - started["from"] <= started["timestamp"] - 1.0
     assert last["condition"] == pytest.approx(last["singular_values"][0] / last["singular_values"][-1])
-    assert f"least told apart: {last['weakest']}" in started["text"]
+    assert f"least identifiable: {last['weakest']}" in started["text"]
     assert len(last["singular_values"]) == len(TRUTH)
     first = next(update for update in estimates if "condition" in update)
     assert first["phase"] == "starting"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Event
-from estimators.conditioning.bandwidth_check import Swing
+from estimators.conditioning.bandwidth_check import BandwidthCheck
 from estimators.conditioning.conditioner import taps
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
@@ -23,7 +23,7 @@ def response(x: float) -> float:
 def test_the_share_is_the_frequency_response(x: float) -> None:
     width = 0.127
     time = np.arange(20_000)
-    swing = Swing("position", taps(width / PERIOD), PERIOD, STEP)
+    swing = BandwidthCheck("position", taps(width / PERIOD), PERIOD, STEP)
     place = 0.2 * np.sin(2.0 * np.pi * x / width * PERIOD * time)
     said = swing.absorb(1_000_000 * time, np.round(place / STEP) * STEP)
     assert swing.share == pytest.approx(response(x), abs=0.03)
@@ -34,7 +34,7 @@ def test_the_share_is_the_frequency_response(x: float) -> None:
 
 def test_an_encoder_that_stands_or_a_joint_that_creeps_is_not_judged() -> None:
     time = np.arange(20_000)
-    swing = Swing("position", taps(127.0), PERIOD, STEP)
+    swing = BandwidthCheck("position", taps(127.0), PERIOD, STEP)
     assert not swing.absorb(1_000_000 * time, STEP * np.round(np.random.default_rng(1).uniform(0.3, 0.7, len(time))))
     assert swing.share == 1.0
 

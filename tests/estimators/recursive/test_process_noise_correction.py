@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.quantities import Floats
-from estimators.recursive.process_noise_correction import FADE, Belief, Wander
+from estimators.recursive.process_noise_correction import FADE, Belief, ProcessNoiseCorrection
 
 PARAMETERS, ROWS, BLOCKS, RUNS = 8, 10, 150, 20
 FADES = np.repeat([0.95, 1.0], PARAMETERS // 2)  # a: half of them fade, all of them walk
@@ -12,11 +12,11 @@ WALK = 0.01 * (np.eye(PARAMETERS) + 0.3)  # Q, a block
 NOISE = 0.2  # variance of a row
 
 
-def _filtered(happens: float, seed: int) -> tuple[Wander, Floats, Floats, float]:
-    """Wander, P, and the exact covariance of the filter's errors, where θ walks by this share of the variance that the
+def _filtered(happens: float, seed: int) -> tuple[ProcessNoiseCorrection, Floats, Floats, float]:
+    """The correction, P, and the exact covariance of the filter's errors, where θ walks by this share of the variance that the
     filter expects; and the standard deviation of the share that is told."""
     rng, every = np.random.default_rng(seed), np.arange(PARAMETERS)
-    wander = Wander(PARAMETERS, [(every, np.eye(PARAMETERS))])
+    wander = ProcessNoiseCorrection(PARAMETERS, [(every, np.eye(PARAMETERS))])
     theta, found = np.zeros(PARAMETERS), np.zeros(PARAMETERS)
     P, errors, walked = np.zeros((3, PARAMETERS, PARAMETERS))
     fourth = possible = 0.0
@@ -60,7 +60,7 @@ def test_the_moves_of_theta_tell_which_share_of_the_walk_happens(happens: float)
 
 
 def test_one_joint_that_walks_keeps_the_deviations_of_all() -> None:
-    wander = Wander(2, [(np.array([0]), np.ones((1, 1))), (np.array([1]), np.ones((1, 1)))])
+    wander = ProcessNoiseCorrection(2, [(np.array([0]), np.ones((1, 1))), (np.array([1]), np.ones((1, 1)))])
     before, after, walk = 2.0 * np.eye(2), np.eye(2), np.eye(2)
     for _ in range(100):
         wander.absorb(Belief(np.zeros(2), before), Belief(np.array([1.0, 0.0]), after), np.ones(2), walk)
@@ -70,7 +70,7 @@ def test_one_joint_that_walks_keeps_the_deviations_of_all() -> None:
 
 def test_no_more_is_taken_off_than_the_walk_has_put_there() -> None:
     """θ does not move at all, though far more than the walk would let it."""
-    wander, walk = Wander(1, [(np.array([0]), np.ones((1, 1)))]), np.full((1, 1), 0.01)
+    wander, walk = ProcessNoiseCorrection(1, [(np.array([0]), np.ones((1, 1)))]), np.full((1, 1), 0.01)
     for _ in range(100):
         wander.absorb(Belief(np.zeros(1), 2.0 * np.eye(1)), Belief(np.zeros(1), np.eye(1)), np.ones(1), walk)
     assert wander.share == 1.0

@@ -21,7 +21,7 @@ const GATES = [
   ["Rows", "of the first window", ({ progress }) => `${progress.toFixed(0)} %`, ({ progress }) => progress / 100],
   ["Load reversals", `in the window; ${REVERSALS} are needed`, ({ reversals }) => `${reversals} (≥ ${REVERSALS})`, ({ reversals }) => reversals / REVERSALS],
   ["Rarer side", `rows whose load has the rarer sign; ${100 * RAREST} % are needed`, ({ rarer }) => format.percent(rarer), ({ rarer }) => rarer / RAREST],
-  ["Told apart", `what else imitates the load's sign, R²; below ${IMITATED} is needed`, ({ imitated }) => `R² ${imitated.toFixed(2)}`, ({ imitated }) => (1 - imitated) / (1 - IMITATED)],
+  ["Distinguishable", `what else imitates the load's sign, R²; below ${IMITATED} is needed`, ({ imitated }) => `R² ${imitated.toFixed(2)}`, ({ imitated }) => (1 - imitated) / (1 - IMITATED)],
 ];
 
 export class GearSection {

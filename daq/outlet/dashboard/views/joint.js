@@ -38,7 +38,7 @@ class Knowledge {
       ...this.rows.map(({ node }) => node));
     this.node = element("article", { class: "panel knowing" },
       element("header", {}, element("h3", {}, "What is known"), ...(writable ? [baselineButton(joint)] : [])),
-      element("p", { class: "caption" }, element("span", {}, "what is not excited cannot be told apart"), this.since),
+      element("p", { class: "caption" }, element("span", {}, "what the motion does not excite is not identifiable"), this.since),
       this.table);
   }
 
@@ -65,7 +65,7 @@ class Knowledge {
 function told({ phase, condition, weakest, singular_values: known }) {
   if (!known) return "";
   const when = phase === "starting" ? "so far" : "of the last start or refit";
-  return `Condition ${when}: ${format.condition(condition)}${weakest ? ` · least told apart: ${readable(weakest)}` : ""}`;
+  return `Condition ${when}: ${format.condition(condition)}${weakest ? ` · least identifiable: ${readable(weakest)}` : ""}`;
 }
 
 export class JointView {

@@ -19,7 +19,7 @@ def test_a_starting_joint_shows_its_progress(seven: str, open_page: Callable[...
     before = page.locator(".progress-text").text_content()
     expect(page.locator(".progress-text")).not_to_have_text(before or "")
     told = page.locator(".spectrum")
-    pattern = r"^Condition so far: \d+ · least told apart: gravity cos against gravity sin$"
+    pattern = r"^Condition so far: \d+ · least identifiable: gravity cos against gravity sin$"
     expect(told).to_have_text(re.compile(pattern))
     before = told.text_content()
     expect(told).not_to_have_text(before or "")
@@ -31,7 +31,7 @@ def test_a_started_joint_says_what_it_started_from_and_events_which_rows_they_sp
     page = open_page(f"{seven}/#/joint/shoulder", timezone_id="UTC")
     told = page.locator(".spectrum")
     expect(told).to_have_text(
-        "Condition of the last start or refit: 38 · least told apart: gravity cos against gravity sin"
+        "Condition of the last start or refit: 38 · least identifiable: gravity cos against gravity sin"
     )
     window = page.locator(".log li", has_text="started").locator("small")
     expect(window).to_have_text(re.compile(r"^13\.2 s window, \d\d:\d\d:\d\d\.\d–(\d\d:\d\d:)?\d\d\.\d$"))
