@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import signal
 
-from estimators.models.joints.lost_motion import COLUMNS, NEAR, LostMotionSettings
+from estimators.models.joints.lost_motion import COLUMNS, LOAD, NEAR, LostMotionSettings
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.gear.rows import unbroken
 from estimators.quantities import Floats
@@ -126,6 +127,17 @@ def test_a_reversal_is_a_believed_load_of_the_other_sign_than_the_one_believed_l
     samples = steady(20 * len(values))
     samples[:, 3] = np.repeat(values, 20)
     assert seen(samples).state.turns == turns
+
+
+def test_the_low_pass_begins_as_if_the_first_row_had_always_been() -> None:
+    """The row of the first whole window: that of the sixth sample."""
+    values = steady(18)
+    values[:, 3] = 20.0 * np.random.default_rng(3).uniform(1.0, 2.0, 18)
+    b, a = signal.butter(2, 20.0, fs=200.0)
+    rows = values[5:-5, 3]
+    wanted, _ = signal.lfilter(b, a, rows, zi=signal.lfilter_zi(b, a) * rows[0])
+    filters = seen(values).state.filters
+    assert filters[LOAD].tolist() == pytest.approx([rows[-1], rows[-2], wanted[-1], wanted[-2]], rel=1e-9)
 
 
 # --- the load from what the link is
