@@ -230,7 +230,7 @@ class LostMotion:
         if self._report is None:
             missing = not self.blocks.full()
             report = self._judge(self.blocks.last())
-            progress = min(99.9 if missing else 100.0, 100.0 * self.blocks.filled / self.blocks.blocks)
+            progress = min(100.0, 100.0 * self.blocks.filled / self.blocks.blocks)
             if missing:
                 reason = Reason("gear_window_filling", None, {"percent": progress})
                 report = report._replace(values=report.values.copy(), reasons=(reason, *report.reasons))
@@ -243,7 +243,7 @@ class LostMotion:
         used, positive, turns = self.kept.tallies[which].sum(axis=0)
         share = min(positive, used - positive) / used if used else 0.0
         imitated = self.blocks.imitated(GAP, which, BY_TORQUE[:-1])
-        needed = REVERSALS * min(1.0, len(which) / self.blocks.blocks)
+        needed = REVERSALS * (len(which) / self.blocks.blocks)
         reasons = []
         if share < RAREST:
             numbers = {"percent": 100.0 * float(share), "needed": 100.0 * RAREST}

@@ -71,3 +71,72 @@ def test_a_slow_joint_says_nothing() -> None:
     one, said = joint(0.0, 1000)
     assert not said
     assert one.conditioner.half_width == pytest.approx(0.127, abs=0.001)
+
+
+def swung(swing: Swing, shake: float, size: float = 0.2, blocks: int = 1, since: int = 0) -> list[tuple[int, str]]:
+    """Blocks of 4 s in which a joint swings at so many cycles a half width (127 ms)."""
+    time = since + np.arange(4000 * blocks)
+    return swing.absorb(1_000_000 * time, size * np.sin(2.0 * np.pi * shake / 0.127 * PERIOD * time))
+
+
+def wide(width: float = 127.0, step: float = 0.0) -> Swing:
+    return Swing("position", taps(width), PERIOD, step)
+
+
+def test_the_past_counts_by_four_fifths_for_each_block() -> None:
+    """Mean squares of speed of both blocks, under the kernel over without it."""
+    swing, blocks = wide(), ((0.2, 0.3), (0.6, 0.2), (0.3, 0.1))
+    powers, left = np.zeros(3), np.zeros(3)
+    for k, (shake, size) in enumerate(blocks):
+        swung(swing, shake, size, since=4000 * k)
+        powers[: k + 1] *= 0.8
+        powers[k] = (shake * size) ** 2
+        left[: k + 1] = powers[: k + 1] * np.array([response(one) ** 2 for one, _ in blocks[: k + 1]])
+        # differences over 20 ms see 1 − (π f 20 ms)²/6 of a speed: 2.5 % less at 6 Hz at most
+        assert swing.share == pytest.approx(np.sqrt(left.sum() / powers.sum()), abs=0.02)
+
+
+def test_too_little_is_less_than_half_and_enough_again_is_seven_tenths() -> None:
+    """Of one frequency 0.64 gets through, 0.40, 0.64, 0.88."""
+    swing, words = wide(), []
+    for k, shake in enumerate((0.4, 0.57, 0.4, 0.22)):
+        assert response(shake) == pytest.approx((0.64, 0.40, 0.64, 0.88)[k], abs=0.01)
+        told = swung(swing, shake, blocks=12, since=48_000 * k)  # the past is forgotten
+        words += [text for _, text in told]
+        assert swing.lost is (k in (1, 2))
+        assert len(told) == (k in (1, 3))
+    assert "0.13 s, leaves" in words[0]
+    assert words[1].startswith("position: the kernel that its steps ask for, 0.13 s, leaves ")
+    assert 70.0 <= float(words[1].split("leaves ")[1].split(" %")[0]) <= 88.5
+
+
+@pytest.mark.parametrize(("times", "judged"), [(3.7, False), (4.3, True)])
+def test_a_motion_is_judged_from_four_times_what_the_steps_alone_give(times: float, judged: bool) -> None:
+    """Steps Δ add Δ²/6 over (20 ms)² to a mean square of speed; a swing of the size A has (2π f A)²/2."""
+    shake, step = 0.6, 1e-3
+    sine = np.sinc(shake / 0.127 * 0.02)  # of a speed, by differences over 20 ms
+    noise = step**2 / (6.0 * 0.02**2)
+    size = np.sqrt(2.0 * (times + 1.0) * noise) / (2.0 * np.pi * shake / 0.127 * sine)
+    swing = wide(step=step)
+    swung(swing, shake, size)  # without its steps, so that nothing is random: they are taken off all the same
+    assert (swing.share < 1.0) is judged
+
+
+def test_a_block_in_which_a_sample_is_missing_is_not_judged() -> None:
+    swing, time = wide(), np.arange(8000)
+    place = 0.2 * np.sin(2.0 * np.pi * 0.7 / 0.127 * PERIOD * time)
+    place[1234] = np.nan
+    assert [instant for instant, _ in swing.absorb(1_000_000 * time, place)] == [7_999_000_000]
+
+
+@pytest.mark.parametrize(("width", "rows"), [(127.0, 4000), (600.0, 4796), (2000.0, 15_996)])
+def test_a_block_is_four_seconds_and_four_kernels_at_least(width: float, rows: int) -> None:
+    swing, time = wide(width), np.arange(20_000)
+    told = swing.absorb(1_000_000 * time, 0.2 * np.sin(2.0 * np.pi * 1.2 * time / width))
+    assert [instant for instant, _ in told] == [1_000_000 * (rows - 1)]
+
+
+def test_a_sampling_slower_than_20_ms_is_differenced_from_one_sample_to_the_next() -> None:
+    swing, time = Swing("position", taps(4.0), 0.05, 0.0), np.arange(80)
+    swing.absorb(50_000_000 * time, 0.1 * np.sin(0.3 * time))
+    assert swing.share == pytest.approx(response(4.0 * 0.3 / (2.0 * np.pi)), abs=0.05)

@@ -363,9 +363,76 @@ def test_bad_input_is_said_clearly() -> None:
     time, values = motion()
     with pytest.raises(ValueError, match=r"expected values of shape \(400, 2\), found \(400, 1\)"):
         Conditioner(Mirror(), PERIOD).absorb(time, values[:, :1])
-    for period in (0.0, -1.0, np.nan):
+    for period in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="positive period"):
             Conditioner(Mirror(), period)
+
+
+@pytest.mark.parametrize(
+    ("half_width", "window"),
+    [
+        (0.0, [1.0]),
+        (0.7, [1.0]),
+        (1.0, [1.0]),
+        (1.5, [0.5, 2.0, 0.5]),  # 1 + cos(2π/3)
+        (2.0, [1.0, 2.0, 1.0]),
+        (2.5, [0.190983, 1.309017, 2.0, 1.309017, 0.190983]),  # 1 + cos(4π/5), 1 + cos(2π/5)
+    ],
+)
+def test_the_kernel_is_a_hann_window_that_is_zero_at_its_half_width(half_width: float, window: list[float]) -> None:
+    assert taps(half_width) == pytest.approx(np.array(window) / np.sum(window), abs=1e-6)
+
+
+def test_a_straight_kernel_of_three_taps_is_the_middle_one_and_of_five_has_no_second_moment() -> None:
+    assert straight(taps(2.0)) == pytest.approx([0.0, 1.0, 0.0], abs=1e-15)
+    f = straight(taps(3.0))
+    assert f @ [4.0, 1.0, 0.0, 1.0, 4.0] == pytest.approx(0.0, abs=1e-15)
+    assert f[0] < 0.0 < f[1] < f[2]
+
+
+def test_raw_rows_are_kept_as_long_as_they_are_needed_however_many_there_are() -> None:
+    """Of more than the store has room for, handed over in pieces and at once."""
+    time, values = motion(2600)
+    whole, pieces = Conditioner(Mirror(), PERIOD), Conditioner(Mirror(), PERIOD)
+    rows = whole.absorb(time, values)
+    parts = [pieces.absorb(time[first : first + 199], values[first : first + 199]) for first in range(0, 2600, 199)]
+    assert same(join(parts), rows)
+    g = np.hanning(41)[1:-1] / np.hanning(41)[1:-1].sum()
+    assert len(rows.time) == (2600 - 79) // 10 + 1
+    np.testing.assert_allclose(rows.y[:, 1], np.convolve(values[20:-20, 1], g, "valid")[::10], rtol=1e-12)
+    assert (rows.time == time[39] + 1_000_000 * 10 * np.arange(len(rows.time))).all()
+
+
+def test_a_gap_behind_the_very_first_row_is_one() -> None:
+    time, values = motion(200)
+    conditioner = Conditioner(Mirror(), PERIOD)
+    rows = conditioner.absorb(time + 3_000_000 * (np.arange(200) > 0), values)
+    assert conditioner.counters() == {"rows": 12, "dropped": 1, "masked": 0, "gaps": 1}
+    assert rows.time[0] == time[49] + 3_000_000
+
+
+def test_a_gap_is_a_step_that_is_off_by_more_than_half_a_period() -> None:
+    time, values = motion(200)
+    for more, gaps in ((500_000, 0), (-500_000, 0), (500_001, 1), (-500_001, 1)):
+        conditioner = Conditioner(Mirror(), PERIOD)
+        conditioner.absorb(time + more * (np.arange(200) >= 100), values)
+        assert conditioner.counters()["gaps"] == gaps
+
+
+def test_a_channel_of_coarse_readings_is_the_only_one_that_is() -> None:
+    """A motion of a fraction of a step a sample: its rows are said to be less white than those of the other joint."""
+
+    class Two(Mirror):
+        joints, owners = (0, 1), (0, 1)
+
+    time, _ = motion(400)
+    values = np.column_stack([1e-3 * np.arange(400), 1e-3 * np.arange(400)])
+    for channel in range(2):
+        conditioner = Conditioner(Two(), PERIOD)
+        conditioner.coarse(channel, 4e-3)
+        rows = conditioner.absorb(time, values)
+        assert (rows.motion[:, 1 - channel, [ROUNDING, MOST]] == 1.0).all()
+        assert (rows.motion[:, channel, [ROUNDING, MOST]] != 1.0).any()
 
 
 @pytest.mark.parametrize(("half_width", "mass"), [(0.010, 0.001), (0.020, 0.0025)])

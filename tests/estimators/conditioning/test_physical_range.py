@@ -105,3 +105,65 @@ def test_the_usual_is_that_of_a_whole_second_and_until_then_the_unit_alone_limit
     assert np.array_equal(watch.absorb(first), first)
     found = watch.absorb(np.array([[0.0, 7000.0], [0.0, 9000.0]]))
     assert np.isfinite(found[:, 1]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("role", "most"), [("position", 1e5), ("link_position", 1e5), ("torque", 1e7)])
+def test_no_joint_is_farther_than_that_or_pushes_harder(role: str, most: float) -> None:
+    watch = PhysicalRange((role,), 1e-3)
+    values = np.array([[most], [-most], [1.0001 * most], [-1.0001 * most]])
+    assert np.isfinite(watch.absorb(values)[:, 0]).tolist() == [True, True, False, False]
+    assert watch.count == 2
+
+
+def test_the_limit_is_reckoned_from_the_middle_of_the_first_second() -> None:
+    """Between 100 and 300 N·m: 200, and a thousand times 200 either way."""
+    watch = PhysicalRange(("torque",), 0.01)
+    watch.absorb(np.concatenate([[300.0], np.full(98, 150.0), [100.0]])[:, np.newaxis])
+    found = watch.absorb(np.array([[200_199.0], [200_201.0], [-199_799.0], [-199_801.0]]))
+    assert np.isfinite(found[:, 0]).tolist() == [True, False, True, False]
+
+
+def test_a_torque_of_nothing_in_the_first_second_limits_nothing_later() -> None:
+    watch = PhysicalRange(("torque",), 0.01)
+    assert np.isfinite(watch.absorb(np.zeros((200, 1)))).all()
+    found = watch.absorb(np.array([[0.5], [-9e6], [1.1e7]]))
+    assert np.isfinite(found[:, 0]).tolist() == [True, True, False]
+
+
+def test_where_a_thousand_spreads_are_more_than_the_unit_allows_the_unit_limits() -> None:
+    watch = PhysicalRange(("torque",), 0.01)
+    watch.absorb(np.tile([[9000.0], [20_000.0]], (50, 1)))
+    found = watch.absorb(np.array([[9.9e6], [-9.9e6], [1.01e7]]))
+    assert np.isfinite(found[:, 0]).tolist() == [True, True, False]
+
+
+def test_only_finite_samples_count_towards_the_first_second_and_two_at_least() -> None:
+    watch = PhysicalRange(("torque",), 0.01)
+    values = np.full((150, 1), np.nan)
+    values[1::3, 0] = 1.0  # fifty of them
+    watch.absorb(values)
+    assert np.isfinite(watch.absorb(np.array([[900.0]]))).all(), "half a second says nothing"
+    slow = PhysicalRange(("torque",), 5.0)
+    assert np.isfinite(slow.absorb(np.array([[1.0], [9000.0], [4.0e6]]))).all()
+    slow = PhysicalRange(("torque",), 5.0)
+    assert np.isfinite(slow.absorb(np.array([[1.0], [2.0], [999.0], [1003.0]]))[:, 0]).tolist() == [
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_each_channel_is_named_for_its_own_two_seconds() -> None:
+    watch = PhysicalRange(("position", "torque"), 0.01)
+    good = np.column_stack((np.zeros(300), np.tile([-0.5, 0.5], 150)))
+    watch.absorb(good)
+    watch.absorb(np.array([[1e9, 0.5], [0.0, 1e9]]))
+    assert [one.parameter for one in watch.faults] == ["position", "torque"]
+    watch.absorb(good[:198])
+    assert [one.parameter for one in watch.faults] == ["position", "torque"]
+    watch.absorb(good[:1])
+    assert [one.parameter for one in watch.faults] == ["torque"]
+    watch.absorb(np.full((1, 2), np.nan))
+    assert watch.faults == (), "a missing sample is no such value"
+    assert watch.count == 2

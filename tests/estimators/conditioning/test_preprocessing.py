@@ -170,6 +170,42 @@ def test_a_temperature_that_comes_seldom_drops_no_row() -> None:
     assert len(rows.time) > 180
 
 
+def test_where_two_things_are_to_be_decided_at_one_sample_it_stops_once() -> None:
+    """The 240th move of an encoder is that of the sample which fills a span of two seconds."""
+    values = np.zeros((2100, 2))
+    values[:, 1] = samples(2100)[:, 1]
+    values[1521:, 0] = 1e-4 * np.repeat(np.arange(1, 291), 2)[:579]
+    one = front(CHANNELS[:2], None)
+    ((sample, why),) = (stop for stop in Passed(one, values, 300).stops if stop[1] != UNEVEN)
+    assert (sample, why) == (1999, max(SPAN, ENCODER))
+    assert one.channels.watched.count == 100
+    assert len(one.found()) == 1
+
+
+def test_it_takes_no_more_samples_than_there_is_room_for() -> None:
+    """Those that have passed stay until they are fetched; of 1024 places two are wanted for what is still judged."""
+    values, one = samples(4000)[:, :2], front(CHANNELS[:2], None)
+    time, first, counts = 10_000_000 + 1_000_000 * np.arange(4000), 0, []
+    for _ in range(5):
+        counts.append(take(time[first : first + 400], values[first : first + 400], one.state))
+        first += counts[-1]
+        if one.state.former.windows:
+            form_rows(one.state.former.windows, one.state.former)
+    assert one.state.passed == len(one.state.times) == 1024
+    assert sum(counts) == 1026
+    assert counts[-1] == 0
+
+
+def test_a_channel_that_never_came_holds_nothing_and_a_fast_one_holds_never() -> None:
+    values = samples(600)
+    values[:, 2] = np.nan
+    values[300, 1] = np.nan
+    cleaned = Passed(front(("position", "torque", "temperature")), values, 100).cleaned
+    assert np.isnan(cleaned[:, 2]).all()
+    assert np.isnan(cleaned[300, 1])
+    assert np.isfinite(cleaned[299, 1])
+
+
 @pytest.mark.interpreted
 def test_the_rows_are_those_of_a_conditioner_where_nothing_is_odd() -> None:
     values = samples(900)

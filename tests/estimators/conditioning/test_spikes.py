@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -200,3 +201,117 @@ def test_nothing_that_real_robots_recorded_is_taken_out() -> None:
         role = "torque" if "torque" in name or "force" in name else "position"
         _, count = judged(np.ascontiguousarray(x, np.float64)[:, np.newaxis], (role,))
         assert count == 0, name
+
+
+# --- sample by sample, from the text alone
+
+
+def by_the_text(time: np.ndarray, values: Floats, coarsest: float) -> list[int]:
+    """The samples of one channel that are wild, as the head of spikes.py says it, with NumPy's median."""
+    x, wild = values.astype(float).copy(), list[int]()
+    run = np.concatenate([[0], np.cumsum(np.abs(np.diff(time) * 1e-9 - PERIOD) > 0.5 * PERIOD)])
+    s, seen, b = math.inf, 0, 0.0
+    for m in range(len(x) - 2):
+        if not np.isfinite(x[m]):
+            continue
+        around = [k for k in range(-2, 3) if m + k >= 0 and run[m + k] == run[m] and np.isfinite(x[m + k])]
+
+        def departs(slope: float, m: int = m, around: list[int] = around) -> tuple[float, float]:
+            z = np.array([x[m + k] - k * slope for k in around])
+            if len(z) < 3:
+                return 0.0, 0.0
+            # of an even number of neighbours the scatter is the larger of the two in the middle
+            scatter = np.sort(np.abs(z - np.median(z)))[len(z) // 2]
+            return float(abs(x[m] - np.median(z))), float(scatter)
+
+        off, scatter = departs(b)
+        if seen < 64:
+            out = off > 4.0 * scatter + coarsest
+        else:
+            flat, flat_scatter = departs(0.0)
+            out = off > 4.0 * scatter + 24.0 * s or flat > 8.0 * flat_scatter + 5.0 * s
+        if out:
+            wild.append(m)
+            x[m], s = np.nan, 1.1 * s
+            continue
+        whole = m >= 2 and run[m - 2] == run[m]
+        if not whole or not np.isfinite(x[m - 1]):
+            continue
+        b = x[m] - x[m - 1]
+        second = abs(b - (x[m - 1] - x[m - 2]))
+        if np.isfinite(second) and second > 1e-9 * abs(x[m]):
+            seen += 1
+            s = min(s, second) if seen <= 8 else max(s * (1.0 - 1.0 / 1024.0), min(second, 2.0 * s))
+    return wild
+
+
+def drawn(seed: int) -> tuple[np.ndarray, Floats, str]:
+    """A motion with noise, steps, rests and slopes; wild samples of all sizes, missing ones, breaks in time."""
+    rng = np.random.default_rng(seed)
+    count = 300
+    t = PERIOD * np.arange(count)
+    x = rng.choice([0.0, 0.02, 0.5]) * np.sin(rng.uniform(5.0, 60.0) * t) + rng.choice([0.0, 1.0, 30.0]) * t
+    x += rng.choice([1e-6, 1e-3, 0.05]) * (
+        rng.normal(size=count) if seed % 2 else np.where(np.arange(count) % 2, 1, -1)
+    )
+    if seed % 3 == 0:
+        x[60:90] = x[60]
+    if seed % 4 == 0:
+        x = np.round(x / 1e-3) * 1e-3
+    scale = np.median(np.abs(np.diff(x, 2))) + 1e-6
+    for at in rng.choice(count, 24, replace=False):
+        x[at] += rng.choice([-1.0, 1.0]) * scale * 10.0 ** rng.uniform(0.3, 2.3)
+    x[rng.choice(count, 4, replace=False)] = np.nan
+    time = clock(count)
+    for at in rng.choice(count, 3, replace=False):
+        time[at:] += round(1e6 * rng.choice([0.49, 0.52, 3.0]))
+    return time, x, ("position" if seed % 5 else "torque")
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_wild_is_what_the_text_says(seed: int) -> None:
+    time, x, role = drawn(seed)
+    spikes = Spikes((role,), PERIOD)
+    _, out = spikes.absorb(time, x[:, np.newaxis])
+    found = np.flatnonzero(np.isnan(out[:, 0]) & np.isfinite(x[:-2])).tolist()
+    assert found == by_the_text(time, x, 0.3 if role == "position" else math.inf)
+    assert spikes.count == len(found)
+    rest = np.delete(out[:, 0], found)
+    assert np.array_equal(rest, np.delete(x[:-2], found), equal_nan=True)
+
+
+@pytest.mark.parametrize(("at", "believed"), [(65, True), (66, False)])
+def test_a_torque_is_judged_from_64_samples_on(at: int, believed: bool) -> None:
+    """The third sample has the first second difference."""
+    values = np.random.default_rng(7).normal(0.0, 1.0, (120, 1))
+    values[at, 0] = 1e4
+    _, count = judged(values, ("torque",))
+    assert count == (0 if believed else 1)
+
+
+@pytest.mark.parametrize(("jump", "believed"), [(0.29, True), (-0.29, True), (0.31, False), (-0.31, False)])
+def test_a_new_position_may_jump_by_the_step_of_the_coarsest_encoder(jump: float, believed: bool) -> None:
+    values = np.full((60, 1), 2.0)
+    values[30, 0] += jump
+    _, count = judged(values, ("position",))
+    assert count == (0 if believed else 1)
+
+
+def test_the_usual_unrest_is_the_least_of_eight_then_its_peaks_which_fade() -> None:
+    """A torque with these second differences; nothing is wild before 64 of them."""
+
+    def unrest(seconds: list[float]) -> tuple[float, float]:
+        slopes = np.cumsum([0.5, *np.array(seconds) * np.tile([1.0, -1.0], len(seconds))[: len(seconds)]])
+        values = np.concatenate([[3.0], 3.0 + np.cumsum(slopes), [0.0, 0.0]])[:, np.newaxis]
+        spikes = Spikes(("torque",), PERIOD)
+        spikes.absorb(clock(len(values)), values)
+        return float(spikes.state.unrest[0]), float(spikes.state.judged[0])
+
+    first = [9.0, 5.0, 3.0, 7.0, 4.0, 8.0, 6.0, 3.5]
+    assert unrest(first) == (pytest.approx(3.0), 8.0)
+    assert unrest([*first[:7], 1.0]) == (pytest.approx(1.0), 8.0)
+    assert unrest([*first, 1.0]) == (pytest.approx(3.0 * 1023.0 / 1024.0), 9.0), "it fades slowly"
+    assert unrest([*first, 5.0]) == (pytest.approx(5.0), 9.0)
+    assert unrest([*first, 100.0]) == (pytest.approx(6.0), 9.0), "and at most doubles"
+    assert unrest([*first, 0.0, 0.0]) == (pytest.approx(3.0), 8.0), "at rest it says nothing"
+    assert unrest([]) == (math.inf, 0.0)

@@ -6,6 +6,7 @@ Both angles, both torques and the gear's error are written out here; there is no
 of an error, and a row that should not have been used shows.
 """
 
+import dataclasses
 import math
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from estimators.models.joints.lost_motion import LINK_FRICTION, LOST_MOTION, STIFFNESS, LostMotionSettings
-from estimators.online.gear.lost_motion import LostMotion
+from estimators.online.gear.lost_motion import LostMotion, LostMotionState
 from estimators.quantities import Floats
 
 pytestmark = pytest.mark.interpreted
@@ -445,3 +446,194 @@ def test_viscous_friction_alone_is_allowed_for_and_known_to_a_program_that_begin
     after.absorb(stamps[cut:], values[cut:])
     assert abs(after.report().progress - before.report().progress) <= 5.0, "a block at most begins anew"
     assert after.report().values[:4] == pytest.approx(before.report().values[:4], rel=1e-3)
+
+
+# --- what decides
+
+
+def test_a_watch_begins_without_allowance_reference_or_alarm() -> None:
+    kept = watch().kept
+    assert (kept.dry, kept.viscous, kept.above, kept.told) == (0.0, 0.0, 0, False)
+    assert all(map(math.isnan, kept.reference))
+    report = watch().report()
+    assert (report.reversals, report.rarer, report.progress, report.soft) == (0, 0.0, 0.0, False)
+    assert all(map(math.isnan, report.viscous))
+
+
+def test_what_is_kept_says_which_layout_it_has() -> None:
+    """Whoever changes the fields changes the number, or a program of today misreads what one of yesterday kept."""
+    fields = ("tallies", "dry", "viscous", "reference", "above", "told")
+    assert (LostMotionState.VERSION, tuple(one.name for one in dataclasses.fields(LostMotionState))) == (2, fields)
+
+
+@pytest.mark.parametrize("reversals", [9, 10, 11])
+def test_ten_reversals_in_a_window_are_enough(reversals: int) -> None:
+    values = samples(7.0)
+    t = np.arange(len(values)) / RATE
+    load = 20.0 + 3.0 * np.sin(9.0 * t)
+    for k in range(reversals):
+        load[t >= 0.5 + 0.25 * k] *= -1.0
+    values, found = samples(7.0, load), watch(blocks=12)
+    stamps, first = ticks(len(values)), 0
+    while found.report().progress < 100.0:
+        found.absorb(stamps[first : first + 50], values[first : first + 50])
+        first += 50
+    report = found.report()
+    assert report.reversals == reversals
+    text = f"the load changed its sign {reversals} times, 10 are needed"
+    assert (text in map(str, report.reasons)) is (reversals < 10)
+
+
+def test_of_a_part_of_a_window_a_part_of_the_reversals_is_asked_for() -> None:
+    found, values = watch(blocks=20), samples(7.0, np.full(1400, 20.0))
+    stamps, first = ticks(len(values)), 0
+    while found.blocks.filled < 15:
+        found.absorb(stamps[first : first + 10], values[first : first + 10])
+        first += 10
+    needed = [reason.numbers["needed"] for reason in found.report().reasons if reason.code == "gear_few_reversals"]
+    assert needed == [7.5]
+    assert not found.report().soft
+
+
+def test_every_other_column_of_the_fit_may_imitate_the_loads_sign() -> None:
+    """One that follows the motor's turn is imitated by the gear's error alone."""
+    t = np.arange(round(8.0 * RATE)) / RATE
+    for wave in (np.sin(RATIO * place(t)), np.cos(RATIO * place(t)), np.sin(2.0 * RATIO * place(t))):
+        found = learnt(samples(8.0, 30.0 * np.clip(5.0 * wave, -1.0, 1.0)), rows=200.0, still=0.01, block=0.2)
+        A = found.blocks.kept.information[found.blocks.last()].sum(axis=0)
+        others = np.arange(8)  # of COLUMNS, all before the gap's
+        explained = A[8, others] @ np.linalg.solve(A[np.ix_(others, others)], A[others, 8]) - A[0, 8] ** 2 / A[0, 0]
+        share = explained / (A[8, 8] - A[0, 8] ** 2 / A[0, 0])
+        assert found.report().imitated == pytest.approx(share, rel=1e-6)
+        assert share > 0.4
+
+
+def test_friction_of_the_link_is_asked_for_from_ten_blocks_on() -> None:
+    seconds = 16.0
+    t = np.arange(round(seconds * RATE)) / RATE
+    values = samples(seconds, LINK * place(t, 2) - GRAVITY * np.sin(place(t)), dry=6.0)[:, :3]
+    found, stamps, first = watch(load=False, blocks=20, block=0.4), ticks(len(values)), 0
+    most = 0
+    while found.kept.dry == 0.0:
+        most = max(most, found.blocks.filled)
+        found.absorb(stamps[first : first + 20], values[first : first + 20])
+        first += 20
+    assert most == 9, "with the tenth it begins anew"
+    assert found.kept.dry > 6.0
+    assert found.blocks.filled == 0
+
+
+@pytest.mark.parametrize(
+    ("rubs", "sigma", "dry", "viscous"),
+    [
+        (1.6, 6e-4, 0.0, 1e9),  # 2.3 of its deviations at first
+        (0.9, 6e-4, 0.0, 1e9),
+        (0.0, 2e-4, 1e9, 9.935),  # of 10 all but 9.935 is known already
+        (0.0, 2e-4, 1e9, 9.945),
+        (0.0, 2e-4, 1e9, 9.96),
+    ],
+)
+def test_friction_is_allowed_for_once_it_exceeds_what_is_by_twice_its_uncertainty(
+    rubs: float, sigma: float, dry: float, viscous: float
+) -> None:
+    """A twin that allows for more than there can be says what there was to decide upon, block by block."""
+    seconds = 14.0
+    t = np.arange(round(seconds * RATE)) / RATE
+    values = noisy(samples(seconds, LINK * place(t, 2) - GRAVITY * np.sin(place(t)), dry=rubs), sigma)[:, :3]
+    found, twin = (watch(load=False, blocks=40, block=0.4) for _ in range(2))
+    found.kept.dry, found.kept.viscous = dry, viscous
+    twin.kept.dry = twin.kept.viscous = 1e9
+    stamps, first, certain = ticks(len(values)), 0, list[bool]()
+    while first < len(values) and not any(certain):
+        filled = twin.blocks.filled
+        for one in (found, twin):
+            one.absorb(stamps[first : first + 20], values[first : first + 20])
+        first += 20
+        if twin.blocks.filled < 10 or twin.blocks.filled == filled:
+            continue
+        report = twin.report()
+        rubbing, uncertain = report.values[LINK_FRICTION], report.deviations[LINK_FRICTION]
+        slows, unsure = report.viscous
+        certain.append(bool(rubbing - 2.0 * uncertain > dry or slows - 2.0 * unsure > viscous))
+        assert (found.blocks.filled < twin.blocks.filled) is certain[-1]
+    if certain[-1]:
+        assert found.kept.dry == pytest.approx(max(dry, 1.25 * rubbing), rel=1e-9)
+        assert found.kept.viscous == pytest.approx(max(viscous, 1.25 * slows), rel=1e-9)
+        assert (found.state.dry, found.state.viscous) == (found.kept.dry, found.kept.viscous)
+
+
+@pytest.mark.parametrize("level", [1.2, 1.05])
+def test_growth_is_over_where_less_than_half_of_the_limit_is_left(level: float) -> None:
+    """Of a limit of a quarter: at a fifth more it is told as growth still, at a twentieth it may grow again."""
+    found = learnt(timeline((7.0, 2.0 * LOST), (14.0, level * LOST), (21.0, 2.0 * LOST), seconds=28.0))
+    kinds = [event.kind for event in found.events()]
+    assert kinds == ["lost_motion_known", "lost_motion_grown"] + ["lost_motion_grown"] * (level < 1.125)
+
+
+def test_of_a_negative_lost_motion_a_quarter_is_as_much() -> None:
+    """Its sign is that of the encoders; what counts is how far it has moved."""
+    t = np.arange(round(14.0 * RATE)) / RATE
+    found = learnt(samples(14.0, lost=np.where(t < 7.0, -LOST, -0.8 * LOST)))
+    assert [event.kind for event in found.events()] == ["lost_motion_known"]
+    assert found.report().values[LOST_MOTION] == pytest.approx(-0.8 * LOST, rel=1e-6)
+
+
+def test_growth_is_watched_in_the_last_third_of_a_window() -> None:
+    """Of 30 blocks the last ten would be all that is looked at if no third were; of 60 they are 20."""
+    change, steps = 14.0, 25
+    values = timeline((change, 2.0 * LOST), seconds=20.0)
+    found, stamps, since = watch(blocks=60, block=0.11), ticks(len(values)), 0
+    for first in range(0, len(values), steps):
+        filled = found.blocks.filled
+        found.absorb(stamps[first : first + steps], values[first : first + steps])
+        since += (found.blocks.filled - filled) * (stamps[first] * 1e-9 > change)
+        if found.kept.told:
+            break
+    value = float(found.events()[1].text.rpartition("say ")[2].removesuffix(" µrad"))
+    # more than a quarter of 20 blocks is new, and three say so: the last of them that eight or nine of them are
+    assert 7 <= since <= 10
+    assert value == pytest.approx(150.0 * (1.0 + (since - 0.5) / 20.0), abs=150.0 * 1.5 / 20.0)
+
+
+def test_growth_is_told_with_the_third_block_beyond_ten_deviations() -> None:
+    """It grows slowly beneath noise; of a window of ten blocks its third has ten as well, so the report is judged."""
+    t = np.arange(round(30.0 * RATE)) / RATE
+    values = noisy(samples(30.0, lost=LOST * (1.0 + np.clip((t - 7.0) / 5.0, 0.0, None))), 2e-4)
+    found, stamps = watch(), ticks(len(values))
+    first, deviation, beyond, said = math.nan, math.nan, 0, []
+    for row in range(0, len(values), 10):
+        filled = found.blocks.filled
+        found.absorb(stamps[row : row + 10], values[row : row + 10])
+        if found.blocks.filled == filled:
+            continue
+        lost = found.report().values[LOST_MOTION]
+        if not math.isfinite(lost):
+            continue
+        if math.isnan(first):
+            first, deviation = lost, found.report().deviations[LOST_MOTION]
+            continue
+        beyond = beyond + 1 if lost - first > max(0.25 * first, 10.0 * deviation) else 0
+        said.append((lost - first) / deviation)
+        assert found.kept.told is (beyond >= 3)
+        if found.kept.told:
+            break
+    assert beyond == 3
+    assert said[-3] - said[-4] < 2.0, "it went on slowly enough to tell ten deviations from twelve"
+
+
+def test_a_soft_spring_is_said_where_five_deviations_say_so() -> None:
+    """Deviations of a jackknife over the blocks, written out: a tenth of the rows is left out each time."""
+    load, outcomes = carried(np.arange(round(7.0 * RATE)) / RATE), []
+    for sigma in (5e-5, 6e-5, 8e-5):
+        lost = np.where(np.abs(load) < 12.0, 0.4, 1.0) * LOST
+        found = learnt(noisy(samples(7.0, lost=lost), sigma), small=12.0)
+        which, columns = found.blocks.last(), np.arange(10)  # NEAR is the last of them
+        A, c = found.blocks.kept.information[which], found.blocks.kept.moments[which]
+        sums = [(A.sum(axis=0) - a, c.sum(axis=0) - b) for a, b in zip(A, c, strict=True)]
+        left = [np.linalg.solve(a[np.ix_(columns, columns)], b[columns])[-1] for a, b in sums]
+        deviation = math.sqrt(9.0 / 10.0 * np.sum((np.array(left) - np.mean(left)) ** 2))
+        less = -np.linalg.solve(A.sum(axis=0)[np.ix_(columns, columns)], c.sum(axis=0)[columns])[-1]
+        assert found.report().soft is bool(less > 5.0 * deviation), sigma
+        outcomes.append(less / deviation)
+    assert 5.0 < outcomes[0] < 6.0, "of six deviations it would not be said"
+    assert 4.0 < outcomes[1] < 5.0
