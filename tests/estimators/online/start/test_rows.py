@@ -210,6 +210,9 @@ def test_rows_that_stick_weigh_by_their_own_variance_once_all_is_told_without_th
     expected = np.linalg.lstsq(lighter[0][told], lighter[1][told])[0]
     assert start.solution(NOISE, np.ones(3), 0.0) == pytest.approx(expected, rel=1e-9)
     assert len(start) == 600
+    rows, outputs = start.raw()
+    assert np.array_equal(rows[~seen], phi[~seen]), "the others stay as they are"
+    assert np.array_equal(outputs[~seen], y[~seen], equal_nan=True)
 
 
 def test_rows_with_a_reversal_hardly_weigh_until_a_joint_has_moved_either_way() -> None:
@@ -261,3 +264,64 @@ def test_rows_that_say_nothing_of_motion_are_weighed_without() -> None:
     assert start.weigh(weighed, np.array([0, 0])) == pytest.approx([1.0, 1.0])
     assert seen == [0]
     assert start.power() == pytest.approx(4.0 * np.mean(y**2, axis=0))
+
+
+# --- limits
+
+
+def test_rows_of_which_none_is_finite_leave_no_instant_and_no_row() -> None:
+    start = StartRows()
+    assert start.add(np.arange(4), np.zeros((4, 2, 3)), np.full((4, 2), np.nan)) == 4
+    assert (len(start), start.span) == (0, None)
+    phi, y = made(20)
+    y[3] = np.nan
+    assert start.add(np.arange(10, 30), phi, y, motion=np.zeros((0, 2, 6))) == 1
+    assert (len(start), start.span) == (19, (10, 29))
+    assert start.weigh(lambda rows: rows, np.array([0, 0])) == pytest.approx([1.0, 1.0]), "nothing is said of motion"
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_how_much_a_deviation_rests_on_reversals_does_not_depend_on_units(unit: float) -> None:
+    phi, y = made()
+    phi[:, :, 0] *= np.where(np.arange(600) < 500, 0.1, 1.0)[:, None]
+    ways = np.where(np.arange(600) < 500, 1.0, 0.0)[:, None] * np.ones(2)
+    expected = gathered(phi, y, ways=ways).rests_on_reversals(NOISE)
+    other = gathered(phi * (unit, 1.0, 1.0 / unit), y, ways=ways)
+    assert other.rests_on_reversals(NOISE) == pytest.approx(expected, rel=1e-6)
+    phi[:500, :, 2] = phi[:500, :, 1]
+    alike = gathered(phi * (unit, 1.0, 1.0), y, ways=ways)
+    assert np.isinf(alike.rests_on_reversals(NOISE)).all(), "two columns that only stops tell apart"
+
+
+def test_a_direction_that_only_rounding_tells_stays_at_zero_and_one_above_it_does_not() -> None:
+    """Of three columns the second is the first but for a part of it: below 1e-5 in amplitude float64 sums lose it."""
+    for part, told in ((1e-3, True), (1e-7, False)):
+        phi, _ = made()
+        phi[:, :, 1] = phi[:, :, 0] + part * phi[:, :, 1]
+        y = phi @ np.array([2.0, -1.0, 0.5])
+        scale = np.sqrt(np.mean(phi**2, axis=(0, 1)))
+        found = gathered(phi, y).solution(NOISE, scale, 0.0)
+        if told:
+            assert found == pytest.approx([2.0, -1.0, 0.5], rel=1e-3)
+        else:
+            assert found == pytest.approx([0.5, 0.5, 0.5], rel=1e-3), "the sum is told, the difference is not"
+
+
+def test_a_few_rows_are_honest_by_blocks_of_one_row() -> None:
+    phi, y = made(12)
+    rls = learnt(phi, y)
+    found = gathered(phi, y).honesty(rls)
+    assert (found >= 1.0).all()
+    assert np.isfinite(found).all()
+    few = gathered(*made(8))
+    assert np.isfinite(few.honesty(rls)).all(), "eight rows for nine blocks"
+
+
+def test_the_squares_of_a_row_are_the_mean_over_its_outputs_whitened() -> None:
+    phi, y = made(40)
+    y[3, 1] = np.nan
+    rls = learnt(phi, np.nan_to_num(y))
+    left = (np.nan_to_num(y) - phi @ rls.theta) ** 2 / rls.noise
+    found = gathered(phi, y).squared(rls)
+    assert found[[0, 20, 39]] == pytest.approx(left.mean(axis=1)[[0, 20, 39]])
+    assert found[3] == pytest.approx(0.5 * left[3, 0]), "an output that is not finite leaves nothing"
