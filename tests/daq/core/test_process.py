@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,12 @@ import pytest
 import zmq
 
 from daq.config.load import load
-from daq.core.process import run
+from daq.core.process import CoreProcess, run
 from daq.processes.child import Child
 from daq.processes.heartbeat import Heartbeats, Life
 from daq.processes.process import live
 from daq.state.baselines import TOPIC, Baseline, Baselines
-from daq.stream.channel import Sender
+from daq.stream.channel import DriverLink, Sender
 from daq.stream.reasons import texts
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import TurnBlock, received
@@ -240,3 +240,202 @@ def test_a_stop_while_the_core_is_being_built_ends_it_at_once(tmp_path: Path, mo
     core.send(signal.SIGTERM)
     assert core.wait() == -signal.SIGTERM
     assert time.monotonic() - begin < 1.0, "a stop in the middle of a start used to take the three seconds of a kill"
+
+
+class Clock:
+    """A hand on both clocks of the core, in place of the module `time` that its process uses; it sleeps in no time."""
+
+    def __init__(self) -> None:
+        self.now = 5_000_000_000  # ns
+        self.slept: list[float] = []  # s
+        self.sleep = self.slept.append
+
+    def monotonic_ns(self) -> int:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.now / 1e9
+
+    def time_ns(self) -> int:
+        return self.now + EPOCH
+
+    def time(self) -> float:
+        return self.time_ns() / 1e9
+
+
+EPOCH = 1_700_000_000 * 10**9  # ns from the monotonic clock to Unix time
+
+
+class Arriving:
+    """Readings and links as a receiver of the core hands them over, in the batches that a test says."""
+
+    def __init__(self) -> None:
+        self.links: dict[str, DriverLink] = {}
+        self.malformed = 4
+        self.next: np.ndarray = np.zeros(0, READING)
+        self.waited: list[tuple[float, int]] = []
+        self.kept: list[dict[str, int]] = []
+
+    def drain(self, wait: float, until: int) -> np.ndarray:
+        self.waited.append((wait, until))
+        batch, self.next = self.next, np.zeros(0, READING)
+        return batch
+
+    def keep(self, waiting: dict[str, int]) -> None:
+        self.kept.append(waiting)
+
+
+class Core:
+    """A core whose turns a test makes one by one, and what it sent in each."""
+
+    def __init__(self, folder: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, joints: int = 1) -> None:
+        self.clock, self.receiver = clock, Arriving()
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+        self._topic = b""
+        for module in ("daq.core.process", "daq.stream.transcript"):
+            monkeypatch.setattr(f"{module}.time", clock)
+        monkeypatch.setattr("daq.core.process.open_publisher", lambda *_: self)
+        template = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text()
+        (folder / "jointwatch.toml").write_text(template)
+        config = load(folder / "jointwatch.toml")
+        elbow = config.joints["elbow"]
+        more = {f"joint{k}": elbow.model_copy() for k in range(joints - 1)}
+        self.core = CoreProcess(config.model_copy(update={"joints": {"elbow": elbow} | more}), folder)
+
+    def send(self, part: bytes, flags: int = 0) -> None:
+        if flags == zmq.SNDMORE:
+            self._topic = part
+        else:
+            self.sent.append((self._topic.decode(), msgpack.unpackb(part)))
+
+    def send_multipart(self, parts: tuple[bytes, bytes]) -> None:
+        self.sent.append((parts[0].decode(), msgpack.unpackb(parts[1])))
+
+    def close(self) -> None:
+        self.sent.append(("closed", {}))
+
+    def turn(self, at: int, batch: np.ndarray | None = None, going: bool = True) -> list[tuple[str, dict[str, Any]]]:
+        """What one turn sends. at: ms since the start."""
+        self.clock.now = 5_000_000_000 + at * 1_000_000
+        if batch is not None:
+            self.receiver.next = batch
+        self.sent.clear()
+        self.core.turn(self.receiver, going)  # type: ignore[arg-type]
+        return list(self.sent)
+
+
+@pytest.fixture
+def core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Core]:
+    one = Core(tmp_path, Clock(), monkeypatch)
+    yield one
+    one.core.close()
+    assert one.sent[-2:] == [("closed", {})] * 2, "both of its own publishers"
+
+
+def begun(core: Core) -> int:
+    """ns of the monotonic clock at which its turns begin."""
+    return core.clock.now
+
+
+def test_totals_come_twice_a_second_and_the_introduction_once(core: Core) -> None:
+    told = {at: [topic for topic, _ in core.turn(at)] for at in range(0, 2101, 50)}
+    assert [at for at, topics in told.items() if "status/core" in topics] == [0, 500, 1000, 1500, 2000]
+    assert [at for at, topics in told.items() if "meta" in topics] == [0, 1000, 2000]
+    core.turn(2499)
+    assert [topic for topic, _ in core.turn(2549) if topic == "status/core"], "counted from when it was due last"
+
+
+def test_the_introduction_and_the_totals_have_the_hosts_time(core: Core) -> None:
+    told = dict(core.turn(0))
+    now = (core.clock.now + EPOCH) / 1e9
+    assert (told["meta"]["timestamp"], told["status/core"]["timestamp"]) == (now, now)
+    assert told["meta"]["boot"] == told["status/core"]["boot"] < 1 << 48
+    assert (told["status/core"]["malformed"], told["status/core"]["robot"]) == (4, None)
+
+
+def test_a_turn_without_readings_looks_again_only_after_50_ms(core: Core) -> None:
+    core.turn(0)
+    looked = []
+    for at in range(1, 121):
+        kept = len(core.receiver.kept)
+        core.turn(at)
+        looked += [at] * (len(core.receiver.kept) - kept)
+    assert looked == [50, 100], "a turn that does nothing notes nothing"
+    assert {wait for wait, _ in core.receiver.waited} == {0.05}
+
+
+def test_the_last_turn_takes_every_reading_although_nothing_is_due(core: Core) -> None:
+    begin = begun(core)
+    core.turn(0)
+    for at in range(20, 2481, 20):
+        core.turn(at, motion(at - 20, 20, begin))
+    core.turn(2481, motion(2480, 1, begin))  # with it an interval begins
+    assert core.turn(2484, motion(2481, 3, begin)) == [], "they wait until the interval ends"
+    told = dict(core.turn(2500, going=False))
+    assert told["status/core"]["joints"]["elbow"]["samples"] == 2484
+    assert core.receiver.kept[-1] == {"bus": 0}
+
+
+def test_readings_are_taken_when_their_update_is_due_and_it_says_when_they_came(core: Core) -> None:
+    begin = begun(core)
+    estimates = []
+    for at in range(1, 1001):
+        for topic, body in core.turn(at, motion(at - 1, 1, begin)):
+            if topic == "estimate/elbow":
+                estimates.append((at, body))
+    late = [(at, body) for at, body in estimates if at > 500]
+    assert len(late) == pytest.approx(25, abs=1)
+    for at, body in late:
+        newest = begin + (at - 1) * 1_000_000
+        assert body["arrival"] == (newest + EPOCH) / 1e9
+        assert body["latency"] == pytest.approx(1e-3), "the clock of the test goes on by one with each reading"
+    assert 0.01 < max(core.clock.slept[-100:]) <= 0.02, "until the next is due, and an interval has 20 ms"
+
+
+@pytest.mark.parametrize(("behind", "updates"), [(100, 5), (101, 1)])
+def test_a_core_that_is_a_tenth_of_a_second_behind_makes_the_last_update_of_several(
+    core: Core, behind: int, updates: int
+) -> None:
+    """Counted from the oldest reading that it takes."""
+    begin = begun(core)
+    for at in range(20, 1001, 20):
+        core.turn(at, motion(at - 20, 20, begin))
+    batch = motion(1000, 100, begin)
+    told = core.turn(1000 + behind, batch)
+    assert len([1 for topic, _ in told if topic == "estimate/elbow"]) == updates
+
+
+def test_a_driver_is_up_while_it_has_spoken_in_the_last_second_and_a_half(core: Core) -> None:
+    link = DriverLink(readings=9, lost=2, restarts=-1, up=True, cause="", counters={"frames": 3})
+    core.receiver.links["bus"] = link
+
+    def told(at: int, silent: float, **more: object) -> dict[str, Any]:
+        for name, value in more.items():
+            setattr(link, name, value)
+        link.seen = 5.0 + at / 1000 - silent
+        return dict(dict(core.turn(at))["status/core"]["drivers"]["bus"])
+
+    assert told(0, 1.4) == {
+        "up": True, "cause": "", "readings": 9, "lost": 2, "restarts": 0, "counters": {"frames": 3},
+    }  # fmt: skip
+    mute = told(1000, 1.5)
+    assert (mute["up"], mute["cause"]) == (False, "no word from the driver for 1.5 s")
+    down = told(2000, 0.5, up=False, cause="no such port", restarts=3)
+    assert (down["up"], down["cause"], down["restarts"]) == (False, "no such port", 3)
+
+
+@pytest.mark.parametrize(("watched", "every"), [(False, 500), (True, 100)])
+def test_of_two_joints_the_page_gets_one_at_a_time_five_times_a_second_while_somebody_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: bool, every: int
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("daq.core.process.BaselineInbox.watched", property(lambda _: watched))
+    monkeypatch.setattr("daq.core.process.Pipeline.inspect_next_joint", lambda *_: asked.append(1) or [])
+    core = Core(tmp_path, Clock(), monkeypatch, joints=2)
+    looked = []
+    for at in range(0, 1501, 50):
+        before = len(asked)
+        core.turn(at)
+        looked += [at] * (len(asked) - before)
+    core.core.close()
+    assert looked == list(range(0, 1501, every))
