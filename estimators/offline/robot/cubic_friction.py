@@ -3,7 +3,7 @@
     τ = kc±·s + k1±·w + k2±·w² + k3±·w³,   s = tanh(q̇/ε),   w = q̇ − λ·sign(q̇) where |q̇| > λ, else 0
 
 The eight by least squares with kc± ≥ 0 and a ridge (beyond the data a cubic goes anywhere), λ by the lattice of what
-they leave. It predicts nothing beyond 1.1 times the highest speed seen. Liu et al. 2023, (9)–(11); columns: directional.py.
+they leave. Nothing is predicted beyond 1.1 times the top speed. Liu et al. 2023, (9)–(11); columns: directional.py.
 """
 
 from typing import Final, NamedTuple

@@ -13,8 +13,8 @@ NOISE = 0.2  # variance of a row
 
 
 def _filtered(happens: float, seed: int) -> tuple[ProcessNoiseCorrection, Floats, Floats, float]:
-    """The correction, P, and the exact covariance of the filter's errors, where θ walks by this share of the variance that the
-    filter expects; and the standard deviation of the share that is told."""
+    """The correction, P, and the exact covariance of the filter's errors, where θ walks by this share of the variance
+    that the filter expects; and the standard deviation of the share that is told."""
     rng, every = np.random.default_rng(seed), np.arange(PARAMETERS)
     wander = ProcessNoiseCorrection(PARAMETERS, [(every, np.eye(PARAMETERS))])
     theta, found = np.zeros(PARAMETERS), np.zeros(PARAMETERS)
