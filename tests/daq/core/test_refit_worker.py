@@ -64,20 +64,20 @@ def test_a_cluster_works_for_those_with_its_certificate_and_for_nobody_else(
                  for part, file in (("cert", cert), ("key", key))}  # fmt: skip
         return distributed.Security(tls_ca_file=files["operator"][0], require_encryption=True, **roles)
 
-    for where, file in (("CA_FILE", files["operator"][0]), ("CLIENT__CERT", files["operator"][0]),
-                        ("CLIENT__KEY", files["operator"][1])):  # fmt: skip
-        monkeypatch.setenv(f"DASK_DISTRIBUTED__COMM__TLS__{where}", file)
-    import dask
+    dask = pytest.importorskip("dask")
+    given = {"ca-file": files["operator"][0], "client.cert": files["operator"][0], "client.key": files["operator"][1]}
+    with dask.config.set({f"distributed.comm.tls.{name}": file for name, file in given.items()}):
+        _serve_operator_only(distributed, security, monkeypatch)
 
-    dask.config.refresh()
+
+def _serve_operator_only(distributed: Any, security: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster._ELSEWHERE, "client", None)
     monkeypatch.setattr(cluster._ELSEWHERE, "next_attempt", 0.0)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, dashboard_address=None, protocol="tls", security=security("operator")
     ) as workers:
-        for stranger in (security("other"), distributed.Security()):
-            with pytest.raises((OSError, TimeoutError, TypeError, ValueError)):
-                distributed.Client(workers.scheduler_address, timeout=2.0, security=stranger)
+        with pytest.raises(OSError, match="(?i)tls|ssl|certificate|timed out"):
+            distributed.Client(workers.scheduler_address, timeout=2.0, security=security("other"))
         refits = RefitWorker(0, workers.scheduler_address)
         try:
             there = refits.submit(os.getpid).result(60)

@@ -52,7 +52,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_all_is_the_same_to_the_bit(fo
 
 def listeners(pids: list[int]) -> set[str]:
     """Sockets of these processes that anybody of this machine can connect to."""
-    open_files = {os.readlink(one) for pid in pids for one in Path(f"/proc/{pid}/fd").iterdir() if one.is_symlink()}
+    open_files = {str(one.readlink()) for pid in pids for one in Path(f"/proc/{pid}/fd").iterdir() if one.is_symlink()}
     found = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:
