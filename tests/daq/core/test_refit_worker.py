@@ -76,7 +76,7 @@ def _serve_operator_only(distributed: Any, security: Any, monkeypatch: pytest.Mo
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, dashboard_address=None, protocol="tls", security=security("operator")
     ) as workers:
-        with pytest.raises(OSError, match="(?i)tls|ssl|certificate|timed out"):
+        with pytest.raises(OSError, match=r"(?i)tls|ssl|certificate|timed out"):
             distributed.Client(workers.scheduler_address, timeout=2.0, security=security("other"))
         refits = RefitWorker(0, workers.scheduler_address)
         try:
