@@ -105,13 +105,14 @@ class Cluster:
         self._open.callback(_set_environment, before)
         _set_environment(ONE_THREAD)
         self._open.callback(self._end_pools)
+        self._others = set(multiprocessing.active_children())
         self._pools = [_pool() for _ in range(self._count)]
 
     def _end_pools(self) -> None:
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in list((pool._processes or {}).values()):
-                process.kill()  # its work is not wanted any more
+        for process in set(multiprocessing.active_children()) - self._others:
+            process.kill()  # its work is not wanted any more
 
     def _run_here(self, work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         waiting = deque(range(len(tasks)))
