@@ -32,6 +32,7 @@ def _matching(pattern: str, expected: str) -> AfterValidator:
     return AfterValidator(match)
 
 
+SCHEDULER: Final = "tls://HOST:PORT (whoever reaches one at tcp:// runs programs as its workers: docs/fleet.md)"
 LAST_PORT: Final = 65535
 LARGEST: Final = 1e15  # in SI, of anything that is measured on a joint
 
@@ -207,8 +208,9 @@ class Processes(Section):
 class RefitPlace(Section):
     """Where refits run: in a process beside the core, or on a cluster."""
 
-    scheduler: Annotated[str, _matching(r"tcp://[^:/]+:\d+", "tcp://HOST:PORT")] | None = Field(
-        default=None, description="of a Dask cluster; while it does not answer, refits run beside the core"
+    scheduler: Annotated[str, _matching(r"tls://[^:/]+:\d+", SCHEDULER)] | None = Field(
+        default=None,
+        description="tls://HOST:PORT of a Dask cluster; while it does not answer, refits run beside the core",
     )
 
 

@@ -14,6 +14,7 @@ import mimetypes
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from daq.outlet.baseline_request import BaselineRequest
-from daq.outlet.connections import BACKLOG, Connection, limit_server_logs, room
+from daq.outlet.connections import BACKLOG, PAGES, PATIENCE, Connection, limit_server_logs, room, room_for_pages, source
 from daq.outlet.history import History, JointLabel
 from daq.outlet.metrics import Metrics
 from daq.outlet.web_guard import WebGuard
@@ -45,7 +46,7 @@ QUIET: Final = 20  # ticks without news after which a page gets a message all th
 WATCH_EVERY: Final = 0.2  # s between two checks of what is silent
 WATCHED_EVERY: Final = 1.0  # s between two messages to the core that somebody watches the page
 BATCH: Final = 5000  # messages taken in one tick at most: seven seconds of seven joints, 50 ms of work
-PAGES: Final = 64  # open pages at once
+WAITING: Final = 128  # connections that wait to be taken
 BEHIND: Final = 20  # ticks that wait for a slow page before they are replaced by a snapshot
 
 log = logging.getLogger("jointwatch")
@@ -56,6 +57,13 @@ class Tls(NamedTuple):
 
     certificate: Path
     key: Path
+
+
+class OpenPage(NamedTuple):
+    """A page that gets live updates."""
+
+    socket: WebSocket
+    source: str  # whose it is: daq.outlet.connections.source
 
 
 class Outlet:
@@ -72,7 +80,8 @@ class Outlet:
         self.history = History(robot, joints)
         self.baseline: BaselineRequest | None = None
         self.watched: Callable[[], None] = lambda: None  # tells the core that somebody watches the page
-        self._pages: set[asyncio.Queue[bytes | None]] = set()
+        self.most_pages = PAGES  # open at once
+        self._pages: dict[asyncio.Queue[bytes | None], OpenPage] = {}  # the oldest first
         self._skipped = 0
         self._layout = 0
         self._assets = _assets()
@@ -87,7 +96,7 @@ class Outlet:
             WebSocketRoute("/live", self._live),
             *(Route(path, self._asset, methods=["GET"]) for path in self._assets),
         ]
-        return WebGuard(Starlette(routes=routes), open_paths=("/metrics",))
+        return WebGuard(Starlette(routes=routes))
 
     async def pump(self, beat: Callable[[], None] = lambda: None) -> None:
         """Take new messages and send to the pages, every tick, until cancelled."""
@@ -111,10 +120,10 @@ class Outlet:
         """Absorb what the sockets hold; returns how many messages."""
         taken = 0
         now = time.time()
-        for source in self._sockets:
+        for feed in self._sockets:
             with contextlib.suppress(zmq.Again):
                 for _ in range(BATCH):
-                    self._absorb(source.recv_multipart(zmq.NOBLOCK), now)
+                    self._absorb(feed.recv_multipart(zmq.NOBLOCK), now)
                     taken += 1
         return taken
 
@@ -152,21 +161,35 @@ class Outlet:
 
     async def _live(self, page: WebSocket) -> None:
         await page.accept()  # before it is accepted no reason would reach it
-        if len(self._pages) >= PAGES:
-            await page.close(1013, "too many pages")
-            return
+        one = OpenPage(page, source(page.client.host if page.client else ""))
+        closed = self._make_room(one) if len(self._pages) >= self.most_pages else None
+        if closed is not None:
+            with contextlib.suppress(TimeoutError, WebSocketDisconnect):
+                async with asyncio.timeout(PATIENCE):
+                    await closed.close(1013, f"too many pages are open ({self.most_pages}): close one on any computer")
+            if closed is page:
+                return
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
         queue.put_nowait(None)
-        self._pages.add(queue)
+        self._pages[queue] = one
         feeding = asyncio.create_task(self._feed(page, queue))
         try:
             while (await page.receive())["type"] != "websocket.disconnect":
                 pass  # messages of a page are ignored
         finally:
-            self._pages.discard(queue)
+            self._pages.pop(queue, None)
             feeding.cancel()
             with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect):
                 await feeding
+
+    def _make_room(self, new: OpenPage) -> WebSocket:
+        """Which page has to be closed: the oldest of the source that has most of them, or the new one."""
+        pages = Counter(one.source for one in self._pages.values())
+        busiest, most = pages.most_common(1)[0]
+        if most <= pages[new.source] + 1:
+            return new.socket
+        oldest = next(queue for queue, one in self._pages.items() if one.source == busiest)
+        return self._pages.pop(oldest).socket
 
     async def _feed(self, page: WebSocket, queue: asyncio.Queue[bytes | None]) -> None:
         """Send what is queued; None stands for a snapshot. Only this task waits for a slow page."""
@@ -264,6 +287,7 @@ async def _serve(
 ) -> None:
     limit_server_logs()
     Connection.most = room()
+    outlet.most_pages = room_for_pages(Connection.most)
     settings = uvicorn.Config(
         outlet.application(),
         http=Connection,
@@ -278,11 +302,14 @@ async def _serve(
         ws_per_message_deflate=False,  # costs more than it saves: the rows are float32
         ws_max_size=1024,  # a page has nothing to say
         server_header=False,
+        proxy_headers=False,  # a header must not say whose connection it is
         timeout_graceful_shutdown=1,
     )
     settings.load()  # import now: later, connections may have taken every file descriptor
     server = _Server(settings)
     loop = asyncio.get_running_loop()
+    if tls is not None:  # asyncio would wait for a minute
+        loop.create_server = partial(loop.create_server, ssl_handshake_timeout=PATIENCE)  # type: ignore[method-assign]
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
     tasks = [asyncio.create_task(work()) for work in (partial(outlet.pump, beat), beside) if work is not None]
@@ -299,6 +326,12 @@ async def _serve(
 class _Server(uvicorn.Server):
     """uvicorn without its signal handling, which would raise signals again at the end and change the exit code."""
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let more connections wait than are taken at once: the kernel drops those beyond."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(WAITING)
+
     def stop(self) -> None:
         self.should_exit = True
 
@@ -310,7 +343,7 @@ class _Server(uvicorn.Server):
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=128)
+        return socket.create_server((host, port), family=family, backlog=WAITING)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise EndpointError(error.errno, f"page: cannot serve http://{host}:{port}: {reason}") from None

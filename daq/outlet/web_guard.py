@@ -2,12 +2,12 @@
 
 A page of another site in the same browser could otherwise read the robot's data: through a WebSocket (which the
 same-origin rule does not cover) or by letting its own name point to this address (DNS rebinding). An IP address cannot
-be redirected like that, so addresses are always allowed; names must be this machine's.
+be redirected like that, so addresses are always allowed; names must be this machine's. A scraper of /metrics is no
+exception: what it reads, a page of another site could read as well.
 """
 
 import ipaddress
 import socket
-from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -30,18 +30,16 @@ HEADERS: Final = {
 class WebGuard:
     """Wraps the application."""
 
-    def __init__(self, application: ASGIApp, open_paths: Sequence[str]) -> None:
-        """open_paths: served under any host name, since a scraper may know this machine by another name."""
+    def __init__(self, application: ASGIApp) -> None:
         self._application = application
-        self._open_paths = frozenset(open_paths)
         own = socket.gethostname().lower()
         self._names = frozenset({"localhost", own, f"{own}.local", socket.getfqdn().lower()})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if scope["path"] not in self._open_paths and not self._is_own(host):
-            refusal = f"Unknown host name {host!r}. Open the page by its IP address or by the machine's own name.\n"
+        if not self._is_own(host):
+            refusal = f"Unknown host name {host!r}: use the machine's IP address or its own name.\n"
             await PlainTextResponse(refusal, 421, HEADERS)(scope, receive, send)
             return
         origin = headers.get("origin")

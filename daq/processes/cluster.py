@@ -1,23 +1,28 @@
-"""Runs work in many processes through Dask: on this machine, or on the workers of a scheduler.
+"""Runs work in many processes: on this machine, or on the workers of a Dask scheduler.
 
-A task is a pure function of its arguments, so when a worker dies another one repeats its tasks. This is the only module
-that knows Dask, which is an optional dependency (jointwatch[fleet]).
+A task is a pure function of its arguments, so when a worker dies another one repeats its tasks. Processes of this
+machine are reached through pipes that no other user can open. Whoever may talk to a scheduler runs programs as the user
+of its workers, so a scheduler is used through TLS with certificates only. This is the only module that knows Dask,
+which is an optional dependency (jointwatch[fleet]).
 """
 
 import asyncio
 import contextlib
-import fcntl
 import importlib
 import logging
+import multiprocessing
 import os
-import tempfile
+import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from importlib.metadata import version
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from daq.processes.child import call_itself, die_with
+from daq.processes.kernels import turn
 from daq.processes.logs import log
 
 PATIENCE: Final = 3.0  # s that a scheduler may take to answer a running service
@@ -32,6 +37,7 @@ ONE_THREAD: Final = {  # environment of a worker: one thread each, since there a
 }
 SAME: Final = ("jointwatch", "numpy", "numba", "scipy")  # versions on which results depend
 WARN: Final = "distributed"  # the name of Dask's own logs
+DEATHS: Final = 3  # workers that may die of one task
 
 
 class ClusterError(Exception):
@@ -42,27 +48,31 @@ class Cluster:
     """Workers within a `with` block: processes of this machine, or those of a scheduler."""
 
     def __init__(self, scheduler: str = "", workers: int = 0, modules: Sequence[str] = ()) -> None:
-        """scheduler: tcp://HOST:PORT; workers: number of processes here if there is no scheduler (0: one per core);
+        """scheduler: tls://HOST:PORT; workers: number of processes here if there is no scheduler (0: one per core);
         modules: their kernels are loaded first, so that no two processes compile the same one.
         """
         self._scheduler, self._count = scheduler, workers or len(os.sched_getaffinity(0))
         self._modules = tuple(modules)
         self._open = contextlib.ExitStack()
+        self._pools: list[ProcessPoolExecutor] = []
+        self._client: Any = None
 
     def __enter__(self) -> Self:
         """Raises ClusterError."""
-        distributed = _dask()
-        logging.getLogger(WARN).setLevel(logging.CRITICAL)  # the results show when a worker has died
         try:
-            self._client = self._open.enter_context(self._connected(distributed))
-            self._alike(self._client.run(_prepared, self._modules))
+            if self._scheduler:
+                self._distributed = distributed = _dask()
+                logging.getLogger(WARN).setLevel(logging.CRITICAL)  # the results show when a worker has died
+                self._client = self._open.enter_context(_client(distributed, self._scheduler, CONNECT))
+                self._alike(self._client.run(_prepared, self._modules))
+            else:
+                self._start_pools()
         except BaseException as error:
             self._open.close()
             if isinstance(error, OSError | TimeoutError):
                 where, why = self._scheduler or "workers of this machine", error or "it took too long"
                 raise ClusterError(f"{where}: no answer from Dask's scheduler: {why}") from error
             raise
-        self._distributed = distributed
         return self
 
     def __exit__(
@@ -72,6 +82,9 @@ class Cluster:
 
     def run(self, work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         """Yields (number of the task, its result or exception) as the tasks finish."""
+        if self._client is None:
+            yield from self._run_here(work, tasks)
+            return
         futures = [self._client.submit(_after, self._modules, work, *task, pure=False) for task in tasks]
         numbers = {future.key: number for number, future in enumerate(futures)}
         done = self._distributed.as_completed(futures, with_results=False, raise_errors=False)
@@ -80,22 +93,54 @@ class Cluster:
 
     def pids(self) -> list[int]:
         """Process ids of the workers, on their machines."""
+        if self._client is None:
+            return sorted(pool.submit(os.getpid).result() for pool in self._pools)
         return sorted(self._client.run(os.getpid).values())
 
-    def _connected(self, distributed: Any) -> Any:
-        if self._scheduler:
-            return distributed.Client(self._scheduler, timeout=CONNECT)
+    def _start_pools(self) -> None:
+        """Start the processes of this machine: a pool of one each, so that one that dies takes no other along."""
         for name in self._modules:  # compiled here, once; the workers find the kernels on the disk
             importlib.import_module(name)
-        local = distributed.LocalCluster(
-            n_workers=self._count,
-            threads_per_worker=1,
-            dashboard_address=None,
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # else 8787, and a warning where that is taken
-            silence_logs=logging.CRITICAL,
-            env=ONE_THREAD,
-        )
-        return distributed.Client(self._open.enter_context(local), timeout=CONNECT)
+        before = {name: os.environ.get(name) for name in ONE_THREAD}
+        self._open.callback(_set_environment, before)
+        _set_environment(ONE_THREAD)
+        self._open.callback(self._end_pools)
+        self._others = set(multiprocessing.active_children())
+        self._pools = [_pool() for _ in range(self._count)]
+
+    def _end_pools(self) -> None:
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - self._others:
+            process.kill()  # its work is not wanted any more
+
+    def _run_here(self, work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        waiting = deque(range(len(tasks)))
+        deaths: Counter[int] = Counter()  # by number of the task
+        running: dict[Future[Any], tuple[int, int]] = {}  # number of the pool, number of the task
+        free = list(range(len(self._pools)))
+        while waiting or running:
+            while waiting and free:
+                one, number = free.pop(), waiting.popleft()
+                try:
+                    future = self._pools[one].submit(_after, self._modules, work, *tasks[number])
+                except BrokenExecutor:  # it died while it had nothing to do
+                    self._pools[one] = _pool()
+                    future = self._pools[one].submit(_after, self._modules, work, *tasks[number])
+                running[future] = one, number
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                one, number = running.pop(future)
+                free.append(one)
+                error = future.exception()
+                if not isinstance(error, BrokenExecutor):
+                    yield number, future.result() if error is None else error
+                    continue
+                self._pools[one] = _pool()
+                deaths[number] += 1
+                if deaths[number] < DEATHS:
+                    waiting.append(number)
+                else:
+                    yield number, ClusterError(f"{DEATHS} workers died of it, one after the other")
 
     def _alike(self, found: dict[str, dict[str, str]]) -> None:
         """Raises ClusterError where a worker has other versions than this process: its results could differ."""
@@ -108,6 +153,43 @@ class Cluster:
                     raise ClusterError(f"{worker}: expected {name} {mine[name]} as here, found {one}")
 
 
+def _pool() -> ProcessPoolExecutor:
+    """One process of this machine that works for this one only, and dies with it."""
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_settle, initargs=(os.getpid(),))
+
+
+def _settle(parent: int) -> None:
+    """Prepare a worker of this machine: Ctrl-C is its parent's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    call_itself("jw worker")
+    die_with(parent)
+
+
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _client(distributed: Any, scheduler: str, patience: float) -> Any:
+    """A connection to a scheduler. Raises ClusterError where anybody else could use it as well."""
+    if not scheduler.startswith("tls://"):
+        raise ClusterError(
+            f"{scheduler}: expected tls://HOST:PORT: whoever reaches a scheduler without certificates runs programs as "
+            "the user of its workers (docs/fleet.md says how to make a cluster safe)"
+        )
+    security = distributed.Security(require_encryption=True)
+    missing = [name for name in ("ca_file", "client_cert", "client_key") if not getattr(security, f"tls_{name}")]
+    if missing:
+        raise ClusterError(
+            f"{scheduler}: Dask has no {', no '.join(missing)}: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
+            "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and …CLIENT__KEY to PEM files (docs/fleet.md)"
+        )
+    return distributed.Client(scheduler, timeout=patience, security=security, set_as_default=False)
+
+
 def _versions() -> dict[str, str]:
     """The versions, in this process, of the packages that results depend on."""
     return {name: version(name) for name in SAME}
@@ -118,7 +200,7 @@ def _dask() -> Any:
         return importlib.import_module("distributed")
     except ImportError as error:
         raise ClusterError(
-            f"several processes at once need Dask: pip install 'jointwatch[fleet]' ({error.name} is missing)"
+            f"a cluster needs Dask: pip install 'jointwatch[fleet]' ({error.name} is missing)"
         ) from error
 
 
@@ -151,7 +233,7 @@ def elsewhere(scheduler: str, work: Callable[..., Any], *args: Any) -> Any:
     if found.client is None and now >= found.next_attempt:
         try:
             logging.getLogger(WARN).setLevel(logging.CRITICAL)
-            found.client = _dask().Client(scheduler, timeout=PATIENCE, set_as_default=False)
+            found.client = _client(_dask(), scheduler, PATIENCE)
             log.info("refits run on %s", scheduler)
         except (OSError, TimeoutError, ClusterError) as error:
             found.next_attempt = now + RETRY
@@ -182,8 +264,7 @@ def _load(modules: tuple[str, ...]) -> None:
     missing = [name for name in modules if name not in _LOADED]
     if not missing:
         return
-    with Path(tempfile.gettempdir(), f"jointwatch-kernels-{os.getuid()}.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+    with turn():
         for name in missing:
             importlib.import_module(name)
     _LOADED.update(missing)

@@ -8,6 +8,7 @@ nothing is compiled twice.
 
 import ast
 import contextlib
+import fcntl
 import functools
 import hashlib
 import importlib
@@ -23,10 +24,13 @@ from pathlib import Path
 from typing import Final
 
 from daq.processes.child import Child
+from daq.processes.logs import log
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
 # modules that every service imports, its configuration first
 SERVICE: Final = ("daq.config.load", "daq.core.process", "daq.processes.driver", "daq.outlet.process")
+TURN: Final = 300.0  # s to wait for another process that compiles: all kernels take two minutes
+LOOK_EVERY: Final = 0.05  # s
 EVERYTHING: Final = "everything"  # in the name of a mark: all modules
 
 Job = frozenset[str]  # modules with kernels that load each other, all compiled by the import of one
@@ -109,14 +113,56 @@ def keep(roots: Iterable[str]) -> None:
 
 def _mark(root: str) -> Path:
     """The file that shows that a module's kernels are compiled; it lies beside the kernels and is deleted with them."""
+    return cache_folder() / f"compiled-{_edition()}-{root}"
+
+
+def cache_folder() -> Path:
+    """The folder of what this user's processes know about compiled kernels, beside these."""
     here = Path(__file__).parent
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
-        place = Path(folder, "jointwatch")
-    elif os.access(here, os.W_OK):
-        place = here / "__pycache__"
-    else:
-        place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "jointwatch")
-    return place / f"compiled-{_edition()}-{root}"
+        return Path(folder, "jointwatch")
+    if os.access(here, os.W_OK):
+        return here / "__pycache__"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "jointwatch")
+
+
+@contextlib.contextmanager
+def turn(patience: float = TURN) -> Iterator[None]:
+    """A block that one process of this user runs at a time, so that no two compile the same kernels.
+
+    It runs all the same, with a warning, where the lock cannot be had in `patience` seconds: this costs time only.
+    """
+    file = cache_folder() / "kernels.lock"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        log.warning("%s: cannot be opened: %s; kernels are loaded without waiting for other processes", file, reason)
+        yield
+        return
+    try:
+        if not _locked(lock, time.monotonic() + patience):
+            log.warning(
+                "%s: locked by another process for %g s; kernels are loaded without waiting for it (who: fuser %s)",
+                file, patience, file,
+            )  # fmt: skip
+        yield
+    finally:
+        os.close(lock)
+
+
+def _locked(lock: int, deadline: float) -> bool:
+    """Lock an open file; False where another process still has it at the deadline (monotonic s)."""
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(LOOK_EVERY)
+        else:
+            return True
 
 
 @functools.cache

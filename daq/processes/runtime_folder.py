@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -37,11 +38,13 @@ class RuntimeFolder:
 def _sweep() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
+            found = folder.lstat()  # anybody may put a link, or a folder of his own, there
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+                continue
             lock = _open(folder / LOCK, 0)
             try:
-                if folder.stat().st_uid == os.geteuid():
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(folder)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
             finally:
                 os.close(lock)
 

@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("place", nargs="+", metavar="FOLDER", help="folders, files, or any fsspec address of such")
     parser.add_argument("--config", type=Path, help="of the joints; our own recordings bring theirs")
     parser.add_argument("--columns", type=Path, metavar="TABLE", help="of the recordings' columns (docs/skew.md)")
-    parser.add_argument("--scheduler", default="", metavar="tcp://…", help="a Dask cluster; else processes here")
+    parser.add_argument("--scheduler", default="", metavar="tls://…", help="a Dask cluster; else processes here")
     parser.add_argument("--workers", type=int, metavar="N", help="processes here (one a core); 0: this one alone")
     parser.add_argument("--no-skew", action="store_true", help="leave out how late each channel is")
     parser.add_argument("--page", type=Path, default=Path("fleet.html"), metavar="FILE", help="(fleet.html)")

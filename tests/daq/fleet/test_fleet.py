@@ -50,6 +50,27 @@ def test_a_worker_that_is_killed_loses_nothing_and_all_is_the_same_to_the_bit(fo
     assert any(joint.status == "valid" for run in alone for joint in run.joints)
 
 
+def listeners(pids: list[int]) -> set[str]:
+    """Sockets of these processes that anybody of this machine can connect to."""
+    open_files = {str(one.readlink()) for pid in pids for one in Path(f"/proc/{pid}/fd").iterdir() if one.is_symlink()}
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in open_files:  # it listens
+                found.add(words[1])
+    return found
+
+
+def test_nobody_else_can_connect_to_the_workers_of_this_machine() -> None:
+    """Whoever reached a scheduler on 127.0.0.1 ran programs as the operator."""
+    before = listeners([os.getpid()])
+    with Cluster(workers=2) as cluster:
+        pids = cluster.pids()
+        assert len(set(pids)) == 2
+        assert listeners([os.getpid(), *pids]) <= before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [31, 32, 33])
 def test_the_planted_ones_are_told_on_every_seed_and_no_other(seed: int, tmp_path: Path) -> None:
@@ -80,9 +101,10 @@ def test_the_command_writes_page_and_parquet(
     assert Path("fleet.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_without_dask_one_sentence(folder: Path, tmp_path: Path) -> None:
+def test_a_cluster_without_dask_is_one_sentence(folder: Path, tmp_path: Path) -> None:
     code = "import sys; sys.modules['distributed'] = None; import daq.__main__ as m; sys.exit(m.main(sys.argv[1:]))"
     words = [sys.executable, "-c", code, "fleet", "identify", str(folder), "--page", str(tmp_path / "page.html")]
+    words += ["--scheduler", "tls://127.0.0.1:9"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "pip install 'jointwatch[fleet]'" in done.stderr
@@ -93,6 +115,12 @@ def test_a_scheduler_that_is_not_there_and_options_that_clash(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("daq.processes.cluster.CONNECT", 0.5)
-    assert main(["fleet", "identify", str(folder), "--scheduler", "tcp://127.0.0.1:9"]) == 1
-    assert "no answer from Dask's scheduler" in capsys.readouterr().err
+    for name in ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY"):
+        monkeypatch.delenv(f"DASK_DISTRIBUTED__COMM__TLS__{name}", raising=False)
+    for address, words in (
+        ("tcp://127.0.0.1:9", "expected tls://HOST:PORT: whoever reaches a scheduler without certificates"),
+        ("tls://127.0.0.1:9", "Dask has no ca_file, no client_cert, no client_key"),
+    ):
+        assert main(["fleet", "identify", str(folder), "--scheduler", address]) == 1
+        assert words in capsys.readouterr().err
     assert main(["fleet", "identify", str(folder), "--scheduler", "tcp://127.0.0.1:9", "--workers", "2"]) == 2

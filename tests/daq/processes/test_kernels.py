@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from daq.config.load import load
-from daq.processes.kernels import SERVICE, ahead, build, jobs
+from daq.processes.kernels import SERVICE, ahead, build, cache_folder, jobs, turn
 from daq.processes.supervisor import needed
 from hil_rig.commands.compile import LIVE
 
@@ -189,3 +189,21 @@ def test_a_first_start_that_is_told_to_stop_waits_for_no_kernel(
             assert "Traceback" not in started.stderr.read()
         finally:
             started.kill()
+
+
+def test_the_lock_follows_no_link_and_a_foreign_one_delays_for_a_time_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A link under the lock's name used to empty the file that it pointed to; a foreign lock held the load for ever."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    mine = tmp_path / "thesis"
+    mine.write_text("all my work")
+    lock = cache_folder() / "kernels.lock"
+    lock.parent.mkdir(parents=True)
+    lock.symlink_to(mine)
+    with turn():
+        assert mine.read_text() == "all my work"
+    assert "cannot be opened" in caplog.text
+    lock.unlink()
+    with turn(), turn(0.1):  # each opens the file anew, as another process does
+        assert "locked by another process for 0.1 s" in caplog.text
