@@ -25,6 +25,7 @@ from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
 from daq.recording.mcap_index import index_again
 from daq.stream import transcript
+from daq.stream.checksum import DamagedError, SealedFile
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import BLOCKS, TurnBlock, received
 from daq.stream.update import Map
@@ -74,21 +75,25 @@ class NextBlock:
     LAYOUT: Final = struct.Struct("<QQ")  # boot, number
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        self._file = SealedFile(path)
+        self._boot = self._number = 0  # of the block that is expected next; 0: none was written yet
+        try:
+            self._boot, self._number = self.LAYOUT.unpack(self._file.read() or bytes(self.LAYOUT.size))
+        except (DamagedError, struct.error) as error:
+            log.warning("%s: %s: which blocks the recorder before has lost is unknown", path, error)
 
     def missing(self, boot: int, number: int) -> int:
         """The number of blocks that are missing before this one."""
-        known = os.pread(self._file, self.LAYOUT.size, 0)
-        last_boot, expected = self.LAYOUT.unpack(known) if known else (0, 0)
-        return max(0, number - expected) if boot == last_boot else 0
+        return max(0, number - self._number) if boot == self._boot else 0
 
     def passed(self, boot: int, number: int) -> None:
         """Note that this block is written, or counted as lost."""
-        os.pwrite(self._file, self.LAYOUT.pack(boot, number + 1), 0)
+        self._boot, self._number = boot, number + 1
+        self._file.write(self.LAYOUT.pack(boot, number + 1))
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._file)
+        self._file.close()
 
 
 class Recorder:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationError
 
 from daq.state.files import BaselineError, replace
+from daq.stream.checksum import DamagedError, seal_text, unseal_text
 from estimators.base import Status
 from estimators.quantities import Settings
 
@@ -58,9 +59,11 @@ def friction_speeds(speeds: Mapping[str, Sequence[float]]) -> dict[str, Any]:
 
 
 def parse(data: bytes, file: Path) -> Baselines:
-    """Parse the content of a file. Raises BaselineError."""
+    """Parse the content of a file. Raises BaselineError, also where its checksum does not match."""
     try:
-        return Baselines.model_validate_json(data)
+        return Baselines.model_validate_json(unseal_text(data))
+    except DamagedError as error:
+        raise BaselineError(f"{file}: {error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
@@ -79,4 +82,4 @@ def read(file: Path) -> Baselines:
 
 def write(file: Path, baselines: Baselines) -> None:
     """Replace the file as a whole: a reader sees the old or the new one, even after a power failure. BaselineError."""
-    replace(file, baselines.model_dump_json(indent=1).encode(), 0o644)
+    replace(file, seal_text(baselines.model_dump_json(indent=1).encode()), 0o644)

@@ -13,6 +13,7 @@ import msgpack
 import zmq
 
 from daq.state.files import BaselineError, replace
+from daq.stream.checksum import seal, unseal
 from daq.stream.sockets import Socket, open_receiver
 
 TOPIC: Final = "checkpoint/"
@@ -51,7 +52,7 @@ class Writer(threading.Thread):
 
     def _write(self) -> None:
         try:
-            replace(self._file, msgpack.packb(self._states), 0o600)
+            replace(self._file, seal(msgpack.packb(self._states)), 0o600)
             self._trouble = ""
         except BaselineError as error:
             if str(error) != self._trouble:
@@ -66,13 +67,13 @@ def read(file: Path) -> Mapping[str, Any]:
         if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
             log.warning("%s is not used: it belongs to another user, or others may write it", file)
             return {}
-        states = msgpack.unpackb(file.read_bytes(), strict_map_key=False)
+        states = msgpack.unpackb(unseal(file.read_bytes()), strict_map_key=False)
         if isinstance(states, dict) and all(isinstance(one, list) and len(one) == 3 for one in states.values()):
             return states
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
-        log.warning("%s: %s", file, error)
+        log.warning("%s is not used, and every joint starts anew: %s", file, error)
         return {}
     log.warning("%s: expected states of joints, found something else", file)
     return {}

@@ -5,6 +5,7 @@ their NumPy array. A driver's own counters follow now and then as a msgpack map 
 order.
 """
 
+import logging
 import os
 import struct
 import time
@@ -18,6 +19,7 @@ import numpy as np
 import zmq
 from numpy.typing import NDArray
 
+from daq.stream.checksum import SealedFile
 from drivers.reading import READING
 
 # magic, kind, length of the name, boot (drawn at every start of the driver), readings made before this batch
@@ -26,6 +28,8 @@ TIME: Final = struct.Struct("<q")  # of a reading
 MAGIC: Final = b"JWR2"
 READINGS, COUNTERS = 0, 1
 QUEUE: Final = 20_000  # messages that may wait for a busy core: > 1 s at 8 kframe/s even when each comes alone
+
+log = logging.getLogger("jointwatch")
 
 
 class Sender:
@@ -73,6 +77,7 @@ class DriverLink:
     up: bool = False
     cause: str = ""
     seen: float = 0.0  # monotonic s of the last message
+    unknown: bool = False  # whether it is unknown what it had made before its first message
     counters: dict[str, int] = field(default_factory=dict)
 
 
@@ -80,28 +85,35 @@ class Ledger:
     """How many readings of each driver the core has processed, in a file: a new core counts what the old one lost."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        self._file = SealedFile(path)
+        self._known: dict[str, list[int]] = {}
+        self._damaged = False
         try:
-            self._known: dict[str, list[int]] = msgpack.unpackb(os.pread(self._file, 1 << 20, 0))
-        except (ValueError, msgpack.UnpackException):
-            self._known = {}  # the first core, or one that was killed while it wrote
+            found = self._file.read()
+            self._known = msgpack.unpackb(found) if found else {}  # the first core finds nothing
+        except (ValueError, msgpack.UnpackException) as error:
+            self._damaged = True
+            log.warning(
+                "%s: %s: what was lost before this core's start is unknown, and losses are counted from here on",
+                path, error,
+            )  # fmt: skip
         self._kept = b""
 
     def opened(self, name: str) -> DriverLink:
         """The counters of a driver, continued from where the core before was killed."""
         boot, expected = self._known.get(name, (0, 0))
-        return DriverLink(boot=boot, next=expected, restarts=0 if boot else -1)
+        return DriverLink(boot=boot, next=expected, restarts=0 if boot else -1, unknown=self._damaged)
 
     def keep(self, links: Mapping[str, DriverLink], held: Mapping[str, int]) -> None:
         """Write the new counters where they changed. held: readings of each driver that are not processed yet."""
         packed = msgpack.packb({name: (link.boot, link.next - held.get(name, 0)) for name, link in links.items()})
         if packed != self._kept:
             self._kept = packed
-            os.pwrite(self._file, packed, 0)
+            self._file.write(packed)
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._file)
+        self._file.close()
 
 
 class CoreReceiver:
@@ -169,6 +181,8 @@ class CoreReceiver:
         if boot != link.boot:
             link.boot, link.next = boot, 0
             link.restarts += 1
+            if link.unknown:
+                link.next, link.unknown = made, False
         if made > link.next:
             link.lost += made - link.next
         link.next = made

@@ -23,6 +23,7 @@ from daq.replay.repeat import Repetition
 from daq.replay.replay import Played, play
 from daq.replay.sources import Counts, readings_of
 from daq.state import baselines, checkpoint_file
+from daq.stream.checksum import seal
 from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
 
@@ -179,7 +180,8 @@ class Files:
         """A file of that kind, to its end; deep: through the pipeline, too."""
         file = self._folder / f"x{suffix}"
         file.unlink(missing_ok=True)
-        file.write_bytes(data)
+        # with a checksum that fits: past it only a writer's own mistake gets
+        file.write_bytes(seal(data) if suffix == ".checkpoint" else data)
         file.chmod(0o600)
         os.utime(file, (1e9, 1e9))  # nobody is writing it: no reader waits for its end
         if suffix == ".mcap":

@@ -17,6 +17,7 @@ from daq.core import checkpoint
 from daq.core.checkpoint import Checkpoints, key
 from daq.core.pipeline import Pipeline
 from daq.state.checkpoint_file import Writer, read
+from daq.stream.checksum import seal
 from drivers.reading import READING
 from estimators.online.checkpoint import NotTheSameError
 
@@ -91,7 +92,7 @@ def test_a_new_core_goes_on_where_the_old_one_was(
 
 
 def written(file: Path, its_key: str, state: object, age: float = 1.0) -> Path:
-    file.write_bytes(msgpack.packb({"elbow": [its_key, time.time() - age, state]}))
+    file.write_bytes(seal(msgpack.packb({"elbow": [its_key, time.time() - age, state]})))
     file.chmod(0o600)
     return file
 
@@ -115,7 +116,7 @@ def test_what_does_not_belong_starts_anew(
     assert not resumed(written(file, good, {"rls": 7})), "damaged"
     assert not resumed(written(file, good, {"nobody": 7})), "damaged"
     assert not resumed(tmp_path / "none")
-    for rubbish in (b"", b"\xc1", msgpack.packb(7), msgpack.packb({"elbow": 7}), os.urandom(100)):
+    for rubbish in (b"", b"\xc1", seal(msgpack.packb(7)), seal(msgpack.packb({"elbow": 7})), os.urandom(100)):
         file.write_bytes(rubbish)
         assert not resumed(file)
     written(file, good, state).chmod(0o666)
@@ -162,7 +163,7 @@ def test_a_file_of_an_older_layout_is_refused_in_words(
     config: Config, wired: tuple[Checkpoints, Path], tmp_path: Path, content: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "c"
-    file.write_bytes(msgpack.packb(content))
+    file.write_bytes(seal(msgpack.packb(content)))
     file.chmod(0o600)
     caplog.clear()
     assert wired[0].resume(Pipeline(config, boot=2), file) == {}

@@ -1,5 +1,6 @@
 """The file of baselines: replaced as a whole, never half, and told to the core."""
 
+import json
 import os
 from pathlib import Path
 
@@ -29,6 +30,20 @@ def test_what_is_written_is_read_and_the_old_one_stays(tmp_path: Path) -> None:
     assert [one.since for one in book.joints["elbow"]] == list(range(2 * KEPT - 1, KEPT - 1, -1)), "the newest ones"
     assert book.newest() == {"elbow": baseline(2 * KEPT - 1), "base": baseline(2.0)}
     assert Baselines(joints={"elbow": []}).newest() == {}
+
+
+@pytest.mark.parametrize("at", [0.2, 0.5, 0.8])
+def test_a_damaged_digit_is_refused_and_a_file_without_a_checksum_is_used(tmp_path: Path, at: float) -> None:
+    file, book = tmp_path / "b.json", Baselines(joints={"elbow": [baseline(1.0)], "base": [baseline(2.0)]})
+    write(file, book)
+    text = file.read_text()
+    assert json.loads(text)["checksum"], "any program reads it"
+    where = next(place for place in range(int(at * len(text)), len(text)) if text[place].isdigit())
+    file.write_text(f"{text[:where]}{9 - int(text[where])}{text[where + 1 :]}")
+    with pytest.raises(BaselineError, match=f"{file}: its checksum does not match"):
+        read(file)
+    file.write_text(book.model_dump_json())  # of an earlier version, or by hand
+    assert read(file) == book
 
 
 def test_everybody_may_read_what_a_joint_was(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import zmq
 
 from daq.state import checkpoint_file
 from daq.state.checkpoint_file import EVERY, Writer
+from daq.stream.checksum import seal, unseal
 
 STATES = {"joint1": ["key", 1.0, {"theta": [1.0], 7: "a state is whatever a joint keeps"}]}
 SOON = 60.0  # s that a loaded machine may take
@@ -22,7 +23,7 @@ SOON = 60.0  # s that a loaded machine may take
 def kept(tmp_path: Path) -> Path:
     """A checkpoint of ours alone."""
     file = tmp_path / "checkpoint"
-    file.write_bytes(msgpack.packb(STATES))
+    file.write_bytes(seal(msgpack.packb(STATES)))
     file.chmod(0o600)
     return file
 
@@ -52,12 +53,12 @@ def test_what_is_another_users_is_not(kept: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (msgpack.packb([1, 2]), "expected states of joints"),
-        (msgpack.packb({"joint1": ["key", 1.0]}), "expected states of joints"),
-        (msgpack.packb({"joint1": ["key", 1.0, {}], "joint2": {"a": 1, "b": 2, "c": 3}}), "expected states of joints"),
-        (b"", "checkpoint: "),
-        (b"\xc1", "checkpoint: "),
-        (msgpack.packb(STATES)[:-3], "checkpoint: "),
+        (seal(msgpack.packb([1, 2])), "expected states of joints"),
+        (seal(msgpack.packb({"joint1": ["key", 1.0]})), "expected states of joints"),
+        (seal(msgpack.packb({"a": ["key", 1.0, {}], "b": {"a": 1, "b": 2, "c": 3}})), "expected states of joints"),
+        (b"", "too few for a checksum"),
+        (seal(b"\xc1"), "every joint starts anew: "),
+        (seal(msgpack.packb(STATES))[:-3], "damaged: expected 75 bytes, found 72"),
     ],
 )
 def test_what_is_no_checkpoint_is_none_and_says_so_once(
@@ -90,7 +91,7 @@ def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Say,
         return found
 
     def replace(file: Path, data: bytes, mode: int) -> None:
-        written.put((clock.now, mode, msgpack.unpackb(data, strict_map_key=False)))
+        written.put((clock.now, mode, msgpack.unpackb(unseal(data), strict_map_key=False)))
         real(file, data, mode)
 
     packer = SimpleNamespace(unpackb=unpackb, packb=msgpack.packb, UnpackException=msgpack.UnpackException)
