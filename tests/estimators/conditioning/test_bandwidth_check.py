@@ -73,14 +73,16 @@ def test_a_slow_joint_says_nothing() -> None:
     assert one.conditioner.half_width == pytest.approx(0.127, abs=0.001)
 
 
-def swung(swing: Swing, shake: float, size: float = 0.2, blocks: int = 1, since: int = 0) -> list[tuple[int, str]]:
+def swung(
+    swing: BandwidthCheck, shake: float, size: float = 0.2, blocks: int = 1, since: int = 0
+) -> list[tuple[int, str]]:
     """Blocks of 4 s in which a joint swings at so many cycles a half width (127 ms)."""
     time = since + np.arange(4000 * blocks)
     return swing.absorb(1_000_000 * time, size * np.sin(2.0 * np.pi * shake / 0.127 * PERIOD * time))
 
 
-def wide(width: float = 127.0, step: float = 0.0) -> Swing:
-    return Swing("position", taps(width), PERIOD, step)
+def wide(width: float = 127.0, step: float = 0.0) -> BandwidthCheck:
+    return BandwidthCheck("position", taps(width), PERIOD, step)
 
 
 def test_the_past_counts_by_four_fifths_for_each_block() -> None:
@@ -137,6 +139,6 @@ def test_a_block_is_four_seconds_and_four_kernels_at_least(width: float, rows: i
 
 
 def test_a_sampling_slower_than_20_ms_is_differenced_from_one_sample_to_the_next() -> None:
-    swing, time = Swing("position", taps(4.0), 0.05, 0.0), np.arange(80)
+    swing, time = BandwidthCheck("position", taps(4.0), 0.05, 0.0), np.arange(80)
     swing.absorb(50_000_000 * time, 0.1 * np.sin(0.3 * time))
     assert swing.share == pytest.approx(response(4.0 * 0.3 / (2.0 * np.pi)), abs=0.05)

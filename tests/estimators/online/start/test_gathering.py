@@ -48,7 +48,9 @@ def gated(standstill: float = 0.01) -> Gate:
 # --- rows
 
 
-@pytest.mark.parametrize(("standstill", "speed", "clear"), [(1e-4, 5e-4, False), (0.01, 5e-3, False), (0.01, 0.2, True)])
+@pytest.mark.parametrize(
+    ("standstill", "speed", "clear"), [(1e-4, 5e-4, False), (0.01, 5e-3, False), (0.01, 0.2, True)]
+)
 def test_a_row_that_hardly_moves_counts_as_one_with_a_reversal(standstill: float, speed: float, clear: bool) -> None:
     """Against a tenth of the standstill speed, and of 1 mrad/s at least: 0.5 mrad/s is not above rounding."""
     one, learner, _ = gathering(gated(standstill))
@@ -239,9 +241,7 @@ def test_rows_are_weighed_as_in_normal_mode_with_what_is_known_at_their_end(fill
     def weighed(these: Rows) -> Rows:
         motion, half = these.motion.copy(), np.where(np.arange(100) < 50, 1.0, 0.5)
         motion[:, :, ROUNDING] *= 0.25
-        return these._replace(
-            phi=these.phi * half[:, None, None], y=(these.y + 1.0) * half[:, None], motion=motion
-        )
+        return these._replace(phi=these.phi * half[:, None, None], y=(these.y + 1.0) * half[:, None], motion=motion)
 
     one.weigh(roughen, weighed, left.append, np.zeros(1, np.int64))
     assert asked == [int(found.time[-1]) if filled else 0]
