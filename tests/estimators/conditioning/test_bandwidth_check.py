@@ -62,7 +62,7 @@ def test_a_joint_that_swings_faster_than_its_kernel_sees_says_so_however_samples
     begins, ends = said[0]
     assert 12.0e9 < begins.time < 21.0e9
     assert "0.13 s, leaves" in begins.text
-    assert "tell conditioning.half_width" in begins.text
+    assert "set conditioning.half_width" in begins.text
     assert 28.0e9 < ends.time < 110.0e9
     assert "tell" not in ends.text
 

@@ -207,7 +207,7 @@ def test_nothing_that_real_robots_recorded_is_taken_out() -> None:
 
 
 def by_the_text(time: np.ndarray, values: Floats, coarsest: float) -> list[int]:
-    """The samples of one channel that are wild, as the head of estimators/conditioning/spikes.py says it, with NumPy's median."""
+    """The samples of one channel that are wild, as the head of the module says it, with NumPy's median."""
     x, wild = values.astype(float).copy(), list[int]()
     run = np.concatenate([[0], np.cumsum(np.abs(np.diff(time) * 1e-9 - PERIOD) > 0.5 * PERIOD)])
     s, seen, b = math.inf, 0, 0.0
