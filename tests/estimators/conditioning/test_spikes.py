@@ -207,7 +207,7 @@ def test_nothing_that_real_robots_recorded_is_taken_out() -> None:
 
 
 def by_the_text(time: np.ndarray, values: Floats, coarsest: float) -> list[int]:
-    """The samples of one channel that are wild, as the head of spikes.py says it, with NumPy's median."""
+    """The samples of one channel that are wild, as the head of its module says it, with NumPy's median."""
     x, wild = values.astype(float).copy(), list[int]()
     run = np.concatenate([[0], np.cumsum(np.abs(np.diff(time) * 1e-9 - PERIOD) > 0.5 * PERIOD)])
     s, seen, b = math.inf, 0, 0.0
@@ -276,6 +276,9 @@ def test_wild_is_what_the_text_says(seed: int) -> None:
     found = np.flatnonzero(np.isnan(out[:, 0]) & np.isfinite(x[:-2])).tolist()
     assert found == by_the_text(time, x, 0.3 if role == "position" else math.inf)
     assert spikes.count == len(found)
+    pieces = Spikes((role,), PERIOD)
+    parts = [pieces.absorb(time[a : a + 7], x[a : a + 7, np.newaxis])[1] for a in range(0, len(x), 7)]
+    assert np.array_equal(np.concatenate(parts), out, equal_nan=True), "however they are handed over"
     rest = np.delete(out[:, 0], found)
     assert np.array_equal(rest, np.delete(x[:-2], found), equal_nan=True)
 
