@@ -20,6 +20,7 @@ from pydantic import (
 from daq.config.drift_limits import DriftSettings
 from daq.stream.keys import KeyFileError, read_pair
 from drivers import AnyDriver
+from estimators.conditioning.bridge import MOST
 from estimators.online.settings import LINK, JointIdentification
 
 
@@ -287,8 +288,12 @@ class JointSection(JointIdentification):
     patience: float = Field(
         default=0.1, gt=0, le=5, description="s to wait for a late channel before a sample goes without it"
     )
-    bridge: int = Field(
-        default=2, ge=0, le=16, description="samples in a row that may be missing and are then interpolated (0: none)"
+    bridge: int | None = Field(
+        default=None,
+        ge=0,
+        le=MOST,
+        description="samples in a row that may be missing and are then interpolated (0: none); left out: as many as move "
+        "no acceleration by more than 1 %, which are 5 at 1 kHz",
     )
     stale: float = Field(
         default=1.0, ge=0.01, le=3600, description="s without samples after which the joint is called faulted"

@@ -15,6 +15,7 @@ from daq.config.routes import COUNTER, Route
 from daq.config.sections import JointSection
 from drivers.reading import words
 from estimators.alignment.resampler import Resampler
+from estimators.conditioning.bridge import bridgeable
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Nanoseconds
 
@@ -34,7 +35,7 @@ class Aligner:
             counter_modulo=joint.counter.modulo if joint.counter else 0,
             device_wrap=(joint.device_time.wrap or math.inf) if joint.device_time else 0.0,
             patience=joint.patience,
-            bridge=joint.bridge,
+            bridge=bridgeable(joint.conditioning, 1.0 / joint.rate) if joint.bridge is None else joint.bridge,
             periods=[1.0 / (channel.rate or joint.rate) for channel in channels],
             frames=[messages.index(message) for message in messages],
         )

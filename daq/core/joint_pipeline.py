@@ -179,7 +179,8 @@ class JointPipeline:
     def _connect_aligner(self) -> None:
         """Let the estimator read the samples from the aligner's buffers, interval by interval."""
         resampler, state = self.aligner.resampler, self.estimator.state
-        state.ticks, state.samples, state.intervals = resampler.ticks, resampler.rows, self._intervals
+        state.ticks, state.samples, state.bridged = resampler.ticks, resampler.rows, resampler.bridged
+        state.intervals = self._intervals
 
     def _connect_gear(self) -> None:
         """Let the gear get the rows that the estimator gets."""

@@ -106,7 +106,8 @@ class Resampler:
         modulo, unit = _counting(counter_modulo, device_wrap, period)
         size = 1 << min(16, math.ceil(math.log2((patience + RESTART_AFTER) / every[every > 0].min() + 16)))
         self.ticks = np.zeros(size + LONGEST_LOSS, np.int64)  # where they leave, …
-        self.rows = np.zeros((size + LONGEST_LOSS, channels))  # … up to the next readings
+        self.rows = np.zeros((size + LONGEST_LOSS, channels))
+        self.bridged = np.zeros(size + LONGEST_LOSS, np.bool_)  # … up to the next readings
         self._waiting = Waiting.zeros(
             patience=patience,
             bridge=bridge,
@@ -116,6 +117,7 @@ class Resampler:
             totals=Totals.zeros(),
             out_ticks=self.ticks,
             out_rows=self.rows,
+            out_bridged=self.bridged,
         )
         self.aligner = AlignerState(
             streams=tuple(

@@ -60,7 +60,8 @@ class Waiting(Layout):
     ticks: TickRing
     totals: Totals
     out_ticks: Annotated[Integers, "rows"]  # ns, …
-    out_rows: Annotated[Matrix, "rows", "channels"]  # … SI: what leaves
+    out_rows: Annotated[Matrix, "rows", "channels"]  # … SI, …
+    out_bridged: Annotated[Flags, "rows"]  # … and whether a value bridges missing ones: what leaves
     now: int  # ns, newest arrival
     last: int  # ns, last tick that left
     last_number: int  # the device's, of its sample
@@ -177,14 +178,15 @@ def _interpolate(tick: float, ring: Ring, waiting: Waiting) -> tuple[float, bool
 
 
 @inline
-def _fill(tick: float, waiting: Waiting, row: Floats) -> None:
-    """One row: every channel at an instant; counted where a value bridges missing ones."""
+def _fill(tick: float, waiting: Waiting, row: Floats) -> bool:
+    """One row: every channel at an instant; returns whether a value bridges missing ones, which is counted."""
     bridged = False
     for channel in range(len(waiting.rings)):
         row[channel], over = _interpolate(tick, waiting.rings[channel], waiting)
         bridged = bridged or (over and np.isfinite(row[channel]))
     if bridged:
         waiting.totals.interpolated += 1
+    return bridged
 
 
 @inline
@@ -200,7 +202,7 @@ def _count_late(tick: float, waiting: Waiting) -> None:
 @inline
 def emit(waiting: Waiting, count: int) -> int:
     """Let go every tick that waits for nothing more; returns how many rows the output holds then."""
-    ticks, out_ticks, out_rows = waiting.ticks, waiting.out_ticks, waiting.out_rows
+    ticks, out_ticks, out_rows, out_bridged = waiting.ticks, waiting.out_ticks, waiting.out_rows, waiting.out_bridged
     mask = len(ticks.instants) - 1
     while ticks.tail < ticks.usable and count < len(out_ticks) - LONGEST_LOSS:
         at = ticks.tail & mask
@@ -222,12 +224,13 @@ def emit(waiting: Waiting, count: int) -> int:
             for k in range(missed):
                 out_ticks[count] = last + (instant - last) * (k + 1) // (missed + 1)
                 if missed <= waiting.bridge and not ticks.guesses[at]:
-                    _fill(float(out_ticks[count]), waiting, out_rows[count])
+                    out_bridged[count] = _fill(float(out_ticks[count]), waiting, out_rows[count])
                 else:
                     out_rows[count, :] = np.nan
+                    out_bridged[count] = False
                 count += 1
         _count_late(tick, waiting)
-        _fill(tick, waiting, out_rows[count])
+        out_bridged[count] = _fill(tick, waiting, out_rows[count])
         out_ticks[count] = instant
         count += 1
         waiting.started = True

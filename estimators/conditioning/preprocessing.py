@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Annotated, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning
 from estimators.conditioning.dead_channels import SLOW, Channels, Watched
@@ -133,10 +134,11 @@ class Front:
 
 
 @inline
-def preprocess(time: Nanoseconds, values: Floats, state: Preprocessing) -> int:
+def preprocess(time: Nanoseconds, values: Floats, bridged: NDArray[np.bool_], state: Preprocessing) -> int:
     """Take samples up to the first with something to decide; returns how many; `former.windows` are then due.
 
-    time (n,) ns; values (n, channels) SI, NaN where missing. Takes none where those that have passed leave no room.
+    time (n,) ns; values (n, channels) SI, NaN where missing; bridged (n,): whether a value is interpolated across
+    missing ones, which tells nothing of an encoder's steps. Takes none where those that have passed leave no room.
     """
     watched, former, work = state.watched, state.former, state.work
     room = min(len(state.times) - state.passed, len(former.due) * former.decimation)
@@ -144,7 +146,7 @@ def preprocess(time: Nanoseconds, values: Floats, state: Preprocessing) -> int:
     while count < min(len(time), room) and stop == DONE:
         for i in range(len(state.encoders)):
             encoder = state.encoders[i]
-            if move(time[count], values[count, encoder.channel], encoder):
+            if not bridged[count] and move(time[count], values[count, encoder.channel], encoder):
                 stop = ENCODER
         for channel in range(work.shape[1]):
             watched.values[watched.count, channel] = values[count, channel]

@@ -65,6 +65,7 @@ class RowFormer(Layout):
     clean: int = 0  # of the last of them, without a gap or a missing value
     seen: int = 0  # ever
     last: int = 0  # ns, of the last one
+    newest: int = 0  # ns, last raw row of the newest window without a gap; 0: there was none
     # windows that are due, and the signals at their instants
     due: Annotated[IntegerMatrix, "windows", "2"]  # last raw row, and its time in ns
     windows: int = 0  # that are due, of which no row is formed yet
@@ -111,6 +112,7 @@ def _push(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
             if former.clean >= support:
                 due[count, 0] = filled
                 due[count, 1] = time[row]
+                former.newest = time[row]
                 count += 1
             else:
                 former.dropped += 1

@@ -88,6 +88,7 @@ class JointEstimator:
             self.state = EstimatorState(
                 ticks=np.empty(CHUNK, np.int64),
                 samples=np.empty((CHUNK, len(self.channels))),
+                bridged=np.zeros(CHUNK, np.bool_),
                 front=self.front.state,
                 learning=learning,
                 inspector=inspector,

@@ -23,7 +23,7 @@ from estimators.online.learning import Learning, learn
 from estimators.online.reporting.inspection import InspectorState, look
 from estimators.online.reporting.report import ReportState, figures
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_layout import Integers, Layout, Matrix, by_address
+from jointwatch_layout import Flags, Integers, Layout, Matrix, by_address
 
 
 class Intervals(Layout):
@@ -41,6 +41,7 @@ class EstimatorState(Layout):
 
     ticks: Integers  # ns, of samples that wait
     samples: Matrix  # (samples, channels)
+    bridged: Flags  # (samples,) whether a value is interpolated across missing ones
     front: Preprocessing
     learning: Learning
     inspector: InspectorState
@@ -91,7 +92,7 @@ def _take(state: EstimatorState) -> bool:
     """Take samples, and form the rows that they make due; returns whether there was room for any sample."""
     front, learning, intervals = state.front, state.learning, state.intervals
     first, last = state.next, state.next + _until_interval(state)
-    taken = preprocess(state.ticks[first:last], state.samples[first:last], front)
+    taken = preprocess(state.ticks[first:last], state.samples[first:last], state.bridged[first:last], front)
     if taken == 0:
         return False
     if intervals.length > 0:

@@ -20,7 +20,7 @@ PERIOD = 1e-3
 
 @kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", Preprocessing))
 def take(time: Nanoseconds, values: Floats, state: Preprocessing) -> int:
-    return preprocess(time, values, state)
+    return preprocess(time, values, np.zeros(len(time), np.bool_), state)
 
 
 def samples(count: int) -> Floats:

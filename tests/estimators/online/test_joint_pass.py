@@ -102,7 +102,8 @@ def by_readings(settings: dict[str, Any], samples: Samples, size: int, late: boo
     channels = values.shape[1]
     resampler = Resampler(1 / RATE, channels, frames=[0] * channels)
     state = joint.state
-    state.ticks, state.samples, state.intervals = resampler.ticks, resampler.rows, Intervals(length=20_000_000)
+    state.ticks, state.samples, state.bridged = resampler.ticks, resampler.rows, resampler.bridged
+    state.intervals = Intervals(length=20_000_000)
     state.late = late
     line = JointState(aligner=resampler.aligner, estimator=state, seen=np.zeros(channels + 1, np.int64))
     updates: list[tuple[int, str]] = []
