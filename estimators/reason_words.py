@@ -277,6 +277,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "None of the joint's channels has sent anything for longer than stale.",
         "Check its power, cable and interface; Acquisition on the page names the bus.",
     ),
+    "no_rows": ReasonEntry(
+        _SERVICE,
+        "readings arrive, but no row for {seconds:.1f} s: a row needs {samples:.0f} samples without a gap",
+        "Samples are lost, repeated or out of order more often than a row's window is long, so nothing can be learnt.",
+        "Compare the joint's rate with the device's, and look where samples are lost: jointwatch doctor. A larger bridge "
+        "interpolates longer gaps, a smaller conditioning.half_width needs fewer samples.",
+    ),
     "channel_silent": ReasonEntry(
         _SERVICE,
         "no {parameter} ({signal}) for {seconds:.1f} s",

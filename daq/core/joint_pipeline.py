@@ -32,6 +32,8 @@ STALE_EVERY = 500_000_000
 LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
 WAIT_OF_STALE = 0.1
+#: rows, argued: Rows that a joint's silence about rows covers at least, where `stale` is shorter than that.
+FEWEST_ROWS = 3
 
 
 class JointPipeline:
@@ -62,6 +64,7 @@ class JointPipeline:
         self._period = round(1e9 / joint.rate)
         self._longest_wait = min(LONGEST_WAIT, round(WAIT_OF_STALE * joint.stale * 1e9))
         self._stale = False
+        self._stale_setting = joint.stale  # s
         self._missing: tuple[Reason, ...] = ()  # what does not come although it should
         self._sources = [(role, joint.channels[role].signal) for role in self.estimator.channels]
         rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
@@ -72,6 +75,8 @@ class JointPipeline:
         self._connect_gear()
         self.silence_due = 0  # monotonic ns before which no channel can have been silent for too long
         self._last_arrival = 0  # ns
+        self._newest = 0  # ns, last sample of the newest window without a gap, and when that came
+        self._row_arrival = 0
         self._last_update = 0  # ns
         self._words: Any = None  # of the last update: what its texts depend on; None where a new form is needed
         self._comparison = Comparison(joint.model.kind, joint.drift, publication)
@@ -99,7 +104,8 @@ class JointPipeline:
         """Answer the stops of a pass over these readings, until it has used all of them; returns the messages."""
         joint, state, messages = self.state, self.state.estimator, list[Message]()
         self._last_arrival = arrival = joint.arrival
-        if self._stale and not self._silent_channels(arrival):
+        self._note_rows(arrival)
+        if self._stale and not self._unusable(arrival):
             messages += self._recovered(arrival + epoch)
         before, last = 0, 0
         while True:
@@ -153,9 +159,10 @@ class JointPipeline:
         if self._last_arrival == 0:
             self._last_arrival = now
         self._seen[self._seen == 0] = now
-        self._missing = self._silent_channels(now)
+        self._missing = self._unusable(now)
         if not self._missing:
-            self.silence_due = int((self._seen[:-1] + self._stale_after).min())
+            rows_due = self._row_arrival + self._rowless_after
+            self.silence_due = min(int((self._seen[:-1] + self._stale_after).min()), rows_due)
             return []
         messages: list[Message] = []
         if not self._stale:
@@ -205,6 +212,30 @@ class JointPipeline:
             if at in silent
         )
 
+    def _unusable(self, now: int) -> tuple[Reason, ...]:
+        """Why nothing can be learnt: channels that give no data, or data that make no rows."""
+        return self._silent_channels(now) or self._missing_rows()
+
+    def _note_rows(self, arrival: int) -> None:
+        """Note when the newest window of samples without a gap came."""
+        newest = self.estimator.conditioner.former.newest
+        if newest != self._newest or not self._row_arrival:
+            self._newest, self._row_arrival = newest, arrival
+
+    @property
+    def _rowless_after(self) -> int:
+        """ns without a row after which the joint is faulted: `stale`, behind the samples that a row needs."""
+        own = self.estimator.conditioner
+        return round(1e9 * (max(self._stale_setting, FEWEST_ROWS * own.row_period) + own.support * own.period))
+
+    def _missing_rows(self) -> tuple[Reason, ...]:
+        """That readings arrive, and no row can be formed of them, if that is so."""
+        waited = self._last_arrival - self._row_arrival
+        if not self._row_arrival or waited < self._rowless_after:
+            return ()
+        support = self.estimator.conditioner.support
+        return (Reason("no_rows", None, {"seconds": waited / 1e9, "samples": float(support)}),)
+
     def _waiting_time(self, tick: int) -> int:
         """ns that readings may wait: until just before the row that ends the interval, and after all rows before it."""
         intervals = self._intervals
@@ -217,7 +248,9 @@ class JointPipeline:
         self._last_update = now
         self._words = None
         if self._missing:
-            estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
+            more = tuple(one for one in estimate.reasons if one.code.startswith("channel_"))
+            reasons = self._missing + more if self._missing[0].code == "no_rows" else self._missing
+            estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=reasons)
         timestamp = ((estimate.time or tick) + epoch) / 1e9
         return [
             self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
