@@ -281,8 +281,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _SERVICE,
         "readings arrive, but no row for {seconds:.1f} s: a row needs {samples:.0f} samples without a gap",
         "Samples are lost, repeated or out of order more often than a row's window is long, so nothing can be learnt.",
-        "Compare the joint's rate with the device's, and look where samples are lost: jointwatch doctor. A larger bridge "
-        "interpolates longer gaps, a smaller conditioning.half_width needs fewer samples.",
+        "Compare the joint's rate with the device's, and look where samples are lost: jointwatch doctor. A larger "
+        "bridge interpolates longer gaps, a smaller conditioning.half_width needs fewer samples.",
     ),
     "channel_silent": ReasonEntry(
         _SERVICE,

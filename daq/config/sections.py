@@ -292,8 +292,8 @@ class JointSection(JointIdentification):
         default=None,
         ge=0,
         le=MOST,
-        description="samples in a row that may be missing and are then interpolated (0: none); left out: as many as move "
-        "no acceleration by more than 1 %, which are 5 at 1 kHz",
+        description="samples in a row that may be missing and are then interpolated (0: none); left out: as many as "
+        "move no acceleration by more than 1 %, which are 5 at 1 kHz",
     )
     stale: float = Field(
         default=1.0, ge=0.01, le=3600, description="s without samples after which the joint is called faulted"

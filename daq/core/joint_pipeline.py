@@ -64,7 +64,6 @@ class JointPipeline:
         self._period = round(1e9 / joint.rate)
         self._longest_wait = min(LONGEST_WAIT, round(WAIT_OF_STALE * joint.stale * 1e9))
         self._stale = False
-        self._stale_setting = joint.stale  # s
         self._missing: tuple[Reason, ...] = ()  # what does not come although it should
         self._sources = [(role, joint.channels[role].signal) for role in self.estimator.channels]
         rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
@@ -219,14 +218,16 @@ class JointPipeline:
     def _note_rows(self, arrival: int) -> None:
         """Note when the newest window of samples without a gap came."""
         newest = self.estimator.conditioner.former.newest
-        if newest != self._newest or not self._row_arrival:
+        silent = bool(self._missing) and self._missing[0].code != "no_rows"  # no row is to be expected meanwhile
+        if newest != self._newest or not self._row_arrival or silent:
             self._newest, self._row_arrival = newest, arrival
 
     @property
     def _rowless_after(self) -> int:
-        """ns without a row after which the joint is faulted: `stale`, behind the samples that a row needs."""
+        """ns without a row after which the joint is faulted: as for its channels, and the time that a row spans."""
         own = self.estimator.conditioner
-        return round(1e9 * (max(self._stale_setting, FEWEST_ROWS * own.row_period) + own.support * own.period))
+        spanned = 1e9 * own.support * own.period
+        return round(max(float(self._stale_after.max()), FEWEST_ROWS * 1e9 * own.row_period) + spanned)
 
     def _missing_rows(self) -> tuple[Reason, ...]:
         """That readings arrive, and no row can be formed of them, if that is so."""

@@ -35,4 +35,5 @@ def _error(missing: int, period: float, half_width: float) -> float:
     """ε, the share of the acceleration; half_width: s."""
     if half_width <= period:
         return math.inf
-    return math.pi**2 * missing * (missing + 1) ** 2 / 24.0 * (period / half_width) ** 3
+    curve, weight = (missing + 1) ** 2 / 12, math.pi**2 / 2  # of the position between neighbours; of the kernel
+    return curve * weight * missing * (period / half_width) ** 3

@@ -20,7 +20,7 @@ PAGE = re.compile(r"^const WEAK = \[(.+)\];", re.MULTILINE)  # of condition.js: 
 
 # numbers and words as they are given, by code; `parameter` stands for one where there is one
 EXAMPLE = {
-    **dict.fromkeys(("value", "deviation", "wanted", "peak", "low", "high", "times", "torque", "step"), 1.5),
+    **dict.fromkeys(("value", "deviation", "wanted", "peak", "low", "high", "times", "torque", "step", "samples"), 1.5),
     **dict.fromkeys(("half_width", "percent", "needed", "seconds", "reversals", "r2", "limit", "speed"), 2.0),
 }  # fmt: skip
 WORDS = dict.fromkeys(("needs", "lag", "cause", "suspects", "signal", "rate"), "something") | {"unit": "N·m"}
