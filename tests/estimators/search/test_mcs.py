@@ -151,6 +151,9 @@ def test_a_start_with_a_scale_makes_the_list():
     points.clear()
     minimise(Mcs(), f, [-4.0], [5.0], budget=3, start=[5.0])
     assert points == [5.0, -4.0, 0.5]
+    points.clear()
+    minimise(Mcs(), f, [-4.0], [5.0], budget=3, start=[-4.0])
+    assert points == [-4.0, 0.5, 5.0]
 
 
 def test_a_list_may_reach_from_bound_to_bound():

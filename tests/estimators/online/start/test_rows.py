@@ -210,6 +210,9 @@ def test_rows_that_stick_weigh_by_their_own_variance_once_all_is_told_without_th
     expected = np.linalg.lstsq(lighter[0][told], lighter[1][told])[0]
     assert start.solution(NOISE, np.ones(3), 0.0) == pytest.approx(expected, rel=1e-9)
     assert len(start) == 600
+    rows, outputs = start.raw()
+    assert np.array_equal(rows[~seen], phi[~seen]), "the others stay as they are"
+    assert np.array_equal(outputs[~seen], y[~seen], equal_nan=True)
 
 
 def test_rows_with_a_reversal_hardly_weigh_until_a_joint_has_moved_either_way() -> None:

@@ -1,15 +1,22 @@
 """The starting procedure of models with nonlinear parameters, through the whole chain from samples at 1 kHz on."""
 
-from typing import Any
+from concurrent.futures import Future
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from estimators.base import Event, Phase
+from estimators.online.eta.found import EndedRefit
 from estimators.online.joint import JointEstimator
+from estimators.online.parts import Nonlinear
 from estimators.online.settings import JointIdentification
+from estimators.online.start.base import StartWait
+from estimators.online.start.searched import SearchedStart
 from estimators.reasons import Reason
 from estimators.recursive.forgetting import Fortescue
+from estimators.refit.inline import Inline
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
@@ -128,3 +135,101 @@ def test_values_whose_products_would_overflow_are_left_out_and_named(kind: str, 
 def test_a_law_that_gives_no_alarm_is_refused() -> None:
     with pytest.raises(ValueError, match=r'expected forgetting of kind "alarm" .*, found "fortescue"'):
         JointIdentification.model_validate({"model": {"kind": "two_mass"}, "forgetting": Fortescue()})
+
+
+# --- parts of a start, on the motion of one that is about to end
+
+
+class Late(NamedTuple):
+    """An elastic joint whose start has gathered 8 s of motion, and the outcome of the search over them."""
+
+    joint: JointEstimator
+    start: SearchedStart
+    online: Nonlinear
+    found: EndedRefit
+
+
+class Once(Inline):
+    """Runs the first search at once; every later one ends as the first did."""
+
+    def __init__(self) -> None:
+        self.first: Future[Any] | None = None
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        self.first = self.first or super().submit(fn, *args, **kwargs)
+        return self.first
+
+
+def late(zero: float = 0.0) -> Late:
+    """Just before its start would end; zero: rad by which the link's encoder reads too much."""
+    plant = Rig.model_validate({"identify": "elastic"}).build(1, 1, [])
+    settings = JointIdentification.model_validate({"model": plant.model, "start": 60.0, "standstill": 0.01})
+    joint = JointEstimator(settings, 1e-3, Once())
+    columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
+    places = [plant.roles[role] for role in joint.channels]
+    measured = plant.rows(8500)
+    values = np.column_stack([measured[:, columns.index(role.signal)] * role.scale for role in places])
+    values[:, joint.channels.index("link_position")] += zero
+    joint.absorb(np.arange(len(values)) * 1_000_000, values)
+    parts = joint.phases.parts
+    start, online = parts.start, parts.nonlinear
+    assert isinstance(start, SearchedStart)
+    assert online is not None
+    online.refits.ask("start", start._first, start.gathering.noise(), online.lookback.nothing)
+    found = online.refits.poll()
+    assert found is not None
+    assert found.outcome is not None
+    joint.events()
+    return Late(joint, start, online, found)
+
+
+@cache
+def searched() -> Late:
+    return late()
+
+
+def test_the_largest_torque_through_the_gear_is_that_of_the_present_spring_and_never_falls() -> None:
+    one = searched()
+    parts, history = one.joint.phases.parts, one.joint.phases.parts.history
+    spring = parts.nonlinear.eta.spring if parts.nonlinear else None
+    assert spring is not None
+    twist = np.nanmax(np.abs(history.since(0).phi[:, spring.output, spring.columns[0]]))
+    theta, kept = parts.learner.rls.theta, parts.validity.kept
+    before = theta.copy()
+    parts.motion.kept.count, count = 0, parts.motion.kept.count
+    for linear, cubic in ((2.0, 0.0), (2.0, 1.0), (2.0, -1.0), (-2.0, 0.5), (0.0, 3.0)):
+        kept.peak = 0.0
+        theta[list(spring.columns)] = linear, cubic / twist**2
+        assert isinstance(one.start.verdict(resting=True), StartWait)
+        assert kept.peak == pytest.approx(abs(linear + cubic) * twist)
+    theta[list(spring.columns)] = 0.1, 0.0
+    one.start.verdict(resting=True)
+    assert kept.peak == pytest.approx(3.0 * twist)
+    theta[:] = before
+    parts.motion.kept.count = count
+
+
+def test_a_refit_is_asked_for_with_enough_motion_and_only_while_none_is_pending() -> None:
+    one = searched()
+    motion, asked = one.joint.phases.parts.motion, one.online.refits
+    count, motion.kept.count = motion.kept.count, round(60.0 / motion.row) - 1
+    one.start._try = 0
+    started = asked.kept.started
+    one.start.verdict(resting=True)
+    assert asked.kept.started == started, "one row is missing"
+    motion.kept.count += 1
+    one.start._try = motion.kept.count + 1
+    one.start.verdict(resting=True)
+    assert asked.kept.started == started, "a rejected one waits for more"
+    one.start._try = motion.kept.count
+    asked.pending = one.found.pending
+    one.start.verdict(resting=True)
+    assert asked.kept.started == started, "one is under way"
+    asked.drop()
+    one.start.verdict(resting=True)
+    assert asked.kept.started == started + 1
+    pending = asked.pending
+    history = one.joint.phases.parts.history
+    assert (pending.purpose, pending.first, pending.last) == ("start", one.start._first, history.total)
+    assert pending.last - pending.first == count, "of all rows since the start has begun"
+    asked.pending, motion.kept.count, one.start._try = None, count, 0
