@@ -20,6 +20,7 @@ _STATE: Final = "Not yet, or not now"
 _MOTION: Final = "The motion does not show it"
 _MISFIT: Final = "The model does not fit"
 _ETA: Final = "Nonlinear parameters and known constants"
+_MISTAKE: Final = "Mistakes of a configuration"
 _CHANNEL: Final = "Channels"
 _GEAR: Final = "Lost motion of a gear"
 _ROBOT: Final = "The whole robot"
@@ -178,6 +179,78 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "the encoders' steps are too coarse for this joint: they pass for an error of {suspects}",
         "An error of a constant and the rounding of the encoders look alike here.",
         "Use encoders with smaller steps, or let the joint move faster.",
+    ),
+    "position_in_degrees": ReasonEntry(
+        _MISTAKE,
+        "the position looks like degrees",
+        "The torque of the weight follows the position as degrees and not as radians, or a turn is 360.",
+        'Give the position its unit: unit = "deg" in a table of columns, scale = 0.0174533 in a configuration.',
+    ),
+    "position_wraps": ReasonEntry(
+        _MISTAKE,
+        "the position jumps by a whole turn, {jumps:.0f} times",
+        "The encoder starts again after one turn, and no joint moves a turn between two samples.",
+        "Set wrap = 6.2832 for the position.",
+    ),
+    "channels_exchanged": ReasonEntry(
+        _MISTAKE,
+        "position and torque look exchanged",
+        "The channel of the position explains itself as a torque of what the channel of the torque shows as a motion.",
+        "Exchange the two signals (or columns).",
+    ),
+    "joints_exchanged": ReasonEntry(
+        _MISTAKE,
+        "the torque looks like that of {other}, and that of {other} like its own",
+        "Two joints' motions explain each the torque of the other joint, and not its own.",
+        "Exchange the torque signals (or columns) of the two joints.",
+    ),
+    "torque_sign_reversed": ReasonEntry(
+        _MISTAKE,
+        "the sign of the torque looks reversed against the position",
+        "Inertia and friction would be negative: the torque and the position count in opposite directions.",
+        "Set scale = -1 for the torque, or for the position where that one counts the other way.",
+    ),
+    "position_sign_reversed": ReasonEntry(
+        _MISTAKE,
+        "the sign of the position looks reversed",
+        "Velocity and torque agree with each other, and neither with the position.",
+        "Set scale = -1 for the position.",
+    ),
+    "velocity_sign_reversed": ReasonEntry(
+        _MISTAKE,
+        "the sign of the velocity looks reversed",
+        "The velocity is the opposite of how the position changes, with which the torque agrees.",
+        "Set scale = -1 for the velocity.",
+    ),
+    "torque_scale": ReasonEntry(
+        _MISTAKE,
+        "the torque looks {factor:g} times too large",
+        "The torque is a power of ten off what the known bodies need, or beyond what the drive can give.",
+        "Set scale = {scale:g} for the torque, and check its unit (mN·m?).",
+    ),
+    "torque_misaligned": ReasonEntry(
+        _MISTAKE,
+        "the torque looks {milliseconds:.1f} ± {deviation:.1f} ms {way}",
+        "The equation of motion explains the torque better at another instant than that of the position.",
+        "Run jointwatch skew on a recording, and set delay of the channel as it says.",
+    ),
+    "current_as_torque": ReasonEntry(
+        _MISTAKE,
+        "the torque looks like a current: {cause}",
+        "What is given as torque has another unit, for which the configuration has no scale.",
+        "Set scale to the torque constant times the gear ratio, in N·m per A at the joint.",
+    ),
+    "time_factor": ReasonEntry(
+        _MISTAKE,
+        "the times look {factor:g} times as long as they are",
+        "The velocity channel, or the known bodies' inertia, does not go with how fast the position changes.",
+        "Multiply rate by {factor:g}, or the times by {inverse:g}: jointwatch doctor measures the rate.",
+    ),
+    "time_in_milliseconds": ReasonEntry(
+        _MISTAKE,
+        "the times look like milliseconds read as seconds",
+        "Read as seconds the joint accelerates slower than any machine with a drive, or than its own velocity says.",
+        'Give the times their unit: time_unit = "ms".',
     ),
     "channel_dead": ReasonEntry(
         _CHANNEL,

@@ -1,0 +1,1 @@
+"""Plausibility: what a measured signal cannot be, whatever the joint."""

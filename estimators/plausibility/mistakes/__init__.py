@@ -1,0 +1,32 @@
+"""The plausibility look: mistakes of a person in a joint's channels, each one hypothesis that is tested on the data.
+
+Read in this order: base.py (what goes in and out), fit.py (the quick fit, and when one explains the data better), then
+any hypothesis; look.py asks all of them. A mistake is named only where the data show it beyond noise and no other
+hypothesis does as well; what only scales the parameters cannot be told from a fit and needs something that is known
+beside it: a velocity, bodies that the configuration states, the drive's largest torque, a turn of the encoder.
+"""
+
+from typing import Final
+
+from estimators.plausibility.mistakes.base import Mistake
+from estimators.plausibility.mistakes.channels_exchanged import find_channels_exchanged
+from estimators.plausibility.mistakes.current_as_torque import find_current_as_torque
+from estimators.plausibility.mistakes.position_in_degrees import find_position_in_degrees
+from estimators.plausibility.mistakes.time_factor import find_time_factor
+from estimators.plausibility.mistakes.time_in_milliseconds import find_time_in_milliseconds
+from estimators.plausibility.mistakes.torque_late import find_torque_late
+from estimators.plausibility.mistakes.torque_scale import find_torque_scale
+from estimators.plausibility.mistakes.torque_sign import find_torque_sign
+from estimators.plausibility.mistakes.velocity_sign import find_velocity_sign
+
+MISTAKES: Final[tuple[Mistake, ...]] = (  # position_wraps.py comes before them: nothing fits a position with jumps
+    find_position_in_degrees,
+    find_channels_exchanged,
+    find_torque_sign,
+    find_velocity_sign,
+    find_torque_scale,
+    find_torque_late,
+    find_time_factor,
+    find_time_in_milliseconds,
+    find_current_as_torque,
+)

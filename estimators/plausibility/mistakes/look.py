@@ -1,0 +1,56 @@
+"""Asks all hypotheses about a joint, or about all joints of a robot, and names at most what beats all others."""
+
+from collections.abc import Mapping
+from itertools import permutations
+
+from estimators.plausibility.mistakes import MISTAKES
+from estimators.plausibility.mistakes.base import Finding, Motion, Subject
+from estimators.plausibility.mistakes.fit import compare, explains, fit, subject_of
+from estimators.plausibility.mistakes.position_wraps import find_position_wraps
+from estimators.reasons import Reason
+
+
+def look(motion: Motion) -> tuple[Reason, ...]:
+    """Name the mistakes that some seconds of one joint show; none where nothing is certain."""
+    if (wraps := find_position_wraps(motion)) is not None:
+        return (wraps.reason,)
+    subject = subject_of(motion)
+    return () if subject is None else _named(subject)
+
+
+def look_at_joints(motions: Mapping[str, Motion]) -> dict[str, tuple[Reason, ...]]:
+    """Name the mistakes of each joint, and joints whose torques are exchanged; joints without any are left out."""
+    found = {name: look(motion) for name, motion in motions.items()}
+    open_ = {name: subject_of(motions[name]) for name, reasons in found.items() if not reasons}
+    poor = {name: one for name, one in open_.items() if one is not None and not explains(one.fit)}
+    others: dict[str, list[str]] = {name: [] for name in poor}
+    for mine, other in permutations(poor, 2):
+        if _fits_better(poor[mine], poor[other]) and _fits_better(poor[other], poor[mine]):
+            others[mine].append(other)
+    for mine, candidates in others.items():
+        if len(candidates) == 1 and others[candidates[0]] == [mine]:
+            found[mine] = (Reason("joints_exchanged", "torque", {}, {"other": candidates[0]}),)
+    return {name: reasons for name, reasons in found.items() if reasons}
+
+
+def _fits_better(mine: Subject, other: Subject) -> bool:
+    """Whether a joint's motion explains the other joint's torque, and much better than its own."""
+    if len(mine.rows.q) != len(other.rows.q):
+        return False
+    found = fit(mine.rows._replace(effort=other.rows.effort), mine.motion)
+    return explains(found) and compare(found, mine.fit).stands
+
+
+def _named(subject: Subject) -> tuple[Reason, ...]:
+    """What beats everything else: evidence from beside the fit first, else the one hypothesis that fits best."""
+    found = [one for mistake in MISTAKES if (one := mistake(subject)) is not None]
+    direct = {one.reason.code: one.reason for one in found if one.fit is None}
+    if direct:
+        return tuple(direct.values())
+    winners = [one for one in found if all(_beats(one, other) for other in found if other is not one)]
+    return tuple(one.reason for one in winners)
+
+
+def _beats(one: Finding, other: Finding) -> bool:
+    """Whether the data explain the one better than the other beyond noise."""
+    return one.fit is not None and other.fit is not None and compare(one.fit, other.fit).stands

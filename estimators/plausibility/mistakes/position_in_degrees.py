@@ -1,0 +1,31 @@
+"""The position is in degrees but was taken for radians: the weight's torque follows sin(π/180·q) and not sin q.
+
+Without a torque of the weight degrees only scale the parameters, and cannot be told from a fit; then a velocity in
+rad/s tells them, or a turn of 360 (position_wraps.py).
+"""
+
+import math
+from typing import Final
+
+from estimators.plausibility.mistakes.base import Finding, Subject
+from estimators.plausibility.mistakes.fit import compare, explains, fit, velocity_gain
+from estimators.quantities import Axis
+from estimators.reasons import Reason
+
+DEGREE: Final = math.pi / 180.0
+
+
+def find_position_in_degrees(subject: Subject) -> Finding | None:
+    """Compare the fit with that of the position in degrees, and the position's rate with the velocity channel."""
+    motion, rows = subject.motion, subject.rows
+    if motion.axis is not Axis.ROTARY:
+        return None
+    gain = velocity_gain(subject)
+    if gain is not None and gain.is_near(DEGREE):
+        return Finding(Reason("position_in_degrees", "position"), gain.value / gain.deviation)
+    degrees = rows._replace(q=DEGREE * rows.q, v=DEGREE * rows.v, a=DEGREE * rows.a)
+    found = fit(degrees, motion)
+    evidence = compare(found, subject.fit)
+    if not (explains(found) and evidence.stands):
+        return None
+    return Finding(Reason("position_in_degrees", "position"), evidence.z, found)
