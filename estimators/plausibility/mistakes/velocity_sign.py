@@ -1,8 +1,8 @@
 """The velocity has the opposite sign of the position's rate: the torque tells which of the two is reversed."""
 
 from estimators.plausibility.mistakes.base import Finding, Subject
-from estimators.plausibility.mistakes.torque_sign import find_torque_sign
 from estimators.plausibility.mistakes.fit import velocity_gain
+from estimators.plausibility.mistakes.torque_sign import find_torque_sign
 from estimators.reasons import Reason
 
 

@@ -1,0 +1,48 @@
+"""Each mistake of a person is named where the data can show it; a sound joint, and what cannot be told, gives nothing."""
+
+from functools import cache
+
+import pytest
+
+from estimators.plausibility.mistakes.base import Motion
+from estimators.plausibility.mistakes.look import look, look_at_joints
+from hil_rig.truth.mistakes import MACHINES, MADE
+
+
+@cache
+def machine(name: str, seed: int = 0) -> Motion:
+    return MACHINES[name](seed)
+
+
+@pytest.mark.parametrize("mistake", [name for name in MADE if name != "none"])
+def test_a_mistake_is_named_where_it_can_be_told(mistake: str) -> None:
+    made, motion = MADE[mistake], machine("pick and place")
+    wanted = [made.code] if made.told(motion) else []
+    assert [reason.code for reason in look(made.make(motion))] == wanted
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_sound_joint_has_no_mistake(name: str) -> None:
+    assert look(machine(name)) == ()
+
+
+def test_a_late_torque_is_told_with_its_deviation_and_its_remedy() -> None:
+    (reason,) = look(MADE["torque 5 ms late"].make(machine("rigid, to and fro")))
+    assert reason.code == "torque_misaligned"
+    assert abs(reason.numbers["milliseconds"] - 5.0) < 5.0 * reason.numbers["deviation"] + 0.1
+    assert reason.words["way"] == "late"
+    assert "jointwatch skew" in reason.todo
+
+
+def test_two_joints_with_exchanged_torques_name_each_other() -> None:
+    one, two = machine("pick and place"), machine("pick and place", 1000)
+    told = look_at_joints({"a": one._replace(effort=two.effort), "b": two._replace(effort=one.effort)})
+    assert {name: [(r.code, r.words["other"]) for r in reasons] for name, reasons in told.items()} == {
+        "a": [("joints_exchanged", "b")],
+        "b": [("joints_exchanged", "a")],
+    }
+
+
+# the codes of `MADE` in words: "position_in_degrees", "channels_exchanged", "torque_sign_reversed",
+# "position_sign_reversed", "velocity_sign_reversed", "position_wraps", "torque_scale", "time_factor",
+# "current_as_torque", "time_in_milliseconds"
