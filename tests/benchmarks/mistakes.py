@@ -2,8 +2,9 @@
 
 python tests/benchmarks/mistakes.py [--seeds N] [--json]
 
-Each cell is named/not/wrong over the seeds; – where such a joint's channels cannot tell the mistake, and nothing must be
-named. Below it the false alarms: every joint of every rig, and the recordings of ../shared/data, where they are.
+Each cell is named/not/wrong over the seeds; in brackets where such a joint's channels cannot tell the mistake, so that
+nothing must be named. Below are the false alarms: every joint of every rig, and the recordings of ../shared/data, where
+they are.
 """
 
 import argparse
@@ -16,9 +17,9 @@ from typing import Any
 
 from estimators.plausibility.mistakes.base import Motion
 from estimators.plausibility.mistakes.look import look, look_at_joints
-from hil_rig.truth.mistakes import MACHINES, MADE, every_rig
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from mistaken_motions import MACHINES, MADE, every_rig
 from real_motions import DATA, recordings
 
 

@@ -2,9 +2,10 @@
 
     τ = J·a + Fv·v + Fc·s(v) + Σ Fi·v·exp(−|v|/vi) + offset + A·sin q + B·cos q (+ K·q),   J, Fv, Fc, Fi ≥ 0
 
-with s(v) = tanh(v/v₀), and two terms with fixed vi for friction that falls with speed, as Stribeck's does. All columns and the torque pass the same Gaussian kernel. Two fits are compared as Vuong does it (Econometrica
-57:307–333, 1989): the mean difference of their log-likelihoods over its own standard deviation, here that of means over
-blocks of time, so that correlated residuals do not count as independent. The models need not be nested.
+with s(v) = tanh(v/v₀), and two terms with fixed vi for friction that falls with speed, as Stribeck's does. All columns
+and the torque pass the same Gaussian kernel. Two fits are compared as Vuong does it (Econometrica 57:307–333, 1989):
+the mean difference of their log-likelihoods over its own standard deviation, here that of means over blocks of time, so
+that correlated residuals do not count as independent. The models need not be nested.
 """
 
 from itertools import product
@@ -196,7 +197,7 @@ def gain_of(column: Floats, output: Floats, blocks: int = BLOCKS[0]) -> tuple[Ga
 
 
 def velocity_gain(subject: Subject) -> Gain | None:
-    """Factor of the velocity channel; None where there is none, or where it is not a multiple of the position's rate."""
+    """Factor of the velocity channel; None without one, or where it is no multiple of the position's rate."""
     motion, rows = subject.motion, subject.rows
     if motion.velocity is None:
         return None

@@ -1,4 +1,4 @@
-"""Each mistake of a person is named where the data can show it; a sound joint, and what cannot be told, gives nothing."""
+"""Each mistake of a person is named where the data show it; a sound joint, and what cannot be told, give nothing."""
 
 from functools import cache
 
@@ -6,7 +6,7 @@ import pytest
 
 from estimators.plausibility.mistakes.base import Motion
 from estimators.plausibility.mistakes.look import look, look_at_joints
-from hil_rig.truth.mistakes import MACHINES, MADE
+from tests.support.mistaken_motions import MACHINES, MADE
 
 
 @cache
