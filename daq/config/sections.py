@@ -300,6 +300,12 @@ class JointSection(JointIdentification):
     )
     drift: DriftSettings = DriftSettings()
 
+    @property
+    def source(self) -> str:
+        """Name of the signal that is taken as torque (force) without a scale; empty where it has one."""
+        channel = self.channels.get("torque") or self.channels.get("force")
+        return "" if channel is None or abs(channel.scale) != 1.0 else channel.signal.rpartition(".")[2]
+
     def roles(self) -> tuple[str, ...]:
         """The channels of a sample: what the joint's own estimation needs, and a second encoder where there is one."""
         own = super().roles()

@@ -38,6 +38,7 @@ ROOMS: Final = (
     "misfit",
     "quantisation",
     "alignment",
+    "plausibility",
 )
 
 

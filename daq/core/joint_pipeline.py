@@ -47,10 +47,12 @@ class JointPipeline:
         interval: int,
         executor: Executor | None,
         offset: int = 0,
+        looks: Executor | None = None,
     ) -> None:
-        """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted."""
+        """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
+        runs the plausibility look of a start."""
         self.name = name
-        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
+        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks)
         self.estimator = self._build()
         self.gear = gear_pipeline_of(joint, self.estimator.channels, publication)
         self.aligner = Aligner(joint, self.estimator.channels)

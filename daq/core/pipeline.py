@@ -48,9 +48,11 @@ TOGETHER: Final = 10_000_000
 class Pipeline:
     """All joints of one robot."""
 
-    def __init__(self, config: Config, boot: int, executor: Executor | None = None) -> None:
-        """boot: number of this start of the core; executor: runs the refits. Without one they run inline, so that a
-        replay is reproducible."""
+    def __init__(
+        self, config: Config, boot: int, executor: Executor | None = None, looks: Executor | None = None
+    ) -> None:
+        """boot: number of this start of the core; executor and looks: run the refits and the plausibility looks.
+        Without them they run inline, so that a replay is reproducible."""
         interval = round(1e9 / config.publish.rate)
         self.joints = [
             JointPipeline(
@@ -60,6 +62,7 @@ class Pipeline:
                 interval,
                 executor,
                 offset=_offset(index, len(config.joints), interval),
+                looks=looks,
             )
             for index, (name, joint) in enumerate(config.joints.items())
         ]

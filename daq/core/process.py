@@ -4,6 +4,7 @@ import gc
 import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.reading_buffer import ReadingBuffer
 from daq.core.refit_worker import RefitWorker
-from daq.core.replayable_executor import DeferredExecutor
+from daq.core.replayable_executor import LOOKS, DeferredExecutor
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
 from daq.processes.process import StopSignal, endpoint
@@ -72,7 +73,9 @@ class CoreProcess:
         nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
         self._worker = RefitWorker(nonlinear, config.refit.scheduler or "") if nonlinear else None
         self._refits = None if self._worker is None else DeferredExecutor(self._worker)
-        self._pipeline = Pipeline(config, boot, self._refits)
+        # without a worker a thread makes the looks: 0.2 s once in a start, most of it outside of the interpreter
+        self._looks = DeferredExecutor(self._worker or ThreadPoolExecutor(1, "looks"), LOOKS)
+        self._pipeline = Pipeline(config, boot, self._refits, self._looks)
         self._transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
         table = routes(config)
         joints = {name: index for index, name in enumerate(config.joints)}
@@ -96,6 +99,7 @@ class CoreProcess:
         self._check_due = now + IDLE_EVERY
         epoch = time.time_ns() - now
         finished = [] if self._refits is None else self._refits.release_finished()
+        finished += self._looks.release_finished()
         clock = RecordedClock()
         baselines = self._inbox.changed()
         if baselines is not None:
@@ -127,8 +131,7 @@ class CoreProcess:
             self._transcript.close()
         for opened in (self._updates, self._status, self._inbox, self._checkpoints):
             opened.close()
-        if self._worker is not None:
-            self._worker.shutdown(wait=False, cancel_futures=True)
+        self._looks.shutdown(wait=False, cancel_futures=True)
 
     def _report(self, receiver: CoreReceiver, now: int, epoch: int) -> None:
         """Send the outlet what is due: the next joint's curve points (all at once would delay updates), the totals."""

@@ -2,21 +2,25 @@
 
 A worker finishes at any time, and a result that counted in the middle of a batch could not be replayed. Here a result
 counts when `release_finished` finds it or, in a replay, when `release` is told its number. Refits are numbered from 0
-in the order of submission; ~number stands for a refit that failed, and it fails again in a replay.
+in the order of submission, plausibility looks from LOOKS; ~number stands for one that failed, and it fails again in a
+replay.
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
-from typing import Any
+from typing import Any, Final
+
+LOOKS: Final = 1 << 40  # number of the first plausibility look: recordings without looks keep the numbers of refits
 
 
 class DeferredExecutor(Executor):
     """Wraps another executor and defers its results."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, first: int = 0) -> None:
+        """first: number of the first result."""
         self._executor = executor
         self._running: dict[int, tuple[Future[Any], Future[Any]]] = {}  # number → the worker's future, the deferred one
-        self._submitted = 0
+        self._submitted = first
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run fn in the wrapped executor; the future is done only after release_finished or release."""

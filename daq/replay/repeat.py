@@ -18,7 +18,7 @@ from daq.config.routes import Route, routes
 from daq.config.sections import Config
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
-from daq.core.replayable_executor import DeferredExecutor
+from daq.core.replayable_executor import LOOKS, DeferredExecutor
 from daq.recording.json_channels import finite
 from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, said
 from daq.replay.replay import Played
@@ -82,8 +82,8 @@ class Repetition:
 
     def _begin(self, boot: int) -> None:
         """Start a new pipeline. Another configuration submits other refits, so their results count at once."""
-        self._refits = DeferredExecutor(Inline())
-        self._pipeline = Pipeline(self.config, boot, self._refits if self._same else None)
+        self._refits, self._looks = DeferredExecutor(Inline()), DeferredExecutor(Inline(), LOOKS)
+        self._pipeline = Pipeline(self.config, boot, *((self._refits, self._looks) if self._same else ()))
 
     def _repeat(self, block: TurnBlock) -> Iterator[Turn]:
         boot, number = self._expected
@@ -103,6 +103,7 @@ class Repetition:
 
     def _turn(self, batch: Batch, readings: NDArray[np.void]) -> list[Message]:
         self._refits.release(batch.refits)
+        self._looks.release(batch.refits)
         if batch.resumed and self._same:
             self._pipeline.resume(batch.resumed)
         if batch.baseline is not None:

@@ -85,6 +85,18 @@ def read_runs(robot: RobotDescription, files: Sequence[Path], columns: Columns |
     return Runs(robot, runs, list(dict.fromkeys(warnings)))
 
 
+def channels_of(robot: RobotDescription, run: RobotRun) -> Channels:
+    """The joints of a run as channels."""
+    return {
+        joint.name: {
+            "position": ChannelSeries(run.time, run.q[:, j]),
+            "current" if joint.by_current else joint.axis.effort_role: ChannelSeries(run.time, run.tau[:, j]),
+        }
+        | ({LINK: ChannelSeries(run.time, run.link[:, j])} if np.isfinite(run.link[:, j]).any() else {})
+        for j, joint in enumerate(robot.joints)
+    }
+
+
 def _channels(file: Path, columns: Columns | None) -> Channels:
     """Read the channels of one recording; our own recordings are aligned first."""
     return aligned(file) if columns is None and is_ours(file) else read(file, columns)

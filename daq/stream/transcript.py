@@ -34,7 +34,7 @@ class Batch(NamedTuple):
     epoch: int  # ns from CLOCK_MONOTONIC to Unix time
     watched: int  # monotonic ns at which silence was checked
     clock: Sequence[int]  # monotonic ns, every answer of the clock to the pipeline
-    refits: Sequence[int]  # numbers of the results that counted from here on, see daq.core.replayable_executor
+    refits: Sequence[int]  # numbers of results, of looks too, that counted from here on: daq.core.replayable_executor
     baseline: Mapping[str, Any] | None  # the baselines that held from here on, where they changed
     resumed: Mapping[str, Any] | None = None  # joint → the state that it continued from, at the core's start
     late: bool = False  # whether the core was behind, and made only the last of several updates of a joint

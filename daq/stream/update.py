@@ -42,6 +42,7 @@ EVENTS: Final = {
     "law": "another friction law explains the motion better and is used from here on",
     "standstill": "below which speed the joint counts as at rest has been found from its motion",
     "swing": "how much of the motion a wide kernel lets through: if less than half, set half_width",
+    "mistake": "the channels look as if a person had made a mistake: which, and what to do",
     "kernel": "the steps of an encoder asked for a wider kernel: the joint is learnt anew under it",
     "scaled": "all parameters have changed by one factor: the torque constant, or its sensor",
     "sharpened": "the nonlinear parameters hold, and are more certain now",

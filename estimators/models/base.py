@@ -80,3 +80,7 @@ class ModelSettings(Settings):
     def unit(self) -> str:
         """Unit of the residual."""
         return self.build().outputs[0]
+
+    def bodies(self) -> tuple[float, float, float] | None:
+        """Inertia of motor and link (kg·m²) and weight (N·m) of an elastic joint, where all of them are stated."""
+        return None

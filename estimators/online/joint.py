@@ -20,6 +20,7 @@ from estimators.online.joint_pass import EstimatorState, Intervals, advance_samp
 from estimators.online.judgement.standstill import Standstill
 from estimators.online.reporting.inspection import Inspection, Inspector
 from estimators.online.settings import JointIdentification
+from estimators.online.start.plausibility_look import PlausibilityLook
 from estimators.quantisation.effect import Lattice
 from estimators.quantisation.encoder_steps import (
     WIDEST,
@@ -48,8 +49,15 @@ KERNEL: Final = "kernel"  # of what is kept
 class JointEstimator:
     """Identifies one joint from equidistant rows of its channels (estimators.base.Estimator)."""
 
-    def __init__(self, settings: JointIdentification, period: float, executor: Executor | None = None) -> None:
-        """period: s between raw rows. Raises ValueError when it is not a positive number."""
+    def __init__(
+        self,
+        settings: JointIdentification,
+        period: float,
+        executor: Executor | None = None,
+        looks: Executor | None = None,
+    ) -> None:
+        """period: s between raw rows; executor and looks: where refits and the plausibility look of a start run, by
+        default inline. Raises ValueError when the period is not a positive number."""
         self._model = model = settings.model.build()
         self.channels = settings.roles()
         self.front = Front(model, self.channels, period, settings.rest, settings.saturation, settings.conditioning)
@@ -59,6 +67,7 @@ class JointEstimator:
         self._bandwidth_checks: dict[int, BandwidthCheck] = {}  # by channel, under a kernel that an encoder asked for
         self._faults: tuple[Reason, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
+        self._look = PlausibilityLook(settings, self.channels, period, looks)
         self._begin(first=True)
 
     def _begin(self, first: bool = False) -> None:
@@ -117,6 +126,10 @@ class JointEstimator:
         """Handle the stop of a pass, except an update; before: the sample from which the pass went on."""
         state, stop = self.state, self.state.stop
         self.front.follow()
+        if self._look.open and state.next > before:
+            self._look.gather(state.ticks[before : state.next], state.samples[before : state.next])
+        if self._look.pending is not None:
+            self._earlier_events += self._look.answer()
         if self._bandwidth_checks and state.next > before:
             self._check_bandwidth(state.ticks[before : state.next], state.samples[before : state.next])
         if stop in (DONE, DRAIN):
@@ -131,7 +144,15 @@ class JointEstimator:
                 self._take_unevenness(channel, uneven)
             for channel, steps in self.front.found():
                 self._take_steps(channel, steps)
+            self._make_sure()
             self.phases.ready()
+
+    def _make_sure(self) -> None:
+        """Let the plausibility look be made, where the start has come so far."""
+        phases = self.phases
+        idle = phases.phase in (Phase.WAITING, Phase.FAULTED)
+        self._look.decide(phases.parts.motion.seconds, idle, phases.kept.restarts)
+        self._earlier_events += self._look.answer()
 
     def _check_bandwidth(self, time: Nanoseconds, values: Floats) -> None:
         """Check whether a wide kernel damps the motion itself."""
@@ -159,6 +180,7 @@ class JointEstimator:
     def _widen(self, half_width: float) -> None:
         """Begin anew with a wider kernel (half width, s)."""
         self.front.widen(half_width)
+        self._look.restart()
         self._begin()
         for channel, steps in self._steps.items():
             self._bandwidth_checks[channel] = BandwidthCheck(
@@ -206,10 +228,11 @@ class JointEstimator:
             swings = tuple(one.reason for one in self._bandwidth_checks.values() if one.lost)
             estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
         wild = self.front.range.faults if figured is None else self.front.range.faults_told
-        faults = (watch.faults if early else watch.certain) + wild + self._faults
+        faults = (watch.faults if early else watch.certain) + wild + self._faults + self._look.reasons
         if not faults:
             return estimate
-        status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
+        usable = (Status.VALID, Status.HELD) if self._look.reasons else (Status.VALID,)
+        status = Status.LEARNING if estimate.status in usable else estimate.status
         return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
     def words(self) -> tuple[Phase, bool, Spectrum] | None:
@@ -220,7 +243,7 @@ class JointEstimator:
         kept = self.phases.kept
         if not self.state.certain or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
             return None
-        if self.front.channels.faults or self._faults or self._bandwidth_checks:
+        if self.front.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons:
             return None
         return kept.phase, self.state.resting, kept.spectrum
 
@@ -231,8 +254,8 @@ class JointEstimator:
         return law.fixed(self._friction.axis)
 
     def keep(self) -> dict[str, Any] | None:
-        """State for another start of the program; None while nothing is settled."""
-        kept = self.phases.keep()
+        """State for another start of the program; None while nothing is settled, or a mistake was found."""
+        kept = self.phases.keep() if self._look.settled else None
         return None if kept is None else kept | {KERNEL: {"half_width": self.conditioner.half_width}}
 
     def resume(self, kept: Mapping[str, Any]) -> None:
@@ -248,6 +271,7 @@ class JointEstimator:
                 raise NotTheSameError(f"{KERNEL}: expected a half width of {now:.2g} s or more, found {width:.2g}")
             self._widen(width)
         self.phases.resume({name: part for name, part in kept.items() if name != KERNEL})
+        self._look.skip()
         self.phases.ready()
 
     def counters(self) -> dict[str, int]:

@@ -48,6 +48,11 @@ class JointIdentification(Settings):
         """Speed of standstill to begin with, rad/s (m/s)."""
         return USUAL if self.standstill is None else self.standstill
 
+    @property
+    def source(self) -> str:
+        """Name of what the torque (force) comes from, where it is taken as it comes; empty: not known."""
+        return ""
+
     def roles(self) -> tuple[str, ...]:
         """Channels that the joint must have: those of its model, and a second encoder where only the gear needs it."""
         own = self.model.roles()

@@ -14,9 +14,10 @@ from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
 from daq.commands.identify.summary import summary, tell
 from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, ConfigurationProblem
-from daq.recording.columns import load_columns
+from daq.recording.columns import Columns, load_columns
 from daq.recording.reader import RecordingError
-from daq.replay.robot_runs import RobotRun, read_runs
+from daq.replay.plausibility import facts_of, lines, look_at_channels, maps
+from daq.replay.robot_runs import RobotRun, Runs, channels_of, read_runs
 from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
 from estimators.models.compensation.learned import KINDS
@@ -133,6 +134,7 @@ def load_robot(file: Path) -> tuple[RobotDescription, list[str]]:
 
 
 def _propose(options: argparse.Namespace) -> int:
+    from daq.commands.recordings.columns import mistakes_under
     from daq.recording.proposal import propose
 
     names: tuple[str, ...] = ()
@@ -142,7 +144,10 @@ def _propose(options: argparse.Namespace) -> int:
         if file not in recordings:
             names = load_robot(file)[0].names
     for file in recordings:
-        print(propose(file, names), end="\n" if file is not recordings[-1] else "")
+        table = propose(file, names)
+        for text in mistakes_under(file, table):
+            print(f"jointwatch: {file}: {text}", file=sys.stderr)
+        print(table, end="\n" if file is not recordings[-1] else "")
     return 0
 
 
@@ -157,6 +162,7 @@ def _identify(options: argparse.Namespace) -> int:
     runs = read_runs(robot, [*options.train, *options.test], columns)
     for text in (*warnings, *runs.warnings):
         print(f"jointwatch: {text}", file=sys.stderr)
+    mistakes = _mistakes(runs, columns)
     train, tests = runs.runs[: len(options.train)], runs.runs[len(options.train) :]
     parts = _pieces([*train, *tests])
     learnt = [piece for part in parts[: len(train)] for piece in part]
@@ -191,13 +197,25 @@ def _identify(options: argparse.Namespace) -> int:
 
         replace(options.report, document(found, options).encode(), 0o644)
     if options.json:
-        print(json.dumps(summary(found), indent=1, ensure_ascii=False))
+        print(json.dumps({"mistakes": mistakes} | summary(found), indent=1, ensure_ascii=False))
     else:
         tell(found)
         for file in (options.out, options.report):
             if file is not None:
                 print(file)
     return 0
+
+
+def _mistakes(runs: Runs, columns: Columns | None) -> list[dict[str, Any]]:
+    """Print the mistakes of a person that the recordings show; returns them as maps."""
+    found = []
+    facts = {} if columns is None else facts_of(columns)
+    for run in runs.runs:
+        mine = look_at_channels(channels_of(runs.robot, run), facts)
+        for text in lines(mine):
+            print(f"jointwatch: {run.file}: {text}", file=sys.stderr)
+        found += [{"file": run.file.name} | one for one in maps(mine)]
+    return found
 
 
 def _pieces(runs: Sequence[RobotRun]) -> list[list[Piece]]:

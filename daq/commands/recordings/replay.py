@@ -23,6 +23,7 @@ from daq.recording.columns import Columns, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
 from daq.replay.from_columns import configured
+from daq.replay.plausibility import lines, maps, mistakes_of
 from daq.replay.repeat import Repetition, compare
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Counts, readings_of
@@ -58,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _play(options: argparse.Namespace, config: Config, columns: Columns | None) -> int:
     """Play a recording of any other kind; where it breaks off, everything before counts."""
+    _look(options, config, columns)
     counts: Counts = {}
     pipeline = Pipeline(config, BOOT)
     begin = time.monotonic()
@@ -86,6 +88,7 @@ def _repeat(options: argparse.Namespace, config: Config | None) -> int:
             tell_breaks([options.file])
             return 0
         tell_breaks([options.file])
+        _look(options, repetition.config, None)
         for turn in repetition.lead().turns():
             if options.speed is not None:
                 ahead = (turn.batch.watched - (repetition.played.first or turn.batch.watched)) * 1e-9 / options.speed
@@ -99,6 +102,15 @@ def _repeat(options: argparse.Namespace, config: Config | None) -> int:
     wall = time.monotonic() - begin
     tell(repetition.pipeline, {}, repetition.played, wall, sys.stderr if options.json else sys.stdout)
     return 0
+
+
+def _look(options: argparse.Namespace, config: Config, columns: Columns | None) -> None:
+    """Print the mistakes of a person that the recording shows, before anything is learnt from it."""
+    found = mistakes_of(options.file, config, columns, options.driver)
+    for text in lines(found):
+        print(text, file=sys.stderr if options.json else sys.stdout)
+    for one in maps(found) if options.json else ():
+        print(json.dumps({"topic": f"mistake/{one['joint']}"} | one, ensure_ascii=False))
 
 
 def line(message: Message) -> str:

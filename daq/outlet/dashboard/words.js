@@ -31,6 +31,7 @@ const EVENTS = {
   moving: "The joint moves again.",
   standstill: "The standstill speed was set from the motion and the encoder's step.",
   kernel: "The encoder's steps require a wider kernel: the joint is learnt again with it.",
+  mistake: "The joint's channels look as if somebody had made a mistake in the configuration.",
   swing: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
   baseline: "The baseline that drift is measured against from here on.",
   contact: "Torque of some joints that the whole robot's model does not explain: a contact, or something has changed.",
@@ -42,7 +43,7 @@ const EVENTS = {
 };
 
 // how an event looks on a time axis: shape and colour both show its kind
-const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
+const TONES = { bad: ["mistake", "alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 export const happened = (kind) => EVENTS[kind] ?? "";

@@ -89,6 +89,12 @@ class TwoMassSettings(ModelSettings):
         """The model."""
         return TwoMass(self)
 
+    def bodies(self) -> tuple[float, float, float] | None:
+        """Inertia of motor and link (kg·m²) and weight (N·m), where channels are on the link's side and all stated."""
+        stated = {"inertia_motor", "inertia_link", "gravity"} <= self.model_fields_set
+        inertial = self.link_torque == "inertial" and self.gear == 1.0
+        return (self.inertia_motor, self.inertia_link, self.gravity) if stated and inertial else None
+
 
 class TwoMassTerms(Layout):
     """What is known of an elastic joint, for the kernel that fills its rows."""

@@ -19,7 +19,7 @@ from estimators.plausibility.mistakes.torque_scale import find_torque_scale
 from estimators.plausibility.mistakes.torque_sign import find_torque_sign
 from estimators.plausibility.mistakes.velocity_sign import find_velocity_sign
 
-MISTAKES: Final[tuple[Mistake, ...]] = (  # position_wraps.py comes before them: nothing fits a position with jumps
+MISTAKES: Final[tuple[Mistake, ...]] = (  # exact bounds come before them, see look.py
     find_position_in_degrees,
     find_channels_exchanged,
     find_torque_sign,

@@ -7,13 +7,15 @@ from estimators.plausibility.mistakes import MISTAKES
 from estimators.plausibility.mistakes.base import Finding, Motion, Subject
 from estimators.plausibility.mistakes.fit import compare, explains, fit, subject_of
 from estimators.plausibility.mistakes.position_wraps import find_position_wraps
+from estimators.plausibility.mistakes.torque_scale import find_torque_beyond_limit
 from estimators.reasons import Reason
 
 
 def look(motion: Motion) -> tuple[Reason, ...]:
     """Name the mistakes that some seconds of one joint show; none where nothing is certain."""
-    if (wraps := find_position_wraps(motion)) is not None:
-        return (wraps.reason,)
+    exact = find_position_wraps(motion) or find_torque_beyond_limit(motion)
+    if exact is not None:
+        return (exact.reason,)
     subject = subject_of(motion)
     return () if subject is None else _named(subject)
 
