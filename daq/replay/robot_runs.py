@@ -90,11 +90,16 @@ def channels_of(robot: RobotDescription, run: RobotRun) -> Channels:
     return {
         joint.name: {
             "position": ChannelSeries(run.time, run.q[:, j]),
-            "current" if joint.by_current else joint.axis.effort_role: ChannelSeries(run.time, run.tau[:, j]),
+            _output(joint): ChannelSeries(run.time, run.tau[:, j]),
         }
         | ({LINK: ChannelSeries(run.time, run.link[:, j])} if np.isfinite(run.link[:, j]).any() else {})
         for j, joint in enumerate(robot.joints)
     }
+
+
+def _output(joint: RobotJoint) -> str:
+    """The role of what a joint's drive gives."""
+    return "current" if joint.by_current else "torque" if joint.axis is Axis.ROTARY else "force"
 
 
 def _channels(file: Path, columns: Columns | None) -> Channels:

@@ -95,9 +95,8 @@ class PlausibilityLook:
         if not self.open or not self._kept:
             return
         if idle:  # as for ever, where each torque is beyond what the drive can give: none is believed
-            motion = self._motion()
-            seen = len(motion.time) * self._period >= self._start
-            found = find_torque_beyond_limit(motion) if seen and np.isfinite(self._facts.limit) else None
+            seen = self._count * self._period >= self._start
+            found = find_torque_beyond_limit(self._motion()) if seen and np.isfinite(self._facts.limit) else None
             if found is not None:
                 self._close()
                 self.pending = Future()
