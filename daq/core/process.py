@@ -117,6 +117,7 @@ class CoreProcess:
             others.append(self._pipeline.introduce(time.time_ns()))
         _publish(self._updates, others)
         messages += others
+        _log_mistakes(messages)
         self._checkpoints.send_next_state(self._pipeline)
         if self._transcript is not None:
             batch = Batch(len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late)
@@ -151,6 +152,13 @@ def _publish(updates: "zmq.Socket[bytes]", messages: Sequence[Message]) -> None:
     for topic, body in messages:
         updates.send(topic, zmq.SNDMORE)
         updates.send(body)
+
+
+def _log_mistakes(messages: Sequence[Message]) -> None:
+    """Log what the plausibility look of a start has found, with its remedy."""
+    for topic, body in messages:
+        if topic.startswith(b"event/") and (event := msgpack.unpackb(body))["kind"] == "mistake":
+            log.warning("%s: %s", event["joint"], event["text"])
 
 
 def _silence(link: DriverLink) -> float:

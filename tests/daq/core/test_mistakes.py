@@ -1,0 +1,187 @@
+"""Mistakes of a person reach the stream: named at the start, with the remedy, never valid; a sound joint goes on."""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+
+from daq.config.sections import Config
+from daq.core.joint_pipeline import Message
+from daq.core.pipeline import Pipeline
+from daq.core.process import _log_mistakes
+from daq.core.replayable_executor import LOOKS, DeferredExecutor
+from drivers.reading import READING
+from estimators.plausibility.mistakes.base import Motion
+from estimators.refit.inline import Inline
+from hil_rig.plants import RIGS
+from hil_rig.plants.joints.rigid import RigidPlantSettings
+from hil_rig.plants.trajectory import Trajectory
+from tests.support.mistaken_motions import MADE, motion_of
+
+SECONDS = 20.0
+LIVE = {
+    "degrees for radians": "position_in_degrees",
+    "position and torque exchanged": "channels_exchanged",
+    "sign of the torque": "torque_sign_reversed",
+    "encoder wraps at ±π": "position_wraps",
+    "mN·m, limit known": "torque_scale",
+    "torque 5 ms late": "torque_misaligned",
+}
+RIGID: dict[str, Any] = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
+
+
+@cache
+def sound() -> Motion:
+    """A joint that goes to and fro quickly enough that its start is over within the motion."""
+    path = Trajectory.model_validate({"kind": "position", "speed": 0.5, "period": 2.0})
+    return motion_of(RigidPlantSettings(trajectory=path).build(1, 3, []), SECONDS)
+
+
+def config_of(motion: Motion, torque: str = "u", model: dict[str, Any] | None = None) -> Config:
+    channels = {"position": {"signal": "d.m.q"}, "torque": {"signal": f"d.m.{torque}"}}
+    if motion.link is not None:
+        channels["link_position"] = {"signal": "d.m.l"}
+    joint: dict[str, Any] = {
+        "rate": float(round(1.0 / np.median(np.diff(motion.time)))),
+        "model": model or RIGID,
+        "channels": channels,
+    }
+    if np.isfinite(motion.limit):
+        joint["saturation"] = motion.limit
+    return Config.model_validate({"drivers": {}, "joints": {"j": joint}, "robot": {"name": "r"}})
+
+
+def readings(motion: Motion) -> np.ndarray:
+    columns = [motion.position, motion.effort] + ([] if motion.link is None else [motion.link])
+    table = np.zeros((len(motion.time), len(columns)), READING)
+    table["time"] = 10**12 + np.round(motion.time * 1e9).astype(np.int64)[:, None]
+    table["channel"] = np.arange(len(columns))
+    table["value"] = np.column_stack(columns)
+    return table.reshape(-1)
+
+
+def played(
+    motion: Motion,
+    config: Config | None = None,
+    batches: int = 1000,
+    looks: Executor | None = None,
+    between: Callable[[], object] = lambda: None,
+) -> list[Message]:
+    pipeline, messages = Pipeline(config or config_of(motion), 1, None, looks), list[Message]()
+    for part in np.array_split(readings(motion), batches):
+        messages += pipeline.absorb(part, 0, lambda: 0)
+        between()
+    return messages
+
+
+def maps(messages: list[Message], kind: bytes) -> list[dict[str, Any]]:
+    return [msgpack.unpackb(body) for topic, body in messages if topic == kind + b"/j"]
+
+
+def found(messages: list[Message]) -> set[str]:
+    return {one["text"] for one in maps(messages, b"event") if one["kind"] == "mistake"}
+
+
+@pytest.mark.parametrize("mistake", LIVE)
+def test_a_mistake_is_a_reason_and_an_event_and_nothing_is_valid(mistake: str) -> None:
+    messages = played(MADE[mistake].make(sound()))
+    estimates = maps(messages, b"estimate")
+    last = estimates[-1]["health"]
+    assert last["reasons"][0]["code"] == LIVE[mistake]
+    assert {one["health"]["status"] for one in estimates} <= {"unestimated", "learning", "faulted"}
+    (event,) = (one for one in maps(messages, b"event") if one["kind"] == "mistake")
+    assert event["text"].startswith(last["reasons"][0]["text"])
+    assert event["to"] - event["from"] < 13.0
+    assert event["timestamp"] < 1000.0 + 15.0
+
+
+def test_a_signal_that_is_called_a_current_and_has_no_scale_is_named() -> None:
+    (text,) = found(played(sound(), config_of(sound(), "motor_current")))
+    assert "current" in text
+    assert "Set scale to the torque constant" in text
+    scaled = config_of(sound(), "motor_current").model_dump()
+    scaled["joints"]["j"]["channels"]["torque"]["scale"] = 1.5
+    assert found(played(sound(), Config.model_validate(scaled))) == set()
+
+
+def test_known_bodies_tell_millinewtonmetres_of_an_elastic_joint() -> None:
+    [(_, plant)] = [
+        (name, one)
+        for name, one in RIGS["two-mass"].settings().robot(1, 1, []).items()
+    ]  # fmt: skip
+    motion = MADE["mN·m"].make(motion_of(plant, SECONDS))
+    (text,) = found(played(motion, config_of(motion, model=dict(plant.model))))
+    assert "1000 times too large" in text
+    assert "scale = 0.001" in text
+
+
+def test_a_sound_joint_becomes_valid_and_no_mistake_is_said() -> None:
+    messages = played(sound())
+    assert found(messages) == set()
+    assert maps(messages, b"estimate")[-1]["health"] == {"status": "valid", "reasons": []}
+
+
+@pytest.mark.parametrize("mistake", ["none", "torque 5 ms late", "mN·m, limit known"])
+def test_updates_do_not_depend_on_how_readings_are_batched(mistake: str) -> None:
+    motion = MADE[mistake].make(sound())
+    one, other = played(motion, batches=37), played(motion, batches=900)
+
+    def of(messages: list[Message]) -> list[Any]:
+        left = ("arrival", "latency")
+        each = [(topic, msgpack.unpackb(body)) for topic, body in messages]
+        return [(topic, {key: value for key, value in one.items() if key not in left}) for topic, one in each]
+
+    assert repr(of(one)) == repr(of(other))
+
+
+def test_a_look_that_finds_nothing_changes_no_message() -> None:
+    class Never(Executor):
+        def submit(self, *_: Any, **__: Any) -> Any:
+            from concurrent.futures import Future
+
+            return Future()
+
+    assert played(sound()) == played(sound(), looks=Never())
+
+
+def test_the_stream_does_not_wait_for_the_look_and_a_replay_lets_it_count_where_it_did() -> None:
+    motion = MADE["sign of the torque"].make(sound())
+    turns: list[list[int]] = []
+    with ThreadPoolExecutor(1) as pool:
+        looks = DeferredExecutor(pool, LOOKS)
+        live = played(motion, looks=looks, between=lambda: turns.append(looks.release_finished()))
+    assert [number for turn in turns for number in turn] == [LOOKS]
+    assert len(found(live)) == 1
+    again, told = DeferredExecutor(Inline(), LOOKS), iter(turns)
+    assert played(motion, looks=again, between=lambda: again.release(next(told))) == live
+    silent = DeferredExecutor(Inline(), LOOKS)
+    assert found(played(motion, looks=silent)) == set(), "a recording from before the looks has none"
+
+
+def test_a_finding_is_logged_with_its_remedy(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        _log_mistakes(played(MADE["sign of the torque"].make(sound())))
+    (record,) = caplog.records
+    assert record.getMessage().startswith("j: the sign of the torque looks reversed")
+    assert "scale = -1" in record.getMessage()
+
+
+def test_a_joint_with_a_finding_leaves_no_state_and_a_sound_one_does(tmp_path: Path) -> None:
+    def kept(motion: Motion) -> Any:
+        pipeline = Pipeline(config_of(motion), 1)
+        pipeline.absorb(readings(motion), 0, lambda: 0)
+        return pipeline.joints[0].estimator
+
+    sure, wrong = kept(sound()), kept(MADE["torque 5 ms late"].make(sound()))
+    assert sure.keep() is not None
+    assert wrong.keep() is None
+    again = Pipeline(config_of(sound()), 2)
+    again.resume({"j": sure.keep()})
+    again.absorb(readings(sound()), 0, lambda: 0)
+    assert again.joints[0].estimator.keep() is not None, "what goes on is not looked at again"
