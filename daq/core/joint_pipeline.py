@@ -252,6 +252,7 @@ class JointPipeline:
         self._words = None
         if self._missing:
             more = tuple(one for one in estimate.reasons if one.code.startswith("channel_"))
+            more += self.estimator.mistakes
             reasons = self._missing + more if self._missing[0].code == "no_rows" else self._missing
             estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=reasons)
         timestamp = ((estimate.time or tick) + epoch) / 1e9

@@ -247,6 +247,11 @@ class JointEstimator:
             return None
         return kept.phase, self.state.resting, kept.spectrum
 
+    @property
+    def mistakes(self) -> tuple[Reason, ...]:
+        """Mistakes of a person that the plausibility look of the start has found."""
+        return self._look.reasons
+
     def friction(self) -> dict[str, Any]:
         """Settings of the friction law in use that are not searched."""
         law = self.phases.law() or self._friction.law

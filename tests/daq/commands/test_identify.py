@@ -404,3 +404,17 @@ def test_ctrl_c_leaves_no_half_file(urdf: Path, tmp_path: Path) -> None:
     assert "interrupted" in told
     assert "Traceback" not in told
     assert list(out.iterdir()) == []
+
+
+def test_a_reversed_torque_is_named_before_the_results_and_in_them(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "columns.toml").write_text(TABLE)
+    time, q, tau = motion(urdf, 0)
+    file = csv(tmp_path / "0.csv", (time, q, -tau))
+    assert main(["identify", str(urdf), str(file), "--columns", str(tmp_path / "columns.toml"), "--json"]) == 0
+    told = capsys.readouterr()
+    found = json.loads(told.out)["mistakes"]
+    assert {(one["file"], one["joint"], one["code"]) for one in found} == {("0.csv", "elbow", "torque_sign_reversed")}
+    assert f"{file}: elbow: the sign of the torque looks reversed" in told.err
+    assert "→ Set scale = -1 for the torque" in told.err

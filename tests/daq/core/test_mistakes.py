@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import msgpack
 import numpy as np
 import pytest
 
+from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
@@ -20,11 +21,13 @@ from drivers.reading import READING
 from estimators.plausibility.mistakes.base import Motion
 from estimators.refit.inline import Inline
 from hil_rig.plants import RIGS
-from hil_rig.plants.joints.rigid import RigidPlantSettings
+from hil_rig.plants.base import Plant
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings
 from hil_rig.plants.trajectory import Trajectory
+from hil_rig.truth.moves import moves
 from tests.support.mistaken_motions import MADE, motion_of
 
-SECONDS = 20.0
+SECONDS, RATE = 20.0, 1000.0
 LIVE = {
     "degrees for radians": "position_in_degrees",
     "position and torque exchanged": "channels_exchanged",
@@ -38,9 +41,9 @@ RIGID: dict[str, Any] = {"kind": "rigid", "gravity_sin": True, "gravity_cos": Tr
 
 @cache
 def sound() -> Motion:
-    """A joint that goes to and fro quickly enough that its start is over within the motion."""
-    path = Trajectory.model_validate({"kind": "position", "speed": 0.5, "period": 2.0})
-    return motion_of(RigidPlantSettings(trajectory=path).build(1, 3, []), SECONDS)
+    """A joint of a robot that picks and places: its start is over within the motion."""
+    values = moves(0, 20, "moves", RATE).sample(round(SECONDS * RATE)).values
+    return Motion(np.arange(len(values)) / RATE, values[:, 0], values[:, 1])
 
 
 def config_of(motion: Motion, torque: str = "u", model: dict[str, Any] | None = None) -> Config:
@@ -111,11 +114,9 @@ def test_a_signal_that_is_called_a_current_and_has_no_scale_is_named() -> None:
 
 
 def test_known_bodies_tell_millinewtonmetres_of_an_elastic_joint() -> None:
-    [(_, plant)] = [
-        (name, one)
-        for name, one in RIGS["two-mass"].settings().robot(1, 1, []).items()
-    ]  # fmt: skip
-    motion = MADE["mN·m"].make(motion_of(plant, SECONDS))
+    path = Trajectory(kind="position", speed=0.6, period=4.0, dither=1)
+    plant = TwoMassPlantSettings(identify="elastic", trajectory=path).build(1, 0, [])
+    motion = MADE["mN·m"].make(motion_of(plant, 13.0))
     (text,) = found(played(motion, config_of(motion, model=dict(plant.model))))
     assert "1000 times too large" in text
     assert "scale = 0.001" in text
@@ -140,13 +141,42 @@ def test_updates_do_not_depend_on_how_readings_are_batched(mistake: str) -> None
     assert repr(of(one)) == repr(of(other))
 
 
+class Never(Executor):
+    """Nothing that it is given ever ends."""
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        return Future()
+
+
+@pytest.mark.parametrize("rig", sorted(set(RIGS) - {"recording"}))
+def test_no_joint_of_a_rig_has_a_mistake(rig: str) -> None:
+    plants = RIGS[rig].settings().robot(RIGS[rig].joints, 1, [])
+    for plant in list(plants.values())[:2]:  # the benchmark `mistakes` looks at all of them
+        channels, values = roles_of(plant)
+        joint = {
+            "rate": plant.rate,
+            "model": dict(plant.model),
+            "channels": {role: {"signal": f"d.m.{role}"} for role in channels},
+        }
+        config = Config.model_validate({"drivers": {}, "joints": {"j": joint}, "robot": {"name": "r"}})
+        pipeline = Pipeline(config, 1, Never())
+        order = [route.role for route in routes(config)]
+        table = np.zeros(values.shape, READING)
+        table["time"] = 10**12 + np.round(np.arange(len(values)) / plant.rate * 1e9).astype(np.int64)[:, None]
+        table["channel"], table["value"] = np.arange(len(order)), values[:, [channels.index(one) for one in order]]
+        messages = [one for part in np.array_split(table.reshape(-1), 100) for one in pipeline.absorb(part, 0, int)]
+        assert found(messages) == set(), plant.model
+
+
+def roles_of(plant: Plant) -> tuple[list[str], np.ndarray]:
+    """The roles of a plant's joint, and 14 s of their values: (rows, roles)."""
+    names = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
+    rows = plant.rows(round(14.0 * plant.rate))
+    found = {role: one.scale * rows[:, names.index(one.signal)] for role, one in plant.roles.items()}
+    return list(found), np.column_stack(list(found.values()))
+
+
 def test_a_look_that_finds_nothing_changes_no_message() -> None:
-    class Never(Executor):
-        def submit(self, *_: Any, **__: Any) -> Any:
-            from concurrent.futures import Future
-
-            return Future()
-
     assert played(sound()) == played(sound(), looks=Never())
 
 
@@ -183,5 +213,7 @@ def test_a_joint_with_a_finding_leaves_no_state_and_a_sound_one_does(tmp_path: P
     assert wrong.keep() is None
     again = Pipeline(config_of(sound()), 2)
     again.resume({"j": sure.keep()})
-    again.absorb(readings(sound()), 0, lambda: 0)
+    later = readings(sound())
+    later["time"] += round(1e9 * SECONDS)
+    again.absorb(later, 0, lambda: 0)
     assert again.joints[0].estimator.keep() is not None, "what goes on is not looked at again"
