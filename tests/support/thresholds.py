@@ -27,6 +27,7 @@ ROOMS: Final = {
     "conditioning": "estimators/conditioning",
     "quantisation": "estimators/quantisation",
     "misfit": "estimators/misfit",
+    "plausibility": "estimators/plausibility",
     "recursive": "estimators/recursive",
     "window": "estimators/window",
     "refit": "estimators/refit",
@@ -50,6 +51,11 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/online/robot/estimate.py": ("VERSION", "NO_PAYLOAD"),
     "estimators/online/robot/friction_discrepancy.py": ("SUMS",),
     "estimators/online/robot/residual_attribution.py": ("PAYLOAD", "GONE", "NONE"),
+    "estimators/plausibility/mistakes/fit.py": ("SIGNED",),
+    "estimators/plausibility/mistakes/position_in_degrees.py": ("DEGREE",),
+    "estimators/plausibility/mistakes/position_wraps.py": ("TURN",),
+    "estimators/plausibility/mistakes/time_factor.py": ("FACTORS",),
+    "estimators/plausibility/mistakes/time_in_milliseconds.py": ("MILLI",),
     "estimators/quantisation/rounding.py": ("(STEP, TABLE)", "LENGTH"),
     "estimators/recursive/estimator.py": ("NEVER",),
     "estimators/recursive/forgetting.py": (
@@ -59,6 +65,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/recursive/state.py": ("*",),
     "estimators/refit/box.py": ("POWERS",),
     "daq/core/reading_buffer.py": ("NEVER",),
+    "daq/core/replayable_executor.py": ("LOOKS",),
 }
 # numbers in a function that are mathematics or a change of unit
 USUAL: Final = (0.0, 0.5, 1.0, 2.0, 1e9, 1e6, 1e3, 100.0, 12.0)  # 12: a step of one has the variance 1/12
@@ -70,6 +77,12 @@ FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/online/eta/nonlinear_columns.py": {"fill_columns": (3.0,)},  # derivative of a cube
     "estimators/online/gear/lost_motion.py": {"report": (99.9,)},  # per cent that are not all
     "estimators/online/robot/start.py": {"progress": (99.0,)},
+    "estimators/online/start/plausibility_look.py": {"_motion": (1e-9,)},  # s per ns
+    "estimators/plausibility/mistakes/current_as_torque.py": {"find_current_as_torque": (10.0,)},  # powers of ten
+    "estimators/plausibility/mistakes/position_wraps.py": {"find_position_wraps": (360.0,)},  # a turn in degrees
+    "estimators/plausibility/mistakes/torque_scale.py": dict.fromkeys(
+        ("find_torque_scale", "find_torque_beyond_limit"), (10.0,)
+    ),
     "estimators/quantisation/encoder_steps.py": {
         "sample": (1e-9,),  # s per ns
         "half_width": (0.2, 4.0),  # noise of a smoothed acceleration
