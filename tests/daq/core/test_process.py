@@ -26,6 +26,7 @@ from daq.stream.reasons import texts
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import TurnBlock, received
 from drivers.reading import READING
+from hil_rig.truth.moves import moves
 
 SAMPLES, LAST = 1000, 7  # at 1 kHz; of these the last, which come with the order to stop
 BASELINE = Baselines(joints={"elbow": [Baseline(since=1.0, model="rigid", values={}, deviations={})]})
@@ -439,3 +440,20 @@ def test_of_two_joints_the_page_gets_one_at_a_time_five_times_a_second_while_som
         looked += [at] * (len(asked) - before)
     core.core.close()
     assert looked == list(range(0, 1501, every))
+
+
+def test_a_mistake_comes_from_beside_the_core_and_is_logged(core: Core, caplog: pytest.LogCaptureFixture) -> None:
+    """The look is made in a thread, since no joint has a search: turns go on meanwhile."""
+    trial, begin, told, at = moves(0, 20, "moves", 1000.0), begun(core), [], 0
+    values, patience = trial.sample(12_000).values, time.monotonic() + PATIENCE
+    while not told and time.monotonic() < patience:
+        part = motion(at, 20, begin)
+        part["value"].reshape(-1, 3)[:, :2] = values[np.arange(at, at + 20) % len(values)] * (1.0, -1.0)
+        at += 20
+        told = [body for topic, body in core.turn(at, part) if topic == "event/elbow" and body["kind"] == "mistake"]
+        if at == len(values):  # all of a start: what is left is to wait for the thread
+            at -= 20
+            time.sleep(0.01)
+    (event,) = told
+    assert event["text"].startswith("the sign of the torque looks reversed")
+    assert [record.message for record in caplog.records] == [f"elbow: {event['text']}"]
