@@ -45,15 +45,19 @@ def mistakes_of(file: Path, config: Config, columns: Columns | None, driver: str
             if is_ours(file)
             else readings_of(file, config, {}, driver, columns)
         )
-        roles = {name: list(joint.channels) for name, joint in config.joints.items()}
-        found = samples(_first(batches), config, roles)
-        channels: Channels = {
-            name: {role: ChannelSeries(1e-9 * (ticks - ticks[0]), rows[:, i]) for i, role in enumerate(roles[name])}
-            for name, (ticks, rows) in found.items()
-            if len(ticks)
-        }
+        return mistakes_in(_first(batches), config)
     except (RecordingError, DriverError, ValueError):
         return {}
+
+
+def mistakes_in(batches: Iterable[Batch], config: Config) -> Mistakes:
+    """Look at readings of the configured channels. Raises what the batches raise."""
+    roles = {name: list(joint.channels) for name, joint in config.joints.items()}
+    channels: Channels = {
+        name: {role: ChannelSeries(1e-9 * (ticks - ticks[0]), rows[:, i]) for i, role in enumerate(roles[name])}
+        for name, (ticks, rows) in samples(batches, config, roles).items()
+        if len(ticks)
+    }
     return look_at_channels(channels, {name: motion_facts(joint) for name, joint in config.joints.items()})
 
 

@@ -259,6 +259,7 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
         if route.driver == name:
             yield from _needed(route, seen, config)
             yield from _coarse(route, readings, asked, config)
+    yield from _mistakes(name, readings, asked, config)
     for signal, values in seen.items():
         moves = "moves" if values["high"] > values["low"] else "stands"
         said = f"{moves}, {values['low']:.6g} to {values['high']:.6g}, {values['rate']:.4g} Hz"
@@ -343,6 +344,22 @@ def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], confi
     if said := coarse(joint, steps.step):
         level, remedy = NOTE, "a finer encoder, or one on the motor's side of the gear, tells more"
         yield Finding(level if joint.conditioning.half_width is None else WARN, f"{route.joint}.position", said, remedy)
+
+
+def _mistakes(name: str, readings: NDArray[np.void], asked: list[Wanted], config: Config) -> Iterator[Finding]:
+    """Mistakes of a person in a configuration, which the motion of the joints on this wire shows."""
+    from daq.replay.plausibility import mistakes_in  # heavy: only where there is a joint
+
+    parts, places = [empty()], {one.signal: i for i, one in enumerate(asked)}
+    for number, route in enumerate(routes(config)):
+        if route.driver == name and route.signal in places:
+            part = readings[readings["channel"] == places[route.signal]].copy()
+            part["channel"], part["value"] = number, route.scale * part["value"] + route.offset
+            parts.append(part)
+    mine = np.concatenate(parts)
+    for joint, reasons in mistakes_in([mine[np.argsort(mine["time"], kind="stable")]], config).items():
+        for reason in reasons:
+            yield Finding(WARN, joint, str(reason), reason.todo)
 
 
 def _talk_map(talk: Talk) -> dict[str, Any]:

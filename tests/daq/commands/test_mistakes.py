@@ -131,3 +131,15 @@ def test_columns_says_beside_its_proposal_what_looks_wrong(tmp_path: Path, capsy
     assert "the sign of the torque looks reversed" in told.err
     assert "→ Set scale = -1" in told.err
     assert told.out.startswith("# Proposed")
+
+
+def test_doctor_names_a_mistake_that_the_motion_on_the_wire_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded(tmp_path, MADE["sign of the torque"].make(sound()))
+    (tmp_path / "c.toml").write_text(CONFIG % 1000.0)
+    main(["doctor", str(tmp_path / "c.toml"), "--json"])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    (mine,) = (one for one in found if one["subject"] == "elbow")
+    assert mine["text"] == "the sign of the torque looks reversed against the position"
+    assert mine["remedy"].startswith("Set scale = -1")
