@@ -9,8 +9,17 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.mistakes.base import Finding, Subject
-from estimators.plausibility.mistakes.fit import BLOCKS, EVIDENCE, FACTOR, columns_of, compare, explains, solve
+from estimators.plausibility.mistakes.base import Finding, MotionRows, Subject
+from estimators.plausibility.mistakes.fit import (
+    BLOCKS,
+    EVIDENCE,
+    FACTOR,
+    columns_of,
+    compare,
+    explains,
+    rows_of,
+    solve,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from estimators.thresholds import COLLINEAR, LAG_SPREAD, LEAST_DIVISOR
@@ -27,14 +36,18 @@ STEPS: Final = 6
 
 def find_torque_late(subject: Subject) -> Finding | None:
     """Measure the delay; a mistake is one that neither noise nor a usual filter makes."""
-    rows = subject.rows
+    rows, link = subject.rows, _link_rows(subject)
     margin = int(np.ceil(LONGEST / rows.period)) + 1
     usable = rows.usable.copy()
     usable[:margin] = usable[-margin:] = False
+    if link is not None:
+        usable &= link.usable
     which = np.flatnonzero(usable)
     if len(which) < 10 * BLOCKS[0]:
         return None
     columns = columns_of(rows, subject.motion)
+    if link is not None:  # behind an elastic gear the link moves otherwise than the motor
+        columns = np.column_stack([columns, link.a, np.sin(link.q), np.cos(link.q)])
     instants, A = np.arange(len(rows.q)) * rows.period, columns[which]
     A = A / (np.sqrt(np.mean(A**2, axis=0)) + LEAST_DIVISOR)
     inverse = np.linalg.pinv(A.T @ A, COLLINEAR, True)
@@ -65,6 +78,14 @@ def find_torque_late(subject: Subject) -> Finding | None:
     numbers = {"milliseconds": abs(1e3 * delay), "deviation": 1e3 * deviation}
     words = {"way": "late" if delay > 0.0 else "early"}
     return Finding(Reason("torque_misaligned", "torque", numbers, words), abs(delay) / deviation, found)
+
+
+def _link_rows(subject: Subject) -> MotionRows | None:
+    """The motion behind the gear on the same instants, where an encoder measures it."""
+    if subject.motion.link is None:
+        return None
+    found = rows_of(subject.motion._replace(position=subject.motion.link))
+    return found if found is not None and len(found.q) == len(subject.rows.q) else None
 
 
 def _jackknife(A: Floats, y: Floats, blocks: int) -> float:
