@@ -46,8 +46,8 @@ def find_torque_late(subject: Subject) -> Finding | None:
     if len(which) < 10 * BLOCKS[0]:
         return None
     columns = columns_of(rows, subject.motion)
-    if link is not None:  # behind an elastic gear the link moves otherwise than the motor
-        columns = np.column_stack([columns, link.a, np.sin(link.q), np.cos(link.q)])
+    if link is not None:  # behind an elastic gear a link has another motion than the motor, and friction of its own
+        columns = np.column_stack([columns, columns_of(link, subject.motion)])
     instants, A = np.arange(len(rows.q)) * rows.period, columns[which]
     A = A / (np.sqrt(np.mean(A**2, axis=0)) + LEAST_DIVISOR)
     inverse = np.linalg.pinv(A.T @ A, COLLINEAR, True)
