@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -113,6 +112,19 @@ def test_a_signal_that_is_called_a_current_and_has_no_scale_is_named() -> None:
     assert found(played(sound(), Config.model_validate(scaled))) == set()
 
 
+def test_a_joint_with_a_finding_is_neither_valid_nor_held() -> None:
+    """All else is as of a sound joint, which then stands still."""
+    motion = sound()
+    still = motion._replace(
+        time=np.concatenate([motion.time, SECONDS + motion.time[:3000]]),
+        position=np.concatenate([motion.position, np.full(3000, motion.position[-1])]),
+        effort=np.concatenate([motion.effort, np.full(3000, motion.effort[-1])]),
+    )
+    right, wrong = played(still), played(still, config_of(still, "motor_current"))
+    assert [maps(one, b"estimate")[-1]["health"]["status"] for one in (right, wrong)] == ["held", "learning"]
+    assert {one["health"]["status"] for one in maps(wrong, b"estimate")} == {"unestimated", "learning"}
+
+
 def test_known_bodies_tell_millinewtonmetres_of_an_elastic_joint() -> None:
     path = Trajectory(kind="position", speed=0.6, period=4.0, dither=1)
     plant = TwoMassPlantSettings(identify="elastic", trajectory=path).build(1, 0, [])
@@ -202,7 +214,7 @@ def test_a_finding_is_logged_with_its_remedy(caplog: pytest.LogCaptureFixture) -
     assert "scale = -1" in record.getMessage()
 
 
-def test_a_joint_with_a_finding_leaves_no_state_and_a_sound_one_does(tmp_path: Path) -> None:
+def test_a_joint_with_a_finding_leaves_no_state_and_a_sound_one_does() -> None:
     def kept(motion: Motion) -> Any:
         pipeline = Pipeline(config_of(motion), 1)
         pipeline.absorb(readings(motion), 0, lambda: 0)

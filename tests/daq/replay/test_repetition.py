@@ -11,6 +11,7 @@ import pytest
 from daq.config.load import load
 from daq.config.sections import Config, Record
 from daq.core.pipeline import Pipeline
+from daq.core.replayable_executor import LOOKS, DeferredExecutor
 from daq.recording.folder import recordings
 from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError, said
@@ -18,6 +19,7 @@ from daq.replay.repeat import Repetition, compare
 from daq.stream.transcript import Batch, TurnBlock
 from daq.stream.update import ROBOT
 from drivers.reading import READING
+from estimators.refit.inline import Inline
 
 TEXT = """
 [recorder]
@@ -65,8 +67,10 @@ def readings(first: int, count: int) -> np.ndarray:
 class Core:
     """A core that is played: each call is a block of two turns, which a recorder keeps."""
 
-    def __init__(self, config: Config, boot: int, resumed: Mapping[str, Any] | None = None) -> None:
-        self.pipeline, self._boot = Pipeline(config, boot), boot
+    def __init__(self, config: Config, boot: int, resumed: Mapping[str, Any] | None = None, sign: float = 1.0) -> None:
+        """sign: of the torque."""
+        self._looks, self._sign = DeferredExecutor(Inline(), LOOKS), sign
+        self.pipeline, self._boot = Pipeline(config, boot, None, self._looks), boot
         self._number = self._time = 0
         self._resumed = resumed
         if resumed:
@@ -79,7 +83,8 @@ class Core:
         for length in (40, 20):
             if baseline:
                 self.pipeline.set_baselines(baseline)
-            part = readings(self._time, length)
+            part, finished = readings(self._time, length), self._looks.release_finished()
+            part["value"].reshape(-1, 2)[:, 1] *= self._sign
             told: list[int] = []
             end = int(part["time"][-1])
 
@@ -89,7 +94,7 @@ class Core:
 
             said = self.pipeline.absorb(part, EPOCH, now, late)
             said += self.pipeline.check_silence(end + 500_000, EPOCH)
-            batch = Batch(len(part), EPOCH, end + 500_000, told, [], baseline, self._resumed, late)
+            batch = Batch(len(part), EPOCH, end + 500_000, told, finished, baseline, self._resumed, late)
             block.batches.append(batch)
             block.messages += said
             parts.append(part)
@@ -136,6 +141,13 @@ def test_a_start_of_the_core_is_repeated_to_the_bit(tmp_path: Path) -> None:
     assert compare(repetition) == updates(file) > 50
     assert (repetition.played.readings, repetition.gaps) == (8 * 60 * 8, [])
     assert (repetition.played.first, repetition.played.last) == (10**12, 10**12 + 479 * 10**6)
+
+
+def test_a_mistake_is_found_again_in_the_turn_in_which_it_was(tmp_path: Path) -> None:
+    core = Core(configured(tmp_path), 5, sign=-1.0)
+    file = kept(configured(tmp_path), *(core.block() for _ in range(220)))
+    assert "mistake" in {one.update["kind"] for one in said(file) if one.topic.startswith("event/")}
+    assert compare(Repetition([file])) == updates(file)
 
 
 def test_turns_are_those_of_then(tmp_path: Path) -> None:
