@@ -125,6 +125,24 @@ def test_a_joint_with_a_finding_is_neither_valid_nor_held() -> None:
     assert {one["health"]["status"] for one in maps(wrong, b"estimate")} == {"unestimated", "learning"}
 
 
+def test_a_finding_that_comes_late_ends_what_is_valid_with_the_next_update() -> None:
+    looks, turn = DeferredExecutor(Inline(), LOOKS), iter(range(1000))
+    messages = played(
+        sound(),
+        config_of(sound(), "motor_current"),
+        looks=looks,
+        between=lambda: looks.release_finished() if next(turn) == 950 else None,
+    )
+    said = [(topic, msgpack.unpackb(body)) for topic, body in messages]
+    (at,) = (i for i, (topic, one) in enumerate(said) if topic == b"event/j" and one["kind"] == "mistake")
+    statuses = [
+        [one["health"]["status"] for topic, one in part if topic == b"estimate/j"] for part in (said[:at], said[at:])
+    ]
+    assert statuses[0][-1] in ("valid", "held"), "nobody knows it yet"
+    assert set(statuses[1]) == {"learning"}
+    assert len(statuses[1]) > 20
+
+
 def test_known_bodies_tell_millinewtonmetres_of_an_elastic_joint() -> None:
     path = Trajectory(kind="position", speed=0.6, period=4.0, dither=1)
     plant = TwoMassPlantSettings(identify="elastic", trajectory=path).build(1, 0, [])
@@ -215,12 +233,12 @@ def test_a_finding_is_logged_with_its_remedy(caplog: pytest.LogCaptureFixture) -
 
 
 def test_a_joint_with_a_finding_leaves_no_state_and_a_sound_one_does() -> None:
-    def kept(motion: Motion) -> Any:
-        pipeline = Pipeline(config_of(motion), 1)
-        pipeline.absorb(readings(motion), 0, lambda: 0)
+    def kept(torque: str) -> Any:
+        pipeline = Pipeline(config_of(sound(), torque), 1)
+        pipeline.absorb(readings(sound()), 0, lambda: 0)
         return pipeline.joints[0].estimator
 
-    sure, wrong = kept(sound()), kept(MADE["torque 5 ms late"].make(sound()))
+    sure, wrong = kept("u"), kept("motor_current")
     assert sure.keep() is not None
     assert wrong.keep() is None
     again = Pipeline(config_of(sound()), 2)
