@@ -1,0 +1,72 @@
+"""Values that are said more than once: by a sender that repeats frames, or a slow bus behind which values are held.
+
+A frame with the same values as the one before says nothing new. Where the joint moves and noise is in the values that
+happens by chance alone. Where it happens to every second frame (or more of them), frames are repeated if more arrive
+than the rate says, else values are held. Where the torque is measured each time and only the position is held, its
+steps tell: a position that stays for g − 1 frames and then moves by g + 1 of its smallest steps cannot have been
+sampled with each of them, since it would have moved before.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.plausibility.signals.base import Frames, StreamFacts, steps, unwrapped
+from estimators.quantities import Floats
+from estimators.reasons import Reason
+
+#: 1, argued: Share of frames that repeat all values of the one before, from which it is no chance.
+REPEATED: Final = 0.4
+#: 1, argued: Share of frames with other values without which the joint may just rest.
+LIVELY: Final = 0.05
+#: 1, argued: Frames arrive this many times faster than the rate says where they are repeated.
+SURPLUS: Final = 1.25
+#: changes, argued: Changes of a position from which they are judged.
+FEWEST: Final = 16
+#: 1, argued: Share of changes that a sampled position could not make, from which it was not sampled.
+MOST: Final = 0.5
+
+
+class RepeatsValidator:
+    """Tells frames that come more than once, and positions that are held."""
+
+    def __init__(self, stream: StreamFacts) -> None:
+        self._stream = stream
+        self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
+
+    def look(self, frames: Frames) -> Reason | None:
+        """Look at another block."""
+        changed, same = frames.repeated
+        count = len(same)
+        if self._stream.modulo and not self._stream.stamped:
+            same = same & ~(steps(frames, self._stream) == 0.0)  # the counter shows those, and the aligner drops them
+        words = {"signal": self._stream.signal}
+        if same.sum() >= REPEATED * count and _alternates(same) and changed.sum() >= LIVELY * count:
+            span = float(frames.arrivals[-1] - frames.arrivals[0])
+            if count * self._stream.period > SURPLUS * span:
+                return Reason("frames_repeated", None, {"percent": 100.0 * float(same.mean())}, words)
+            return Reason("values_held", None, {"percent": 100.0 * float(same.mean())}, words)
+        for number, place in enumerate(self._stream.positions):
+            share = self._held(number, unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number]))
+            if share > MOST:
+                return Reason("values_held", None, {"percent": 100.0 * share}, words)
+        return None
+
+    def _held(self, number: int, moved: Floats) -> float:
+        """Share of changes of a position that it cannot have made if it was sampled each time."""
+        changes = np.flatnonzero(np.nan_to_num(moved))
+        if len(changes) == 0:
+            return 0.0
+        size = np.abs(moved[changes])
+        self._smallest[number] = min(self._smallest[number], float(size.min()))
+        if len(changes) < FEWEST:
+            return 0.0
+        waited = np.diff(changes)  # frames from change to change
+        late = (waited > 1) & (size[1:] >= (waited + 0.5) * self._smallest[number])
+        return float(late.mean())
+
+
+def _alternates(same: Floats) -> bool:
+    """Whether frames repeat others again and again, and not all in one piece, as those of a joint that comes to rest."""
+    turns = int((same[1:] != same[:-1]).sum())
+    return turns >= MOST * same.sum()
