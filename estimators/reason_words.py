@@ -398,7 +398,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _SIGNAL,
         "the encoder of {signal} is frozen, or was just before",
         "The position stopped, or leapt, faster than a joint with mass can, and was the same to the last bit between.",
-        "Check the encoder, its cable and its power. The joint starts anew when the position has been sound for a second.",
+        "Check the encoder, its cable and its power. The joint starts anew after a second of sound positions.",
     ),
     "no_data": ReasonEntry(
         _SERVICE,

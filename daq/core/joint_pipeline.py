@@ -184,10 +184,7 @@ class JointPipeline:
         try:
             self.estimator.resume(state)
         except Exception:
-            self.estimator = self._build()
-            self._connect_aligner()
-            self.state.estimator = self.estimator.state
-            self._connect_gear()
+            self._build_anew()
             raise
 
     def _look_at_frames(self, epoch: int, now: Callable[[], int]) -> list[Message]:
@@ -201,9 +198,9 @@ class JointPipeline:
             if reasons:
                 self._start_anew()
         self.refused = reasons
-        return (
-            messages + self._update(self.estimator.estimate(), arrival, arrival, epoch, now()) if reasons else messages
-        )
+        if not reasons:
+            return messages
+        return messages + self._update(self.estimator.estimate(), arrival, arrival, epoch, now())
 
     def _taken_over(self, before: EstimatorState) -> EstimatorState:
         """The estimator's state, which may have begun anew: where it stands in the readings is as before."""
@@ -214,11 +211,15 @@ class JointPipeline:
 
     def _start_anew(self) -> None:
         """Forget what the estimator and the gear have learnt."""
+        if self.gear is not None:
+            self.gear.start_anew()
+        self._build_anew()
+
+    def _build_anew(self) -> None:
+        """Forget what the estimator has learnt."""
         self.estimator = self._build()
         self._connect_aligner()
         self.state.estimator = self.estimator.state
-        if self.gear is not None:
-            self.gear.start_anew()
         self._connect_gear()
 
     def _connect_aligner(self) -> None:

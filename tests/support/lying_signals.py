@@ -66,7 +66,8 @@ def configuration(counted: bool = True) -> Config:
     """The template's, with or without its counter."""
     config = load(TEMPLATE)
     elbow = config.joints["elbow"]
-    return config.model_copy(update={"joints": {"elbow": elbow if counted else elbow.model_copy(update={"counter": None})}})
+    own = elbow if counted else elbow.model_copy(update={"counter": None})
+    return config.model_copy(update={"joints": {"elbow": own}})
 
 
 def play(config: Config, table: Table, batch: int = 20_000_000) -> list[dict]:

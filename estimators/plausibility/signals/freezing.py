@@ -26,7 +26,7 @@ ROUNDED: Final = 2.0
 #: blocks, argued: Blocks over which the largest change of speed counts, 10 s.
 REMEMBERED: Final = 50
 #: frames, argued: Changes of speed without which nothing is known of it.
-KNOWN: Final = 200
+KNOWN: Final = 100
 
 
 class FreezingValidator:
@@ -74,8 +74,8 @@ class _EncoderHistory:
         before = np.append(self._speed, moved[moving])
         at_rest = np.flatnonzero((still >= self._fewest) | (ends == count))
         inside = np.abs(np.diff(moved))
-        for one in at_rest:
-            inside[max(0, begins[one])] = inside[min(len(inside), ends[one]) - 1] = 0.0
+        for one in at_rest:  # what is to be judged is no measure of itself
+            inside[max(0, begins[one]) : begins[one] + 1] = inside[ends[one] - 1 : ends[one]] = 0.0
         bound = max(*self._bounds, float(inside.max(initial=0.0)), ROUNDED * min(self._smallest, 1e300))
         limit = SUDDEN * bound if self._known >= KNOWN else np.inf
         found = False

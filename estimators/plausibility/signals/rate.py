@@ -5,8 +5,8 @@ stay within a range R over a time T make that slope wrong by at most 1.5 R/T, wh
 where the slope is off by more than that and by more than a clock can drift, in both halves of a window and in the same
 direction. Frames that are lost make the slope longer, never shorter: where it is too short, frames are just counted.
 Where it is too long, the counter says how many samples there were; without one, gaps that are whole multiples of the
-usual gap are losses. Where gaps show no such multiples losses and rate cannot be distinguished by arrivals, except where
-too many frames would have to be missing.
+usual gap are losses. Where gaps show no such multiples losses and rate cannot be distinguished by arrivals, except
+where too many frames would have to be missing.
 """
 
 from typing import Final, NamedTuple

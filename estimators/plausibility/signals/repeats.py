@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.signals.base import Frames, StreamFacts, steps, unwrapped
+from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, unwrapped
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
@@ -36,10 +36,9 @@ class RepeatsValidator:
 
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
+        frames = distinct(frames, self._stream)
         changed, same = frames.repeated
         count = len(same)
-        if self._stream.modulo and not self._stream.stamped:
-            same = same & ~(steps(frames, self._stream) == 0.0)  # the counter shows those, and the aligner drops them
         words = {"signal": self._stream.signal}
         if same.sum() >= REPEATED * count and _alternates(same) and changed.sum() >= LIVELY * count:
             span = float(frames.arrivals[-1] - frames.arrivals[0])
@@ -67,6 +66,6 @@ class RepeatsValidator:
 
 
 def _alternates(same: Floats) -> bool:
-    """Whether frames repeat others again and again, and not all in one piece, as those of a joint that comes to rest."""
+    """Whether frames repeat others again and again, not all in one piece, as those of a joint that comes to rest."""
     turns = int((same[1:] != same[:-1]).sum())
     return turns >= MOST * same.sum()

@@ -26,7 +26,7 @@ class SignalWatch:
     """The validators of one joint's streams."""
 
     def __init__(self, aligner: AlignerState, roles: Sequence[str], signals: Sequence[str]) -> None:
-        """aligner: of a resampler whose frames are kept for validators; signals: of each role, driver.MESSAGE.SIGNAL."""
+        """aligner: of a resampler that keeps frames; roles: of its channels; signals: DRIVER.MESSAGE.SIGNAL of each."""
         self._aligner = aligner
         self._watched = [_WatchedStream(_stream(stream, aligner, roles, signals), CLEAN) for stream in aligner.streams]
 
