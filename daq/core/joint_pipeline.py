@@ -109,7 +109,7 @@ class JointPipeline:
         self._note_rows(arrival)
         if self._stale and not self._unusable(arrival):
             messages += self._recovered(arrival + epoch)
-        before, last = 0, 0
+        before, last, skipped = 0, 0, None
         while True:
             if joint.aligned:
                 before, last = 0, self._count_samples(state) or last
@@ -117,7 +117,9 @@ class JointPipeline:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
             if state.stop == INTERVAL:
-                messages += self._publish_interval(self._intervals.tick, arrival, epoch, now)
+                skipped = self._intervals.tick if state.late and joint.taken < len(readings.times) else None
+                if skipped is None:
+                    messages += self._publish_interval(self._intervals.tick, arrival, epoch, now)
             elif state.stop in (DRAIN, DONE) and not joint.full and self._watch.due:
                 refused = self._look_at_frames(epoch, now)
                 messages += refused
@@ -127,6 +129,8 @@ class JointPipeline:
                 break
             before = state.next
             advance_readings(*readings, joint)
+        if skipped is not None:  # no later one began in these readings
+            messages += self._publish_interval(skipped, arrival, epoch, now)
         messages += self._events(epoch, arrival)
         self.due = arrival + self._waiting_time(last) if last else arrival
         return messages

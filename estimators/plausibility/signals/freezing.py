@@ -63,7 +63,7 @@ class _EncoderHistory:
     def frozen(self, frames: Frames, apart: Floats) -> bool:
         """Look at another block; returns whether it was frozen in it. apart: samples from frame to frame."""
         moved = np.abs(unwrapped(np.diff(frames.values[:, self._place]), self._wrap)) / apart
-        if not np.isfinite(moved).all():
+        if len(moved) < FEWEST or not np.isfinite(moved).all():
             self._run, self._frozen = 0, False
             return False
         count, moving = len(moved), np.flatnonzero(moved)

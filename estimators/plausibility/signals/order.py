@@ -44,11 +44,12 @@ class OrderValidator:
         frames, found = distinct(frames, self._stream), 0
         for number, place in enumerate(self._stream.positions):
             moved = unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number])
-            way = np.append(0.0, np.cumsum(moved))
+            way = frames.values[0, place] + np.append(0.0, np.cumsum(moved))
             windows = len(way) // WINDOW
             size = np.abs(moved)
             self._smallest[number] = np.min(size, initial=self._smallest[number], where=size > 0.0)
-            found += self._disordered(way[: windows * WINDOW].reshape(windows, WINDOW), self._smallest[number])
+            places = way[: windows * WINDOW].reshape(windows, WINDOW)
+            found += self._disordered(places[np.isfinite(places).all(axis=1)], self._smallest[number])
         self._found.append(found)
         if sum(self._found) < WINDOWS:
             return None

@@ -21,7 +21,7 @@ REPEATED: Final = 0.4
 LIVELY: Final = 0.05
 #: 1, argued: Frames arrive this many times faster than the rate says where they are repeated.
 SURPLUS: Final = 1.25
-#: changes, argued: Changes of a position from which they are judged.
+#: frames, argued: Frames, and changes of a position, from which they are judged.
 FEWEST: Final = 16
 #: 1, argued: Share of changes that a sampled position could not make, from which it was not sampled.
 MOST: Final = 0.5
@@ -39,6 +39,8 @@ class RepeatsValidator:
         frames = distinct(frames, self._stream)
         changed, same = frames.repeated
         count = len(same)
+        if count < FEWEST:
+            return None
         words = {"signal": self._stream.signal}
         if same.sum() >= REPEATED * count and _alternates(same) and changed.sum() >= LIVELY * count:
             span = float(frames.arrivals[-1] - frames.arrivals[0])

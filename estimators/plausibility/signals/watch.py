@@ -64,7 +64,8 @@ class _WatchedStream:
         last = self._last or Frames(*(part[:0] for part in frames))
         whole = Frames(*(np.concatenate(parts) for parts in zip(last, frames, strict=True)))
         self._last = Frames(*(part[-1:] for part in whole))
-        found = [reason for one in self._validators if (reason := one.look(whole)) is not None]
+        with np.errstate(invalid="ignore", over="ignore"):  # values may be anything
+            found = [reason for one in self._validators if (reason := one.look(whole)) is not None]
         if found:
             self.reason, self._clean = found[0], 0
             return
