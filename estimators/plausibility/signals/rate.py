@@ -2,11 +2,11 @@
 
 The least-squares line through arrivals over the number of the sample has the device's period as its slope. Delays that
 stay within a range R over a time T make that slope wrong by at most 1.5 R/T, whatever they are. So a rate is wrong
-where the slope is off by more than that and by more than a clock can drift, in both halves of a window and in the same
-direction. Frames that are lost make the slope longer, never shorter: where it is too short, frames are just counted.
-Where it is too long, the counter says how many samples there were; without one, gaps that are whole multiples of the
-usual gap are losses. Where gaps show no such multiples losses and rate cannot be distinguished by arrivals, except
-where too many frames would have to be missing.
+where the slope is off by more than that and by more than a clock can drift, in both halves of a window, and by the same
+in each of its parts. Frames that are lost make the slope longer, never shorter: where it is too short, frames are just
+counted. Where it is too long, the counter says how many samples there were; without one, gaps that are whole multiples
+of the usual gap are losses. Where gaps show no such multiples losses and rate cannot be distinguished by arrivals,
+except where too many frames would have to be missing.
 """
 
 from typing import Final, NamedTuple
@@ -32,6 +32,11 @@ FEWEST: Final = 16
 WHOLE: Final = 0.25
 #: 1, argued: … where nearly all of them are.
 NEARLY_ALL: Final = 0.99
+#: parts, argued: Parts of a window whose slopes are compared with each other …
+PARTS: Final = 4
+#: 1, argued: … and are wrong by the same, to this share of it: a device has a clock, and a program that asks for samples
+#: whenever it has time has none, and no rate.
+ALIKE: Final = 0.1
 #: 1, argued: Slope beyond which no loss that rows survive explains it.
 COARSE: Final = 0.2
 
@@ -81,12 +86,11 @@ class RateValidator:
 
     def _wrong(self, blocks: list[Frames]) -> float | None:
         """The rate that these blocks show (Hz), where the configured one is wrong."""
-        half = len(blocks) // 2
-        lines = [self._line(part) for part in (blocks[:half], blocks[half:])]
+        lines = [self._line(part) for part in _parts(blocks, 2)]
         if any(line is None or abs(line.off) <= line.limit for line in lines):
             return None
-        first, second = (line.off for line in lines if line is not None)
-        if first * second < 0.0:
+        offs = [line.off for part in _parts(blocks, PARTS) if (line := self._line(part)) is not None]
+        if len(offs) < PARTS or max(offs) - min(offs) > FOLLOWED + ALIKE * min(map(abs, offs)):
             return None
         whole = self._line(blocks)
         return None if whole is None else self._stream.rate / (1.0 + whole.off)
@@ -120,6 +124,12 @@ class RateValidator:
             if abs(usual - 1.0) > MOST_PACE:
                 return _RateLine(usual - 1.0, MOST_PACE)
         return _fitted(arrivals, np.append(0.0, np.cumsum(grown)) * self._stream.period)
+
+
+def _parts(blocks: list[Frames], count: int) -> list[list[Frames]]:
+    """So many parts of these blocks, one after the other."""
+    size = len(blocks) // count
+    return [blocks[first : first + size] for first in range(0, len(blocks), size)]
 
 
 def _fitted(arrivals: Floats, instants: Floats) -> _RateLine:

@@ -14,17 +14,23 @@ import numpy as np
 from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, unwrapped
 from estimators.quantities import Floats
 from estimators.reasons import Reason
+from jointwatch_layout import Flags
 
 #: 1, argued: Share of frames that repeat all values of the one before, from which it is no chance.
 REPEATED: Final = 0.4
 #: 1, argued: Share of frames with other values without which the joint may just rest.
 LIVELY: Final = 0.05
+#: steps, argued: A channel that changes by this many of its smallest changes would show a new sample.
+FINE: Final = 3.0
 #: 1, argued: Frames arrive this many times faster than the rate says where they are repeated.
 SURPLUS: Final = 1.25
 #: frames, argued: Frames, and changes of a position, from which they are judged.
 FEWEST: Final = 16
-#: 1, argued: Share of changes that a sampled position could not make, from which it was not sampled.
+#: 1, argued: Share of frames that turn from new to repeated, or back, against those that are repeated: they alternate.
 MOST: Final = 0.5
+#: 1, argued: Share of changes that a sampled position could not make, from which it was not sampled; noise of some
+#: steps of the encoder makes half of them, and the other half changes from one frame to the next.
+NEARLY_ALL: Final = 0.9
 
 
 class RepeatsValidator:
@@ -33,6 +39,7 @@ class RepeatsValidator:
     def __init__(self, stream: StreamFacts) -> None:
         self._stream = stream
         self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
+        self._steps: Floats = np.zeros(0)  # smallest change of each channel
 
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
@@ -42,16 +49,27 @@ class RepeatsValidator:
         if count < FEWEST:
             return None
         words = {"signal": self._stream.signal}
-        if same.sum() >= REPEATED * count and _alternates(same) and changed.sum() >= LIVELY * count:
+        lively = self._lively(np.abs(np.diff(frames.values, axis=0)), changed)
+        if same.sum() >= REPEATED * count and _alternates(same) and lively:
             span = float(frames.arrivals[-1] - frames.arrivals[0])
             if count * self._stream.period > SURPLUS * span:
                 return Reason("frames_repeated", None, {"percent": 100.0 * float(same.mean())}, words)
             return Reason("values_held", None, {"percent": 100.0 * float(same.mean())}, words)
         for number, place in enumerate(self._stream.positions):
             share = self._held(number, unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number]))
-            if share > MOST:
+            if share >= NEARLY_ALL:
                 return Reason("values_held", None, {"percent": 100.0 * share}, words)
         return None
+
+    def _lively(self, moved: Floats, changed: Flags) -> bool:
+        """Whether some channel is so fine that it never stays the same by rounding: in changed frames it moves on."""
+        if not len(self._steps):
+            self._steps = np.full(moved.shape[1], np.inf)
+        self._steps = np.min(moved, axis=0, initial=np.inf, where=moved > 0.0).clip(max=self._steps)
+        if changed.sum() < LIVELY * len(changed):
+            return False
+        fine = np.asarray((moved[changed] >= FINE * self._steps).mean(axis=0))
+        return bool(fine.max() >= NEARLY_ALL)
 
     def _held(self, number: int, moved: Floats) -> float:
         """Share of changes of a position that it cannot have made if it was sampled each time."""
@@ -67,7 +85,7 @@ class RepeatsValidator:
         return float(late.mean())
 
 
-def _alternates(same: Floats) -> bool:
+def _alternates(same: Flags) -> bool:
     """Whether frames repeat others again and again, not all in one piece, as those of a joint that comes to rest."""
     turns = int((same[1:] != same[:-1]).sum())
     return turns >= MOST * same.sum()
