@@ -115,17 +115,20 @@ class LyingSignal(NamedTuple):
     """A signal that lies."""
 
     name: str
-    lie: Callable[[float], Table]  # frames from an instant (s) on, LYING s long
+    lie: Callable[[float, float], Table]  # frames between two instants (s)
     codes: tuple[str, ...]  # of the reasons that name it; (): it is used rightly, or not at all
     counted: bool | None = None  # whether there is a counter; None: with and without
 
 
-def _at(rate: float) -> Callable[[float], Table]:
-    return lambda begin: frames(begin, begin + LYING, rate)
+Lie = Callable[[float, float], Table]
 
 
-def _changed(change: Callable[[Table], Table]) -> Callable[[float], Table]:
-    return lambda begin: change(frames(begin, begin + LYING))
+def _at(rate: float) -> Lie:
+    return lambda begin, end: frames(begin, end, rate)
+
+
+def _changed(change: Callable[[Table], Table]) -> Lie:
+    return lambda begin, end: change(frames(begin, end))
 
 
 def _lossy(table: Table) -> Table:
@@ -163,6 +166,52 @@ def _reversed(table: Table) -> Table:
     return table
 
 
+def _bursts(table: Table) -> Table:
+    """5 % of the frames lost, three in a row."""
+    first = np.random.default_rng(7).random(len(table)) < 0.05 / 3.0
+    return table[~np.convolve(first, np.ones(3))[: len(table)].astype(bool)]
+
+
+def _held(every: int, of: int, columns: slice) -> Callable[[Table], Table]:
+    """Of `of` frames `every` have new values, the others repeat the one before."""
+
+    def change(table: Table) -> Table:
+        number = np.arange(len(table))
+        fresh = number // of * of + (number % of) * every // of * of // every
+        table["value"][:, columns] = table["value"][fresh, columns]
+        return table
+
+    return change
+
+
+def _jitter(table: Table) -> Table:
+    """Frames arrive up to 5 ms late, in order."""
+    late = np.random.default_rng(5).integers(0, 5_000_000, len(table))
+    table["time"] = np.maximum.accumulate(table["time"][:, 0] + late)[:, None]
+    return table
+
+
+def _saturated(table: Table) -> Table:
+    """A torque sensor that clips at 60 % of the largest torque."""
+    limit = 0.6 * np.abs(table["value"][:, 1]).max()
+    table["value"][:, 1] = np.clip(table["value"][:, 1], -limit, limit)
+    return table
+
+
+def _dead_zone(table: Table) -> Table:
+    """A torque that is zero below 2 N·m, and less by as much above."""
+    torque = table["value"][:, 1]
+    table["value"][:, 1] = np.sign(torque) * np.maximum(0.0, np.abs(torque) - 2.0)
+    return table
+
+
+def _coarse(table: Table) -> Table:
+    """A torque of 8 bits over ±50 N·m."""
+    step = 100.0 / 256.0
+    table["value"][:, 1] = step * np.round(table["value"][:, 1] / step)
+    return table
+
+
 LIES: Final = (
     *(LyingSignal(f"device at {rate} Hz", _at(rate), ("wrong_rate",)) for rate in (400, 500, 800, 1010, 1250)),
     LyingSignal("3 of every 60 samples lost", _changed(_lossy), ()),
@@ -176,6 +225,18 @@ LIES: Final = (
 )
 
 
+FAULTS: Final = (
+    LyingSignal("5 % lost in bursts of three", _changed(_bursts), ()),
+    LyingSignal("values held, every second new", _changed(_held(1, 2, slice(0, 2))), ("values_held",)),
+    LyingSignal("values held, four of five new", _changed(_held(4, 5, slice(0, 2))), ()),
+    LyingSignal("position held, every second new", _changed(_held(1, 2, slice(0, 1))), ("values_held",)),
+    LyingSignal("arrivals jitter by 5 ms", _changed(_jitter), ()),
+    LyingSignal("torque saturates at 60 %", _changed(_saturated), ()),
+    LyingSignal("torque has a dead zone of 2 N·m", _changed(_dead_zone), ()),
+    LyingSignal("torque of 8 bits", _changed(_coarse), ()),
+)
+
+
 def cases(lies: tuple[LyingSignal, ...] = LIES) -> list[tuple[LyingSignal, bool, bool]]:
     """Every lie with and without a counter, from the start and in mid-run: (lie, counted, from the start)."""
     return [
@@ -186,10 +247,11 @@ def cases(lies: tuple[LyingSignal, ...] = LIES) -> list[tuple[LyingSignal, bool,
     ]
 
 
-def run(lie: LyingSignal, counted: bool, early: bool) -> Judged:
-    """Play a lie through the pipeline."""
+def run(lie: LyingSignal, counted: bool, early: bool, lying: float = LYING) -> Judged:
+    """Play a signal that lies for so long (s) through the pipeline."""
     onset = 0.0 if early else ONSET
-    table = lie.lie(onset)
+    end = onset + lying
+    table = lie.lie(onset, end)
     if not early:
         table = np.concatenate([frames(0.0, onset), table])
-    return judge(play(configuration(counted), table), onset, onset + LYING)
+    return judge(play(configuration(counted), table), onset, end)

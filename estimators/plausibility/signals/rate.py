@@ -2,11 +2,12 @@
 
 The least-squares line through arrivals over the number of the sample has the device's period as its slope. Delays that
 stay within a range R over a time T make that slope wrong by at most 1.5 R/T, whatever they are. So a rate is wrong
-where the slope is off by more than that and by more than a clock can drift, in both halves of a window, and by the same
-in each of its parts. Frames that are lost make the slope longer, never shorter: where it is too short, frames are just
-counted. Where it is too long, the counter says how many samples there were; without one, gaps that are whole multiples
-of the usual gap are losses. Where gaps show no such multiples losses and rate cannot be distinguished by arrivals,
-except where too many frames would have to be missing.
+where the slope is off by more than that and by more than a clock can drift, in both halves of a window and in the same
+direction. Where gaps add up to a walk the sender is a program that asks for samples when it has time: it has no rate,
+and only a coarse error is named. Frames that are lost make the slope longer, never shorter: where it is too short,
+frames are just counted. Where it is too long, the counter says how many samples there were; without one, gaps that are
+whole multiples of the usual gap are losses. Where gaps show no such multiples losses and rate cannot be distinguished
+by arrivals, except where too many frames would have to be missing.
 """
 
 from typing import Final, NamedTuple
@@ -32,11 +33,13 @@ FEWEST: Final = 16
 WHOLE: Final = 0.25
 #: 1, argued: … where nearly all of them are.
 NEARLY_ALL: Final = 0.99
-#: parts, argued: Parts of a window whose slopes are compared with each other …
-PARTS: Final = 4
-#: 1, argued: … and are wrong by the same, to this share of it: a device has a clock, and a program that asks for samples
-#: whenever it has time has none, and no rate.
-ALIKE: Final = 0.1
+#: frames, argued: Lateness of a device with a clock differs as much over so many frames as from one to the next …
+APART: Final = 16
+#: 1, argued: … and where gaps add up to a walk its variance grows with the frames: beyond this share of that the sender
+#: has no clock.
+WALKING: Final = 0.25
+#: periods, argued: Gaps that deviate by less come from a clock.
+EVEN_GAPS: Final = 0.002
 #: 1, argued: Slope beyond which no loss that rows survive explains it.
 COARSE: Final = 0.2
 
@@ -46,6 +49,7 @@ class _RateLine(NamedTuple):
 
     off: float  # slope against the configured period, less one
     limit: float  # what delays can make of it, and what the clock follows
+    walks: bool  # whether gaps between arrivals add up to a walk
 
 
 class RateValidator:
@@ -86,14 +90,13 @@ class RateValidator:
 
     def _wrong(self, blocks: list[Frames]) -> float | None:
         """The rate that these blocks show (Hz), where the configured one is wrong."""
-        lines = [self._line(part) for part in _parts(blocks, 2)]
-        if any(line is None or abs(line.off) <= line.limit for line in lines):
+        half = len(blocks) // 2
+        first, second, whole = self._line(blocks[:half]), self._line(blocks[half:]), self._line(blocks)
+        if first is None or second is None or whole is None:
             return None
-        offs = [line.off for part in _parts(blocks, PARTS) if (line := self._line(part)) is not None]
-        if len(offs) < PARTS or max(offs) - min(offs) > FOLLOWED + ALIKE * min(map(abs, offs)):
+        if abs(first.off) <= first.limit or abs(second.off) <= second.limit or first.off * second.off < 0.0:
             return None
-        whole = self._line(blocks)
-        return None if whole is None else self._stream.rate / (1.0 + whole.off)
+        return None if whole.walks and abs(whole.off) < COARSE else self._stream.rate / (1.0 + whole.off)
 
     def _line(self, blocks: list[Frames]) -> _RateLine | None:
         """The line through the arrivals of these blocks; None where nothing can be said."""
@@ -122,14 +125,8 @@ class RateValidator:
         if self._stream.stamped:
             usual = float(np.median(grown))
             if abs(usual - 1.0) > MOST_PACE:
-                return _RateLine(usual - 1.0, MOST_PACE)
+                return _RateLine(usual - 1.0, MOST_PACE, False)
         return _fitted(arrivals, np.append(0.0, np.cumsum(grown)) * self._stream.period)
-
-
-def _parts(blocks: list[Frames], count: int) -> list[list[Frames]]:
-    """So many parts of these blocks, one after the other."""
-    size = len(blocks) // count
-    return [blocks[first : first + size] for first in range(0, len(blocks), size)]
 
 
 def _fitted(arrivals: Floats, instants: Floats) -> _RateLine:
@@ -138,8 +135,12 @@ def _fitted(arrivals: Floats, instants: Floats) -> _RateLine:
     square = float(own @ own)
     slope = float(own @ arrivals) / square if square > 0.0 else 1.0
     if slope <= 0.0:
-        return _RateLine(0.0, np.inf)
+        return _RateLine(0.0, np.inf, False)
     left = arrivals - slope * instants
     # as a share of the time that passes: where many samples come in little time it is the larger one
     spread = SPREAD * float(left.max() - left.min()) / min(float(np.ptp(instants)), float(np.ptp(arrivals)))
-    return _RateLine(slope - 1.0, FOLLOWED + spread)
+    gap = np.square(np.diff(left)).mean()
+    walked = np.square(left[APART:] - left[:-APART]).mean() / APART if len(left) > APART else 0.0
+    period = float(np.ptp(instants)) / (len(left) - 1)
+    walks = bool(gap > (EVEN_GAPS * period) ** 2 and walked > WALKING * gap)
+    return _RateLine(slope - 1.0, FOLLOWED + spread, walks)

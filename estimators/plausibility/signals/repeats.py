@@ -62,14 +62,15 @@ class RepeatsValidator:
         return None
 
     def _lively(self, moved: Floats, changed: Flags) -> bool:
-        """Whether some channel is so fine that it never stays the same by rounding: in changed frames it moves on."""
+        """Whether a channel, a position if there is one, is too fine to stay the same by rounding."""
         if not len(self._steps):
             self._steps = np.full(moved.shape[1], np.inf)
         self._steps = np.min(moved, axis=0, initial=np.inf, where=moved > 0.0).clip(max=self._steps)
         if changed.sum() < LIVELY * len(changed):
             return False
         fine = np.asarray((moved[changed] >= FINE * self._steps).mean(axis=0))
-        return bool(fine.max() >= NEARLY_ALL)
+        own = self._stream.positions or tuple(range(len(fine)))
+        return bool(fine[list(own)].max() >= NEARLY_ALL)
 
     def _held(self, number: int, moved: Floats) -> float:
         """Share of changes of a position that it cannot have made if it was sampled each time."""
