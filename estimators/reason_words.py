@@ -400,6 +400,12 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The position stopped, or leapt, faster than a joint with mass can, and was the same to the last bit between.",
         "Check the encoder, its cable and its power. The joint starts anew after a second of sound positions.",
     ),
+    "torque_dead_zone": ReasonEntry(
+        _SIGNAL,
+        "the torque of {signal} has a dead zone: it stays at zero to the last bit where it changes its sign",
+        "Small torques are said as zero, so friction and gravity come out too small.",
+        "Switch off the dead band of the sensor or of the drive's scaling, or use the torque before it.",
+    ),
     "no_data": ReasonEntry(
         _SERVICE,
         "no data for {seconds:.1f} s",

@@ -228,11 +228,11 @@ LIES: Final = (
 FAULTS: Final = (
     LyingSignal("5 % lost in bursts of three", _changed(_bursts), ()),
     LyingSignal("values held, every second new", _changed(_held(1, 2, slice(0, 2))), ("values_held",)),
-    LyingSignal("values held, four of five new", _changed(_held(4, 5, slice(0, 2))), ()),
+    LyingSignal("values held, four of five new", _changed(_held(4, 5, slice(0, 2))), ("values_held",)),
     LyingSignal("position held, every second new", _changed(_held(1, 2, slice(0, 1))), ("values_held",)),
     LyingSignal("arrivals jitter by 5 ms", _changed(_jitter), ()),
     LyingSignal("torque saturates at 60 %", _changed(_saturated), ()),
-    LyingSignal("torque has a dead zone of 2 N·m", _changed(_dead_zone), ()),
+    LyingSignal("torque has a dead zone of 2 N·m", _changed(_dead_zone), ("torque_dead_zone",)),
     LyingSignal("torque of 8 bits", _changed(_coarse), ()),
 )
 

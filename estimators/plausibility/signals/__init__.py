@@ -10,6 +10,7 @@ from typing import Final
 
 from estimators.plausibility.signals.base import StreamFacts, Validator
 from estimators.plausibility.signals.counter import CounterValidator
+from estimators.plausibility.signals.dead_zone import DeadZoneValidator
 from estimators.plausibility.signals.freezing import FreezingValidator
 from estimators.plausibility.signals.order import OrderValidator
 from estimators.plausibility.signals.rate import RateValidator
@@ -21,4 +22,5 @@ VALIDATORS: Final[tuple[Callable[[StreamFacts], Validator], ...]] = (
     OrderValidator,
     RateValidator,
     FreezingValidator,
+    DeadZoneValidator,
 )

@@ -18,6 +18,7 @@ class StreamFacts(NamedTuple):
     unit: float = 1.0  # what the counter grows by per sample: 1, or for a device's time in ns the period
     positions: tuple[int, ...] = ()  # places of encoders among its channels
     wraps: tuple[float, ...] = ()  # of each: rad (m) after which it starts again; 0: never
+    efforts: tuple[int, ...] = ()  # places of torques and forces among its channels
 
     @property
     def stamped(self) -> bool:

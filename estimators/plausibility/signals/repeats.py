@@ -4,7 +4,8 @@ A frame with the same values as the one before says nothing new. Where the joint
 happens by chance alone. Where it happens to every second frame (or more of them), frames are repeated if more arrive
 than the rate says, else values are held. Where the torque is measured each time and only the position is held, its
 steps tell: a position that stays for g − 1 frames and then moves by g + 1 of its smallest steps cannot have been
-sampled with each of them, since it would have moved before.
+sampled with each of them, since it would have moved before; and one that moves by several steps in the frame before and in the frame behind does
+not stay in the frame between.
 """
 
 from typing import Final
@@ -22,6 +23,11 @@ REPEATED: Final = 0.4
 LIVELY: Final = 0.05
 #: steps, argued: A channel that changes by this many of its smallest changes would show a new sample.
 FINE: Final = 3.0
+#: steps, argued: A position that moves by this many of its smallest steps before and behind a frame moves in it, too.
+#: Noise would give it less than that more often than nothing at all.
+FEW: Final = 3.5
+#: 1, argued: Share of frames that halt from which values are held, twenty times what two clocks of one rate make.
+HALTING: Final = 0.05
 #: 1, argued: Frames arrive this many times faster than the rate says where they are repeated.
 SURPLUS: Final = 1.25
 #: frames, argued: Frames, and changes of a position, from which they are judged.
@@ -56,8 +62,9 @@ class RepeatsValidator:
                 return Reason("frames_repeated", None, {"percent": 100.0 * float(same.mean())}, words)
             return Reason("values_held", None, {"percent": 100.0 * float(same.mean())}, words)
         for number, place in enumerate(self._stream.positions):
-            share = self._held(number, unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number]))
-            if share >= NEARLY_ALL:
+            moved = unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number])
+            share = self._held(number, moved)
+            if share >= NEARLY_ALL or (share := self._halting(number, moved)) >= HALTING:
                 return Reason("values_held", None, {"percent": 100.0 * share}, words)
         return None
 
@@ -84,6 +91,14 @@ class RepeatsValidator:
         waited = np.diff(changes)  # frames from change to change
         late = (waited > 1) & (size[1:] >= (waited + 0.5) * self._smallest[number])
         return float(late.mean())
+
+    def _halting(self, number: int, moved: Floats) -> float:
+        """Share of frames in which a position halts for just one of them, 0 where noise may make it."""
+        few = FEW * self._smallest[number]
+        before, within, behind = moved[:-2], np.abs(moved[1:-1]), moved[2:]
+        passing = (np.minimum(np.abs(before), np.abs(behind)) >= few) & (before * behind > 0.0)
+        halts = int((passing & (within == 0.0)).sum())
+        return halts / len(moved) if halts > (passing & (within > 0.0) & (within < few)).sum() else 0.0
 
 
 def _alternates(same: Flags) -> bool:

@@ -85,5 +85,6 @@ def _stream(stream: Stream, aligner: AlignerState, roles: Sequence[str], signals
         modulo=clock.modulo,
         unit=clock.unit,
         positions=tuple(places),
+        efforts=tuple(place for place, channel in enumerate(own) if roles[channel].endswith(("torque", "force"))),
         wraps=tuple(aligner.channels[own[place]].unwrapping.wrap for place in places),
     )
