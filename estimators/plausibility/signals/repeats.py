@@ -4,10 +4,11 @@ A frame with the same values as the one before says nothing new. Where the joint
 happens by chance alone. Where it happens to every second frame (or more of them), frames are repeated if more arrive
 than the rate says, else values are held. Where the torque is measured each time and only the position is held, its
 steps tell: a position that stays for g − 1 frames and then moves by g + 1 of its smallest steps cannot have been
-sampled with each of them, since it would have moved before; and one that moves by several steps in the frame before and in the frame behind does
-not stay in the frame between.
+sampled with each of them, since it would have moved before; and one that moves by several steps in the frame before
+and in the frame behind does not stay in the frame between.
 """
 
+from collections import deque
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,10 @@ FINE: Final = 3.0
 FEW: Final = 3.5
 #: 1, argued: Share of frames that halt from which values are held, twenty times what two clocks of one rate make.
 HALTING: Final = 0.05
+#: blocks, argued: Blocks with so many halts from which they are no accident of a tenth of a second …
+HALTED: Final = 3
+#: blocks, argued: … among the last ones, a second; at a turning point nothing moves fast enough.
+BLOCKS: Final = 5
 #: 1, argued: Frames arrive this many times faster than the rate says where they are repeated.
 SURPLUS: Final = 1.25
 #: frames, argued: Frames, and changes of a position, from which they are judged.
@@ -45,6 +50,7 @@ class RepeatsValidator:
     def __init__(self, stream: StreamFacts) -> None:
         self._stream = stream
         self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
+        self._halted = [deque[bool](maxlen=BLOCKS) for _ in stream.positions]  # of each encoder, block by block
         self._steps: Floats = np.zeros(0)  # smallest change of each channel
 
     def look(self, frames: Frames) -> Reason | None:
@@ -63,8 +69,10 @@ class RepeatsValidator:
             return Reason("values_held", None, {"percent": 100.0 * float(same.mean())}, words)
         for number, place in enumerate(self._stream.positions):
             moved = unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number])
-            share = self._held(number, moved)
-            if share >= NEARLY_ALL or (share := self._halting(number, moved)) >= HALTING:
+            share, halting = self._held(number, moved), self._halting(number, moved)
+            self._halted[number].append(halting >= HALTING)
+            if share >= NEARLY_ALL or sum(self._halted[number]) >= HALTED:
+                share = max(share, halting)
                 return Reason("values_held", None, {"percent": 100.0 * share}, words)
         return None
 
