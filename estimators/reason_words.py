@@ -347,9 +347,9 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "wrong_rate": ReasonEntry(
         _SIGNAL,
-        "the stream {signal} arrives at {arrives:.4g} Hz, `rate` says {rate:.4g}",
+        "the stream {signal} arrives at {arrives:.4g} Hz, `rate` says {configured:.4g}",
         "Speeds and accelerations come from the time between samples. With a wrong rate all of them are wrong.",
-        "Set rate = {arrives:.4g} (of the channel, where its own rate is given), or let the device send {rate:.4g} Hz.",
+        "Set rate = {arrives:.4g} (of the channel, where its own rate is given), or let the device send {configured:.4g} Hz.",
     ),
     "counter_stuck": ReasonEntry(
         _SIGNAL,

@@ -175,8 +175,10 @@ class Resampler:
         for stream in self.aligner.streams:
             stream.clock.frames = 0
             stream.clock.drift = stream.clock.slew = 0.0
-        for ring in (*self._waiting.rings, self._waiting.ticks):
+        for ring in self._waiting.rings:
             ring.tail = ring.usable = ring.head
+        ticks = self._waiting.ticks
+        ticks.tail = ticks.usable = ticks.head
         self._waiting.started = False
 
     @property

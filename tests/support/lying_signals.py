@@ -222,6 +222,7 @@ LIES: Final = (
     LyingSignal("every frame twice, counted", _changed(_twice), (), True),
     LyingSignal("encoder freezes and comes back", _changed(_frozen), ("encoder_frozen",)),
     LyingSignal("frames reversed in tens", _changed(_reversed), ("frames_zigzag",), False),
+    LyingSignal("frames reversed in tens, counted", _changed(_reversed), ("frames_disordered",), True),
 )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
-from jointwatch_layout import Integers
+from jointwatch_layout import Flags, Integers
 
 
 class StreamFacts(NamedTuple):
@@ -38,8 +38,12 @@ class Frames(NamedTuple):
     counters: Integers  # (frames,) -1: none
     values: Floats  # (frames, channels) SI; NaN: none
 
+    def part(self, which: slice | Flags) -> "Frames":
+        """Some of them."""
+        return Frames(self.arrivals[which], self.counters[which], self.values[which])
+
     @property
-    def repeated(self) -> tuple[Floats, Floats]:
+    def repeated(self) -> tuple[Flags, Flags]:
         """(frames − 1,) each: whether any value changes from frame to frame, whether all are known to be the same."""
         before, after = self.values[:-1], self.values[1:]
         same = (before == after).all(axis=1)
@@ -71,7 +75,7 @@ def distinct(frames: Frames, stream: StreamFacts) -> Frames:
     if stream.modulo == 0:
         return frames
     fresh = np.append(True, steps(frames, stream) != 0.0)
-    return frames if fresh.all() else Frames(*(part[fresh] for part in frames))
+    return frames if fresh.all() else frames.part(fresh)
 
 
 def unwrapped(increments: Floats, wrap: float) -> Floats:

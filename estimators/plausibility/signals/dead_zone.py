@@ -18,13 +18,13 @@ from estimators.reasons import Reason
 LONGEST: Final = 8
 #: 1, argued: The values around a dead zone are within this many usual changes from frame to frame.
 NEAR: Final = 8.0
-#: steps, argued: Changes of a fine torque have this many of its smallest steps …
+#: steps, argued: Changes of a fine torque have this many of its smallest steps.
 FINE: Final = 3.0
-#: 1, argued: … nearly always.
+#: 1, argued: Share of its changes that are so large.
 NEARLY_ALL: Final = 0.9
-#: runs, argued: Zeros of that kind in the last blocks from which it is a dead zone …
+#: runs, argued: Zeros of that kind in the last blocks from which it is a dead zone.
 RUNS: Final = 3
-#: blocks, argued: … which are 10 s.
+#: blocks, argued: Blocks in which they are counted, 10 s.
 REMEMBERED: Final = 50
 
 

@@ -29,14 +29,14 @@ SPREAD: Final = 1.5
 WINDOWS: Final = (4, 8)
 #: frames, argued: Half a window with fewer frames says nothing.
 FEWEST: Final = 16
-#: 1, argued: Gaps within this share of a whole number of usual gaps are that number of samples, …
+#: 1, argued: Gaps within this share of a whole number of usual gaps are that number of samples.
 WHOLE: Final = 0.25
-#: 1, argued: … where nearly all of them are.
+#: 1, argued: Share of gaps that are so from which all of them are.
 NEARLY_ALL: Final = 0.99
-#: frames, argued: Lateness of a device with a clock differs as much over so many frames as from one to the next …
+#: frames, argued: Lateness of a device with a clock differs as much over so many frames as from one to the next.
 APART: Final = 16
-#: 1, argued: … and where gaps add up to a walk its variance grows with the frames: beyond this share of that the sender
-#: has no clock.
+#: 1, argued: Where gaps add up to a walk its variance grows with the frames: beyond this share of that the sender has
+#: no clock.
 WALKING: Final = 0.25
 #: periods, argued: Gaps that deviate by less come from a clock.
 EVEN_GAPS: Final = 0.002
@@ -74,7 +74,7 @@ class RateValidator:
                     return Reason(
                         "wrong_rate",
                         None,
-                        {"arrives": rate, "rate": self._stream.rate},
+                        {"arrives": rate, "configured": self._stream.rate},
                         {"signal": self._stream.signal},
                     )
         return None
@@ -105,7 +105,7 @@ class RateValidator:
         if len(arrivals) < FEWEST or arrivals[-1] <= 0.0:
             return None
         period = self._stream.period
-        counted = _fitted(arrivals, np.arange(len(arrivals)) * period)
+        counted = _fitted(arrivals, np.arange(len(arrivals), dtype=np.float64) * period)
         if counted.off < 0.0 and not self._stream.stamped:
             return counted
         grown = np.concatenate([steps(one, self._stream) for one in blocks])
@@ -117,7 +117,7 @@ class RateValidator:
         if usual > 0.0:
             numbers = np.maximum(1.0, np.rint(gaps / usual))
             if (np.abs(gaps / usual - numbers) < WHOLE).mean() >= NEARLY_ALL:
-                return _fitted(arrivals, np.append(0.0, np.cumsum(numbers)) * period)
+                return _fitted(arrivals, np.append(0.0, np.cumsum(numbers)) * np.float64(period))
         return counted._replace(limit=max(counted.limit, COARSE))
 
     def _by_counter(self, arrivals: Floats, grown: Floats) -> _RateLine:

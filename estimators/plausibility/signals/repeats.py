@@ -29,9 +29,9 @@ FINE: Final = 3.0
 FEW: Final = 3.5
 #: 1, argued: Share of frames that halt from which values are held, twenty times what two clocks of one rate make.
 HALTING: Final = 0.05
-#: blocks, argued: Blocks with so many halts from which they are no accident of a tenth of a second …
+#: blocks, argued: Blocks with so many halts from which they are no accident of a tenth of a second.
 HALTED: Final = 3
-#: blocks, argued: … among the last ones, a second; at a turning point nothing moves fast enough.
+#: blocks, argued: Blocks in which those are counted, a second: at a turning point nothing moves fast enough.
 BLOCKS: Final = 5
 #: 1, argued: Frames arrive this many times faster than the rate says where they are repeated.
 SURPLUS: Final = 1.25
@@ -112,4 +112,4 @@ class RepeatsValidator:
 def _alternates(same: Flags) -> bool:
     """Whether frames repeat others again and again, not all in one piece, as those of a joint that comes to rest."""
     turns = int((same[1:] != same[:-1]).sum())
-    return turns >= MOST * same.sum()
+    return bool(turns >= MOST * same.sum())

@@ -61,9 +61,13 @@ class _WatchedStream:
 
     def look(self, frames: Frames) -> None:
         """Look at another block of frames, which may be views of what will be written over."""
-        last = self._last or Frames(*(part[:0] for part in frames))
-        whole = Frames(*(np.concatenate(parts) for parts in zip(last, frames, strict=True)))
-        self._last = Frames(*(part[-1:] for part in whole))
+        last = self._last or frames.part(slice(0, 0))
+        whole = Frames(
+            np.concatenate((last.arrivals, frames.arrivals)),
+            np.concatenate((last.counters, frames.counters)),
+            np.concatenate((last.values, frames.values)),
+        )
+        self._last = whole.part(slice(-1, None))
         with np.errstate(invalid="ignore", over="ignore"):  # values may be anything
             found = [reason for one in self._validators if (reason := one.look(whole)) is not None]
         if found:

@@ -27,6 +27,13 @@ def named(case: tuple[LyingSignal, bool, bool]) -> str:
     return f"{lie.name}{', counted' if counted else ''}{', from the start' if early else ''}"
 
 
+def test_every_reason_of_a_validator_is_given_for_a_lie() -> None:
+    assert {code for lie in (*LIES, *FAULTS) for code in lie.codes} == {
+        *("wrong_rate", "counter_stuck", "counter_backwards", "counter_jumps", "frames_repeated", "encoder_frozen"),
+        *("frames_zigzag", "frames_disordered", "values_held", "torque_dead_zone"),
+    }
+
+
 @pytest.mark.parametrize("case", cases(LIES), ids=named)
 def test_a_signal_that_lies_is_named_and_never_valid(case: tuple[LyingSignal, bool, bool]) -> None:
     found = run(*case)
