@@ -349,7 +349,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _SIGNAL,
         "the stream {signal} arrives at {arrives:.4g} Hz, `rate` says {configured:.4g}",
         "Speeds and accelerations come from the time between samples. With a wrong rate all of them are wrong.",
-        "Set rate = {arrives:.4g} (of the channel, where its own rate is given), or let the device send {configured:.4g} Hz.",
+        "Set rate = {arrives:.4g} (the channel's, where it has its own), or let the device send {configured:.4g} Hz.",
     ),
     "counter_stuck": ReasonEntry(
         _SIGNAL,

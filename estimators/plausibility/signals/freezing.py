@@ -76,7 +76,7 @@ class _EncoderHistory:
         inside = np.abs(np.diff(moved))
         for one in at_rest:  # what is to be judged is no measure of itself
             inside[max(0, begins[one]) : begins[one] + 1] = inside[ends[one] - 1 : ends[one]] = 0.0
-        bound = max(*self._bounds, float(inside.max(initial=0.0)), ROUNDED * min(self._smallest, 1e300))
+        bound = max(*self._bounds, float(inside.max(initial=0.0)), ROUNDED * self._smallest)
         limit = SUDDEN * bound if self._known >= KNOWN else np.inf
         found = False
         for one in at_rest:

@@ -62,4 +62,4 @@ class OrderValidator:
         usual = np.median(spacings, axis=1)
         even = (np.abs(spacings - usual[:, None]) <= EVEN * usual[:, None]).mean(axis=1) >= SMOOTH
         detour = np.abs(np.diff(places, axis=1)).sum(axis=1) >= DETOUR * np.ptp(places, axis=1)
-        return int((even & detour & (usual >= STEPS * min(step, 1e300))).sum())
+        return int((even & detour & (usual >= STEPS * step)).sum())

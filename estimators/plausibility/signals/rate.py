@@ -91,10 +91,11 @@ class RateValidator:
     def _wrong(self, blocks: list[Frames]) -> float | None:
         """The rate that these blocks show (Hz), where the configured one is wrong."""
         half = len(blocks) // 2
-        first, second, whole = self._line(blocks[:half]), self._line(blocks[half:]), self._line(blocks)
-        if first is None or second is None or whole is None:
+        first = self._line(blocks[:half])
+        if first is None or abs(first.off) <= first.limit:
             return None
-        if abs(first.off) <= first.limit or abs(second.off) <= second.limit or first.off * second.off < 0.0:
+        second, whole = self._line(blocks[half:]), self._line(blocks)
+        if second is None or whole is None or abs(second.off) <= second.limit or first.off * second.off < 0.0:
             return None
         return None if whole.walks and abs(whole.off) < COARSE else self._stream.rate / (1.0 + whole.off)
 
