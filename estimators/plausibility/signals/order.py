@@ -58,8 +58,11 @@ class OrderValidator:
     @staticmethod
     def _disordered(places: Floats, step: float) -> int:
         """How many windows of positions (windows, WINDOW) zigzag through even places. step: of the encoder."""
+        way = np.abs(np.diff(places, axis=1)).sum(axis=1)
+        places = places[way >= DETOUR * np.ptp(places, axis=1)]
+        if len(places) == 0:
+            return 0
         spacings = np.diff(np.sort(places, axis=1), axis=1)
         usual = np.median(spacings, axis=1)
         even = (np.abs(spacings - usual[:, None]) <= EVEN * usual[:, None]).mean(axis=1) >= SMOOTH
-        detour = np.abs(np.diff(places, axis=1)).sum(axis=1) >= DETOUR * np.ptp(places, axis=1)
-        return int((even & detour & (usual >= STEPS * step)).sum())
+        return int((even & (usual >= STEPS * step)).sum())
