@@ -46,6 +46,7 @@ mutants: compiled  ## small errors put into the code one at a time: which of the
 	$(BIN)/python tests/support/named_mutants.py
 
 chaos: $(VENV)/test.stamp  ## break the running service in every known way; writes docs/faults.md
+	$(BIN)/python tests/endurance/signals.py
 	$(BIN)/python tests/endurance/chaos.py --write
 
 fuzz: $(VENV)/test.stamp  ## 500 configurations and 20,000 files that nobody would write

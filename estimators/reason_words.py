@@ -22,6 +22,7 @@ _MISFIT: Final = "The model does not fit"
 _ETA: Final = "Nonlinear parameters and known constants"
 _MISTAKE: Final = "Mistakes of a configuration"
 _CHANNEL: Final = "Channels"
+_SIGNAL: Final = "Signals that cannot be true"
 _GEAR: Final = "Lost motion of a gear"
 _ROBOT: Final = "The whole robot"
 _SERVICE: Final = "No data"
@@ -343,6 +344,67 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "{percent:.0f} % of its torque",
         "At this speed the friction of the joint differs from the law by more than 5 % of the joint's torque.",
         "Identify the robot again with a friction law that has this shape: see docs/robot.md.",
+    ),
+    "wrong_rate": ReasonEntry(
+        _SIGNAL,
+        "the stream {signal} arrives at {arrives:.4g} Hz, `rate` says {configured:.4g}",
+        "Speeds and accelerations come from the time between samples. With a wrong rate all of them are wrong.",
+        "Set rate = {arrives:.4g} (the channel's, where it has its own), or let the device send {configured:.4g} Hz.",
+    ),
+    "counter_stuck": ReasonEntry(
+        _SIGNAL,
+        "the counter of {signal} is stuck",
+        "Values change from frame to frame and the counter does not, so it says nothing of lost samples.",
+        "Check that counter.signal names the device's sample counter; without a counter leave the section out.",
+    ),
+    "counter_jumps": ReasonEntry(
+        _SIGNAL,
+        "the counter of {signal} jumps at random",
+        "A counter grows by one from sample to sample. This one leaps by another number each time.",
+        "Check that counter.signal names the device's sample counter, and its type and modulo.",
+    ),
+    "counter_backwards": ReasonEntry(
+        _SIGNAL,
+        "the counter of {signal} counts down",
+        "A counter grows by one from sample to sample. This one becomes smaller.",
+        "Check the counter's type and byte order; without a usable counter leave the section out.",
+    ),
+    "frames_disordered": ReasonEntry(
+        _SIGNAL,
+        "frames of {signal} come out of order: {percent:.0f} % of them are behind their predecessor",
+        "The counter shows that frames overtake each other, more often than the gaps can be bridged.",
+        "Look at what lies between the device and this computer: a queue or a log that changes the order of frames.",
+    ),
+    "frames_zigzag": ReasonEntry(
+        _SIGNAL,
+        "frames of {signal} come out of order: the position zigzags through evenly spaced places",
+        "The places that arrive are those of a smooth motion, but not in the order in which a joint passes them.",
+        "Look at what lies between the device and this computer: a queue or a log that changes the order of frames. A "
+        "counter would let the service restore it.",
+    ),
+    "frames_repeated": ReasonEntry(
+        _SIGNAL,
+        "frames of {signal} come more than once: {percent:.0f} % of them repeat the one before",
+        "There is no counter that would show which frames are new, so each one counts as a sample.",
+        "Let the device or the log send each sample once, or configure its counter: repeated frames are then dropped.",
+    ),
+    "values_held": ReasonEntry(
+        _SIGNAL,
+        "values of {signal} are held from frame to frame: {percent:.0f} % of them cannot have been sampled",
+        "The frames arrive at the configured rate, but the device has new values less often and repeats the last one.",
+        "Set rate to that at which values are new, or let the device send each value once.",
+    ),
+    "encoder_frozen": ReasonEntry(
+        _SIGNAL,
+        "the encoder of {signal} is frozen, or was just before",
+        "The position stopped, or leapt, faster than a joint with mass can, and was the same to the last bit between.",
+        "Check the encoder, its cable and its power. The joint starts anew after a second of sound positions.",
+    ),
+    "torque_dead_zone": ReasonEntry(
+        _SIGNAL,
+        "the torque of {signal} has a dead zone: it stays at zero to the last bit where it changes its sign",
+        "Small torques are said as zero, so friction and gravity come out too small.",
+        "Switch off the dead band of the sensor or of the drive's scaling, or use the torque before it.",
     ),
     "no_data": ReasonEntry(
         _SERVICE,

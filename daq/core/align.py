@@ -23,8 +23,10 @@ from estimators.quantities import Floats, Nanoseconds
 class Aligner:
     """Builds the samples of one joint; `columns` are the roles in the order that its estimator expects."""
 
-    def __init__(self, joint: JointSection, columns: Sequence[str]) -> None:
+    def __init__(self, joint: JointSection, columns: Sequence[str], watched: bool = False) -> None:
+        """watched: frames are kept for validators, see Resampler."""
         channels = [joint.channels[role] for role in columns]
+        self.signals = [channel.signal for channel in channels]
         messages = [channel.signal.rsplit(".", 1)[0] for channel in channels]  # driver.MESSAGE: one frame, one clock
         self.resampler = Resampler(
             period=1.0 / joint.rate,
@@ -38,6 +40,7 @@ class Aligner:
             bridge=bridgeable(joint.conditioning, 1.0 / joint.rate) if joint.bridge is None else joint.bridge,
             periods=[1.0 / (channel.rate or joint.rate) for channel in channels],
             frames=[messages.index(message) for message in messages],
+            watched=watched,
         )
 
     def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:

@@ -85,12 +85,16 @@ class GearPipeline:
         """The state for a checkpoint; None while there is none."""
         return self.watch.keep()
 
+    def start_anew(self) -> None:
+        """Forget what was measured."""
+        self.watch = LostMotion(self._gear.settings, self._period)
+
     def resume(self, state: Mapping[str, Any]) -> None:
         """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
         try:
             self.watch.resume(state)
         except Exception:
-            self.watch = LostMotion(self._gear.settings, self._period)
+            self.start_anew()
             raise
 
 

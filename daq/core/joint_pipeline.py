@@ -16,11 +16,12 @@ from daq.core.gear_pipeline import gear_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
-from estimators.conditioning.stop import COLUMN, DONE, INTERVAL
+from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
 from estimators.online.joint_pass import EstimatorState, Intervals, JointState, advance_readings
+from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
 
@@ -55,7 +56,9 @@ class JointPipeline:
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks)
         self.estimator = self._build()
         self.gear = gear_pipeline_of(joint, self.estimator.channels, publication)
-        self.aligner = Aligner(joint, self.estimator.channels)
+        self.aligner = Aligner(joint, self.estimator.channels, watched=True)
+        self._watch = SignalWatch(self.aligner.resampler.aligner, self.estimator.channels, self.aligner.signals)
+        self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.samples = 0
         self.updates = 0
@@ -108,7 +111,7 @@ class JointPipeline:
         self._note_rows(arrival)
         if self._stale and not self._unusable(arrival):
             messages += self._recovered(arrival + epoch)
-        before, last = 0, 0
+        before, last, skipped = 0, 0, None
         while True:
             if joint.aligned:
                 before, last = 0, self._count_samples(state) or last
@@ -116,11 +119,20 @@ class JointPipeline:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
             if state.stop == INTERVAL:
-                messages += self._publish_interval(self._intervals.tick, arrival, epoch, now)
+                skipped = self._intervals.tick if state.late and joint.taken < len(readings.times) else None
+                if skipped is None:
+                    messages += self._publish_interval(self._intervals.tick, arrival, epoch, now)
+            elif state.stop in (DRAIN, DONE) and not joint.full and self._watch.due:
+                refused = self._look_at_frames(epoch, now)
+                messages += refused
+                last = 0 if refused else last
+                state = self._taken_over(state)
             if state.stop == DONE or (state.stop == INTERVAL and not state.more):
                 break
             before = state.next
             advance_readings(*readings, joint)
+        if skipped is not None:  # no later one began in these readings
+            messages += self._publish_interval(skipped, arrival, epoch, now)
         messages += self._events(epoch, arrival)
         self.due = arrival + self._waiting_time(last) if last else arrival
         return messages
@@ -136,7 +148,7 @@ class JointPipeline:
     def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
         """The messages at the end of an interval; tick: ns, the sample with which the next one begins."""
         messages = self._events(epoch, arrival)
-        words = None if self._missing else self.estimator.words()
+        words = None if self._missing or self.refused else self.estimator.words()
         filled = self._fill_form(arrival, epoch, now) if words is not None and words == self._words else []
         figured = self.state.estimator.certain, self.state.estimator.resting
         messages += filled or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
@@ -178,11 +190,43 @@ class JointPipeline:
         try:
             self.estimator.resume(state)
         except Exception:
-            self.estimator = self._build()
-            self._connect_aligner()
-            self.state.estimator = self.estimator.state
-            self._connect_gear()
+            self._build_anew()
             raise
+
+    def _look_at_frames(self, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """Let the validators look at frames before anything is made of them; returns what is to be said of it."""
+        arrival, reasons = self._watch.look()
+        messages = self._events(epoch, arrival)
+        if bool(reasons) != bool(self.refused):
+            self.aligner.resampler.refuse(bool(reasons))
+            kind, text = ("fault", joined(reasons)) if reasons else ("recovered", "signals are plausible again")
+            messages.append(self._publication.event(kind, text, (arrival + epoch) / 1e9))
+            if reasons:
+                self._start_anew()
+        self.refused = reasons
+        if not reasons:
+            return messages
+        return messages + self._update(self.estimator.estimate(), arrival, arrival, epoch, now())
+
+    def _taken_over(self, before: EstimatorState) -> EstimatorState:
+        """The estimator's state, which may have begun anew: where it stands in the readings is as before."""
+        state = self.state.estimator
+        if state is not before:
+            state.stop, state.late = before.stop, before.late
+        return state
+
+    def _start_anew(self) -> None:
+        """Forget what the estimator and the gear have learnt."""
+        if self.gear is not None:
+            self.gear.start_anew()
+        self._build_anew()
+
+    def _build_anew(self) -> None:
+        """Forget what the estimator has learnt."""
+        self.estimator = self._build()
+        self._connect_aligner()
+        self.state.estimator = self.estimator.state
+        self._connect_gear()
 
     def _connect_aligner(self) -> None:
         """Let the estimator read the samples from the aligner's buffers, interval by interval."""
@@ -221,7 +265,7 @@ class JointPipeline:
         """Note when the newest window of samples without a gap came."""
         newest = self.estimator.conditioner.former.newest
         silent = bool(self._missing) and self._missing[0].code != "no_rows"  # no row is to be expected meanwhile
-        if newest != self._newest or not self._row_arrival or silent:
+        if newest != self._newest or not self._row_arrival or silent or self.refused:
             self._newest, self._row_arrival = newest, arrival
 
     @property
@@ -250,6 +294,8 @@ class JointPipeline:
         self.updates += 1
         self._last_update = now
         self._words = None
+        if self.refused and not self._missing:
+            estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self.refused)
         if self._missing:
             more = tuple(one for one in estimate.reasons if one.code.startswith("channel_"))
             more += self.estimator.mistakes

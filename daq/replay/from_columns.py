@@ -12,6 +12,7 @@ from estimators.alignment.channel_delay import ChannelSeries
 
 EFFORTS: Final = ("torque", "force")  # a joint has one of them; force: a prismatic joint
 DRIVER: Final = "recording"
+UNBROKEN: Final = 1.5  # usual steps: a longer one is over a lost sample
 
 
 def configured(file: Path, channels: Channels, columns: Columns | None) -> Config:
@@ -42,7 +43,7 @@ def _rate(file: Path, series: ChannelSeries) -> float:
     step = float(np.median(steps)) if len(steps) else 0.0
     if step <= 0.0:
         raise RecordingError(f"{file}: expected rising times")
-    rate = 1.0 / step
+    rate = 1.0 / float(np.mean(steps[steps < UNBROKEN * step]))  # the median's where all are alike
     return float(round(rate)) if abs(rate - round(rate)) < 0.01 * rate else rate
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from estimators.alignment.clock_rate import EVEN, RESTART_AFTER
 from estimators.alignment.clock_state import IN_TIME, LONGEST_LOSS, PLACED, ClockState, HeldFrames, Totals
 from estimators.alignment.device_clock import place
+from estimators.alignment.frame_block import FrameBlock, frame_block, is_full
 from estimators.alignment.ring_buffers import Ring, TickRing, Waiting, claim, emit, release, release_ticks
 from estimators.alignment.unwrap import Unwrapping, unwrap
 from estimators.numerics.jit import inline, kernel
@@ -44,6 +45,7 @@ class Stream(Layout):
     seen: int  # set of what has come of it: a bit for each channel, and COUNTER_BIT, …
     full: int  # … and of what a frame consists of
     counter: int  # its counter; -1: not a number
+    block: FrameBlock  # its last frames, for validators
 
 
 class ChannelState(Layout):
@@ -63,6 +65,7 @@ class AlignerState(Layout):
     stream_of: Integers  # of each column of readings, those of the channels, then the counter's if there is one
     waiting: Waiting
     origin: int = NEVER  # ns, of the first arrival
+    refused: bool = False  # whether frames are looked at only, since they cannot be true
 
 
 class Resampler:
@@ -81,6 +84,7 @@ class Resampler:
         periods: Sequence[float] = (),
         device_wrap: float = 0.0,
         bridge: int = 0,
+        watched: bool = False,
     ) -> None:
         """One joint with that many channels.
 
@@ -90,7 +94,8 @@ class Resampler:
         channel travels in, by any number (default: each its own); periods: s of each channel (default: period; 0: it
         comes when it likes and its arrival is its instant); device_wrap: s after which the device's own time starts
         again (math.inf: never), where column `channels` is that time in s (0: it is not); bridge: values in a row that
-        may be missing and are then interpolated. Raises ValueError.
+        may be missing and are then interpolated; watched: frames are kept for validators, which must look at every full
+        block. Raises ValueError.
         """
         if not (math.isfinite(period) and period > 0):
             raise ValueError(f"expected a positive period in seconds, found {period}")
@@ -121,7 +126,7 @@ class Resampler:
         )
         self.aligner = AlignerState(
             streams=tuple(
-                _stream(np.flatnonzero(stream_of == number), reference, every, modulo, unit, size)
+                _stream(np.flatnonzero(stream_of == number), reference, every, modulo, unit, size, watched)
                 for number in range(stream_of.max() + 1)
             ),
             channels=tuple(
@@ -156,11 +161,25 @@ class Resampler:
             if consumed == len(times) and count < self.room:
                 break
             parts.append(part)
+            for stream in self.aligner.streams:  # here nobody looks at frames
+                stream.block.count = 0
             consumed, count = _absorb(times, values, columns, consumed, self.aligner)
         if not parts:
             return part  # as nearly always
         parts.append(part)
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def refuse(self, refused: bool) -> None:
+        """Forget all that waits, so that no sample spans the change, and place no frame from now on (or again)."""
+        self.aligner.refused = refused
+        for stream in self.aligner.streams:
+            stream.clock.frames = 0
+            stream.clock.drift = stream.clock.slew = 0.0
+        for ring in self._waiting.rings:
+            ring.tail = ring.usable = ring.head
+        ticks = self._waiting.ticks
+        ticks.tail = ticks.usable = ticks.head
+        self._waiting.started = False
 
     @property
     def room(self) -> int:
@@ -177,7 +196,9 @@ class Resampler:
         return [ring.late for ring in self._waiting.rings]
 
 
-def _stream(channels: Integers, reference: int, periods: Floats, modulo: int, unit: float, size: int) -> Stream:
+def _stream(
+    channels: Integers, reference: int, periods: Floats, modulo: int, unit: float, size: int, watched: bool
+) -> Stream:
     """A stream of these channels; modulo, unit: of the frames with the reference."""
     leads = reference in channels
     counts = modulo if leads else 0
@@ -189,7 +210,8 @@ def _stream(channels: Integers, reference: int, periods: Floats, modulo: int, un
         held=HeldFrames.zeros(frames=size),
     )
     full = sum(1 << int(channel) for channel in channels) | (1 << COUNTER_BIT if counts else 0)
-    return Stream.zeros(channels=channels, leads=leads, clock=clock, full=full)
+    block = frame_block(clock.period, len(channels), watched)
+    return Stream.zeros(channels=channels, leads=leads, clock=clock, full=full, block=block)
 
 
 def _counting(counter_modulo: int, device_wrap: float, period: float) -> tuple[int, float]:
@@ -212,6 +234,29 @@ def _per_channel(name: str, given: Sequence[float], channels: int, default: Sequ
 
 
 @inline
+def _show(counter: int, seen: int, stream: Stream, aligner: AlignerState) -> None:
+    """Keep a complete frame for the validators."""
+    block = stream.block
+    at = block.count
+    if at == len(block.arrivals):  # nobody looks, or two streams were full at once
+        return
+    block.arrivals[at], block.counters[at] = stream.stamp, counter
+    for column in range(len(stream.channels)):
+        channel = stream.channels[column]
+        block.values[at, column] = aligner.channels[channel].pending if seen & (1 << channel) != 0 else np.nan
+    block.count += 1
+
+
+@inline
+def _unseen(aligner: AlignerState) -> bool:
+    """Whether a block of frames has to be looked at."""
+    full = False
+    for number in range(len(aligner.streams)):
+        full = full or is_full(aligner.streams[number].block)
+    return full
+
+
+@inline
 def _finish(stream: Stream, aligner: AlignerState) -> None:
     """A frame is complete (or its successor has begun): place it in time, and its values in their rings."""
     clock, waiting = stream.clock, aligner.waiting
@@ -221,6 +266,9 @@ def _finish(stream: Stream, aligner: AlignerState) -> None:
         waiting.totals.invalid += 1
         return
     counter = stream.counter if seen & (1 << COUNTER_BIT) != 0 else -1
+    _show(counter, seen, stream, aligner)
+    if aligner.refused:
+        return
     if place(arrival, counter, clock, waiting.totals) != PLACED:
         return
     passed, upto = clock.mode == IN_TIME, clock.decided + DECIDED * clock.period
@@ -251,16 +299,19 @@ def _finish(stream: Stream, aligner: AlignerState) -> None:
 def align(
     times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: AlignerState
 ) -> tuple[int, int]:
-    """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
+    """Take readings from start on until all are taken, the output is full, or a block is to be looked at.
+
+    Returns (taken, ticks), or (-1, 0).
+    """
     waiting, stream_of, channels = aligner.waiting, aligner.stream_of, len(aligner.channels)
     out_ticks = waiting.out_ticks
     if aligner.origin == NEVER:
         aligner.origin = times[0]
     origin = aligner.origin
     count = emit(waiting, 0) if start > 0 else 0  # what the full output left behind
-    taken = len(times)
+    taken, unseen = len(times), _unseen(aligner)
     for i in range(start, len(times)):
-        if count >= len(out_ticks) - LONGEST_LOSS:
+        if unseen or count >= len(out_ticks) - LONGEST_LOSS:
             taken = i
             break
         column = columns[i]
@@ -285,6 +336,7 @@ def align(
             _finish(stream, aligner)
         if stream.seen == 0 or torn:
             count = emit(waiting, count)
+            unseen = is_full(stream.block)
     for row in range(count):
         out_ticks[row] += origin
     return taken, count

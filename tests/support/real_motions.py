@@ -23,7 +23,7 @@ Motions = dict[str, Motion]
 
 def recordings() -> Iterator[tuple[str, Motions]]:
     """Every recording with positions and torques: as a whole, and in windows as a start sees them."""
-    for name, motions in _whole():
+    for name, motions in whole():
         if not motions:
             continue
         yield name, motions
@@ -31,7 +31,8 @@ def recordings() -> Iterator[tuple[str, Motions]]:
             yield f"{name}, window {number + 1}", window
 
 
-def _whole() -> Iterator[tuple[str, Motions]]:
+def whole() -> Iterator[tuple[str, Motions]]:
+    """Every recording from its first sample to its last."""
     for table, files in (
         ("kr300", "kr300/traj_*.mat"),
         ("kinova_gen3", "kinova_gen3/*.csv"),

@@ -118,15 +118,23 @@ def without_rows(name: str, config: Config) -> tuple[Config, np.ndarray]:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", ["losses", "double rate", "every frame twice, no counter", "counter stuck"])
-def test_a_joint_without_rows_is_faulted_within_its_limit_and_says_so(config: Config, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("losses", "no_rows"),
+        ("double rate", "wrong_rate"),
+        ("every frame twice, no counter", "frames_repeated"),
+        ("counter stuck", "counter_stuck"),
+    ],
+)
+def test_a_joint_without_rows_is_faulted_within_its_limit_and_says_so(config: Config, name: str, code: str) -> None:
     own, table = without_rows(name, config)
     _, said = played(own, table)
     assert any(one["health"]["status"] == "valid" for one in said if one["said"] < 14.0)
     late = [one for one in said if one["said"] > 14.0 + STALE + 0.2]  # behind the samples of one row, and a batch
     assert late, "it goes on saying what is so"
     assert {one["health"]["status"] for one in late} == {"faulted"}
-    assert {one["health"]["reasons"][0]["code"] for one in late} == {"no_rows"}
+    assert {one["health"]["reasons"][0]["code"] for one in late} == {code}
 
 
 @pytest.mark.compiled
