@@ -338,6 +338,14 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The robot carries a body that its model does not have, so the model does not learn meanwhile.",
         "Nothing. If nothing is carried, the tool differs from the model's.",
     ),
+    "payload_below_zero": ReasonEntry(
+        _ROBOT,
+        "{missing:.2g} ± {deviation:.2g} kg less than the model has is carried: no payload weighs less than nothing",
+        "The torque fits a body of negative mass. Samples that were lost under overload, a bad clock, a tool that the "
+        "model has and the robot has not, or a wrong sign of torque make it so. The model does not learn meanwhile.",
+        "Look at lost samples and at the clock first (`jointwatch doctor`). If both are in order, put on the tool that "
+        "the robot was identified with, or identify it again without.",
+    ),
     "friction_beyond_law": ReasonEntry(
         _ROBOT,
         "{parameter}: friction differs from its law by {torque:+.2g}{unit} at {speed:.2g} {rate}, "

@@ -31,6 +31,8 @@ WHOLE: Final = 0.95
 NEARLY: Final = 0.05
 #: s, argued: Half width of a kernel at most: a joint that swings at 1 Hz is still seen.
 WIDEST: Final = 0.5
+#: 1, argued: Share of the least move below which no step is looked for: one twentieth is told as a whole step (NEARLY).
+COARSE: Final = 0.05
 #: rad (m), derived: A smaller move is rounding.
 FINEST: Final = 1e-9
 
@@ -75,8 +77,11 @@ class EncoderSteps:
         self.known, moves = True, self.state.moves
         apart = np.diff(np.sort(moves))  # a joint in motion may never have moved by a single one
         step = float(min(moves.min(), apart[apart > FINEST].min(initial=np.inf)))
-        whole = np.abs(moves / step - np.round(moves / step)) < NEARLY
-        self.step = step if whole.mean() >= WHOLE else 0.0
+        while (parts := np.abs(moves / step - np.round(moves / step))).max() >= NEARLY and step >= COARSE * moves.min():
+            if (parts < NEARLY).mean() >= WHOLE:
+                break
+            step *= float(parts[parts >= NEARLY].min())  # Euclid: what whole steps leave is a whole number of true ones
+        self.step = step if (parts < NEARLY).mean() >= WHOLE else 0.0
         return True
 
 

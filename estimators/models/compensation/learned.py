@@ -65,6 +65,8 @@ def read(document: Mapping[str, Any]) -> Learned:
         for name in fields
     }
     model = GaussianMixtureRegression(**values) if kind == "mixture" else RadialBases(**values)
+    if not (np.all(model.scale > 0.0) and (not isinstance(model, RadialBases) or model.width > 0.0)):
+        raise ValueError("found a learnt compensation whose scale or width is not above zero")
     found = Learned(kind, model, *(np.array(document[name], np.float64) for name in ("lower", "upper")))
     if not all(np.isfinite(one).all() for one in (*values.values(), found.lower, found.upper)):
         raise ValueError("found a learnt compensation that is not finite")

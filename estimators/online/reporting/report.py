@@ -8,7 +8,7 @@ from estimators.base import Estimate, Phase, Spectrum, Status
 from estimators.numerics.jit import inline, kernel
 from estimators.online.judgement.gate import GateState
 from estimators.online.judgement.motion import MotionCount
-from estimators.online.judgement.validity import Validity, ValidityState
+from estimators.online.judgement.validity import Validity, ValidityState, healthy, sick
 from estimators.online.normal_loop import LoopState
 from estimators.online.parts import Parts
 from estimators.reasons import Reason
@@ -18,6 +18,8 @@ from jointwatch_layout import Layout, Vector
 IDLE = (Phase.WAITING, Phase.FAULTED)
 WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
 WAITING: Final = Reason("waiting_for_motion")
+ALARM: Final = Reason("alarm_stands")
+SICK: Final = Reason("restarting")
 FIGURES: Final = 3  # told beside values and deviations, those of η included
 
 
@@ -100,6 +102,10 @@ class EstimateReport:
         reasons: tuple[Reason, ...] = ()
         if phase in WEIGHED and not (certain and not self.doubted):
             reasons = _reasons(parts)
+            if phase is Phase.NORMAL and sick(parts.learner):
+                reasons = (SICK, *reasons)
+            elif phase is Phase.NORMAL and parts.loop.alarm():  # its review follows at the end of the block
+                phase, (values[: self._count], deviations[: self._count]) = Phase.TRANSIENT, parts.loop.good
         predicted = told[2 * count + FIGURES :].dot(values[: self._count]).item()
         error, forgetting, measured = told[2 * count : 2 * count + FIGURES].tolist()
         now, status, reasons = verdict(phase, resting, reasons)
@@ -124,12 +130,15 @@ def _reasons(parts: Parts) -> tuple[Reason, ...]:
 def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     """Write the figures of an estimate into `told`; returns whether every value is certain.
 
+    None is while an alarm waits for its review, or the learner is not healthy: reviews follow at ends of blocks only.
+
     idle: whether nothing is known yet; alarmed: whether an alarm stands, so that the values from before it are
     reported.
     """
     told, learnt, loop, valid = state.told, state.learnt, state.loop, state.judged.valid
     recursive, deviations = learnt.state, learnt.deviations
-    count, certain = len(deviations), True
+    count = len(deviations)
+    certain = recursive.alarms == loop.alarms and healthy(recursive.theta, recursive.d, recursive.bound, learnt.signal)
     first = (len(told) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
     for i in range(count):
         certain = certain and valid[i]
@@ -156,12 +165,12 @@ def verdict(phase: Phase, resting: bool, reasons: tuple[Reason, ...]) -> Verdict
     if phase is Phase.WAITING:
         return Verdict(Phase.WAITING, Status.UNESTIMATED, (WAITING,))
     if phase is Phase.FAULTED:
-        return Verdict(Phase.FAULTED, Status.FAULTED, (Reason("restarting"), WAITING))
+        return Verdict(Phase.FAULTED, Status.FAULTED, (SICK, WAITING))
     rest = (Reason("at_standstill"),) if resting else ()
     if phase is Phase.STARTING:
         return Verdict(Phase.STARTING, Status.LEARNING, (*rest, *reasons))
     if phase is Phase.TRANSIENT:
-        return Verdict(Phase.TRANSIENT, Status.LEARNING, (Reason("alarm_stands"), *rest))
+        return Verdict(Phase.TRANSIENT, Status.LEARNING, (ALARM, *rest))
     if reasons:
         return Verdict(Phase.HELD if rest else Phase.NORMAL, Status.LEARNING, (*rest, *reasons))
     return Verdict(Phase.HELD, Status.HELD, rest) if rest else Verdict(Phase.NORMAL, Status.VALID, ())

@@ -19,7 +19,7 @@ from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.contact import SOON
-from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
+from estimators.online.robot.estimate import NO_PAYLOAD, VERSION, Friction, Kept, Payload, RobotEstimate, read_kept
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
 from estimators.online.robot.residual_attribution import GONE, PAYLOAD, Attribution, in_words
@@ -95,7 +95,7 @@ class RobotEstimator:
         contacts = tuple((contact.reported & (not self._start.active)).tolist())
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, contact.deviations, contact.limits,
-            contacts, watch.attribution.payload, self._start.progress, watch.compensated,
+            contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -218,7 +218,10 @@ class RobotEstimator:
         watch, start = self._watch, self._start
         if verdict.cause in (PAYLOAD, GONE) and start.active:
             self._begin_anew()
-        if verdict.cause == PAYLOAD:
+        if verdict.cause == PAYLOAD and watch.attribution.payload.mass < 0.0:
+            missing = -watch.attribution.payload.mass
+            self._say("payload", f"about {missing:.2g} kg less than the model has is carried: no payload weighs that")
+        elif verdict.cause == PAYLOAD:
             self._say("payload", f"a payload of about {watch.attribution.payload.mass:.2g} kg is carried")
         elif verdict.cause == GONE:
             self._say("payload", "the payload is gone")
@@ -281,7 +284,11 @@ class RobotEstimator:
             return Phase.STARTING, Status.LEARNING, (why,)
         if self._watch.contact.reported.any() or self._time < self._doubted:  # what has happened is known within SOON
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
-        if self._watch.attribution.payload.carried:
+        payload = self._watch.attribution.payload
+        if payload.carried and payload.mass < 0.0:
+            missing = {"missing": -payload.mass, "deviation": payload.mass_deviation}
+            return Phase.HELD, Status.LEARNING, (Reason("payload_below_zero", None, missing),)
+        if payload.carried:
             return Phase.HELD, Status.HELD, (Reason("payload_carried"),)
         bent = self._learner.discrepancy.reasons(self.model.robot.names, self._units)
         if not self._moves:
@@ -290,3 +297,9 @@ class RobotEstimator:
 
     def _say(self, kind: str, text: str) -> None:
         self._events.append(Event(self._time, kind, text))
+
+
+def _possible(payload: Payload) -> Payload:
+    """The payload as it is published: NO_PAYLOAD where its mass is below zero beyond its deviation, as nothing is."""
+    below = payload.mass < (0.0 if payload.carried else -DOUBTFUL * payload.mass_deviation)
+    return NO_PAYLOAD if below else payload

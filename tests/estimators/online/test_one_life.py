@@ -223,3 +223,42 @@ def test_what_a_person_looks_at_is_of_the_rows_since_the_last_look() -> None:
     assert seen.law is None
     starting = one.seen[one.at(1.0)]
     assert starting is None or np.isnan(starting.usual)
+
+
+def fault(when: float, seed: int) -> tuple[np.ndarray, Floats]:
+    """The same motion without rest; half of the inertia more and twice the friction from `when` on (s)."""
+    t = np.arange(round(9.0 * RATE)) / RATE
+    v = sum(size * np.cos(2.0 * np.pi * f * t + phase) for size, f, phase in ((0.8, 0.6, 0.0), (0.6, 1.3, 1.0)))
+    q, a = (np.cumsum(v) - 0.5 * v) / RATE, np.gradient(v, 1.0 / RATE)
+    torque = np.where(t < when, 1.2, 1.8) * a + 4.0 * v + np.where(t < when, 3.0, 6.0) * np.sign(v)
+    torque += 0.5 + 3.0 * np.sin(q) + NOISE * np.random.default_rng(seed).standard_normal(len(t))
+    return np.round(1e9 * t).astype(np.int64), np.column_stack([q, torque])
+
+
+def test_an_alarm_is_told_at_once_wherever_in_a_block_it_comes() -> None:
+    """No update is valid between an alarm and its review, which waits for the end of the block of 0.1 s."""
+    waited = 0
+    for late in range(0, 10, 3):
+        joint = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE)
+        phases, (time, values), before = joint.phases, fault(7.0 + late / RATE, late), None
+        for row in range(len(time)):
+            joint.absorb(time[row : row + 1], values[row : row + 1])
+            told = joint.estimate()
+            if phases.phase is Phase.NORMAL and phases.parts.loop.alarm():  # its review is still to come
+                waited += 1
+                assert (told.phase, told.status) == (Phase.TRANSIENT, Status.LEARNING)
+                assert told.reasons == (Reason("alarm_stands"),)
+                assert before is not None
+                assert (np.abs(told.values - before.values) < before.deviations).all(), "values are those from before"
+            elif told.status is Status.VALID and told.time / 1e9 < 6.9:
+                before = told
+    assert waited > 4
+
+
+def test_without_a_fault_the_wait_for_reviews_costs_no_valid_update() -> None:
+    joint, (time, values) = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE), fault(99.0, 3)
+    valid = []
+    for row in range(len(time)):
+        joint.absorb(time[row : row + 1], values[row : row + 1])
+        valid.append(joint.estimate().status is Status.VALID)
+    assert all(valid[round(5.0 * RATE) :])

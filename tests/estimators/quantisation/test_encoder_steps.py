@@ -49,6 +49,24 @@ def test_finds_the_step_however_readings_are_cut(bits: int) -> None:
     assert found[0][1] == pytest.approx(step, rel=1e-6)
 
 
+@pytest.mark.parametrize("counts", [(6, 10, 15), (6, 10), (4, 6), (1, 2), (9, 12, 21)])
+def test_moves_of_several_steps_tell_the_one_they_share(counts: tuple[int, ...]) -> None:
+    step, each = 2.0 * math.pi / 2**14, np.resize(counts, 300)
+    steps = EncoderSteps()
+    steps.absorb(times(0, 300), np.cumsum(each) * step)
+    assert steps.known
+    assert steps.step == pytest.approx(math.gcd(*counts) * step, rel=1e-6)
+
+
+def test_moves_that_share_no_step_have_none() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        steps = EncoderSteps()
+        steps.absorb(times(0, 300), np.cumsum(rng.uniform(1e-3, 2e-3, 300)))
+        assert steps.known
+        assert steps.step == 0.0
+
+
 def test_a_position_without_steps_has_none() -> None:
     steps = EncoderSteps()
     assert not steps.absorb(times(0, 3000), motion(3000))
@@ -138,12 +156,6 @@ def test_a_joint_that_never_moves_by_one_step_shows_it_in_what_its_moves_differ_
     steps, step = EncoderSteps(), 2.0 * math.pi / 2**14
     assert steps.absorb(times(0, 400), step * np.cumsum(np.resize(moves, 400)))
     assert steps.step == pytest.approx(step, rel=1e-6)
-
-
-def test_moves_that_are_not_whole_multiples_of_the_least_are_no_steps() -> None:
-    steps = EncoderSteps()
-    assert not steps.absorb(times(0, 400), 1e-4 * np.cumsum(np.resize([6, 10, 15], 400)))
-    assert (steps.known, steps.step) == (True, 0.0)
 
 
 def test_rounding_of_the_numbers_themselves_is_no_move() -> None:

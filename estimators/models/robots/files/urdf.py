@@ -162,12 +162,13 @@ class _Reader:
 
     def _joint(self, name: str, axis: Axis, parent: int, placement: Floats, element: Element) -> RobotJoint:
         direction = np.array([1.0, 0.0, 0.0])
-        given = element.find("axis")
+        given, told = element.find("axis"), len(self.problems)
         if given is not None:
             direction = self._numbers(given, "xyz", 3, f'joint "{name}": axis')
         length = float(np.linalg.norm(direction))
         if not length > 0:
-            self.problems.append(f'joint "{name}": expected an axis with a direction, found {given_text(given)}')
+            if len(self.problems) == told:
+                self.problems.append(f'joint "{name}": expected an axis with a direction, found {given_text(given)}')
             direction, length = np.array([0.0, 0.0, 1.0]), 1.0
         limits: dict[str, float] = {}
         limit = element.find("limit")

@@ -170,6 +170,9 @@ def test_a_damaged_document_never_becomes_a_prediction() -> None:
     for key, value, words in (
         ("weight", infinite, "not finite"),
         ("upper", [float("inf"), 1.0], "not finite"),
+        ("width", 0.0, "not above zero"),
+        ("width", -0.4, "not above zero"),
+        ("scale", [1.0, 0.0], "not above zero"),
         ("weight", [1.7e308] * 36, "gives no number"),
     ):
         with np.errstate(all="ignore"), pytest.raises(ValueError, match=words):

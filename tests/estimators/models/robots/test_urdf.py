@@ -269,3 +269,10 @@ def test_a_welded_link_gives_its_weight_to_one_that_has_none(tmp_path: Path) -> 
     both = read_urdf(written(tmp_path, weightless + hinge("", "fixed", "w", ("b", "c")))).robot
     alone = read_urdf(written(tmp_path, link("a") + link("b") + hinge(""))).robot
     assert both.parameters == pytest.approx(alone.parameters, rel=1e-12)
+
+
+@pytest.mark.parametrize("axis", ['<axis xyz="0 1"/>', "<axis/>", '<axis xyz="0 0 0"/>'])
+def test_an_axis_that_is_none_is_told_once(tmp_path: Path, axis: str) -> None:
+    with pytest.raises(RobotError) as error:
+        read_urdf(written(tmp_path, link("a") + link("b") + hinge(axis)))
+    assert len([one for one in error.value.problems if "axis" in one]) == 1, error.value.problems

@@ -288,6 +288,26 @@ def test_a_payload_is_weighed_and_part_of_the_prediction() -> None:
     assert (np.median(np.abs(told.residual(16.0, 19.0)), axis=0) < NOISE).all()
 
 
+def test_a_body_of_negative_mass_is_a_reason_and_no_payload() -> None:
+    """Overload, a bad clock or a tool that is missing look like it; the prediction follows, and nothing is learnt."""
+    told = played(12.0, load(6.0, 12.0, -1.5, np.array([0.25, 0.0, -0.15])))
+    assert [one.payload for one in told.estimates if one.payload.carried] == []
+    assert all(one.payload.mass >= -3.0 * one.payload.mass_deviation for one in told.estimates)
+    [(begun, text)] = told.texts("payload")
+    assert 6.5 < begun < 7.6
+    assert text.startswith("about 1.")
+    assert text.endswith("kg less than the model has is carried: no payload weighs that")
+    last = told.at(11.9)
+    assert (last.phase, last.status) == (Phase.HELD, Status.LEARNING)
+    (reason,) = last.reasons
+    assert reason.code == "payload_below_zero"
+    assert reason.numbers["missing"] == pytest.approx(1.5, abs=4.0 * reason.numbers["deviation"])
+    assert str(reason).startswith("1.5 ± 0.")
+    assert (np.median(np.abs(told.residual(9.0, 12.0)), axis=0) < NOISE).all()
+    assert told.learnt[told.number(11.9)] == told.learnt[told.number(6.5)]
+    assert not told.kept[told.number(11.9)]
+
+
 def test_nothing_is_learnt_or_kept_while_a_payload_is_carried() -> None:
     told = loaded()
     held = told.at(11.9)
