@@ -94,7 +94,8 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 
 def _without_literals(resolve: Callable[..., Any], args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
     """The function as a kernel calls it: not compiled once for 0 and once more for any whole number."""
-    return resolve([unliteral(one) for one in args], {name: unliteral(one) for name, one in kws.items()})
+    plain: Callable[[Any], Any] = unliteral
+    return resolve([plain(one) for one in args], {name: plain(one) for name, one in kws.items()})
 
 
 def _type_of(otherwise: Callable[[Any], Any], value: Any) -> Any:
