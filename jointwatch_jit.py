@@ -15,7 +15,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
@@ -23,6 +23,7 @@ import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.runtime.nrt import rtsys
 from numba.core.sigutils import _parse_signature_string as parsed
+from numba.core.types import unliteral
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -87,7 +88,14 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     if not INTERPRETED:
         compiled._cache = _Kept(function)
         compiled.typeof_pyval = functools.partial(_type_of, compiled.typeof_pyval)
+        compiled.get_call_template = functools.partial(_without_literals, compiled.get_call_template)
     return compiled
+
+
+def _without_literals(resolve: Callable[..., Any], args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
+    """The function as a kernel calls it: not compiled once for 0 and once more for any whole number."""
+    plain: Callable[[Any], Any] = unliteral
+    return resolve([plain(one) for one in args], {name: plain(one) for name, one in kws.items()})
 
 
 def _type_of(otherwise: Callable[[Any], Any], value: Any) -> Any:

@@ -194,6 +194,8 @@ def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
         job, began = running.pop(pid)
         done.add(job)
         failed |= status != 0
+        if status == 0:  # the next children find it loaded
+            _import(job)
         clock, own = time.monotonic() - began, used.ru_utime + used.ru_stime
         took = f"{clock:.1f} s, {own:.1f} s of processor time" if status == 0 else "failed"
         say(f"{len(done):3} of {len(wanted)}  {min(job)} {took}")

@@ -119,7 +119,7 @@ class JointEstimator:
             state.next, state.count, state.stop = 0, len(part), DRAIN
             while state.stop != DONE:
                 before = state.next
-                advance_samples(state)
+                state.stop = advance_samples(state)
                 self.answer(before)
 
     def answer(self, before: int) -> None:

@@ -19,11 +19,11 @@ from estimators.conditioning.preprocessing import Preprocessing, preprocess
 from estimators.conditioning.row_kernels import RowFormer, form
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.numerics.jit import inline, kernel
-from estimators.online.learning import Learning, learn
+from estimators.online.learning import Learning, learn_rows
 from estimators.online.reporting.inspection import InspectorState, look
 from estimators.online.reporting.report import ReportState, figures
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_layout import Flags, Integers, Layout, Matrix, by_address
+from jointwatch_layout import Flags, Function, Integers, Layout, Matrix, by_address, pointer
 
 
 class Intervals(Layout):
@@ -47,6 +47,7 @@ class EstimatorState(Layout):
     inspector: InspectorState
     report: ReportState
     intervals: Intervals
+    learn: Function = pointer(learn_rows)  # called by address: otherwise it would be compiled into this pass once more
     count: int = 0  # samples that wait, from …
     next: int = 0  # … this one on
     stop: int = DONE  # why the last pass stopped
@@ -57,16 +58,7 @@ class EstimatorState(Layout):
     resting: bool = False  # whether the joint rests by then
 
 
-class JointState(Layout):
-    """State of one joint from its readings on."""
-
-    aligner: AlignerState
-    estimator: EstimatorState
-    seen: Integers  # ns, last arrival of each column
-    taken: int = 0  # readings of those given
-    arrival: int = 0  # ns, of the last reading
-    full: bool = False  # whether more samples have been aligned than had room
-    aligned: bool = False  # whether the last pass has aligned some, which are the samples that wait
+learn: Final = by_address("i8", Learning)  # within a kernel: learns the rows that wait, up to a stop
 
 
 @inline
@@ -117,13 +109,13 @@ def _none_due(count: int, former: RowFormer) -> bool:
     return 0 < count < former.decimation - (former.seen - former.support) % former.decimation
 
 
-@inline
-def advance(state: EstimatorState) -> int:
-    """Go on with the samples that wait until a stop; returns its reason."""
+@kernel((EstimatorState,))
+def advance_samples(state: EstimatorState) -> int:
+    """Go on with samples that have been written into the state until a stop; returns its reason."""
     front, learning, intervals = state.front, state.learning, state.intervals
     front.passed = 0
     while True:
-        stop = learn(learning)
+        stop = int(learn(state.learn, learning))
         if stop != DONE:
             return stop
         if front.stop != DONE:
@@ -153,13 +145,20 @@ def _waits(state: EstimatorState) -> bool:
     return waits or state.front.stop != DONE or state.intervals.begun
 
 
-@kernel((EstimatorState,))
-def advance_samples(state: EstimatorState) -> None:
-    """Go on with samples that Python has written into the state, until a stop."""
-    state.stop = advance(state)
-    state.more = _waits(state)
+class JointState(Layout):
+    """State of one joint from its readings on."""
+
+    aligner: AlignerState
+    estimator: EstimatorState
+    seen: Integers  # ns, last arrival of each column
+    advance: Function = pointer(advance_samples)  # by address as well
+    taken: int = 0  # readings of those given
+    arrival: int = 0  # ns, of the last reading
+    full: bool = False  # whether more samples have been aligned than had room
+    aligned: bool = False  # whether the last pass has aligned some, which are the samples that wait
 
 
+go_on: Final = by_address("i8", EstimatorState)  # within a kernel: `advance_samples`, by its address
 READINGS: Final = (
     *("Array(i8, 1, 'A', readonly=True)", "Array(f8, 1, 'A', readonly=True)", "Array(i4, 1, 'A', readonly=True)"),
 )
@@ -185,7 +184,7 @@ def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int
             return
         joint.taken, joint.full = taken, count >= len(aligner.waiting.out_ticks) - LONGEST_LOSS
         state.next, state.count = 0, count
-    stop = advance(state)
+    stop = int(go_on(joint.advance, state))
     left = joint.taken < len(times) or joint.full
     state.stop = DRAIN if stop == DONE and left else stop
     state.more = left or _waits(state)

@@ -209,8 +209,8 @@ def _learn(first: int, last: int, learning: Learning) -> int:
     return end
 
 
-@inline
-def learn(learning: Learning) -> int:
+@kernel((Learning,))
+def learn_rows(learning: Learning) -> int:
     """Learn the rows that wait until a stop; returns its reason."""
     history, rows = learning.history, learning.rows
     learning.begun = learning.first
@@ -238,9 +238,3 @@ def learn(learning: Learning) -> int:
         if learning.seen.left == 0:
             return LIMITS
     return DONE
-
-
-@kernel((Learning,))
-def learn_rows(learning: Learning) -> int:
-    """Learn rows that Python has written into the state, until a stop."""
-    return learn(learning)
