@@ -23,7 +23,7 @@ from estimators.online.learning import Learning, learn_rows
 from estimators.online.reporting.inspection import InspectorState, look
 from estimators.online.reporting.report import ReportState, figures
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_layout import Flags, Function, Integers, Layout, Matrix, by_address, pointer
+from jointwatch_layout import Flags, Function, Integers, Layout, Matrix, by_address
 
 
 class Intervals(Layout):
@@ -47,7 +47,7 @@ class EstimatorState(Layout):
     inspector: InspectorState
     report: ReportState
     intervals: Intervals
-    learn: Function = pointer(learn_rows)  # called by address: otherwise it would be compiled into this pass once more
+    learn: Function = learn_rows  # called by address: otherwise it would be compiled into this pass once more
     count: int = 0  # samples that wait, from …
     next: int = 0  # … this one on
     stop: int = DONE  # why the last pass stopped
@@ -151,7 +151,7 @@ class JointState(Layout):
     aligner: AlignerState
     estimator: EstimatorState
     seen: Integers  # ns, last arrival of each column
-    advance: Function = pointer(advance_samples)  # by address as well
+    advance: Function = advance_samples  # by address as well
     taken: int = 0  # readings of those given
     arrival: int = 0  # ns, of the last reading
     full: bool = False  # whether more samples have been aligned than had room

@@ -31,7 +31,6 @@ ROOMS: Final = {
     "recursive": "estimators/recursive",
     "window": "estimators/window",
     "refit": "estimators/refit",
-    "plausibility": "estimators/plausibility/signals",
     "online": "estimators/online",
     "daq/core": "daq/core",
     "daq/config": "daq/config/physics.py",
