@@ -131,15 +131,15 @@ def test_what_a_killed_core_had_not_done_with_is_missing(address: str, tmp_path:
 
 def test_a_shorter_ledger_over_a_longer_one_is_read_to_its_own_end(address: str, tmp_path: Path) -> None:
     """A driver's totals take fewer bytes after the driver has restarted: the end of the old ones is behind them."""
-    driver = zmq.Context.instance().socket(zmq.PUSH)
-    driver.connect(address)
+    file = tmp_path / "heard"
     for boot, made in ((2**55, 10**9), (3, 0), (3, 17)):  # the last core finds what the one before has written
-        with CoreReceiver(address, tmp_path / "heard") as receiver:
+        # A socket for each core: one that is kept may still send into what the core before it has closed.
+        with CoreReceiver(address, file) as receiver, zmq.Context.instance().socket(zmq.PUSH) as driver:
+            driver.connect(address)
             driver.send(HEADER.pack(MAGIC, 0, 1, boot, made) + batch(made, 10).tobytes() + b"x")
             gather(receiver, 10)
             link = receiver.links["x"]
             receiver.keep({})
-    driver.close(0)
     assert (link.lost, link.restarts) == (7, 0)
 
 
@@ -147,10 +147,10 @@ def test_a_shorter_ledger_over_a_longer_one_is_read_to_its_own_end(address: str,
 def test_a_damaged_ledger_is_refused_and_losses_count_from_there(
     address: str, tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file, driver = tmp_path / "heard", zmq.Context.instance().socket(zmq.PUSH)
-    driver.connect(address)
+    file = tmp_path / "heard"
     for made in (5000, 5110, 5220):
-        with CoreReceiver(address, file) as receiver:
+        with CoreReceiver(address, file) as receiver, zmq.Context.instance().socket(zmq.PUSH) as driver:
+            driver.connect(address)
             driver.send(HEADER.pack(MAGIC, 0, 1, 9, made) + batch(made, 10).tobytes() + b"x")
             gather(receiver, 10)
             link = receiver.links["x"]
@@ -164,7 +164,6 @@ def test_a_damaged_ledger_is_refused_and_losses_count_from_there(
             data = file.read_bytes()
             bit = data[:-2] + bytes([data[-2] ^ 1]) + data[-1:]
             file.write_bytes({"a bit": bit, "cut": data[:-1], "foreign": b"\x80"}[damage])
-    driver.close(0)
     assert link.lost == 5220 - 5130, "the second core's ledger is good again"
     [line] = caplog.messages
     assert line.startswith(f"{file}: it is damaged")
