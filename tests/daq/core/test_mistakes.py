@@ -74,10 +74,11 @@ def played(
     batches: int = 1000,
     looks: Executor | None = None,
     between: Callable[[], object] = lambda: None,
+    epoch: int = 0,
 ) -> list[Message]:
     pipeline, messages = Pipeline(config or config_of(motion), 1, None, looks), list[Message]()
     for part in np.array_split(readings(motion), batches):
-        messages += pipeline.absorb(part, 0, lambda: 0)
+        messages += pipeline.absorb(part, epoch, lambda: 0)
         between()
     return messages
 
@@ -101,6 +102,17 @@ def test_a_mistake_is_a_reason_and_an_event_and_nothing_is_valid(mistake: str) -
     assert event["text"].startswith(last["reasons"][0]["text"])
     assert event["to"] - event["from"] < 13.0
     assert event["timestamp"] < 1000.0 + 15.0
+
+
+def test_a_finding_says_the_unix_time_of_the_motion_that_it_is_about() -> None:
+    motion = MADE["sign of the torque"].make(sound())
+    of_core, of_host = (played(motion, epoch=epoch) for epoch in (0, 10**18))
+    (here,), (there,) = (
+        [one for one in maps(messages, b"event") if one["kind"] == "mistake"] for messages in (of_core, of_host)
+    )
+    for key in ("timestamp", "from", "to"):
+        assert there[key] - here[key] == pytest.approx(1e9)
+    assert 1000.0 <= here["from"] < here["to"] <= here["timestamp"]
 
 
 def test_a_signal_that_is_called_a_current_and_has_no_scale_is_named() -> None:

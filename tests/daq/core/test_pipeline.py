@@ -229,6 +229,20 @@ def test_silence_is_said_and_so_is_its_end(config: Config) -> None:
     assert maps(pipeline.absorb(again, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"
 
 
+def test_each_joint_is_missed_after_its_own_time(config: Config) -> None:
+    elbow, table = config.joints["elbow"], of_two(2.0).reshape(-1)
+    joints = {"elbow": elbow, "wrist": elbow.model_copy(update={"stale": 0.25 * elbow.stale})}
+    for order in (("elbow", "wrist"), ("wrist", "elbow")):
+        pipeline = Pipeline(config.model_copy(update={"joints": {name: joints[name] for name in order}}), boot=1)
+        pipeline.absorb(table, 0, lambda: 0)
+        end, said = int(table["time"].max()), dict[str, int]()
+        for at in range(0, 1_500_000_000, 10_000_000):
+            for topic, _ in pipeline.check_silence(end + at, 0):
+                said.setdefault(topic.decode(), at)
+        wanted = {f"estimate/{name}": joints[name].stale * 1e9 for name in order}
+        assert {name: said[name] for name in wanted} == pytest.approx(wanted, abs=2e7)
+
+
 def test_lost_samples_are_counted(config: Config) -> None:
     table = readings(5.0)
     keep = np.ones(len(table), bool)

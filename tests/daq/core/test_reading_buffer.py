@@ -78,3 +78,12 @@ def test_nobody_sleeps_beyond_what_is_due_and_a_silent_joint_wakes_nobody() -> N
     assert waiting.sleep_time(61 * MS) == 0.007
     waiting.set_next_due(np.array([68, 14]) * MS, 1000 * MS)
     assert 0 < waiting.sleep_time(1000 * MS) <= LONGEST / 1e9
+
+
+def test_what_stays_behind_is_looked_at_as_soon_as_its_newest_reading_is_due() -> None:
+    waiting, due = room(), np.array([1, 100]) * MS
+    waiting.add(frames((0, 1), (2, 20), (0, 21), (2, 25)))
+    assert waiting.take(due, 25 * MS)["time"].tolist() == [MS, 21 * MS]
+    due = np.array([100, 24]) * MS
+    waiting.set_next_due(due, 25 * MS)
+    assert waiting.take(due, 26 * MS)["time"].tolist() == [20 * MS, 25 * MS]

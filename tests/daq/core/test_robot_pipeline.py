@@ -88,9 +88,9 @@ def readings(seconds: float, seed: int = 2, begin: float = 0.0, friction: float 
     return table.reshape(-1)
 
 
-def play(pipeline: Pipeline, table: np.ndarray, size: int = 20) -> list[Message]:
+def play(pipeline: Pipeline, table: np.ndarray, size: int = 20, epoch: int = 0) -> list[Message]:
     parts = np.split(table, range(size, len(table), size))
-    return [message for part in parts for message in pipeline.absorb(part, 0, lambda: 0)]
+    return [message for part in parts for message in pipeline.absorb(part, epoch, lambda: 0)]
 
 
 def of(messages: list[Message], topic: bytes) -> list[dict[str, Any]]:
@@ -227,8 +227,11 @@ def test_friction_is_compared_with_the_baseline_of_the_robot(
     }
     pipeline = Pipeline(config, boot=1)
     pipeline.set_baselines({"robot": baseline})
-    told = play(pipeline, readings(24.0))
+    told = play(pipeline, readings(24.0), epoch=10**18)
     drifts = of(told, b"drift/robot")
+    said = [one["timestamp"] - 1e9 for one in drifts]
+    assert np.diff(said) == pytest.approx(1.0, abs=0.1)
+    assert START / 1e9 + 23.0 < said[-1] <= START / 1e9 + 24.0
     assert drifts[-1]["drifted"] == ["elbow.slow"]
     assert drifts[-1]["percent"]["elbow.slow"] == pytest.approx(50.0, abs=10.0)
     kinds = [(one["kind"], one["text"].split(":")[0]) for one in of(told, b"event/robot")]

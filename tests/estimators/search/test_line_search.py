@@ -118,3 +118,21 @@ def test_no_step_leaves_the_box(side: float) -> None:
     values = np.array([2.0, 1.0, 0.0])[:: int(side)]
     added = tried(np.sort(side * np.array([0.0, 1.0, 2.0])), values, 4, ends)
     assert added.tolist() == [5.0 * side]
+
+
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "values", "wanted"),
+    [
+        ([0.0, 10.0, 11.0, 14.0], [0.0, 1.0, 1.05, 2.0], 10.0 * (1.0 - GOLDEN)),  # nearer to the lower end
+        ([0.0, 3.0, 4.0, 14.0], [2.0, 1.05, 1.0, 0.0], 4.0 + 10.0 * GOLDEN),
+        ([0.0, 3.0, 4.0, 14.0], [0.0, 0.2, 0.25, 0.25], 9.0),
+    ],
+)
+def test_where_the_ends_are_bounds_the_widest_interval_is_cut_in_the_golden_section(
+    steps: list[float], values: list[float], wanted: float
+) -> None:
+    added = tried(np.array(steps), np.array(values), 5, (0.0, 14.0))
+    assert np.abs(added - wanted).min() < 1e-9

@@ -384,6 +384,18 @@ def test_without_pull_a_particle_slows_down_by_its_inertia_and_stops_at_a_wall()
     assert kstest(steps.ravel(), "uniform", (-REACH, 2.0 * REACH)).pvalue > RARE, "half of the box either way"
 
 
+def test_a_particle_that_meets_a_wall_has_lost_its_speed_there() -> None:
+    """With a social pull alone and no luck, the first step after the wall is a share of the way to the leader."""
+    count, social = 12, 0.2
+    search = Swarm(particles=count, inertia=0.9, cognitive=0.0, social=social)
+    run = heard(search, never_better(np.arange(float(count))), 40, 4, wall=4.0)
+    own, before, then = (one.points for one in run[:3])
+    hit = np.abs(before) == 4.0
+    assert np.count_nonzero(hit) > 20
+    share = (then - before)[hit] / (own[0] - before)[hit]
+    assert ((share >= 0.0) & (share <= social)).all()
+
+
 def test_no_particle_is_faster_than_half_the_box() -> None:
     run = heard(Swarm(particles=10, social=50.0), rugged, 3, 40)
     steps = np.abs(np.diff([one.points for one in run], axis=0))

@@ -5,6 +5,7 @@ import pytest
 
 from estimators.online.robot.friction_discrepancy import KNOTS, FrictionDiscrepancy
 from estimators.quantities import Floats
+from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.recursive.prior_bounded import PriorBounded
 
 REACH = np.array([2.0, 0.5])
@@ -74,6 +75,20 @@ def test_a_bend_of_a_joint_is_found_and_noise_is_none() -> None:
     assert 0.08 < bends.spread[0] < 0.2
     assert bends.spread[1] == 0.0
     assert not bends.reasons(("a", "b"), ("N·m", "N"))
+
+
+def test_what_the_steps_of_encoders_make_is_taken_off_a_bend() -> None:
+    """By its square, as 9.5 times what the noise makes is: three quarters of it leave half of the spread."""
+    dq, _ = motion(3)
+    r = np.stack([0.1 * np.sign(dq[:, 0]), np.zeros(50)], axis=1)
+    spreads = []
+    for share in (0.0, 0.75, 1.5):
+        bends = FrictionDiscrepancy(REACH, 4, None)
+        shifted = np.repeat(np.sqrt(share / 9.5) * r[:, None], PLACES, axis=1)
+        bends.notice(dq, r, 10.0 * np.ones((50, 2)), np.zeros(2), shifted)
+        spreads.append(bends.spread[0])
+    assert spreads[1:] == pytest.approx([0.5 * spreads[0], 0.0])
+    assert spreads[0] > 0.05
 
 
 @pytest.mark.parametrize(("torque", "told"), [(1.0, True), (10.0, False)])

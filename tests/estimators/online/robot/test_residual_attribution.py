@@ -159,6 +159,18 @@ def test_a_tool_that_was_taken_off_is_a_payload_of_less_than_nothing() -> None:
     assert looks.causes.payload.centre == pytest.approx([0.05, 0.0, 0.1], abs=0.1)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_is_taken_up_or_off_after_long_motion_is_told_by_the_last_two_looks(sign: float) -> None:
+    """Over all looks its mass is within the limit still."""
+    looks = Looks()
+    assert looks.causes_of(60) == [None] * 60
+    assert looks.causes_of(2, 0.3 * sign * LOAD) == [None, PAYLOAD]
+
+
+def test_before_the_first_look_there_is_no_cause() -> None:
+    assert Looks().causes.verdict() is None
+
+
 def test_two_looks_that_say_the_opposite_are_no_payload() -> None:
     looks = Looks()
     assert [looks.causes_of(1, sign * LOAD) for sign in (1.0, -1.0, 1.0, -1.0)] == [[None]] * 4
