@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from estimators.online.robot.friction_discrepancy import KNOTS, FrictionDiscrepancy
-from estimators.quantities import Floats
 from estimators.quantisation.shifted_quantiser import PLACES
+from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
 REACH = np.array([2.0, 0.5])
