@@ -148,6 +148,28 @@ class McapFile:
         self.sync()
         self._release()
 
+    def altered(self) -> str:
+        """What somebody else has done to the file: "", "moved", "deleted", "replaced" or "changed". Raises OSError.
+
+        Moved: all that was written is there, under another name.
+        """
+        ours = os.fstat(self._file)
+        if ours.st_size != self._end + len(self._closing):
+            return "changed"
+        try:
+            there = self.path.stat()
+        except FileNotFoundError:
+            there = None
+        if there is not None and (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino):
+            return ""
+        if ours.st_nlink > 0:
+            return "moved"
+        return "deleted" if there is None else "replaced"
+
+    def leave(self) -> None:
+        """Close the file as somebody else has left it, and write nothing."""
+        self._release()
+
     def _put(self, data: bytes, indexed: bool) -> None:
         before, self._end = self._end, self._end + len(data)
         behind = self._summary(indexed)

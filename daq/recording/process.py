@@ -115,12 +115,14 @@ class Recorder:
         self._cause = ""
         self._looked = False  # whether the last recording of the recorder before was checked
         self._bytes = self._blocks = self._lost = 0
+        self._held = 0  # blocks in the file
         self._written = 0.0  # Unix s of the last block that is in a file
 
     def take(self, block: TurnBlock) -> None:
         """Write a block; a block that cannot be written is lost and counted."""
         self._lost += self._expected.missing(block.boot, block.number)
         try:
+            self._check_file()
             self._keep_in_limits()
             if self._file is None:
                 self._begin()
@@ -161,6 +163,25 @@ class Recorder:
         self._file, self._cause = None, cause  # a file that failed has closed itself
         self._next_attempt = time.monotonic() + AGAIN
 
+    def _check_file(self) -> None:
+        """End a file that is not any more what was written; what it held is lost, unless it was only moved."""
+        file = self._file
+        altered = "" if file is None else file.altered()
+        if file is None or not altered:
+            return
+        self._next_attempt = 0.0
+        if altered == "moved":
+            log.warning("%s was moved by another program: a new recording begins", file.path)
+            self.close()
+            return
+        log.warning(
+            "%s was %s by another program: %d blocks that it held are lost, a new recording begins",
+            file.path, altered, self._held,
+        )  # fmt: skip
+        self._lost += self._held
+        self._file = None
+        file.leave()
+
     def _keep_in_limits(self) -> None:
         """Close a file that is large or long enough; check the folder every ROOM_EVERY."""
         now = time.monotonic()
@@ -171,10 +192,7 @@ class Recorder:
             self._next_attempt = 0.0
         if self._file is not None and now >= self._room:
             self._room = now + ROOM_EVERY
-            if not self._file.path.exists():  # somebody deleted it
-                self.close()
-                self._next_attempt = 0.0
-            elif not self._folder.make_room(self._file.path):
+            if not self._folder.make_room(self._file.path):
                 self.close()
                 self._fail(self._folder.full())
 
@@ -192,6 +210,7 @@ class Recorder:
         self._channels = JsonChannels(file)
         self._began = self._room = time.monotonic()
         self._clock = self._sync = 0.0
+        self._held = 0
         log.info("recording into %s", file.path)
 
     def _finish_last(self) -> None:
@@ -224,6 +243,7 @@ class Recorder:
             file.sync()
         self._bytes += file.size - before
         self._blocks += 1
+        self._held += 1
         self._written = said / 1e9
 
 

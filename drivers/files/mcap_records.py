@@ -11,16 +11,18 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
-import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.records import Attachment, Channel, Chunk, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import breakup_chunk
+
+from drivers.files.decompression import decompressed
 
 MAGIC: Final = b"\x89MCAP0\r\n"
 HEAD: Final = struct.Struct("<BQ")  # opcode, length of what follows
@@ -57,9 +59,15 @@ def records(path: Path, messages: bool = True, strict: bool = False) -> Iterator
                 if opcode == Opcode.ATTACHMENT and zlib.crc32(body[:-CHECKSUM]) != _checksum(body):
                     raise ValueError("the checksum of an attachment is wrong")
                 record = parser(ReadDataStream(BytesIO(body)))
-                yield from breakup_chunk(record, validate_crc=True) if isinstance(record, Chunk) else (record,)
-    except (McapError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
+                yield from _contents(record) if isinstance(record, Chunk) else (record,)
+    except (McapError, KeyError, OverflowError, MemoryError, struct.error) as error:
         raise ValueError(str(error) or type(error).__name__) from error
+
+
+def _contents(chunk: Chunk) -> list[McapRecord]:
+    """The records of a chunk, whose checksum is right. Raises ValueError and McapError."""
+    raw = decompressed(chunk.data, chunk.compression)
+    return breakup_chunk(replace(chunk, compression="", data=raw, uncompressed_size=len(raw)), validate_crc=True)
 
 
 def _checksum(attachment: bytes) -> int:

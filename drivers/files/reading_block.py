@@ -12,6 +12,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from drivers.files.decompression import decompressed
 from drivers.reading import READING
 
 HEAD: Final = struct.Struct("<4sII")
@@ -35,9 +36,9 @@ def pack(head: bytes, readings: NDArray[np.void]) -> bytes:
 def unpack(data: bytes) -> tuple[bytes, NDArray[np.void]]:
     """The inverse of pack: the head and the READINGs. Raises ValueError."""
     try:
-        raw = zstandard.decompress(data)
+        raw = decompressed(data)
         magic, length, count = HEAD.unpack_from(raw)
-    except (struct.error, zstandard.ZstdError) as error:
+    except (struct.error, ValueError) as error:
         raise ValueError(f"not a block of readings: {error}") from error
     head, body = raw[HEAD.size : HEAD.size + length], raw[HEAD.size + length :]
     if magic != MAGIC or len(body) != ROW * count:

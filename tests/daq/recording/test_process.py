@@ -265,12 +265,59 @@ def test_a_file_ends_after_its_duration_or_when_somebody_deletes_it(
     recorder.take(block(1))
     first, second = recordings(tmp_path, "arm")
     second.unlink()
-    recorder._room = 0.0
     recorder.take(block(2))
+    assert recorder.status()["lost"] == 9 + 1, "those between 0 and 10, and the one that the deleted file held"
     recorder.close()
     files = recordings(tmp_path, "arm")
     assert [one.number for file in files for one in blocks(file)] == [0, 10, 2]
     assert files[0] == first
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def replaced(file: Path) -> None:
+    file.unlink()
+    file.touch()
+
+
+def cut(file: Path) -> None:
+    os.truncate(file, file.stat().st_size - 1)
+
+
+@pytest.mark.parametrize("fault", [emptied, replaced, cut])
+def test_what_another_program_does_to_the_file_costs_what_it_held_and_is_said(
+    tmp_path: Path, start: Callable[..., Recorder], fault: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """`: > current.mcap` and `rm f; touch f` once left a recorder that was up, lost nothing and kept nothing."""
+    recorder = start(configured(tmp_path))
+    for number in range(5):
+        recorder.take(block(number))
+    (file,) = recordings(tmp_path, "arm")
+    fault(file)
+    left = file.read_bytes()
+    for number in range(5, 8):
+        recorder.take(block(number))
+    status = recorder.status()
+    assert (status["up"], status["lost"], status["cause"]) == (True, 5, "")
+    recorder.close()
+    assert file.read_bytes() == left, "nothing more is written into it"
+    (other,) = (one for one in recordings(tmp_path, "arm") if one != file)
+    assert [one.number for one in blocks(other)] == [5, 6, 7]
+    assert "5 blocks that it held are lost, a new recording begins" in caplog.text
+
+
+def test_a_file_that_is_moved_away_is_ended_and_nothing_is_lost(tmp_path: Path, start: Callable[..., Recorder]) -> None:
+    recorder = start(configured(tmp_path))
+    recorder.take(block(0))
+    (file,) = recordings(tmp_path, "arm")
+    moved = file.rename(tmp_path / "kept.mcap")
+    recorder.take(block(1))
+    assert recorder.status()["lost"] == 0
+    recorder.close()
+    assert [one.number for one in blocks(moved)] == [0]
+    assert [one.number for file in recordings(tmp_path, "arm") for one in blocks(file)] == [1]
 
 
 def test_lost_blocks_are_counted_over_a_restart_of_the_recorder(tmp_path: Path, start: Callable[..., Recorder]) -> None:

@@ -33,7 +33,7 @@ def kinds(found: list[McapRecord]) -> list[str]:
     return sorted(type(one).__name__ for one in found)
 
 
-@pytest.mark.parametrize("compression", [CompressionType.ZSTD, CompressionType.NONE])
+@pytest.mark.parametrize("compression", [CompressionType.ZSTD, CompressionType.LZ4, CompressionType.NONE])
 @pytest.mark.parametrize("chunked", [True, False])
 def test_files_of_the_official_writer_are_read(tmp_path: Path, compression: CompressionType, chunked: bool) -> None:
     path = written(tmp_path / "x.mcap", compression, chunked)
