@@ -11,7 +11,7 @@ from daq.config.words import unknown
 from drivers.base import LayoutError, Wanted
 from estimators.alignment.clock_state import LONGEST_LOSS
 
-RESERVED: Final = frozenset(("core", "outlet", "recorder", "supervisor", "readings", "running"))
+RESERVED: Final = frozenset(("core", "outlet", "recorder", "supervisor", "refits", "readings", "running"))
 DEEPEST: Final = 12
 LARGEST: Final = 1 << 64
 

@@ -28,6 +28,7 @@ from daq.state.files import place
 from daq.stream.channel import CoreReceiver, DriverLink
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import Batch, RecordedClock, Transcript
+from daq.stream.update import REFITS, Liveliness
 
 #: ns, argued: Time between two reports of the totals.
 STATUS_EVERY: Final = 500_000_000
@@ -86,6 +87,7 @@ class CoreProcess:
         self._checkpoints = Checkpoints(config, endpoint(runtime, "checkpoints"), context)
         self._resumed: dict[str, Any] | None = self._checkpoints.resume(self._pipeline, place(config, FILE)) or None
         self._inbox = BaselineInbox(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
+        self._lives = Liveliness(config.robot.name, boot)
         self._check_due = self._inspect_due = self._status_due = self._introduce_due = 0  # monotonic ns
 
     def turn(self, receiver: CoreReceiver, going: bool) -> None:
@@ -145,6 +147,18 @@ class CoreProcess:
             self._status_due = now + STATUS_EVERY
             totals = msgpack.packb(_totals(self._pipeline, receiver, self._boot))
             self._status.send_multipart((b"status/core", totals))
+            self._check_worker(now / 1e9)
+
+    def _check_worker(self, now: float) -> None:
+        """Replace a refit worker that is of no use any more, and report on it. now: monotonic s."""
+        worker = self._worker
+        if worker is None:
+            return
+        worker.check(now)
+        up = worker.silence < MUTE
+        cause = worker.cause if up else f"it stands still: no processor time for {worker.silence:.0f} s"
+        report = (up, worker.replaced, worker.pid, cause, worker.silence, worker.limit)
+        self._updates.send_multipart(self._lives.process(REFITS, time.time(), *report))
 
 
 def _publish(updates: "zmq.Socket[bytes]", messages: Sequence[Message]) -> None:

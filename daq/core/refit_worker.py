@@ -1,23 +1,46 @@
 """Runs refits in a worker process beside the core, so that the stream never waits for one.
 
-The worker is forked from the core before the core has threads, with every kernel loaded; a worker that dies is replaced
-by a fresh interpreter. Where a cluster is configured, the worker passes every job on to it, and does the job itself
-while the cluster does not answer; the core does not notice the difference.
+The worker is forked from the core before the core has threads, with every kernel loaded. One that dies, stands still or
+takes too long over a job is replaced by a fresh interpreter: that job fails, and those behind it are done by the new
+worker. Where a cluster is configured, the worker passes every job on to it, and does the job itself while the cluster
+does not answer; the core does not notice the difference.
 """
 
+import contextlib
 import multiprocessing
 import os
 import signal
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from daq.processes.child import call_itself, die_with
-from daq.processes.cluster import elsewhere
+from daq.processes.cluster import LONGEST, elsewhere
 from daq.processes.logs import log
 
 #: 1, argued: Niceness of the refit's process: a refit may wait, the core may not.
 NICE: Final = 5
+#: s, argued: Time without any processor time after which a worker that has a job stands still.
+SILENT: Final = 10.0
+#: s, argued: Time that a job may take; a result that is more than 30 s late is rejected anyway.
+DEADLINE: Final = 60.0
+
+
+class RefitWorkerError(RuntimeError):
+    """The worker ended before its job did."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """Work, the result that its owner waits for, and what the present worker makes of it (None: not given to it)."""
+
+    work: Callable[[], Any]
+    result: Future[Any] = field(default_factory=Future)
+    given: Future[Any] | None = None
 
 
 class RefitWorker(Executor):
@@ -29,31 +52,117 @@ class RefitWorker(Executor):
         from estimators.refit.job import warm  # its kernels are heavy, and a joint without η never needs them
 
         self._scheduler = scheduler
-        self._pool = _pool("fork")
-        self._pool.submit(warm, nonlinear)
+        self.limit = SILENT + (LONGEST if scheduler else 0.0)
+        """Seconds of silence after which the worker is replaced: it may wait for the cluster."""
+        self.silence, self.replaced, self.cause = 0.0, 0, ""
+        self._jobs: deque[_Job] = deque()
+        self._first: _Job | None = None  # the oldest job when it was looked at last
+        self._since = self._moved = 0.0  # monotonic s: since when it is that; of the last processor time that was seen
+        self._used = 0.0  # that processor time, s
+        self._pool, self._pid = _pool("fork")
+        self._warming = self._pool.submit(warm, nonlinear)
+
+    @property
+    def pid(self) -> int:
+        """The worker's process; 0 until it has started."""
+        return int(self._pid.value)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run fn in the worker, or through it on the cluster."""
-        if self._scheduler:
-            args, fn = (self._scheduler, fn, *args), elsewhere
-        try:
-            return self._pool.submit(fn, *args, **kwargs)
-        except BrokenExecutor:
-            log.warning("the refit worker died; a new one is started")
-            self._pool = _pool("spawn")
-            return self._pool.submit(fn, *args, **kwargs)
+        job = _Job(partial(elsewhere, self._scheduler, fn, *args) if self._scheduler else partial(fn, *args, **kwargs))
+        self._jobs.append(job)
+        self._give(job)
+        return job.result
+
+    def check(self, now: float) -> None:
+        """Replace a worker that has died, stands still or takes too long. now: monotonic s."""
+        while self._jobs and self._jobs[0].result.done():
+            self._jobs.popleft()
+        first, self.silence = self._jobs[0] if self._jobs else None, 0.0
+        if first is None:
+            self._first = None
+        elif any(_is_broken(job) for job in self._jobs):
+            self._replace("it died")
+        else:
+            used = _processor_time(self.pid) if self.pid and self._warming.done() else now
+            if first is not self._first:
+                self._first, self._since, self._moved = first, now, now
+            if used != self._used:
+                self._used, self._moved = used, now
+            if not self._warming.done():
+                self._since = now
+            self.silence = now - self._moved
+            if self.silence > self.limit:
+                self._replace(f"it stood still for {self.silence:.0f} s")
+            elif now - self._since > DEADLINE + self.limit - SILENT:
+                self._replace(f"its job took longer than {DEADLINE + self.limit - SILENT:.0f} s")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Shut the worker down."""
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
+    def _give(self, job: _Job) -> None:
+        """Give a job to the worker; one that has died is replaced by the next check, which gives it again."""
+        try:
+            job.given = self._pool.submit(job.work)
+        except BrokenExecutor:
+            job.given = None
+        else:
+            job.given.add_done_callback(partial(_hand_over, job.result))
 
-def _pool(method: str) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, multiprocessing.get_context(method), initializer=_settle, initargs=(os.getpid(),))
+    def _replace(self, cause: str) -> None:
+        """End the worker and begin another: the job that it had fails, and the others are given to the new one."""
+        log.warning("the refit worker was replaced: %s", cause)
+        self.replaced, self.cause, self._first = self.replaced + 1, cause, None
+        if self.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool, self._pid = _pool("spawn")
+        if self._jobs[0].given is not None:
+            with contextlib.suppress(InvalidStateError):  # it has ended at this very moment
+                self._jobs.popleft().result.set_exception(RefitWorkerError(f"the refit worker was replaced: {cause}"))
+        for job in self._jobs:
+            self._give(job)
 
 
-def _settle(core: int) -> None:
+def _is_broken(job: _Job) -> bool:
+    """Whether the worker has died before it has done the job."""
+    given = job.given
+    return given is None or (given.done() and not given.cancelled() and isinstance(given.exception(), BrokenExecutor))
+
+
+def _hand_over(result: Future[Any], given: Future[Any]) -> None:
+    """Give the owner what the worker has made of a job, unless the worker has died or was replaced."""
+    if given.cancelled() or isinstance(given.exception(), BrokenExecutor):
+        return
+    error = given.exception()
+    with contextlib.suppress(InvalidStateError):
+        if error is None:
+            result.set_result(given.result())
+        else:
+            result.set_exception(error)
+
+
+def _processor_time(pid: int) -> float:
+    """Ticks of processor time that a process has used; −1 where there is none."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return -1.0
+    return float(words[11]) + float(words[12])
+
+
+def _pool(method: str) -> tuple[ProcessPoolExecutor, Any]:
+    """A pool of one worker, and where the worker's process identifier will stand."""
+    context = multiprocessing.get_context(method)
+    pid = context.Value("q", 0)
+    return ProcessPoolExecutor(1, context, initializer=_settle, initargs=(os.getpid(), pid)), pid
+
+
+def _settle(core: int, pid: Any) -> None:
     """Prepare the worker: it dies with the core, ignores Ctrl-C and has a lower priority."""
+    pid.value = os.getpid()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICE)

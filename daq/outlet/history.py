@@ -19,7 +19,7 @@ from daq.outlet.trace import Trace
 from daq.stream.curve_points import points
 from daq.stream.reasons import as_maps, with_todo
 from daq.stream.schema import SPECTRUM, WINDOW
-from daq.stream.update import ROBOT, Map
+from daq.stream.update import REFITS, ROBOT, Map
 from estimators.base import Phase, Status
 from estimators.models.curves import POINT, Curves
 from estimators.models.joints import JointModelSettings
@@ -109,7 +109,8 @@ class History:
         """One update or internal status map, received at now (Unix s)."""
         family, _, name = topic.partition("/")
         if family == "process":
-            self._processes[name], self._supervised = update, now
+            self._processes[name] = update
+            self._supervised = self._supervised if name == REFITS else now
         elif family == "status":
             self._core_heard = now
             self._drivers, self._counted = update["drivers"], update["timestamp"]

@@ -79,7 +79,7 @@ TABLE: Final = (
     Metric("process_up", Gauge, ("process",), "", "1 while the process runs and gives signs of life."),
     Metric("process_silence_seconds", Gauge, ("process",), "s", "Since the last sign of life of the process."),
     Metric("process_deadline_seconds", Gauge, ("process",), "s", "Of silence after which it is started anew."),
-    Metric("process_restarts_total", Counter, ("process",), "", "Restarts of the process by the supervisor."),
+    Metric("process_restarts_total", Counter, ("process",), "", "Restarts of the process by the service."),
     Metric("malformed_updates_total", Counter, (), "", "Messages that the outlet could not read."),
     Metric("subscribers_refused_total", Counter, (), "", "Subscribers without a listed key (each attempt counts)."),
     Metric("recorder_up", Gauge, (), "", "1 while what happens is written to a file."),
@@ -150,7 +150,7 @@ class Metrics:
             self._status(update)
         elif family == "process":
             self._process(name, update)
-            self._total(update["restarts"], "supervisor", "process_restarts_total", name)
+            self._total(update["restarts"], update["boot"], "process_restarts_total", name)
         elif family == "recorder":
             self._recorder(update)
 

@@ -143,9 +143,9 @@ def _lost_motion(_: Iterable[str]) -> Schema:
 
 def _process(_: Iterable[str]) -> Schema:
     return {
-        "name": _text("outlet, core, recorder, supervisor, or [drivers.NAME]"),
+        "name": _text("outlet, core, refits, recorder, supervisor, or [drivers.NAME]"),
         "up": {"type": "boolean", "description": "whether it runs, and gave a sign of life within its time"},
-        "restarts": {"type": "integer", "minimum": 0, "description": "by the supervisor"},
+        "restarts": {"type": "integer", "minimum": 0, "description": "by the supervisor; of refits, by the core"},
         "pid": {"type": "integer", "minimum": 0, "description": "0: none runs"},
         "cause": _text("why it died, or is not up, last"),
         "age": _number("s since its last sign of life"),

@@ -24,6 +24,7 @@ PUBLIC: Final = (
     *("estimate/", "residual/", "event/", "drift/", "lost_motion/"),
     *("robot", "robot/parameters", "process/", "meta"),
 )
+REFITS: Final = "refits"  # name of the refit worker in process/refits; no driver can have it
 ROBOT: Final = "robot"  # name of the whole robot in topics such as event/robot; no joint can have it
 # status/core: losses and totals; samples/<joint>: points of curves for the page; recorder/status: what is recorded, or
 # why nothing is
@@ -215,10 +216,10 @@ class Introduction:
 
 @dataclass(slots=True)
 class Liveliness:
-    """Makes `process/<name>`: the supervisor's report on each process."""
+    """Makes `process/<name>`: the supervisor's report on each process, and the core's on its refit worker."""
 
     robot: str
-    boot: int  # drawn anew at every start of the service: another one than the core's
+    boot: int  # of who reports: the supervisor's is another one than the core's
     sequence: dict[str, int] = field(default_factory=dict)
 
     def process(

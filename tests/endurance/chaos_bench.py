@@ -64,6 +64,10 @@ class Bench:
         )
         return sum(value for part in parts if (value := self.metric(part)) == value)
 
+    def recording(self) -> Path:
+        """The newest file of the recorder."""
+        return max(self.records.glob("*.mcap"), key=lambda file: (len(file.name), file.name))
+
     def flows(self, timeout: float = 30.0) -> bool:
         """Whether fresh updates come."""
         begin = time.time()

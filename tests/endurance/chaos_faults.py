@@ -219,8 +219,20 @@ def emptied_tmp(bench: Bench) -> Outcome:
     return Outcome("nothing stops; when the core dies all start anew in another folder", good, took)
 
 
-def killed_refit(bench: Bench) -> Outcome:
-    """kill -9 of the worker while it searches the nonlinear parameters of a start."""
+def emptied_recording(bench: Bench) -> Outcome:
+    """`: > current.mcap`: what the file held is counted, and the next block is in another file."""
+    bench.until(lambda: bench.metric("recorder_blocks_lost_total") >= 0, 10)
+    before, lost = bench.recording(), bench.metric("recorder_blocks_lost_total")
+    with before.open("wb"):
+        pass
+    counted = bench.until(lambda: bench.metric("recorder_blocks_lost_total") > lost, 10)
+    took = bench.until(lambda: bench.recording() != before and bench.recording().stat().st_size > 10_000, 10)
+    good = counted < 2 and took < 5 and bench.metric("recorder_up") == 1 and bench.flows()
+    return Outcome(f"counted after {counted:.1f} s, a new file grows, not restarted", good, took)
+
+
+def _searching(bench: Bench) -> int:
+    """The process identifier of the refit worker, at a moment at which it searches; 0 if that was never seen."""
     core = bench.children()["core"]
     bench.until(lambda: bench.metric(r'startup_progress_ratio\{joint="joint1"\}') >= 0.99, 60)
     busy: list[int] = []
@@ -230,9 +242,29 @@ def killed_refit(bench: Bench) -> Outcome:
         return bool(busy)
 
     bench.until(searching, 20)
-    if not busy:
+    return busy[0] if busy else 0
+
+
+def stopped_refit(bench: Bench) -> Outcome:
+    """SIGSTOP of the worker while it searches the nonlinear parameters of a start."""
+    core, worker = bench.children()["core"], _searching(bench)
+    if not worker:
         return Outcome("no worker was seen searching", False)
-    os.kill(busy[0], signal.SIGKILL)
+    os.kill(worker, signal.SIGSTOP)
+    up = r'process_up\{process="refits"\}'
+    said = bench.until(lambda: bench.metric(up) == 0, 20)
+    replaced = said + bench.until(lambda: bench.metric(up) == 1 and not _runs(worker), 30)
+    took = bench.until(lambda: bench.metric(r'phase\{joint="joint1",phase="normal"\}') == 1, 90)
+    good = said < 4 and replaced < 15 and took < 60 and bench.flows() and bench.children()["core"] == core
+    return Outcome(f"process_up 0 after {said:.1f} s, replaced after {replaced:.1f} s, the joint starts", good, took)
+
+
+def killed_refit(bench: Bench) -> Outcome:
+    """kill -9 of the worker while it searches the nonlinear parameters of a start."""
+    core, worker = bench.children()["core"], _searching(bench)
+    if not worker:
+        return Outcome("no worker was seen searching", False)
+    os.kill(worker, signal.SIGKILL)
     with Subscriber(bench.live.endpoint, ("estimate/",), timeout=60) as stream:
         last, worst, phase = time.monotonic(), 0.0, ""
         end = last + 60.0
@@ -296,6 +328,7 @@ FAULTS: Final = (
     Fault("a subscriber that never reads", "nothing missing elsewhere", stalled_subscriber),
     Fault("noise on both ports", "page and stream answer", garbage),
     Fault("a recording cut in the middle", "everything before is exported, the break is said", cut_recording),
+    Fault("the recording is emptied", "counted within 2 s, a new one within 5 s", emptied_recording),
     Fault("the disk is full, and then not", "said within 2 s, counted, stream goes on, back within 5 s", full_disk),
     Fault("the wire is silent for 5 s", "joints faulted within 3 s, back within 5 s", silent_wire),
     Fault("/tmp is emptied, then kill -9 of the core", "updates go on; all back within 10 s", emptied_tmp),
@@ -305,4 +338,7 @@ FAULTS: Final = (
 
 
 # of an elastic joint that searches its friction, and of nothing else
-REFITS: Final = (Fault("kill -9 of the refit worker", "stream goes on, the search is done anew", killed_refit),)
+REFITS: Final = (
+    Fault("kill -9 of the refit worker", "stream goes on, the search is done anew", killed_refit),
+    Fault("the refit worker hangs", "said within 4 s, replaced within 15 s, the joint starts", stopped_refit),
+)

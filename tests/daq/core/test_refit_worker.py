@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import time
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from daq.core.refit_worker import NICE, RefitWorker
+from daq.core import refit_worker
+from daq.core.refit_worker import NICE, RefitWorker, RefitWorkerError
 from daq.processes import cluster
 
 
@@ -22,11 +23,76 @@ def test_a_worker_stands_back_behind_the_core_and_one_that_dies_is_replaced(capl
         assert refits.submit(os.nice, 0).result(60) == min(19, os.nice(0) + NICE)
         assert refits.submit(signal.getsignal, signal.SIGINT).result(60) == signal.SIG_IGN
         assert refits.submit(divmod, 7, 2).result(60) == (3, 1)
+        assert refits.pid == first
         os.kill(first, signal.SIGKILL)
-        with pytest.raises(BrokenExecutor):
-            refits.submit(time.sleep, 60).result(60)
-        assert refits.submit(os.getpid).result(120) not in (first, os.getpid())
-        assert "the refit worker died; a new one is started" in caplog.text
+        while Path(f"/proc/{first}/stat").exists():
+            time.sleep(0.01)
+        second = ended(refits, refits.submit(os.getpid)).result()
+        assert second not in (first, os.getpid()), "what comes after its death is done by the new one"
+        running, behind = refits.submit(time.sleep, 60), refits.submit(os.getpid)
+        os.kill(second, signal.SIGKILL)
+        with pytest.raises(RefitWorkerError, match="the refit worker was replaced: it died"):
+            ended(refits, running).result()
+        assert ended(refits, behind).result() not in (first, second, os.getpid())
+        assert (refits.replaced, refits.cause) == (2, "it died")
+        assert caplog.text.count("the refit worker was replaced: it died") == 2
+    finally:
+        refits.shutdown()
+
+
+def ended(refits: RefitWorker, job: "Future[Any]") -> "Future[Any]":
+    """The job, once it has ended; the worker is looked at meanwhile, as the core does twice a second."""
+    patience = time.monotonic() + 120.0
+    while not job.done():
+        assert time.monotonic() < patience
+        refits.check(time.monotonic())
+        time.sleep(0.02)
+    return job
+
+
+def busy(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+@pytest.mark.parametrize("fault", ["stopped", "endless"])
+def test_a_worker_that_hangs_is_replaced_and_what_waits_behind_its_job_is_done(
+    fault: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(refit_worker, "SILENT" if fault == "stopped" else "DEADLINE", 1.0)
+    refits = RefitWorker()
+    try:
+        first = refits.submit(os.getpid).result(60)
+        hanging, behind = refits.submit(busy, 600.0), refits.submit(os.getpid)
+        if fault == "stopped":
+            os.kill(first, signal.SIGSTOP)
+        began = time.monotonic()
+        words = "it stood still for 1 s" if fault == "stopped" else "its job took longer than 1 s"
+        with pytest.raises(RefitWorkerError, match=words):
+            ended(refits, hanging).result()
+        assert time.monotonic() - began > 0.9
+        assert not Path(f"/proc/{first}/cwd").exists(), "it is gone"
+        assert ended(refits, behind).result() not in (first, os.getpid())
+        assert words in caplog.text
+        assert (refits.replaced, refits.silence) == (1, 0.0)
+    finally:
+        refits.shutdown()
+
+
+def test_a_worker_that_works_or_has_nothing_to_do_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refit_worker, "SILENT", 0.5)
+    refits = RefitWorker()
+    try:
+        first = refits.submit(os.getpid).result(60)
+        assert ended(refits, refits.submit(busy, 1.5)).result() is None
+        idle = time.monotonic() + 1.0
+        while time.monotonic() < idle:
+            refits.check(time.monotonic())
+            assert refits.silence == 0.0
+            time.sleep(0.02)
+        assert refits.submit(os.getpid).result(60) == first
+        assert refits.replaced == 0
     finally:
         refits.shutdown()
 

@@ -88,7 +88,7 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     metrics = Metrics(UNITS)
     absorb_estimate(metrics, make_estimate())
     metrics.absorb("status/core", status(1, 1000, 3, errors=2))
-    metrics.absorb("process/core", {"name": "core", "up": True, "restarts": 1, "pid": 1, "cause": ""})
+    metrics.absorb("process/core", {"boot": 7, "name": "core", "up": True, "restarts": 1, "pid": 1, "cause": ""})
     metrics.absorb("event/elbow", {"joint": "elbow", "kind": "alarm", "text": "", "seq": 0, "boot": 1})
     drift = {"since": 9.0, "percent": {"inertia": 12.0, "viscous": -3.0}, "z": {"inertia": 7.0, "viscous": -1.0}}
     metrics.absorb("drift/elbow", drift | {"drifted": ["inertia"], "joint": "elbow", "seq": 0, "boot": 1})
@@ -189,6 +189,7 @@ def test_a_process_is_told_with_its_silence_its_deadline_and_how_often_it_was_st
     metrics = Metrics({})
     for restarts, age, up in ((0, 0.2, True), (3, 0.5, False)):
         told = {"name": "wire", "up": up, "restarts": restarts, "pid": 1, "cause": "", "age": age, "deadline": 10.0}
+        told |= {"boot": 7}
         metrics.absorb("process/wire", told)
     values = scrape(metrics)
     assert (values["process_up,wire"], values["process_restarts_total,wire"]) == (0, 3)
@@ -201,7 +202,7 @@ def test_a_process_is_told_with_its_silence_its_deadline_and_how_often_it_was_st
 
 def test_a_process_of_which_no_silence_is_told_has_none() -> None:
     metrics = Metrics({})
-    metrics.absorb("process/wire", {"name": "wire", "up": True, "restarts": 0, "pid": 1, "cause": ""})
+    metrics.absorb("process/wire", {"boot": 7, "name": "wire", "up": True, "restarts": 0, "pid": 1, "cause": ""})
     values = scrape(metrics)
     assert (values["process_silence_seconds,wire"], values["process_deadline_seconds,wire"]) == (0.0, 0.0)
 

@@ -129,3 +129,12 @@ def test_a_recorder_whose_disk_stands_still_is_not_up(history: History) -> None:
         assert told["recorder"] == said
     for told in (history.latest(NOW + 4.0), history.snapshot(NOW + 4.0), history.tick(NOW + 4.0)):
         assert told["recorder"] == said | {"up": False, "cause": "no word from the recorder for 4 s"}
+
+
+def test_what_the_core_says_of_its_refit_worker_is_no_word_of_the_supervisor(history: History) -> None:
+    worker = {"up": True, "cause": "", "restarts": 0, "pid": 9, "age": 0.0}
+    for at in range(10):
+        history.absorb("process/refits", worker, NOW + at)
+    told = history.processes(NOW + 9.0)
+    assert told["refits"] == worker
+    assert not told["supervisor"]["up"]
