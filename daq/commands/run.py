@@ -20,6 +20,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile missing kernels, read the configuration, run the service."""
+    from daq.processes.limits import find_limits
+
+    if limits := find_limits():
+        return fail("; ".join(limits))
     from daq.processes.kernels import SERVICE, ahead
     from daq.processes.logs import configure_logging, log
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -26,7 +27,9 @@ from daq.processes.heartbeat import Heartbeats, Life
 from daq.processes.logs import log
 from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
 from daq.processes.runtime_folder import RuntimeFolder
+from daq.processes.service_lock import OtherServiceError, ServiceLock
 from daq.processes.systemd import Systemd
+from daq.state.files import place
 from daq.stream.sockets import open_publisher
 from daq.stream.update import Liveliness
 
@@ -66,6 +69,11 @@ def needed(config: Config) -> list[str]:
     return found
 
 
+def state_folders(config: Config) -> list[Path]:
+    """Folders into which only one service of a robot may write: that of its state, and that of its recordings."""
+    return [place(config, "state").parent, *([] if config.recorder is None else [config.recorder.folder])]
+
+
 @dataclass(slots=True)
 class Process:
     """One process of the service: what it runs, and its history."""
@@ -87,6 +95,11 @@ class Service:
     """All processes of one configuration."""
 
     def __init__(self, config: Config) -> None:
+        """Raises StartError where another service of this robot has the same folders."""
+        try:
+            self._lock = ServiceLock(config.robot.name, state_folders(config))
+        except OtherServiceError as error:
+            raise StartError(str(error)) from error
         self._folder = RuntimeFolder()
         self.runtime = self._folder.path
         self._config = config
@@ -273,4 +286,5 @@ class Service:
         self._publisher.close()
         self._systemd.close()
         self._folder.remove()
+        self._lock.release()
         gc.freeze()  # spares the interpreter a last collection: seconds on a slow machine

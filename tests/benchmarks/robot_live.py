@@ -193,6 +193,7 @@ def beside(live: Live) -> Iterator[tuple[int, str]]:
     endpoint, page = f"tcp://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}"
     words = live.config.read_text(encoding="utf-8").replace(live.endpoint, endpoint).replace(live.page, page)
     config = live.config.with_name("without.toml")
+    words = re.sub(r'^name = "(.*)"$', r'name = "\1-without"', words, count=1, flags=re.MULTILINE)
     config.write_text(re.sub(r'^model = ".*"\n', "", words, flags=re.MULTILINE), encoding="utf-8")
     service = subprocess.Popen([sys.executable, "-m", "daq", "run", str(config)], stderr=subprocess.DEVNULL)
     try:
