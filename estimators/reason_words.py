@@ -52,6 +52,12 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The prediction error grew suddenly. The values from before are shown until the change is understood.",
         "Wait some seconds. If it does not end, look for a collision, another load or a slipping brake.",
     ),
+    "unexplained_lately": ReasonEntry(
+        _STATE,
+        "the last rows are not explained: a change may have begun",
+        "The prediction error has just grown beyond what the joint does; an alarm follows if it stays so.",
+        "Wait a moment: it is over, or called an alarm, after some tenths of a second of motion.",
+    ),
     "not_identifiable": ReasonEntry(
         _MOTION,
         "{parameter} is not identifiable from the motion so far: it needs {needs}",

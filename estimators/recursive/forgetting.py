@@ -191,6 +191,13 @@ def _alarm(state: RecursiveState, q: float) -> float:
 
 
 @inline
+def is_suspicious(state: RecursiveState) -> bool:
+    """Whether an alarm may be on its way: two rows that could not be worse, or half of a limit that is larger."""
+    worst = SATURATION - state.allowance
+    return bool(state.cusum > 0.0 and state.cusum >= max(2.0 * worst, 0.5 * state.limit - SATURATION))
+
+
+@inline
 def _paleologu(state: RecursiveState, e: float, z: float) -> float:
     """λ of the next row after Paleologu; e: the row's mean e²/r after clipping; z: mean z/r."""
     state.power += state.rate_power * (e - state.power)

@@ -12,6 +12,7 @@ from estimators.online.judgement.validity import Validity, ValidityState, health
 from estimators.online.normal_loop import LoopState
 from estimators.online.parts import Parts
 from estimators.reasons import Reason
+from estimators.recursive.forgetting import is_suspicious
 from estimators.recursive.learner import Learnt
 from jointwatch_layout import Layout, Vector
 
@@ -19,6 +20,7 @@ IDLE = (Phase.WAITING, Phase.FAULTED)
 WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
 WAITING: Final = Reason("waiting_for_motion")
 ALARM: Final = Reason("alarm_stands")
+UNEXPLAINED: Final = Reason("unexplained_lately")
 SICK: Final = Reason("restarting")
 FIGURES: Final = 3  # told beside values and deviations, those of η included
 
@@ -106,6 +108,8 @@ class EstimateReport:
                 reasons = (SICK, *reasons)
             elif phase is Phase.NORMAL and parts.loop.alarm():  # its review follows at the end of the block
                 phase, (values[: self._count], deviations[: self._count]) = Phase.TRANSIENT, parts.loop.good
+            elif phase is Phase.NORMAL and is_suspicious(parts.learner.rls.state):
+                reasons = (UNEXPLAINED, *reasons)
         predicted = told[2 * count + FIGURES :].dot(values[: self._count]).item()
         error, forgetting, measured = told[2 * count : 2 * count + FIGURES].tolist()
         now, status, reasons = verdict(phase, resting, reasons)
@@ -130,7 +134,8 @@ def _reasons(parts: Parts) -> tuple[Reason, ...]:
 def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     """Write the figures of an estimate into `told`; returns whether every value is certain.
 
-    None is while an alarm waits for its review, or the learner is not healthy: reviews follow at ends of blocks only.
+    None is while an alarm waits for its review or may be on its way, or the learner is not healthy: reviews follow at
+    ends of blocks only.
 
     idle: whether nothing is known yet; alarmed: whether an alarm stands, so that the values from before it are
     reported.
@@ -138,7 +143,8 @@ def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     told, learnt, loop, valid = state.told, state.learnt, state.loop, state.judged.valid
     recursive, deviations = learnt.state, learnt.deviations
     count = len(deviations)
-    certain = recursive.alarms == loop.alarms and healthy(recursive.theta, recursive.d, recursive.bound, learnt.signal)
+    certain = recursive.alarms == loop.alarms and not is_suspicious(recursive)
+    certain = certain and healthy(recursive.theta, recursive.d, recursive.bound, learnt.signal)
     first = (len(told) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
     for i in range(count):
         certain = certain and valid[i]

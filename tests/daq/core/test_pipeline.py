@@ -211,6 +211,28 @@ def test_a_torque_that_nobody_knows_is_the_residual_with_its_sign(config: Config
     assert [one["measured"] - one["predicted"] for one in after] == pytest.approx([one["residual"] for one in after])
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("fault", ["torque doubled", "sign of the torque", "5 N·m more", "0.2 rad of slip"])
+def test_of_the_rows_behind_a_sudden_fault_one_update_at_most_is_valid(config: Config, fault: str) -> None:
+    at, table = 30.137, readings(32.0).reshape(-1, 3)
+    table["value"][:, 1] += 0.02 * np.random.default_rng(3).standard_normal(len(table))
+    after = table["value"][round(at * 1000) :]
+    if fault == "0.2 rad of slip":
+        after[:, 0] += 0.2
+    else:
+        after[:, 1] = {"torque doubled": 2.0, "sign of the torque": -1.0}.get(fault, 1.0) * after[:, 1]
+        after[:, 1] += 5.0 * (fault == "5 N·m more")
+    pipeline = Pipeline(config, boot=1)
+    parts = np.array_split(table.reshape(-1), 1000)
+    told = maps([one for part in parts for one in pipeline.absorb(part, 0, lambda: 0)], b"estimate/elbow")
+    conditioner = pipeline.joints[0].estimator.conditioner
+    behind = START / 1e9 + at + 0.5 * conditioner.support * conditioner.period
+    assert {one["health"]["status"] for one in told if behind - 2.0 < one["timestamp"] < behind - 0.1} == {"valid"}
+    late = [one["health"] for one in told if one["timestamp"] > behind]
+    assert [one["status"] for one in late[1:]] == ["learning"] * len(late[1:])
+    assert late[1]["reasons"][0]["code"] == "unexplained_lately"
+
+
 def test_silence_is_said_and_so_is_its_end(config: Config) -> None:
     pipeline = Pipeline(config, boot=1)
     table = readings(3.0)
