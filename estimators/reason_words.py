@@ -320,6 +320,12 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The stiffness is not more than two standard deviations above zero.",
         "Use more torque, and check that both encoders and the ratio are right.",
     ),
+    "joint_faulted": ReasonEntry(
+        _ROBOT,
+        "{parameter}: {cause}",
+        "A joint of the model gives no rows, so there is no torque of the whole robot to compare with.",
+        "Mend what is said of the joint; the robot goes on with its next row.",
+    ),
     "incomplete_row": ReasonEntry(
         _ROBOT,
         "no row with every joint in it yet",

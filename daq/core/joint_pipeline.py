@@ -165,6 +165,11 @@ class JointPipeline:
         times = (report.time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
         return publication.fill_forms(numbers, measured, predicted, times)
 
+    @property
+    def faults(self) -> tuple[Reason, ...]:
+        """Why the joint gives no rows: data are missing, or its frames are not used."""
+        return self._missing or self.refused
+
     def check_silence(self, now: int, epoch: int) -> list[Message]:
         """The messages of a joint that gives no data, or lacks a channel. now: monotonic ns."""
         if now < self.silence_due:

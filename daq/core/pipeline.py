@@ -114,10 +114,13 @@ class Pipeline:
 
     def check_silence(self, now: int, epoch: int) -> list[Message]:
         """The messages of joints or channels that give no data. now: monotonic ns."""
-        if now < self._silence_due:
-            return []
-        messages = [message for joint in self.joints for message in joint.check_silence(now, epoch)]
-        self._silence_due = min(joint.silence_due for joint in self.joints)
+        messages: list[Message] = []
+        if now >= self._silence_due:
+            messages += [message for joint in self.joints for message in joint.check_silence(now, epoch)]
+            self._silence_due = min(joint.silence_due for joint in self.joints)
+        if self.robot is not None:
+            faults = {joint.name: found for joint in self.joints if (found := joint.faults)}
+            messages += self.robot.check_joints(faults, now, epoch)
         return messages
 
     def set_baselines(self, baselines: Mapping[str, Any]) -> None:

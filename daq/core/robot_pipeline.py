@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 import msgpack
@@ -17,12 +17,13 @@ from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.reasons import as_maps
 from daq.stream.update import ROBOT, Map, Publication
 from estimators.alignment.common_clock import CommonClock
-from estimators.base import Estimate
+from estimators.base import Estimate, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.settings import LINK
 from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason, joined
 from estimators.thresholds import GAP
 
 Message = tuple[bytes, bytes]
@@ -31,6 +32,8 @@ Message = tuple[bytes, bytes]
 SETTLED: Final = 0.01
 #: ns, argued: Time between two reports of a robot's parameters.
 PARAMETERS_EVERY: Final = 1_000_000_000
+#: ns, argued: Time between two updates of a robot of which a joint gives no rows.
+FAULTED_EVERY: Final = 500_000_000
 #: s, argued: Time that a jump of the clock counts as missing rows, at most: more than its low-passes need to restart.
 BREAK: Final = 0.1
 
@@ -69,6 +72,8 @@ class RobotPipeline:
         self._slot, self._told = -1, -1
         self._comparison = Comparison(ROBOT, drift, publication)
         self._effort = [joint.axis.effort for joint in learnt.robot.joints]
+        self._faults: tuple[Reason, ...] = ()  # of its joints
+        self._last_fault = 0  # monotonic ns of the last update that a fault alone has made
 
     def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
         """Take the samples that one joint's own estimator got: ticks (rows,) ns, rows (rows, channels).
@@ -102,6 +107,27 @@ class RobotPipeline:
             self._told = self._last_tick // PARAMETERS_EVERY
             messages.append(self._parameters(epoch))
             messages += self._comparison.compare(*self._comparable(), (self._last_tick + epoch) / 1e9)
+        return messages
+
+    def check_joints(self, faults: Mapping[str, tuple[Reason, ...]], now: int, epoch: int) -> list[Message]:
+        """The messages while joints of the model give no rows: the robot is faulted, as they are.
+
+        faults: joint → why it gives none; now: monotonic ns.
+        """
+        reasons = tuple(
+            Reason("joint_faulted", name, words={"cause": joined(faults[name])})
+            for name in self._names
+            if name in faults
+        )
+        messages = list[Message]()
+        if bool(reasons) != bool(self._faults):
+            kind, text = ("fault", joined(reasons)) if reasons else ("recovered", "every joint gives rows again")
+            messages.append(self._publication.event(kind, text, (now + epoch) / 1e9))
+            self.estimator.distrust()
+        self._faults = reasons
+        if reasons and now - self._last_fault >= FAULTED_EVERY:
+            self._last_fault = now
+            messages.append(self._update(epoch))
         return messages
 
     def keep(self) -> Map | None:
@@ -139,6 +165,8 @@ class RobotPipeline:
 
     def _update(self, epoch: int) -> Message:
         found = self.estimator.estimate()
+        if self._faults:
+            found = replace(found, phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._faults)
         head = robot_head(self._publication, "robot", (found.time + epoch) / 1e9)
         return b"robot", msgpack.packb(head | robot_body(found, self._names, self._effort))
 

@@ -123,6 +123,10 @@ class RobotEstimator:
         told, self._events = self._events, []
         return told
 
+    def distrust(self) -> None:
+        """Learn nothing from the last seconds: what a joint has sent then may have been wrong."""
+        self._learner.drop_waiting()
+
     def keep(self) -> Kept | None:
         """State that outlives a restart; None while the start lasts or something is wrong."""
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy

@@ -157,6 +157,36 @@ def test_a_torque_that_nobody_knows_is_the_residual_of_its_joint_with_its_sign(
     np.testing.assert_allclose(found[1][:, 2], found[1][:, 0] - found[1][:, 1], atol=1e-9)
 
 
+@pytest.mark.parametrize("fault", ["no data", "order reversed"])
+def test_a_joint_that_gives_no_rows_faults_the_robot_and_its_return_ends_that(config: Config, fault: str) -> None:
+    pipeline, table = Pipeline(config, boot=1), readings(30.0).reshape(-1, 4)
+    play(pipeline, table[: 18 * RATE].reshape(-1))
+    bad = table[18 * RATE : 21 * RATE].copy()
+    if fault == "no data":
+        bad = bad[:, :2]  # those of the shoulder
+    else:
+        for column in (2, 3):  # the elbow's values come in tens, the last first
+            bad["value"][:, column] = bad["value"][:, column].reshape(-1, 10)[:, ::-1].reshape(-1)
+    said = list[Message]()
+    for part in (bad, table[21 * RATE :]):
+        for row in np.array_split(part, len(part) // 5):
+            said += pipeline.absorb(row.reshape(-1), 0, lambda: 0)
+            said += pipeline.check_silence(int(row["time"].max()), 0)
+    told = [one for one in of(said, b"event/robot") if one["kind"] in ("fault", "recovered")]
+    events = [(one["kind"], one["text"].split(":")[0], one["timestamp"]) for one in told]
+    assert [one[:2] for one in events[:2]] == [("fault", "elbow"), ("recovered", "every joint gives rows again")]
+    begun, ended = (one[2] - START / 1e9 for one in events[:2])
+    assert 18.0 < begun < 20.5
+    assert 21.0 <= ended < 22.5
+    faulted = [one for one in of(said, b"robot") if one["phase"] == "faulted"]
+    assert len(faulted) >= round((ended - begun) / 0.5)
+    for one in faulted:
+        assert one["health"]["status"] == "faulted"
+        assert {reason["code"] for reason in one["health"]["reasons"]} == {"joint_faulted"}
+        assert {reason["parameter"] for reason in one["health"]["reasons"]} == {"elbow"}
+    assert of(said, b"robot")[-1]["phase"] != "faulted"
+
+
 def test_a_hole_in_time_costs_rows_and_is_no_contact(played: tuple[Pipeline, list[Message]], config: Config) -> None:
     """No row joins the two sides of it: what moved meanwhile is no acceleration."""
     pipeline = Pipeline(config, boot=2)
