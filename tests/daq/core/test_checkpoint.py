@@ -204,3 +204,19 @@ def test_states_of_joints_that_are_not_settled_now_stay(tmp_path: Path) -> None:
     socket.close()
     context.term()
     writer.join(10)
+
+
+def test_every_state_is_sent_once_in_its_time_one_after_the_other(
+    settled: Pipeline, wired: tuple[Checkpoints, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it is asked: three joints take turns."""
+    checkpoints, _ = wired
+    sent: list[bytes] = []
+    monkeypatch.setattr(checkpoints._socket, "send_multipart", lambda parts: sent.append(parts[0]), raising=False)
+    (joint,) = settled.joints
+    monkeypatch.setattr(settled, "joints", [joint] * 3)
+    begun = time.monotonic()
+    for step in range(1000):
+        monkeypatch.setattr(checkpoint.time, "monotonic", lambda at=begun + step * checkpoint.EVERY / 100.0: at)
+        checkpoints.send_next_state(settled)
+    assert len(sent) == pytest.approx(30, abs=1)

@@ -275,6 +275,17 @@ def test_lost_samples_are_counted(config: Config) -> None:
     assert pipeline.joints[0].samples == 5000
 
 
+def test_every_update_says_in_unix_time_when_its_reading_came(config: Config) -> None:
+    """Of the first updates, which are made whole, and of later ones, whose form is only filled."""
+    epoch, pipeline, table = 10**18, Pipeline(config, boot=1), readings(18.0)
+    for batch in np.split(table, len(table) // 60):
+        newest = int(batch["time"][-1])
+        for update in maps(pipeline.absorb(batch, epoch, lambda at=newest: at + 5_000_000), b"estimate/elbow"):
+            assert newest - 20_000_000 <= (update["arrival"] - 1e9) * 1e9 <= newest + 1000
+            assert update["latency"] == pytest.approx((newest + 5e6) / 1e9 - (update["arrival"] - 1e9), abs=1e-6)
+            assert -0.5 < update["timestamp"] - update["arrival"] <= 0.0
+
+
 def test_a_channel_that_never_comes_is_named_although_the_others_come(config: Config) -> None:
     table = readings(3.0)
     table = table[table["channel"] != 1]

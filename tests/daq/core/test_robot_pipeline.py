@@ -265,6 +265,7 @@ def test_friction_is_compared_with_the_baseline_of_the_robot(
     assert drifts[-1]["drifted"] == ["elbow.slow"]
     assert drifts[-1]["percent"]["elbow.slow"] == pytest.approx(50.0, abs=10.0)
     kinds = [(one["kind"], one["text"].split(":")[0]) for one in of(told, b"event/robot")]
+    assert all(START / 1e9 <= one["timestamp"] - 1e9 <= START / 1e9 + 24.0 for one in of(told, b"event/robot"))
     assert ("drift", "elbow.slow has drifted") in kinds
     other = Pipeline(config, boot=1)
     other.set_baselines({"robot": baseline | {"friction": {"speeds": {}}}})

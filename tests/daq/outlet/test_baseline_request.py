@@ -1,5 +1,6 @@
 """The one request that changes something: who may make it, and what it says to everyone else."""
 
+import asyncio
 import http.client
 import json
 import time
@@ -8,6 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.requests import Request
+
+from daq.outlet.baseline_request import MOST_WRONG, BaselineRequest
+from daq.outlet.history import History
 
 GOOD = {"Authorization": "Bearer correct-horse", "Content-Type": "application/json"}
 
@@ -73,3 +78,21 @@ def test_guessing_is_slow_however_many_guess_at_once(shared: Any) -> None:
     with ThreadPoolExecutor(3) as pool:
         assert [one[0] for one in pool.map(lambda _: post(shared.page, "{}", **guess), range(3))] == [401] * 3
     assert time.monotonic() - before >= 1.5, "half a second each, one after the other"
+
+
+def test_wrong_tokens_count_only_while_their_pauses_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daq.outlet.baseline_request.PAUSE", 0.01)
+    answering = BaselineRequest("correct-horse", frozenset(), lambda *_: None)  # type: ignore[arg-type, return-value]
+    scope = {"type": "http", "client": ("10.0.0.7", 5), "headers": [(b"authorization", b"Bearer guess")]}
+    history = History("arm", [])
+
+    async def status() -> int:
+        return (await answering.answer(Request(scope), history)).status_code
+
+    async def several() -> tuple[list[int], list[int]]:
+        one_by_one = [await status() for _ in range(3 * MOST_WRONG)]
+        return one_by_one, await asyncio.gather(*(status() for _ in range(MOST_WRONG + 2)))
+
+    one_by_one, at_once = asyncio.run(several())
+    assert set(one_by_one) == {401}
+    assert sorted(at_once) == [401] * MOST_WRONG + [429] * 2

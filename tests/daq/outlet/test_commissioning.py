@@ -158,3 +158,38 @@ def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCa
         core.close(0)
         socket.close(0)
         context.term()
+
+
+class Heard:
+    """A socket that keeps what is sent through it."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+
+    def send_multipart(self, parts: tuple[bytes, bytes]) -> None:
+        self.sent.append(parts[0])
+
+
+def test_a_new_baseline_is_shared_at_once(tmp_path: Path) -> None:
+    heard, history = Heard(), History("arm", [JointLabel("elbow", "N·m", {"inertia": "kg·m²"})])
+    commissioning = Commissioning(tmp_path / "b.json", {"elbow": "rigid"}, heard)  # type: ignore[arg-type]
+    history.absorb("estimate/elbow", update("valid"), 50.0)
+    asyncio.run(commissioning.set(history, "elbow"))
+    assert heard.sent == [TOPIC]
+
+
+def test_baselines_are_shared_once_in_a_while_and_the_time_between_is_left_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("daq.outlet.commissioning.EVERY", 0.1)
+    write(tmp_path / "b.json", Baselines(joints={"elbow": [baseline()]}))
+    heard = Heard()
+    commissioning = Commissioning(tmp_path / "b.json", {"elbow": "rigid"}, heard)  # type: ignore[arg-type]
+
+    async def for_a_while() -> None:
+        sharing = asyncio.create_task(commissioning.share())
+        await asyncio.sleep(0.55)
+        sharing.cancel()
+
+    asyncio.run(for_a_while())
+    assert 2 <= len(heard.sent) <= 6

@@ -342,6 +342,7 @@ def test_friction_beyond_its_law_is_in_the_deviations_and_named_where_it_is_much
         if estimate.status == "valid":
             assert (np.abs(friction.torque - truth) < 4.0 * friction.deviations).all()
     assert estimate.status == status
+    assert (estimator.parameters()[1] >= 0.0).all(), "it adds to the deviations"
     assert any(": friction differs from its law by " in one for one in told) is (status == "learning")
 
 

@@ -78,9 +78,10 @@ def test_a_payload_is_told_when_two_looks_say_so_and_weighed() -> None:
     assert looks.look(LOAD) is None
 
 
-def test_motor_current_weighs_it_to_a_tenth() -> None:
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_motor_current_weighs_it_to_a_tenth(sign: float) -> None:
     looks = Looks(motor_side=True)
-    assert [looks.look(LOAD) is None for _ in range(2)] == [True, False]
+    assert [looks.look(sign * LOAD) is None for _ in range(2)] == [True, False]
     assert looks.causes.payload.mass_deviation == pytest.approx(0.2, rel=0.1)
 
 
