@@ -45,6 +45,8 @@ def main(words: list[str] | None = None) -> int:
                 json.dumps([one._asdict() for one in results], ensure_ascii=False, indent=1), "utf-8"
             )
     if options.write:
+        if options.again:
+            results = _with_earlier(options.again, results)
         options.write.write_text(page(results, options.seed, options.each), "utf-8")
     return 0
 
@@ -60,7 +62,12 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--compile", action="store_true", help="compile kernels whose mutants survive interpreted")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="the table, such as docs/mutants.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="only the survivors that --json kept in this file")
+    parser.add_argument(
+        "--again",
+        type=Path,
+        metavar="FILE",
+        help="only the survivors that --json kept in this file; a page has the others, too",
+    )
     return parser.parse_args(words)
 
 
@@ -88,6 +95,13 @@ def _survivors(kept: Path) -> dict[str, list[Mutant]]:
         else:
             _say(f"{one.file}: {one.before} is no longer there")
     return found
+
+
+def _with_earlier(kept: Path, results: list[Result]) -> list[Result]:
+    """What was kept, with those that were tried again as they are now."""
+    now = {(one.file, one.before, one.after): one for one in results}
+    earlier = [Result(**one) for one in json.loads(kept.read_text("utf-8"))]
+    return [now.get((one.file, one.before, one.after), one) for one in earlier]
 
 
 def _try_room(
