@@ -12,7 +12,7 @@ from prometheus_client import Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from daq.core.robot_pipeline import parameters_body, robot_body
-from daq.outlet.metrics import GAUGED, TABLE, Metric, Metrics
+from daq.outlet.metrics import GAUGED, LATENCY_BUCKETS, TABLE, Metric, Metrics
 from daq.stream.update import EVENTS, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
@@ -346,3 +346,9 @@ def test_bus_time_is_in_seconds_and_no_error(make_estimate: Callable[..., Estima
     found = scrape(filled(make_estimate))
     assert found["bus_busy_seconds_total,can0"] == 1.5
     assert not [name for name in found if name.startswith("decode_errors_total") and "busy" in name]
+
+
+def test_the_buckets_of_latency_ascend_from_a_fast_socket_to_what_is_certainly_wrong() -> None:
+    assert list(LATENCY_BUCKETS) == sorted(set(LATENCY_BUCKETS))
+    assert LATENCY_BUCKETS[0] <= 1e-4 < 0.5 <= LATENCY_BUCKETS[-1]
+    assert np.diff(np.log(LATENCY_BUCKETS)).max() <= np.log(2.5) + 1e-9, "no wider step than from 2 to 5"
