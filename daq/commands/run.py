@@ -37,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
         from daq.config.load import load
         from daq.config.words import ConfigError
         from daq.processes.supervisor import Service, StartError, needed
+        from daq.state.files import folders_of
 
         try:
             config = load(options.config)
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         gc.freeze()  # spares the interpreter a last collection: seconds on a slow machine
         return 0
     try:
-        Service(config).run(options.duration)
+        Service(config, folders_of(config)).run(options.duration)
     except StartError as error:
         return fail(error)
     return 0

@@ -29,7 +29,6 @@ from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
 from daq.processes.runtime_folder import RuntimeFolder
 from daq.processes.service_lock import OtherServiceError, ServiceLock
 from daq.processes.systemd import Systemd
-from daq.state.files import place
 from daq.stream.sockets import open_publisher
 from daq.stream.update import Liveliness
 
@@ -69,11 +68,6 @@ def needed(config: Config) -> list[str]:
     return found
 
 
-def state_folders(config: Config) -> list[Path]:
-    """Folders into which only one service of a robot may write: that of its state, and that of its recordings."""
-    return [place(config, "state").parent, *([] if config.recorder is None else [config.recorder.folder])]
-
-
 @dataclass(slots=True)
 class Process:
     """One process of the service: what it runs, and its history."""
@@ -94,10 +88,10 @@ class Process:
 class Service:
     """All processes of one configuration."""
 
-    def __init__(self, config: Config) -> None:
-        """Raises StartError where another service of this robot has the same folders."""
+    def __init__(self, config: Config, folders: Sequence[Path] = ()) -> None:
+        """folders: in which no other service of this robot may write. Raises StartError where one does."""
         try:
-            self._lock = ServiceLock(config.robot.name, state_folders(config))
+            self._lock = ServiceLock(config.robot.name, folders)
         except OtherServiceError as error:
             raise StartError(str(error)) from error
         self._folder = RuntimeFolder()

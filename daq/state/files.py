@@ -24,6 +24,11 @@ def place(config: Config, what: str) -> Path:
     return folder / f"{config.robot.name}.{what}"
 
 
+def folders_of(config: Config) -> list[Path]:
+    """Folders into which only one service of a robot may write: that of its state, and that of its recordings."""
+    return [place(config, "state").parent, *([] if config.recorder is None else [config.recorder.folder])]
+
+
 def replace(file: Path, data: bytes, mode: int) -> None:
     """Replace a file by these bytes, as a whole; they are on the disk when it returns. Raises BaselineError."""
     draft = file.with_name(f".{file.name}.{os.getpid()}")
