@@ -1,9 +1,11 @@
 """What a validator of signals gets and says: the frames of one stream, block by block."""
 
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from jointwatch_layout import Flags, Integers
@@ -31,12 +33,15 @@ class StreamFacts(NamedTuple):
         return 1e9 / self.period
 
 
-class Frames(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Frames:
     """Frames of one stream in order of arrival; the first was the last one of the look before, where there was one."""
 
     arrivals: Nanoseconds  # (frames,) ns
     counters: Integers  # (frames,) -1: none
     values: Floats  # (frames, channels) SI; NaN: none
+    _steps: Floats | None = field(default=None, init=False, repr=False)  # what was asked for before
+    _distinct: "Frames | None" = field(default=None, init=False, repr=False)
 
     def part(self, which: slice | Flags) -> "Frames":
         """Some of them."""
@@ -61,23 +66,68 @@ class Validator(Protocol):
 
 def steps(frames: Frames, stream: StreamFacts) -> Floats:
     """(frames − 1,) how much the counter grows from frame to frame, in samples, at most half a turn; NaN: unknown."""
-    before, after = frames.counters[:-1], frames.counters[1:]
-    if stream.modulo == 0:
-        return np.full(len(after), np.nan)
-    grown = np.asarray((after - before) % stream.modulo, np.float64)
-    grown[grown > stream.modulo / 2] -= stream.modulo
-    grown[(before < 0) | (after < 0)] = np.nan
-    return grown / stream.unit
+    if frames._steps is None:
+        frames._steps = _grown(frames.counters, stream.modulo, stream.unit)
+    return frames._steps
+
+
+@kernel("f8[::1](i8[::1], i8, f8)")
+def _grown(counters: Integers, modulo: int, unit: float) -> Floats:
+    """Growth of a counter from frame to frame (frames − 1,), in samples; modulo 0: it has none."""
+    grown = np.full(max(0, len(counters) - 1), np.nan)
+    if modulo == 0:
+        return grown
+    for i in range(len(grown)):
+        if counters[i] >= 0 and counters[i + 1] >= 0:
+            step = float((counters[i + 1] - counters[i]) % modulo)
+            grown[i] = (step - modulo if step > modulo / 2 else step) / unit
+    return grown
 
 
 def distinct(frames: Frames, stream: StreamFacts) -> Frames:
     """The frames without those that the counter shows to be there already, which the aligner drops."""
     if stream.modulo == 0:
         return frames
-    fresh = np.append(True, steps(frames, stream) != 0.0)
-    return frames if fresh.all() else frames.part(fresh)
+    if frames._distinct is None:
+        grown = steps(frames, stream)
+        frames._distinct = frames if _never(grown, 0.0) else frames.part(np.append(True, grown != 0.0))
+    return frames._distinct
+
+
+def is_regular(frames: Frames, stream: StreamFacts) -> bool:
+    """Whether a counter says that each frame is the next sample."""
+    return stream.modulo > 0 and _always(steps(frames, stream), 1.0)
+
+
+@kernel("b1(f8[::1], f8)")
+def _never(values: Floats, one: float) -> bool:
+    """Whether no value is this one."""
+    found = False
+    for i in range(len(values)):
+        found = found or values[i] == one
+    return not found
+
+
+@kernel("b1(f8[::1], f8)")
+def _always(values: Floats, one: float) -> bool:
+    """Whether all values are this one."""
+    found = True
+    for i in range(len(values)):
+        found = found and values[i] == one
+    return found
 
 
 def unwrapped(increments: Floats, wrap: float) -> Floats:
     """Increments of an encoder without its turns. wrap: where it starts again, 0: never."""
     return increments - wrap * np.rint(increments / wrap) if wrap else increments
+
+
+@inline
+def moved(values: Floats, place: int, wrap: float) -> Floats:
+    """Increments (frames − 1,) of an encoder without its turns, as `unwrapped`. values: (frames, channels)."""
+    found = np.empty(max(0, len(values) - 1))
+    for i in range(len(found)):
+        found[i] = values[i + 1, place] - values[i, place]
+        if wrap != 0.0:
+            found[i] -= wrap * np.rint(found[i] / wrap)
+    return found

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.signals.base import Frames, StreamFacts, steps
+from estimators.plausibility.signals.base import Frames, StreamFacts, is_regular, steps
 from estimators.reasons import Reason
 
 #: steps, argued: A block with fewer steps of a counter says nothing of it.
@@ -32,7 +32,7 @@ class CounterValidator:
 
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
-        if self._stream.modulo == 0:
+        if self._stream.modulo == 0 or is_regular(frames, self._stream):
             return None
         grown = steps(frames, self._stream)
         known = np.isfinite(grown)

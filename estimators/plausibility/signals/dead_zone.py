@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from estimators.numerics.jit import kernel
 from estimators.plausibility.signals.base import Frames, StreamFacts, distinct
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -40,22 +41,37 @@ class DeadZoneValidator:
         """Look at another block."""
         frames, runs = distinct(frames, self._stream), 0
         for number, place in enumerate(self._stream.efforts):
-            values = frames.values[:, place]
-            moved = np.abs(np.diff(values))
-            self._smallest[number] = np.min(moved, initial=self._smallest[number], where=moved > 0.0)
-            runs += self._passed(values, moved[moved > 0.0], self._smallest[number])
+            self._smallest[number], passed = _passed(frames.values, place, self._smallest[number])
+            runs += passed
         self._runs.append(runs)
         if sum(self._runs) < RUNS:
             return None
         return Reason("torque_dead_zone", None, {}, {"signal": self._stream.signal})
 
-    @staticmethod
-    def _passed(values: Floats, moved: Floats, smallest: float) -> int:
-        """How often the values pass a dead zone. moved: sizes of their changes; smallest: step of the sensor."""
-        if len(moved) < LONGEST or float((moved >= FINE * smallest).mean()) < NEARLY_ALL:
-            return 0
-        other = np.flatnonzero(values != 0.0)
-        before, behind = values[other[:-1]], values[other[1:]]
-        long = np.diff(other) > LONGEST
-        near = np.maximum(np.abs(before), np.abs(behind)) <= NEAR * float(np.median(moved))
-        return int((long & near & (before * behind < 0.0)).sum())
+
+@kernel("Tuple((f8, i8))(f8[:, ::1], i8, f8)")
+def _passed(values: Floats, place: int, smallest: float) -> tuple[float, int]:
+    """The smallest step of a sensor so far, and how often its values pass a dead zone. values: (frames, channels)."""
+    sizes, count = np.empty(len(values)), 0
+    for i in range(len(values) - 1):
+        size = abs(values[i + 1, place] - values[i, place])
+        if size > 0.0:
+            sizes[count] = size
+            count += 1
+            smallest = min(smallest, size)
+    fine = 0
+    for i in range(count):
+        fine += sizes[i] >= FINE * smallest
+    if count < LONGEST or fine / count < NEARLY_ALL:
+        return smallest, 0
+    found, last, usual = 0, -1, -1.0
+    for i in range(len(values)):
+        if values[i, place] == 0.0:
+            continue
+        if last >= 0 and i - last > LONGEST and values[last, place] * values[i, place] < 0.0:
+            if usual < 0.0:
+                usual = float(np.median(sizes[:count]))
+            near = NEAR * usual
+            found += abs(values[last, place]) <= near and abs(values[i, place]) <= near
+        last = i
+    return smallest, found

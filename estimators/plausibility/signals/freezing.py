@@ -11,9 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, steps, unwrapped
-from estimators.quantities import Floats
+from estimators.numerics.jit import kernel
+from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, moved, steps
+from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
+from jointwatch_layout import Layout
 
 #: s, argued: Time for which a frozen encoder says the same.
 STILL: Final = 0.05
@@ -29,6 +31,16 @@ REMEMBERED: Final = 50
 KNOWN: Final = 100
 
 
+class FrozenState(Layout):
+    """State of one encoder."""
+
+    known: int = 0  # changes of speed
+    smallest: float = 0.0  # step
+    run: int = 0  # frames for which it has been the same, up to the last one
+    speed: float = 0.0  # a frame, before them
+    frozen: bool = False  # whether that stop was none of the joint's
+
+
 class FreezingValidator:
     """Tells an encoder that freezes."""
 
@@ -41,9 +53,7 @@ class FreezingValidator:
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
-        gaps = steps(frames, self._stream)
-        late = np.rint(np.diff(frames.arrivals) / self._stream.period)
-        apart = np.maximum(1.0, np.where(np.isfinite(gaps), gaps, late))
+        apart = _apart(frames.arrivals, steps(frames, self._stream), self._stream.period)
         frozen = [one.frozen(frames, apart) for one in self._encoders]
         return Reason("encoder_frozen", None, {}, {"signal": self._stream.signal}) if any(frozen) else None
 
@@ -54,43 +64,83 @@ class _EncoderHistory:
     def __init__(self, stream: StreamFacts, place: int, wrap: float) -> None:
         self._place, self._wrap, self._fewest = place, wrap, max(FEWEST, round(STILL * stream.rate))
         self._bounds: deque[float] = deque([0.0], maxlen=REMEMBERED)  # largest change of speed, block by block
-        self._known = 0  # changes of speed
-        self._smallest = np.inf  # step
-        self._run = 0  # frames for which it has been the same, up to the last one
-        self._speed = 0.0  # a frame, before them
-        self._frozen = False  # whether that stop was none of the joint's
+        self._state = FrozenState(smallest=np.inf)
 
     def frozen(self, frames: Frames, apart: Floats) -> bool:
         """Look at another block; returns whether it was frozen in it. apart: samples from frame to frame."""
-        moved = np.abs(unwrapped(np.diff(frames.values[:, self._place]), self._wrap)) / apart
-        if len(moved) < FEWEST or not np.isfinite(moved).all():
-            self._run, self._frozen = 0, False
-            return False
-        count, moving = len(moved), np.flatnonzero(moved)
-        self._smallest = np.min(moved, initial=self._smallest, where=moved > 0.0)
-        begins, ends = np.append(-1, moving), np.append(moving, count)
-        still = ends - begins - 1  # frames that say the same before each that moves, and behind the last
-        still[0] += self._run
-        before = np.append(self._speed, moved[moving])
-        at_rest = np.flatnonzero((still >= self._fewest) | (ends == count))
-        inside = np.abs(np.diff(moved))
-        for one in at_rest:  # what is to be judged is no measure of itself
-            inside[max(0, begins[one]) : begins[one] + 1] = inside[ends[one] - 1 : ends[one]] = 0.0
-        bound = max(*self._bounds, float(inside.max(initial=0.0)), ROUNDED * self._smallest)
-        limit = SUDDEN * bound if self._known >= KNOWN else np.inf
-        found = False
-        for one in at_rest:
-            if still[one] < self._fewest:  # it may go on
-                continue
-            judged = one == 0 and self._run >= self._fewest  # in a block before
-            frozen = self._frozen if judged else bool(before[one] > limit)
-            leapt = ends[one] < count and moved[ends[one]] > limit
-            self._frozen = frozen and ends[one] == count
-            found = found or frozen or bool(leapt)
-        self._run, self._speed = int(still[-1]), float(before[-1])
-        if not found:
-            unresolved = len(moving) > 0 and still[-1] < self._fewest
-            changes = np.abs(np.diff(moved))[: moving[-1] if unresolved else None]
-            self._bounds.append(float(changes.max(initial=0.0)))
-            self._known += int(np.count_nonzero(changes))
+        found, bound = _frozen(
+            self._state, frames.values, self._place, self._wrap, apart, self._fewest, max(self._bounds)
+        )
+        if bound >= 0.0:
+            self._bounds.append(bound)
         return found
+
+
+@kernel("f8[::1](i8[::1], f8[::1], f8)")
+def _apart(arrivals: Nanoseconds, gaps: Floats, period: float) -> Floats:
+    """Samples from frame to frame (frames − 1,), by the counter if it is known, else by arrivals; 1 at least."""
+    found = np.empty(len(gaps))
+    for i in range(len(gaps)):
+        late = np.rint((arrivals[i + 1] - arrivals[i]) / period)
+        found[i] = max(1.0, gaps[i] if np.isfinite(gaps[i]) else late)
+    return found
+
+
+@kernel((FrozenState, "f8[:, ::1]", "i8", "f8", "f8[::1]", "i8", "f8"))
+def _frozen(
+    state: FrozenState, values: Floats, place: int, wrap: float, apart: Floats, fewest: int, before: float
+) -> tuple[bool, float]:
+    """Look at a block: whether the encoder was frozen in it, and the largest change of speed if it was not, else -1.
+
+    before: the largest change of speed in earlier blocks.
+    """
+    speeds = np.abs(moved(values, place, wrap)) / apart
+    count, finite = len(speeds), True
+    for i in range(count):
+        finite = finite and np.isfinite(speeds[i])
+    if count < FEWEST or not finite:
+        state.run, state.frozen = 0, False
+        return False, -1.0
+    moving = np.flatnonzero(speeds)
+    stops = len(moving) + 1
+    begins, ends = np.empty(stops, np.int64), np.empty(stops, np.int64)
+    begins[0], ends[stops - 1] = -1, count
+    for one in range(len(moving)):
+        begins[one + 1] = ends[one] = moving[one]
+        state.smallest = min(state.smallest, speeds[moving[one]])
+    inside = np.abs(np.diff(speeds))
+    changes = inside.copy()
+    for one in range(stops):
+        still = ends[one] - begins[one] - 1 + (state.run if one == 0 else 0)
+        if still >= fewest or ends[one] == count:  # what is to be judged is no measure of itself
+            for i in range(max(0, begins[one]), min(begins[one] + 1, len(inside))):
+                inside[i] = 0.0
+            if 0 < ends[one] <= len(inside):
+                inside[ends[one] - 1] = 0.0
+    bound = max(before, ROUNDED * state.smallest)
+    for i in range(len(inside)):
+        bound = max(bound, inside[i])
+    limit = SUDDEN * bound if state.known >= KNOWN else np.inf
+    found, run, was_frozen = False, state.run, state.frozen
+    for one in range(stops):
+        still = ends[one] - begins[one] - 1 + (run if one == 0 else 0)
+        if still < fewest:  # it may go on
+            continue
+        speed = state.speed if one == 0 else speeds[begins[one]]
+        judged = one == 0 and run >= fewest  # in a block before
+        frozen = was_frozen if judged else speed > limit
+        leapt = ends[one] < count and speeds[min(ends[one], count - 1)] > limit
+        was_frozen = frozen and ends[one] == count
+        found = found or frozen or leapt
+    still = count - begins[stops - 1] - 1 + (run if stops == 1 else 0)
+    state.frozen, state.run = was_frozen, still
+    if stops > 1:
+        state.speed = speeds[begins[stops - 1]]
+    if found:
+        return True, -1.0
+    last = moving[len(moving) - 1] if len(moving) > 0 and still < fewest else len(changes)
+    largest = 0.0
+    for i in range(last):
+        largest = max(largest, changes[i])
+        state.known += changes[i] != 0.0
+    return False, largest

@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, unwrapped
+from estimators.numerics.jit import kernel
+from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, moved, unwrapped
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
@@ -19,6 +20,8 @@ from estimators.reasons import Reason
 WINDOW: Final = 32
 #: 1, argued: The way through all places in order of arrival against the way between the outermost ones.
 DETOUR: Final = 1.5
+#: 1, derived: Sums in another order differ by less than this leaves.
+ROUNDING: Final = 1.0 - 1e-9
 #: 1, argued: Spacings within this share of their median are even.
 EVEN: Final = 0.25
 #: 1, argued: Share of even spacings from which a motion is smooth.
@@ -43,11 +46,14 @@ class OrderValidator:
         """Look at another block."""
         frames, found = distinct(frames, self._stream), 0
         for number, place in enumerate(self._stream.positions):
-            moved = unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number])
-            way = frames.values[0, place] + np.append(0.0, np.cumsum(moved))
+            self._smallest[number], turns = _detours(
+                frames.values, place, self._stream.wraps[number], self._smallest[number]
+            )
+            if not turns:
+                continue
+            increments = unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number])
+            way = frames.values[0, place] + np.append(0.0, np.cumsum(increments))
             windows = len(way) // WINDOW
-            size = np.abs(moved)
-            self._smallest[number] = np.min(size, initial=self._smallest[number], where=size > 0.0)
             places = way[: windows * WINDOW].reshape(windows, WINDOW)
             found += self._disordered(places[np.isfinite(places).all(axis=1)], self._smallest[number])
         self._found.append(found)
@@ -66,3 +72,20 @@ class OrderValidator:
         usual = np.median(spacings, axis=1)
         even = (np.abs(spacings - usual[:, None]) <= EVEN * usual[:, None]).mean(axis=1) >= SMOOTH
         return int((even & (usual >= STEPS * step)).sum())
+
+
+@kernel("Tuple((f8, b1))(f8[:, ::1], i8, f8, f8)")
+def _detours(values: Floats, place: int, wrap: float, smallest: float) -> tuple[float, bool]:
+    """The smallest step of an encoder so far, and whether there is a window that may make a detour."""
+    increments, found = moved(values, place, wrap), False
+    for i in range(len(increments)):
+        if 0.0 < abs(increments[i]) < smallest:
+            smallest = abs(increments[i])
+    for first in range(0, len(values) // WINDOW * WINDOW, WINDOW):
+        way = at = low = high = 0.0
+        for i in range(first, first + WINDOW - 1):
+            at += increments[i]
+            way += abs(increments[i])
+            low, high = min(low, at), max(high, at)
+        found = found or way >= ROUNDING * DETOUR * (high - low)
+    return smallest, found

@@ -16,6 +16,7 @@ import numpy as np
 
 from estimators.alignment.clock_rate import FASTEST_DRIFT, MOST_DRIFTED, MOST_PACE, PROPORTIONAL, WINDOW
 from estimators.alignment.clock_state import LONGEST_LOSS
+from estimators.numerics.jit import inline, kernel
 from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, steps
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
@@ -63,7 +64,7 @@ class RateValidator:
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
-        if self._owes(np.diff(frames.arrivals)):
+        if self._owes(frames.arrivals):
             self._blocks = []
             return None
         self._blocks = [*self._blocks[1 - max(WINDOWS) :], frames]
@@ -79,12 +80,12 @@ class RateValidator:
                     )
         return None
 
-    def _owes(self, gaps: Nanoseconds) -> bool:
-        """Whether a silence is in these gaps, or frames still come faster since they waited in one before."""
-        period = self._stream.period
-        silent = int(gaps[gaps > LONGEST_LOSS * period].sum())
-        surplus = len(gaps) * period - (float(gaps.sum()) - silent)
-        self._owed = self._owed - surplus if surplus > FOLLOWED * period * len(gaps) else 0.0
+    def _owes(self, arrivals: Nanoseconds) -> bool:
+        """Whether a silence is between these arrivals, or frames still come faster since they waited in one before."""
+        period, count = self._stream.period, len(arrivals) - 1
+        silent = _silence(arrivals, LONGEST_LOSS * period)
+        surplus = count * period - (float(arrivals[-1] - arrivals[0]) - silent)
+        self._owed = self._owed - surplus if surplus > FOLLOWED * period * count else 0.0
         self._owed = max(0.0, self._owed) + silent
         return self._owed > 0.0
 
@@ -101,47 +102,93 @@ class RateValidator:
 
     def _line(self, blocks: list[Frames]) -> _RateLine | None:
         """The line through the arrivals of these blocks; None where nothing can be said."""
-        arrivals = np.concatenate([blocks[0].arrivals[:1], *(one.arrivals[1:] for one in blocks)]) * 1.0
-        arrivals -= arrivals[0]
-        if len(arrivals) < FEWEST or arrivals[-1] <= 0.0:
-            return None
-        period = self._stream.period
-        counted = _fitted(arrivals, np.arange(len(arrivals), dtype=np.float64) * period)
-        if counted.off < 0.0 and not self._stream.stamped:
-            return counted
-        grown = np.concatenate([steps(one, self._stream) for one in blocks])
-        if np.isfinite(grown).all() and self._stream.modulo:
-            line = self._by_counter(arrivals, grown)
-            return line if line.off > 0.0 or self._stream.stamped else None
-        gaps = np.diff(arrivals)
-        usual = float(np.median(gaps))
-        if usual > 0.0:
-            numbers = np.maximum(1.0, np.rint(gaps / usual))
-            if (np.abs(gaps / usual - numbers) < WHOLE).mean() >= NEARLY_ALL:
-                return _fitted(arrivals, np.append(0.0, np.cumsum(numbers)) * np.float64(period))
-        return counted._replace(limit=max(counted.limit, COARSE))
-
-    def _by_counter(self, arrivals: Floats, grown: Floats) -> _RateLine:
-        """The line by the device's counter or time; of a time its usual step counts, where that is another rate's."""
-        if self._stream.stamped:
-            usual = float(np.median(grown))
-            if abs(usual - 1.0) > MOST_PACE:
-                return _RateLine(usual - 1.0, MOST_PACE, False)
-        return _fitted(arrivals, np.append(0.0, np.cumsum(grown)) * self._stream.period)
+        stream = self._stream
+        arrivals = np.concatenate([blocks[0].arrivals[:1], *(one.arrivals[1:] for one in blocks)])
+        grown = np.concatenate([steps(one, stream) for one in blocks])
+        known, off, limit, walks = _line_of(arrivals, grown, stream.period, stream.modulo > 0, stream.stamped)
+        return _RateLine(off, limit, walks) if known else None
 
 
-def _fitted(arrivals: Floats, instants: Floats) -> _RateLine:
-    """The line through arrivals (ns) over instants by the configured period (ns)."""
-    own = instants - instants.mean()
-    square = float(own @ own)
-    slope = float(own @ arrivals) / square if square > 0.0 else 1.0
+@inline
+def _along(numbers: Floats, period: float) -> Floats:
+    """Instants (frames,) of samples that follow each other by these numbers (frames − 1,)."""
+    instants, at = np.zeros(len(numbers) + 1), 0.0
+    for i in range(len(numbers)):
+        at += numbers[i]
+        instants[i + 1] = at * period
+    return instants
+
+
+@inline
+def _line_through(arrivals: Floats, instants: Floats) -> tuple[float, float, bool]:
+    """Fit arrivals (ns) over instants (ns): slope less one, its limit, and whether gaps add up to a walk."""
+    n, mean = len(arrivals), 0.0
+    for i in range(n):
+        mean += instants[i] / n
+    square = product = 0.0
+    for i in range(n):
+        own = instants[i] - mean
+        square += own * own
+        product += own * arrivals[i]
+    slope = product / square if square > 0.0 else 1.0
     if slope <= 0.0:
-        return _RateLine(0.0, np.inf, False)
+        return 0.0, np.inf, False
     left = arrivals - slope * instants
     # as a share of the time that passes: where many samples come in little time it is the larger one
-    spread = SPREAD * float(left.max() - left.min()) / min(float(np.ptp(instants)), float(np.ptp(arrivals)))
-    gap = np.square(np.diff(left)).mean()
-    walked = np.square(left[APART:] - left[:-APART]).mean() / APART if len(left) > APART else 0.0
-    period = float(np.ptp(instants)) / (len(left) - 1)
-    walks = bool(gap > (EVEN_GAPS * period) ** 2 and walked > WALKING * gap)
-    return _RateLine(slope - 1.0, FOLLOWED + spread, walks)
+    time = min(instants.max() - instants.min(), arrivals.max() - arrivals.min())
+    spread = SPREAD * (left.max() - left.min()) / time
+    gap = walked = 0.0
+    for i in range(n - 1):
+        gap += (left[i + 1] - left[i]) ** 2 / (n - 1)
+    for i in range(n - APART):
+        walked += (left[i + APART] - left[i]) ** 2 / (n - APART) / APART
+    period = (instants.max() - instants.min()) / (n - 1)
+    walks = gap > (EVEN_GAPS * period) ** 2 and walked > WALKING * gap
+    return slope - 1.0, FOLLOWED + spread, walks
+
+
+@kernel("Tuple((b1, f8, f8, b1))(i8[::1], f8[::1], f8, b1, b1)")
+def _line_of(
+    times: Nanoseconds, grown: Floats, period: float, has_counter: bool, stamped: bool
+) -> tuple[bool, float, float, bool]:
+    """The line through arrivals (frames,): whether one can be said, and what _RateLine has.
+
+    grown: (frames − 1,) samples from frame to frame by the counter, NaN: unknown; stamped: it is a device's time.
+    """
+    count = len(times) - 1
+    arrivals = (times - times[0]).astype(np.float64)
+    if count + 1 < FEWEST or arrivals[count] <= 0.0:
+        return False, 0.0, 0.0, False
+    off, limit, walks = _line_through(arrivals, _along(np.ones(count), period))
+    if off < 0.0 and not stamped:
+        return True, off, limit, walks
+    known = has_counter
+    for i in range(count):
+        known = known and np.isfinite(grown[i])
+    if known:  # of a device's time its usual step counts, where that is another rate's
+        usual = float(np.median(grown)) if stamped else 1.0
+        if abs(usual - 1.0) > MOST_PACE:
+            return True, usual - 1.0, MOST_PACE, False
+        off, limit, walks = _line_through(arrivals, _along(grown, period))
+        return off > 0.0 or stamped, off, limit, walks
+    gaps = np.diff(arrivals)
+    usual = float(np.median(gaps))
+    if usual > 0.0:
+        numbers, whole = np.maximum(1.0, np.rint(gaps / usual)), 0
+        for i in range(count):
+            whole += abs(gaps[i] / usual - numbers[i]) < WHOLE
+        if whole / count >= NEARLY_ALL:
+            off, limit, walks = _line_through(arrivals, _along(numbers, period))
+            return True, off, limit, walks
+    return True, off, max(limit, COARSE), walks
+
+
+@kernel("i8(i8[::1], f8)")
+def _silence(arrivals: Nanoseconds, longest: float) -> int:
+    """ns of all gaps between arrivals that are longer than the longest."""
+    found = 0
+    for i in range(len(arrivals) - 1):
+        gap = arrivals[i + 1] - arrivals[i]
+        if gap > longest:
+            found += gap
+    return found

@@ -13,10 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, unwrapped
+from estimators.numerics.jit import kernel
+from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, moved
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from jointwatch_layout import Flags
+from jointwatch_layout import Integers
 
 #: 1, argued: Share of frames that repeat all values of the one before, from which it is no chance.
 REPEATED: Final = 0.4
@@ -52,64 +53,95 @@ class RepeatsValidator:
         self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
         self._halted = [deque[bool](maxlen=BLOCKS) for _ in stream.positions]  # of each encoder, block by block
         self._steps: Floats = np.zeros(0)  # smallest change of each channel
+        self._own = np.array(stream.positions, np.int64)
 
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
-        changed, same = frames.repeated
-        count = len(same)
+        count = len(frames.arrivals) - 1
+        if not len(self._steps):
+            self._steps = np.full(frames.values.shape[1], np.inf)
         if count < FEWEST:
             return None
         words = {"signal": self._stream.signal}
-        lively = self._lively(np.abs(np.diff(frames.values, axis=0)), changed)
-        if same.sum() >= REPEATED * count and _alternates(same) and lively:
+        same, turns, lively = _repeated(frames.values, self._own, self._steps)
+        if same >= REPEATED * count and turns >= MOST * same and lively:
             span = float(frames.arrivals[-1] - frames.arrivals[0])
-            if count * self._stream.period > SURPLUS * span:
-                return Reason("frames_repeated", None, {"percent": 100.0 * float(same.mean())}, words)
-            return Reason("values_held", None, {"percent": 100.0 * float(same.mean())}, words)
+            code = "frames_repeated" if count * self._stream.period > SURPLUS * span else "values_held"
+            return Reason(code, None, {"percent": 100.0 * same / count}, words)
         for number, place in enumerate(self._stream.positions):
-            moved = unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number])
-            share, halting = self._held(number, moved), self._halting(number, moved)
+            share, halting, self._smallest[number] = _held(
+                frames.values, place, self._stream.wraps[number], self._smallest[number]
+            )
             self._halted[number].append(halting >= HALTING)
             if share >= NEARLY_ALL or sum(self._halted[number]) >= HALTED:
                 share = max(share, halting)
                 return Reason("values_held", None, {"percent": 100.0 * share}, words)
         return None
 
-    def _lively(self, moved: Floats, changed: Flags) -> bool:
-        """Whether a channel, a position if there is one, is too fine to stay the same by rounding."""
-        if not len(self._steps):
-            self._steps = np.full(moved.shape[1], np.inf)
-        self._steps = np.min(moved, axis=0, initial=np.inf, where=moved > 0.0).clip(max=self._steps)
-        if changed.sum() < LIVELY * len(changed):
-            return False
-        fine = np.asarray((moved[changed] >= FINE * self._steps).mean(axis=0))
-        own = self._stream.positions or tuple(range(len(fine)))
-        return bool(fine[list(own)].max() >= NEARLY_ALL)
 
-    def _held(self, number: int, moved: Floats) -> float:
-        """Share of changes of a position that it cannot have made if it was sampled each time."""
-        changes = np.flatnonzero(np.nan_to_num(moved))
-        if len(changes) == 0:
-            return 0.0
-        size = np.abs(moved[changes])
-        self._smallest[number] = min(self._smallest[number], float(size.min()))
-        if len(changes) < FEWEST:
-            return 0.0
-        waited = np.diff(changes)  # frames from change to change
-        late = (waited > 1) & (size[1:] >= (waited + 0.5) * self._smallest[number])
-        return float(late.mean())
+@kernel("Tuple((i8, i8, b1))(f8[:, ::1], i8[::1], f8[::1])")
+def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, bool]:
+    """How many frames say the same as the one before, how often that changes, and whether a channel is too fine for it.
 
-    def _halting(self, number: int, moved: Floats) -> float:
-        """Share of frames in which a position halts for just one of them, 0 where noise may make it."""
-        few = FEW * self._smallest[number]
-        before, within, behind = moved[:-2], np.abs(moved[1:-1]), moved[2:]
-        passing = (np.minimum(np.abs(before), np.abs(behind)) >= few) & (before * behind > 0.0)
-        halts = int((passing & (within == 0.0)).sum())
-        return halts / len(moved) if halts > (passing & (within > 0.0) & (within < few)).sum() else 0.0
+    Frames that repeat others again and again turn often; those of a joint that comes to rest are the same in one piece.
+    own: channels of which one has to be fine, all if there are none; least: (channels,) smallest change of each so far,
+    which is made smaller here.
+    """
+    count, channels = len(values) - 1, values.shape[1]
+    changed = np.zeros(count, np.bool_)
+    same = turns = changes = 0
+    before = False
+    for i in range(count):
+        alike = True
+        for k in range(channels):
+            a, b = values[i, k], values[i + 1, k]
+            alike = alike and a == b
+            changed[i] = changed[i] or (np.isfinite(a) and np.isfinite(b) and a != b)
+            if 0.0 < abs(b - a) < least[k]:
+                least[k] = abs(b - a)
+        same += alike
+        changes += changed[i]
+        turns += i > 0 and alike != before
+        before = alike
+    if changes < LIVELY * count or changes == 0:
+        return same, turns, False
+    finest = 0
+    for k in range(channels):
+        counts = len(own) == 0
+        for j in range(len(own)):
+            counts = counts or own[j] == k
+        fine = 0
+        for i in range(count if counts else 0):
+            fine += changed[i] and abs(values[i + 1, k] - values[i, k]) >= FINE * least[k]
+        finest = max(finest, fine)
+    return same, turns, finest / changes >= NEARLY_ALL
 
 
-def _alternates(same: Flags) -> bool:
-    """Whether frames repeat others again and again, not all in one piece, as those of a joint that comes to rest."""
-    turns = int((same[1:] != same[:-1]).sum())
-    return bool(turns >= MOST * same.sum())
+@kernel("UniTuple(f8, 3)(f8[:, ::1], i8, f8, f8)")
+def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[float, float, float]:
+    """What speaks for a position that is held, and the smallest step of its encoder so far.
+
+    The share of its changes that it cannot have made if it was sampled each time; and the share of frames in which it
+    halts for just one of them, 0 where noise may make it.
+    """
+    increments = moved(values, place, wrap)
+    n, changes = len(increments), 0
+    for i in range(n):
+        if increments[i] != 0.0 and not np.isnan(increments[i]):
+            changes += 1
+            smallest = min(smallest, abs(increments[i]))
+    late, last = 0, -1
+    for i in range(n):
+        if increments[i] != 0.0 and not np.isnan(increments[i]):
+            waited = i - last
+            late += last >= 0 and waited > 1 and abs(increments[i]) >= (waited + 0.5) * smallest
+            last = i
+    share = late / (changes - 1) if changes >= FEWEST else 0.0
+    few, halts, slows = FEW * smallest, 0, 0
+    for i in range(1, n - 1):
+        before, within, behind = increments[i - 1], abs(increments[i]), increments[i + 1]
+        if min(abs(before), abs(behind)) >= few and before * behind > 0.0:
+            halts += within == 0.0
+            slows += 0.0 < within < few
+    return share, halts / n if halts > slows else 0.0, smallest

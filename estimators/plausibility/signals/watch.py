@@ -7,6 +7,7 @@ import numpy as np
 
 from estimators.alignment.frame_block import SPAN, is_full
 from estimators.alignment.resampler import AlignerState, Stream
+from estimators.numerics.jit import kernel
 from estimators.plausibility.signals import VALIDATORS
 from estimators.plausibility.signals.base import Frames, StreamFacts
 from estimators.reasons import Reason
@@ -33,7 +34,7 @@ class SignalWatch:
     @property
     def due(self) -> bool:
         """Whether a block of frames has to be looked at before another frame is taken."""
-        return any(is_full(stream.block) for stream in self._aligner.streams)
+        return _any_is_full(self._aligner)
 
     def look(self) -> Look:
         """Look at every block that is full, and make room."""
@@ -92,3 +93,11 @@ def _stream(stream: Stream, aligner: AlignerState, roles: Sequence[str], signals
         efforts=tuple(place for place, channel in enumerate(own) if roles[channel].endswith(("torque", "force"))),
         wraps=tuple(aligner.channels[own[place]].unwrapping.wrap for place in places),
     )
+
+
+@kernel((AlignerState,))
+def _any_is_full(aligner: AlignerState) -> bool:
+    found = False
+    for i in range(len(aligner.streams)):
+        found = found or is_full(aligner.streams[i].block)
+    return found
