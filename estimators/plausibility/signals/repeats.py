@@ -67,8 +67,10 @@ class RepeatsValidator:
         same, turns, lively = _repeated(frames.values, self._own, self._steps)
         if same >= REPEATED * count and turns >= MOST * same and lively:
             span = float(frames.arrivals[-1] - frames.arrivals[0])
-            code = "frames_repeated" if count * self._stream.period > SURPLUS * span else "values_held"
-            return Reason(code, None, {"percent": 100.0 * same / count}, words)
+            share = 100.0 * same / count
+            if count * self._stream.period > SURPLUS * span:
+                return Reason("frames_repeated", None, {"percent": share}, words)
+            return Reason("values_held", None, {"percent": share}, words)
         for number, place in enumerate(self._stream.positions):
             share, halting, self._smallest[number] = _held(
                 frames.values, place, self._stream.wraps[number], self._smallest[number]
