@@ -43,6 +43,10 @@ COMMANDS: Final = {
     "excite": ("daq.commands.excite", "a trajectory that tells most of a robot within its limits; what one is worth"),
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),
     "baseline": ("daq.commands.baseline", "what each joint was when it was commissioned: show it, or set it"),
+    "changes": (
+        "daq.commands.changes",
+        "what has changed of each joint of the running service: show it, or acknowledge it",
+    ),
     "schema": ("daq.commands.schema", "JSON Schema of the stream's topics, or of the configuration"),
     "reasons": ("daq.commands.reasons", "why values may not be used: what each reason means, and what to do"),
     "keys": ("daq.commands.keys", "make keys for a locked stream: the server's, and one pair for each client named"),

@@ -7,7 +7,8 @@ export const PHASES = {
   transient: ["Transient", "Something changed. The last good values stay until the change is identified.", "wave"],
   held: ["Held", "The joint stands still, so there is nothing to learn; the values stay.", "pause"],
   faulted: ["Faulted", "The values must not be used.", "cross"],
-  drifting: ["Drifting", "The model explains the motion, but a parameter has exceeded its limits around the baseline.", "diamond"],
+  changed: ["Changed", "The model explains the motion, but a parameter has left its limits around the baseline or its start. It stays here until somebody acknowledges it.", "diamond"],
+  drifting: ["Drifting", "The model explains the motion, but a friction torque has left its limits around the baseline.", "diamond"],
   unsure: ["Needs motion", "The model explains the motion, but not every parameter is identifiable from this motion.", "dots"],
 };
 
@@ -33,7 +34,7 @@ const EVENTS = {
   kernel: "The encoder's steps require a wider kernel: the joint is learnt again with it.",
   mistake: "The joint's channels look as if somebody had made a mistake in the configuration.",
   swing: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
-  baseline: "The baseline that drift is measured against from here on.",
+  baseline: "What drift is measured against from here on: a baseline, or the values of the joint's start.",
   contact: "Torque of some joints that the whole robot's model does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",
   payload: "The robot carries a body that its model does not know, or has put it down.",
