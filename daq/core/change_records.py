@@ -2,8 +2,8 @@
 
 A record begins when a parameter leaves its limits around the reference (daq/core/drift.py): the baseline, or without
 one the values of the joint's own start. While the change stands its numbers follow the estimate. Where the parameter
-is within its limits again, the record says when, and stays. A record is open until it is acknowledged; setting a baseline
-acknowledges all of them.
+is within its limits again, the record says when, and stays. A record is open until it is acknowledged; setting a
+baseline acknowledges all of them.
 
 An alarm that came since the parameter was last within its limits is the evidence of a sudden change, and the change is
 dated to the first row of that alarm. Otherwise the change is gradual, and dated to when the parameter was last within.
@@ -11,7 +11,7 @@ dated to the first row of that alarm. Otherwise the change is gradual, and dated
 
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -84,6 +84,7 @@ class ChangeRecords:
         """units: of each parameter."""
         self._publication, self._units = publication, units
         self.records: list[ChangeRecord] = []
+        self.reference = 0.0  # Unix s at which a baseline was set that changes are measured against; 0: none
         self._within: dict[str, float] = {}  # parameter → Unix s at which it was within its limits last
         self._alarm = 0.0  # Unix s of the first row of the last alarm
         self._said: tuple[Any, ...] = ()  # what the last message said, but for its numbers
@@ -97,14 +98,15 @@ class ChangeRecords:
         self,
         drift: Map,
         leaving: Collection[str],
+        returning: Collection[str],
         estimate: Estimate,
         deviations: Mapping[str, float],
         timestamp: float,
     ) -> list[tuple[bytes, bytes]]:
         """Follow one comparison; returns the message that is due.
 
-        drift: what `drift/<joint>` says; leaving: parameters that are beyond their limits now, for however short a
-        time; deviations: of the reference; timestamp: Unix s of the estimate.
+        drift: what `drift/<joint>` says; leaving, returning: parameters that are beyond their limits now, or within
+        them again, for however short a time; deviations: of the reference; timestamp: Unix s of the estimate.
         """
         told = dict(zip(estimate.names, zip(estimate.values, estimate.deviations, strict=True), strict=True))
         standing = {record.parameter: record for record in self.records if not record.over}
@@ -115,11 +117,16 @@ class ChangeRecords:
             if name in drift["drifted"]:
                 if record is None:
                     record = self._new(name, drift["baseline"][name], deviations[name], drift["reference"], timestamp)
-                record.now, record.now_deviation = (float(one) for one in told[name])
-                record.percent, record.z, record.cause = drift["percent"][name], drift["z"][name], drift["cause"]
+                if name not in returning:
+                    record.now, record.now_deviation = (float(one) for one in told[name])
+                    record.percent, record.z, record.cause = drift["percent"][name], drift["z"][name], drift["cause"]
             elif record is not None:
                 record.over = timestamp
         return self._message_due(timestamp)
+
+    def standing(self, names: Collection[str]) -> set[str]:
+        """Of these parameters those whose change is not over."""
+        return {record.parameter for record in self.records if not record.over and record.parameter in names}
 
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
         """A person has seen all of them. timestamp: Unix s. Returns the message."""
@@ -127,20 +134,26 @@ class ChangeRecords:
             record.acknowledged = record.acknowledged or timestamp
         return self._message_due(timestamp)
 
-    def new_reference(self, timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Another reference holds from here on, so what had changed is settled. Returns the message that is due."""
+    def refer(self, reference: float, timestamp: float) -> list[tuple[bytes, bytes]]:
+        """Changes are measured against the reference of this Unix s; another one than before settles what had changed.
+
+        Returns the message that is due.
+        """
+        if reference == self.reference:
+            return []
+        self.reference = reference
         for record in self.records:
             record.over = record.over or timestamp
         self._within.clear()
         return self.acknowledge(timestamp)
 
-    def keep(self) -> list[Map]:
+    def keep(self) -> Map:
         """All records as plain data."""
-        return [asdict(record) for record in self.records]
+        return {"reference": self.reference, "records": [asdict(record) for record in self.records]}
 
-    def resume(self, kept: Sequence[Mapping[str, Any]]) -> None:
-        """Continue from kept records. Raises TypeError where they are of another kind."""
-        self.records = [ChangeRecord(**one) for one in kept]
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Continue from kept records. Raises TypeError or KeyError where they are of another kind."""
+        self.reference, self.records = float(kept["reference"]), [ChangeRecord(**one) for one in kept["records"]]
 
     def _new(self, name: str, before: float, deviation: float, reference: str, timestamp: float) -> ChangeRecord:
         within = self._within.get(name, timestamp)

@@ -77,6 +77,11 @@ def key(joint: JointSection) -> str:
     return hashlib.sha256(f"{edition()} {joint.model_dump_json(by_alias=True)}".encode()).hexdigest()[:16]
 
 
+def _settings(joint: JointSection) -> str:
+    """A digest of the joint's settings alone: what has changed of it stays so under another version of the program."""
+    return hashlib.sha256(joint.model_dump_json(by_alias=True).encode()).hexdigest()[:16]
+
+
 class Checkpoints:
     """The core's side: reads the file once at the start, then sends states."""
 
@@ -84,7 +89,7 @@ class Checkpoints:
         """address: ipc:// that the writer listens to."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
         self._keys |= {gear_state_name(name): self._keys[name] for name in config.joints}
-        self._keys |= {change_state_name(name): joint.model.kind for name, joint in config.joints.items()}
+        self._keys |= {change_state_name(name): _settings(joint) for name, joint in config.joints.items()}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot_model.encode()).hexdigest()[:16]
         self._socket = open_publisher(context, address)

@@ -69,6 +69,11 @@ class Drift:
         """Parameters that are beyond their limits, for however short a time."""
         return self.drifted | self._since.keys()
 
+    @property
+    def returning(self) -> set[str]:
+        """Drifted parameters that are within their limits, but not yet for long enough."""
+        return self.drifted & self._since.keys()
+
     def update(self, estimate: Estimate) -> tuple[Map, list[DriftChange]]:
         """Compare a trusted estimate; returns what is published, and the parameters that crossed their limits."""
         names = estimate.names
@@ -180,7 +185,8 @@ class Comparison:
             messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
             if self.records is not None:
                 known = self._baseline.deviations
-                messages += self.records.update(compared, self._drift.leaving, estimate, known, timestamp)
+                going = (self._drift.leaving, self._drift.returning)
+                messages += self.records.update(compared, *going, estimate, known, timestamp)
         return messages
 
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
@@ -193,14 +199,14 @@ class Comparison:
         if not self._own:
             return self.records.acknowledge(timestamp)
         self._baseline, self._own, self._drift, self._looked = None, False, None, -1
-        return self.records.new_reference(timestamp)
+        return self.records.refer(timestamp, timestamp)
 
     def keep(self) -> Map | None:
         """What outlives a restart: the values of the start that are compared with, and the records; None: nothing."""
         if self.records is None or not (self._own or self.records.records):
             return None
         own = self._baseline.model_dump() if self._own and self._baseline is not None else None
-        return {"start": own, "settling": self._settling, "records": self.records.keep()}
+        return {"start": own, "settling": self._settling, **self.records.keep()}
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Continue from what was kept. Raises TypeError, KeyError or ValueError where it is of another kind."""
@@ -208,23 +214,24 @@ class Comparison:
         if kept["start"] is not None and self._baseline is None:
             self._baseline, self._own = Baseline.model_validate(kept["start"]), True
             self._settling = int(kept["settling"])
-        self.records.resume(kept["records"])
+        self.records.resume(kept)
 
     def _begin(self, law: Map, names: tuple[str, ...], timestamp: float) -> list[tuple[bytes, bytes]]:
-        """Begin to compare with the present reference, and say so."""
+        """Begin to compare with the present reference; of a baseline it is said."""
         assert self._baseline is not None
         drift = Drift(self._settings, self._baseline)
         self._drift = drift if drift.fits(self._model, law, names) else None
+        settled: list[tuple[bytes, bytes]] = []
+        if self.records is not None:
+            settled = [] if self._own else self.records.refer(self._baseline.since, timestamp)
+            drift.drifted |= self.records.standing(names)
+        if self._own:
+            return settled
         since = datetime.fromtimestamp(self._baseline.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         text = f"drift is measured against the baseline of {since}"
-        if self._own:
-            text = f"drift is measured against the values of {since}, since no baseline is set"
         if self._drift is None:
             text = f"the baseline of {since} is of another model or friction law: set a new one"
-        messages = [self._publication.event("baseline", text, timestamp)]
-        if self.records is not None and not self._own:
-            messages += self.records.new_reference(timestamp)
-        return messages
+        return [self._publication.event("baseline", text, timestamp), *settled]
 
     def _begin_from_start(self, estimate: Estimate, law: Map, timestamp: float) -> None:
         """Take trusted values of a joint without a baseline as its reference, while its start settles."""

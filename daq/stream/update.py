@@ -52,7 +52,7 @@ EVENTS: Final = {
     "recovered": "what was wrong is over: new values after an alarm, data again, or within the limits again",
     "held": "the joint stands still: the values stay",
     "moving": "the joint moves again",
-    "baseline": "what drift is measured against from here on: a baseline, or the values of the joint's start",
+    "baseline": "what drift is measured against from here on",
     "contact": "torque of some joints that the whole robot's model does not explain: a contact, or something changed",
     "compensation": "what was learnt of a joint's residual is used from here on, or no longer",
     "payload": "the robot carries a body that its model does not know, or has put it down",

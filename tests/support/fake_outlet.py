@@ -37,7 +37,7 @@ def main() -> int:
     try:
         serve(
             options.updates, options.status, options.endpoint, options.host, options.port, "demo-arm", labels,
-            ready=lambda: print("ready", flush=True), baseline=baseline,
+            ready=lambda: print("ready", flush=True), requests=baseline,
             tls=Tls(*options.tls) if options.tls else None, watched=lambda: print("watched", flush=True),
         )  # fmt: skip
     except EndpointError as error:

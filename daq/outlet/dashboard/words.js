@@ -34,7 +34,7 @@ const EVENTS = {
   kernel: "The encoder's steps require a wider kernel: the joint is learnt again with it.",
   mistake: "The joint's channels look as if somebody had made a mistake in the configuration.",
   swing: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
-  baseline: "What drift is measured against from here on: a baseline, or the values of the joint's start.",
+  baseline: "The baseline that drift is measured against from here on.",
   contact: "Torque of some joints that the whole robot's model does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",
   payload: "The robot carries a body that its model does not know, or has put it down.",
