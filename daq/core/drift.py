@@ -189,6 +189,12 @@ class Comparison:
                 messages += self.records.update(compared, *going, estimate, known, timestamp)
         return messages
 
+    def note_alarm(self, begin: float) -> None:
+        """An alarm has come: what follows is no start any more. begin: Unix s of its first row."""
+        self._settling = 0
+        if self.records is not None:
+            self.records.note_alarm(begin)
+
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
         """A person has seen what has changed: without a baseline the present values are the reference from here on.
 

@@ -324,8 +324,8 @@ class JointPipeline:
             time = arrival if event.kind == "resumed" else event.time
             first, last = event.window or (0, 0)
             window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
-            if event.kind == "alarm" and self.comparison.records is not None:
-                self.comparison.records.note_alarm(((first or time) + epoch) / 1e9)
+            if event.kind == "alarm":
+                self.comparison.note_alarm(((first or time) + epoch) / 1e9)
             messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window))
         return messages
 

@@ -49,14 +49,18 @@ def records(said: list[tuple[str, Map]]) -> list[Map]:
     return next((one["records"] for topic, one in reversed(said) if topic == "change/elbow"), [])
 
 
-def jumped() -> tuple[Pipeline, list[tuple[str, Map]]]:
-    """A joint without a baseline whose Coulomb friction grows by 60 % at JUMP."""
+def jumped(jump: float = JUMP) -> tuple[Pipeline, list[tuple[str, Map]]]:
+    """A joint without a baseline whose Coulomb friction grows by 60 % at an instant (s)."""
     pipeline = Pipeline(configuration(), boot=1)
-    return pipeline, absorb(pipeline, np.concatenate([frames(0.0, JUMP), frames(JUMP, END, 1.6 * TRUTH["coulomb"])]))
+    return pipeline, absorb(pipeline, np.concatenate([frames(0.0, jump), frames(jump, END, 1.6 * TRUTH["coulomb"])]))
 
 
-def test_a_friction_jump_is_told_with_its_parameter_its_size_and_its_instant_although_no_baseline_is_set() -> None:
-    pipeline, said = jumped()
+@pytest.mark.parametrize("jump", [20.0, JUMP])
+def test_a_friction_jump_is_told_with_its_parameter_its_size_and_its_instant_although_no_baseline_is_set(
+    jump: float,
+) -> None:
+    """Also where it comes while the start still settles."""
+    pipeline, said = jumped(jump)
     (record,) = records(said)
     assert (record["parameter"], record["unit"], record["reference"], record["evidence"]) == (
         "coulomb", "N·m", "start", "alarm",
@@ -65,7 +69,7 @@ def test_a_friction_jump_is_told_with_its_parameter_its_size_and_its_instant_alt
     assert record["to"] == pytest.approx(1.6 * TRUTH["coulomb"], abs=4 * record["to_deviation"])
     assert record["percent"] == pytest.approx(60.0, abs=4.0)
     assert record["z"] > 5.0
-    assert record["since"] == pytest.approx(BEGIN / 1e9 + JUMP, abs=1.0)
+    assert record["since"] == pytest.approx(BEGIN / 1e9 + jump, abs=1.0)
     assert record["told"] > record["since"]
     assert (record["over"], record["acknowledged"]) == (0.0, 0.0)
     assert "coulomb changed suddenly from 1." in record["text"]
