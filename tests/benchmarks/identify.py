@@ -28,7 +28,6 @@ from estimators.offline.robot.identification import identify
 from estimators.offline.robot.rows import RobotRows, build
 
 WORSE: Final = 1.02  # times ordinary least squares, at most
-COVERED: Final = (0.90, 0.98)  # of unseen rows within 2 deviations
 
 
 class Row(NamedTuple):
@@ -59,15 +58,12 @@ def judged(split: Split) -> Row:
         found = identify(split.description, split.train, [split.test])
     spent = time.process_time() - began
     [test] = found.tests
-    y, moves = test.rows.y, test.rows.moves[:, np.newaxis]
     model = WholeRobot(split.description)
     rows, held = build(model, split.train), build(model, split.test)
     X, torque = rows.X[rows.moves], rows.y[rows.moves]
     plain = ordinary(X, torque)
     least = held.predicted(plain.theta)
     alone = _described(model, split.description, held)
-    within = np.abs(y - test.predicted) < 2.0 * test.deviation
-    known = np.broadcast_to(moves, y.shape) & (np.ptp(y, axis=0) > 0.0)
     return Row(
         split.robot,
         split.name,
@@ -76,7 +72,7 @@ def judged(split: Split) -> Row:
         relative_error(held.y, held.predicted(weighted(X, torque, plain).theta)),
         float("nan") if split.description.guessed else relative_error(held.y, alone),
         split.published,
-        float(within[known].mean()),
+        test.covered,
         found.law,
         {
             name: {
@@ -98,14 +94,6 @@ def _described(model: WholeRobot, robot: RobotDescription, rows: RobotRows) -> n
 
 def _relative(y: np.ndarray, predicted: np.ndarray) -> float:
     return relative_error(y, predicted) if np.ptp(y) > 0.0 else float("nan")
-
-
-def measured(data: Path) -> Iterator[Row]:
-    """Every split whose recordings are here."""
-    for name in missing(data):
-        print(f"left out, no recordings of {name} in {data}", file=sys.stderr)
-    for split in splits(data):
-        yield judged(split)
 
 
 def _line(row: Row) -> str:

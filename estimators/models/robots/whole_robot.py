@@ -22,6 +22,7 @@ from estimators.models.robots.bearing_friction import BearingSettings, carried
 from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.gear_twist import GearTwist, friction
 from estimators.models.robots.inertia import floored, metric
+from estimators.models.robots.maxwell_slip import LOST, MaxwellSlipSettings
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
@@ -30,8 +31,8 @@ from estimators.numerics.nnls import Integers
 from estimators.quantities import Axis, Floats
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
-RobotFriction = Annotated[AnyFriction | BearingSettings, Field(discriminator="kind")]
-FRICTION_LAWS: Final = (*get_args(get_args(AnyFriction)[0]), BearingSettings)
+RobotFriction = Annotated[AnyFriction | BearingSettings | MaxwellSlipSettings, Field(discriminator="kind")]
+FRICTION_LAWS: Final = (*get_args(get_args(AnyFriction)[0]), BearingSettings, MaxwellSlipSettings)
 DEFAULT: Final = ViscousCoulombSettings(transition=0.001)
 SPREAD: Final = 0.5  # σ of a link's prior in the pullback metric
 GUESSED_SPREAD: Final = 3.0  # where the links were guessed
@@ -47,7 +48,7 @@ class Term(NamedTuple):
     joints: tuple[int, ...]  # rows on which its column may differ from zero
     low: float  # 0: never negative
     nominal: float  # mean of its prior
-    spread: float  # deviation of its prior; NaN: SHARE of the rms torque decides
+    spread: float  # deviation of its prior; NaN: SHARE of the rms torque decides, inf: is it (see FrictionLaw.spreads)
     share: float  # of the joint's rms torque that its column at one deviation gives
 
 
@@ -244,8 +245,9 @@ class WholeRobot:
         for k, term in enumerate(self.terms):
             place = self.base + k
             deviation = term.spread
-            if math.isnan(deviation):
-                deviation = term.share * torque[term.joints[0]] / max(column[k], 1e-12)
+            if not math.isfinite(deviation):
+                size = 1.0 if math.isinf(deviation) else max(column[k], 1e-12)
+                deviation = term.share * torque[term.joints[0]] / size
             mean[place], covariance[place, place] = term.nominal, max(deviation, 1e-12) ** 2
         return mean, covariance
 
@@ -281,8 +283,10 @@ class WholeRobot:
         robot = self.robot
         found = []
         for j, (joint, law) in enumerate(zip(robot.joints, self._friction, strict=True)):
+            spreads = law.spreads or (math.nan,) * len(law.parameters)
             found += [
-                Term(f"{one.name}.{joint.name}", one.unit, (j,), one.low, 0.0, math.nan, 1.0) for one in law.parameters
+                Term(f"{one.name}.{joint.name}", one.unit, (j,), one.low, 0.0, spread, 1.0)
+                for one, spread in zip(law.parameters, spreads, strict=True)
             ]
             found.append(Term(f"offset.{joint.name}", joint.axis.effort, (j,), -math.inf, 0.0, math.nan, OFFSET))
             if self._rotor(j):
@@ -290,7 +294,7 @@ class WholeRobot:
                 found.append(Term(f"rotor.{joint.name}", joint.axis.inertia, (j,), 0.0, joint.rotor, spread, 1.0))
             if self.twists[j] is not None:
                 unit = f"{joint.axis.effort}/{joint.axis.length}"
-                found.append(Term(f"twist.{joint.name}", unit, (j,), 0.0, 0.0, math.nan, 1.0))
+                found.append(Term(f"twist.{joint.name}", unit, (j,), 0.0, 0.0, math.nan, LOST))
         for pair in robot.couplings:
             places = (robot.names.index(pair.first), robot.names.index(pair.second))
             for kept in DEFAULT.law(Axis.ROTARY).parameters:

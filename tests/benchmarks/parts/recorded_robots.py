@@ -137,7 +137,14 @@ def _bag(file: Path) -> tuple[list[str], Floats, Floats, Floats]:
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as bag:
         states = [decode(data) for (data,) in bag.execute("SELECT data FROM messages ORDER BY timestamp, id")]
     names = states[0][1]
-    arm = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint")
+    arm = (
+        "shoulder_pan_joint",
+        "shoulder_lift_joint",
+        "elbow_joint",
+        "wrist_1_joint",
+        "wrist_2_joint",
+        "wrist_3_joint",
+    )
     kept = [one for one in arm if one in names] or sorted(one for one in names if "finger" not in one)
     which = [names.index(one) for one in kept]
     q, tau = (np.array([state[2][field] for state in states])[:, which] for field in (0, 2))

@@ -87,7 +87,7 @@ def test_one_pass_with_white_noise_claims_more_than_the_recipe(truth: Any) -> No
     time, q, tau = truth.motion(1)
     slow = np.sin(0.9 * time)[:, None] * np.array([2.0, 3.0, 1.0])  # model error: correlated
     rows = build(model, pieces(time, q, tau + slow))
-    honest, white = fit(model, rows), fit(model, rows, white=True)
+    honest, white = fit(model, rows), fit(model, rows, "white")
     assert (honest.correlation > 10).all()
     assert np.median(honest.deviation / white.deviation) > 2.0
 
