@@ -107,7 +107,8 @@ def _line(row: Row) -> str:
 
 def _of_joints(row: Row) -> Iterator[str]:
     for name, one in row.joints.items():
-        yield f"      {name:24} ours {one['ours']:7.2f}  ordinary {one['ordinary']:8.2f}  described {one['description']:8.2f}"
+        figures = "  ".join(f"{word} {value:8.2f}" for word, value in one.items())
+        yield f"      {name:24} {figures}"
 
 
 def main() -> int:

@@ -112,8 +112,9 @@ def tell(found: RobotIdentification) -> None:
     for joint, gear in zip(robot.joints, found.found.twists, strict=True):
         if gear is not None:
             print(
-                f"{joint.name:16} gear {gear.stiffness:.3g} ± {gear.deviation:.2g} {joint.axis.effort}/{joint.axis.length}, second encoder "
-                f"{gear.zero:+.3g} {joint.axis.length} apart and {1e3 * gear.lag:+.2f} ms late"
+                f"{joint.name:16} gear {gear.stiffness:.3g} ± {gear.deviation:.2g} {joint.axis.effort}/"
+                f"{joint.axis.length}, second encoder {gear.zero:+.3g} {joint.axis.length} apart "
+                f"and {1e3 * gear.lag:+.2f} ms late"
             )
     learnt = int(fit.learnt[:base].sum())
     print(f"\n{learnt} of {base} base parameters were learnt from the motion; not identifiable are:")

@@ -101,9 +101,11 @@ def _springs(
     position: Floats, velocity: Floats, reach: Floats, breakaway: float, fades: float, fresh: bool, memory: Floats,
     signals: Floats,
 ) -> None:  # fmt: skip
-    """Write deflection and rate of springs that slip at `reach` (stops,) along a path (rows,) into signals (rows, stops,
-    SIGNALS); breakaway, fades: of LuGre's bristles, 0 for stops; memory: (stops, 2), written to go on from, where fresh
-    none is known: then a joint that stands is one whose springs have slipped long since."""
+    """Write deflection and rate of springs that slip at `reach` (stops,) along a path (rows,).
+
+    breakaway, fades: of LuGre's bristles, 0 for stops; memory: (stops, 2), written to go on from; fresh: none is known,
+    then a joint that stands is one whose springs have slipped long since; signals: (rows, stops, SIGNALS).
+    """
     rows = len(position)
     stands = fresh
     for row in range(1, rows):

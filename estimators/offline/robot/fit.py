@@ -77,17 +77,13 @@ def passes(
     model: WholeRobot, taught: RobotRows, prior: tuple[Floats, Floats], known: "JointSums", kind: Weights = "honest"
 ) -> Passes:
     """The recipe's passes over rows that teach; prior: mean and covariance; known: the sums of these rows."""
-    mean, precision = prior[0], np.linalg.inv(prior[1])
+    mean, precision = prior[0], np.asarray(np.linalg.inv(prior[1]), np.float64)
     count, silent = _counted(taught)
     variance = np.maximum(FIRST**2 * known.squares / count, 1e-12)
     independent, scale = np.ones(len(count)), 1.0
-    found: Passes | None = None
+    found = Passes(mean, np.zeros(model.size, np.bool_), np.zeros(len(count)), precision, variance, independent)
     for _ in range(PASSES * (1 + model.robot.guessed)):  # how wrong a guess is settles more slowly
-        weights = np.where(silent, 0.0, 1.0 / (variance * independent))
-        if kind == "ordinary":
-            weights = (
-                np.where(silent, 0.0, 1.0 / (variance * independent)[~silent].mean()) if (~silent).any() else weights
-            )
+        weights = _weights(found, silent, kind)
         own = precision.copy()
         own[: model.base, : model.base] *= LOOSE if kind == "ordinary" else scale
         own[model.base :, model.base :] *= LOOSE if kind == "ordinary" else 1.0
@@ -99,8 +95,15 @@ def passes(
         if model.robot.guessed:
             scale = _scale(model, theta - mean, precision, known, weights, scale)
         found = Passes(theta, held, weights, own, variance, independent)
-    assert found is not None
     return found
+
+
+def _weights(found: Passes, silent: NDArray[np.bool_], kind: Weights) -> Floats:
+    """Weights of every joint's rows after a pass, (n,): those of their mean where every joint counts alike."""
+    weights = np.where(silent, 0.0, 1.0 / (found.variance * found.correlation))
+    if kind == "ordinary" and not silent.all():
+        weights = np.where(silent, 0.0, weights[~silent].mean())
+    return np.asarray(weights)
 
 
 def solved(
@@ -153,7 +156,8 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
         wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, known.c), inverse, mean)
         prior = np.sqrt(np.diag(np.linalg.inv(inverse)) / np.diag(spread))
         wider = np.minimum(wider, np.maximum(prior, 1.0))
-    covariance = covariance if not (model.robot.guessed or kind == "ordinary") else np.linalg.inv(inverse)
+    if model.robot.guessed or kind == "ordinary":
+        covariance = np.asarray(np.linalg.inv(inverse), np.float64)
     return RobotFit(
         found.theta,
         spread * wider * wider[:, None],

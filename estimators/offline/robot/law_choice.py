@@ -1,6 +1,7 @@
 """Which friction law a whole robot gets, and whether plain least squares does better: blocked cross-validation.
 
-Every motion is predicted by what the others teach (cross_validation.py). Laws of two kinds are tried beside the default.
+Every motion is predicted by what the others teach (cross_validation.py). Laws of two kinds are tried beside the
+default.
 
 Universal ones say the same in every pose: friction that grows with the load, friction with memory (maxwell_slip.py),
 both together, and a difference between the directions. What the data do not tell of them stays at zero, so they cannot
@@ -14,8 +15,8 @@ the one chosen so far in a one-sided t-test of the differences between blocks, a
 squared error, take off 1 % of the torque, and be no worse with the reversals. Where only one joint moves, and both
 ways, its place is all of the pose there is, and friction by place counts as universal.
 
-A law with a coefficient that is held at zero and that the data do not tell is none. Nonlinear parameters are searched on a
-lattice first, joint by joint, with the links as the default found them.
+A law with a coefficient that is held at zero and that the data do not tell is none. Nonlinear parameters are searched
+on a lattice first, joint by joint, with the links as the default found them.
 """
 
 import itertools
@@ -199,7 +200,7 @@ def choose(
     say("friction law: default")
     rows = build(model, pieces)
     if not rows.moves.any():
-        raise MotionError(["no joint moves in what is to be learnt from: none is faster than its encoder's noise"])
+        raise MotionError(["no joint moves in what is to be learnt from"])
     if not np.ptp(rows.y, axis=0).any():
         raise MotionError(["no joint has a torque that changes in what is to be learnt from"])
     trial = _Trial(model, pieces, rows)
@@ -236,12 +237,13 @@ def _simplest(trial: _Trial, say: Callable[[str], None]) -> tuple[Tried, list[Tr
         say(f"friction law: {name}")
         tried.append(trial.of(name, one))
     chosen = _at_rest(trial, tried[0])
-    for one in tried[1:]:
-        gain, deviation = gained(chosen.validated.losses, one.validated.losses)
-        least = ROUNDING * float(chosen.validated.losses.mean())
-        worse = gained(chosen.validated.standing, one.validated.standing)[0] < 0.0
-        if not worse and gain > max(float(t.ppf(1.0 - DOUBT, len(chosen.validated.losses) - 1)) * deviation, least):
-            chosen = one
+    for richer in tried[1:]:
+        before, after = chosen.validated, richer.validated
+        gain, deviation = gained(before.losses, after.losses)
+        enough = float(t.ppf(1.0 - DOUBT, len(before.losses) - 1)) * deviation
+        worse = gained(before.standing, after.standing)[0] < 0.0
+        if not worse and gain > max(enough, ROUNDING * float(before.losses.mean())):
+            chosen = richer
     return chosen, tried
 
 
@@ -251,7 +253,7 @@ def _place_is_pose(rows: RobotRows) -> bool:
     if np.count_nonzero(moves.any(axis=0)) != 1:
         return False
     dq = rows.dq[moves]
-    return min(np.mean(dq > 0.0), np.mean(dq < 0.0)) > EITHER
+    return bool(min(np.mean(dq > 0.0), np.mean(dq < 0.0)) > EITHER)
 
 
 def _at_rest(trial: _Trial, held: Tried) -> Tried:
@@ -266,16 +268,16 @@ def _special(
 ) -> tuple[Tried, list[Tried]]:
     """A law that is much better than the best so far, or that, and all that were tried; by_place: that, too."""
     n, tried, start = len(trial.model.robot.joints), list[Tried](), best
-    named: list[tuple[str, Callable[[], tuple[RobotFriction, ...]]]] = [
-        (law.kind, lambda law=law: tuple(_searched(law, trial, j) for j in range(n))) for law in laws
+    named: list[tuple[str, tuple[RobotFriction, ...]]] = [
+        (law.kind, tuple(_searched(law, trial, j) for j in range(n))) for law in laws
     ]
     if by_place:
-        named.append(("maxwell_slip, directions, place", lambda: trial.slipping({}, True, True)))
+        named.append(("maxwell_slip, directions, place", trial.slipping({}, True, True)))
     errors = float(t.ppf(1.0 - DOUBT / max(len(named), 1), len(start.validated.losses) - 1))
     gain = (1.0 - SQUARES) * float(start.validated.losses.mean())
-    for name, laws_of in named:
+    for name, law in named:
         say(f"friction law: {name}")
-        one = trial.of(name, laws_of())
+        one = trial.of(name, law)
         tried.append(one)
         better, deviation = gained(start.validated.losses, one.validated.losses)
         clear = better > max(errors * deviation, gain, LEAST**2) and one.validated.error < start.validated.error

@@ -107,8 +107,8 @@ def clock_problems(time: Floats) -> list[str]:
     step = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.nan
     if 1.0 / step < LOWEST_RATE * (1.0 - UNEVEN):
         problems.append(
-            f"expected at least {LOWEST_RATE:g} samples a second, found {1.0 / step:.3g}: motion up to {CUTOFF:g} Hz, "
-            "which friction at a reversal has, is not in it (or is the time not in s?)"
+            f"expected at least {LOWEST_RATE:g} samples a second, found {1.0 / step:.3g}: is the time in s? (A slower "
+            f"recording does not hold motion up to {CUTOFF:g} Hz, which friction has at a reversal)"
         )
     elif step < FASTEST:
         problems.append(f"found {1.0 / step:.3g} samples a second: is the time in s?")
