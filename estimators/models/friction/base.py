@@ -88,7 +88,7 @@ class FrictionLaw:
         if self.stops:
             before = np.full((len(self.stops), 2), np.nan) if memory is None else memory
             breakaway, fades = self.bristle or (0.0, 1.0)
-            _springs(
+            follow_springs(
                 position, velocity, np.array(self.stops), breakaway, fades, memory is None, before, signals[:, springs:]
             )
         columns = np.empty((len(velocity), len(self.parameters)))
@@ -97,7 +97,7 @@ class FrictionLaw:
 
 
 @kernel("void(f8[:], f8[:], f8[::1], f8, f8, b1, f8[:, :], f8[:, :, :])")
-def _springs(
+def follow_springs(
     position: Floats, velocity: Floats, reach: Floats, breakaway: float, fades: float, fresh: bool, memory: Floats,
     signals: Floats,
 ) -> None:  # fmt: skip

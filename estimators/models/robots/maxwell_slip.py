@@ -26,12 +26,14 @@ from estimators.models.friction.base import (
     FrictionLaw,
     FrictionSettings,
     coulomb,
+    follow_springs,
     numbers,
     viscous,
 )
 from estimators.numerics.jit import kernel
+from estimators.numerics.nnls import Integers
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.rows import RATE, SMOOTH, SMOOTH_RATE, VALUE
+from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
 HOLDING: Final = 1e-5  # rad (m): below every presliding of a gear, above rounding of a filtered position
 LADDER: Final = tuple(float(f"{one:.3g}") for one in np.geomspace(1e-4, 0.1, 8))  # rad (m)
@@ -112,3 +114,34 @@ def _fill(signals: Floats, position: int, load: int, constants: Floats, _eta: Fl
             for i in range(DEGREE):
                 power *= u
                 columns[row, k + i] = power
+
+
+@kernel(
+    "void(f8[:, :], f8[:, :], f8[:, :], f8[:, :], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, i8[::1],"
+    " i8[::1], f8[:, ::1])"
+)
+def slip_table(
+    q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats, stops: Floats, constants: Floats, memory: Floats,
+    count: int, first: Integers, rotors: Integers, found: Floats,
+) -> None:  # fmt: skip
+    """Columns of all joints that have this law, and their rotors', in the table's order: found (rows, terms).
+
+    stops, constants: (n, …) of each joint's law; memory: (n, stops, 2); count: parameters of the law.
+    """
+    rows, n = q.shape
+    found[:] = 1.0
+    signals, nothing = np.zeros((rows, 2 + stops.shape[1], SIGNALS)), np.empty(0)
+    columns = np.empty((rows, count))
+    for j in range(n):
+        for row in range(rows):
+            speed = min(max(dq[row, j], -reach[j]), reach[j])
+            signals[row, 0, VALUE] = signals[row, 0, SMOOTH] = q[row, j]
+            signals[row, 0, RATE] = signals[row, 0, SMOOTH_RATE] = speed
+            signals[row, 1, VALUE] = signals[row, 1, SMOOTH] = load[row, j]
+        follow_springs(signals[:, 0, VALUE], signals[:, 0, RATE], stops[j], 0.0, 1.0, False, memory[j], signals[:, 2:])
+        _fill(signals, 0, 1, constants[j], nothing, columns)
+        for row in range(rows):
+            for k in range(count):
+                found[row, first[j] + k] = columns[row, k]
+            if rotors[j] >= 0:
+                found[row, rotors[j]] = ddq[row, j]

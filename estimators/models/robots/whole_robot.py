@@ -22,7 +22,7 @@ from estimators.models.robots.bearing_friction import BearingSettings, carried
 from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.gear_twist import GearTwist, friction
 from estimators.models.robots.inertia import floored, metric
-from estimators.models.robots.maxwell_slip import LOST, MaxwellSlipSettings
+from estimators.models.robots.maxwell_slip import LOST, MaxwellSlipSettings, slip_table
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
@@ -131,7 +131,7 @@ class WholeRobot:
         load: Floats,
         reach: Floats,
         twist: Floats | None = None,
-        memory: Sequence[Floats] | None = None,
+        memory: Sequence[Floats] | Floats | None = None,
     ) -> list[tuple[int, int, Floats]]:
         """What of F is not zero: (joint, index of the term, column (rows,)).
 
@@ -182,9 +182,17 @@ class WholeRobot:
         load: Floats,
         reach: Floats,
         twist: Floats | None,
-        memory: Sequence[Floats] | None = None,
+        memory: Sequence[Floats] | Floats | None = None,
     ) -> Floats:
         """The columns of `others`, in their order: (rows, columns)."""
+        if self._slips and isinstance(memory, np.ndarray):
+            found = np.empty((len(q), len(self.terms)))
+            stops = np.array([law.stops for law in self._friction])
+            constants = np.array([law.constants for law in self._friction])
+            count = len(self._friction[0].parameters)
+            carried = load if load.ndim == 2 else load[:, :, 0]
+            slip_table(q, dq, ddq, carried, reach, stops, constants, memory, count, *self._order, found)
+            return found
         if not self._plain:
             return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist, memory)]).T
         found, law = np.empty((len(q), len(self.terms))), self._friction[0]
@@ -195,8 +203,18 @@ class WholeRobot:
     @cached_property
     def _plain(self) -> bool:
         """Whether each term has one column, and one law makes those of all joints."""
+        return self._alike and self._single
+
+    @property
+    def _single(self) -> bool:
         robot = self.robot
-        return self._alike and not (self.twisted or robot.couplings or robot.counterbalances)
+        return not (self.twisted or robot.couplings or robot.counterbalances)
+
+    @cached_property
+    def _slips(self) -> bool:
+        """Whether each term has one column, and all joints have friction with memory of the same columns."""
+        alike = {(type(law), len(one.parameters)) for law, one in zip(self.laws, self._friction, strict=True)}
+        return self._single and len(alike) == 1 and isinstance(self.laws[0], MaxwellSlipSettings)
 
     @cached_property
     def _order(self) -> tuple[Integers, Integers]:
@@ -267,9 +285,12 @@ class WholeRobot:
         """The friction law of a joint."""
         return self._friction[j]
 
-    def memory(self) -> list[Floats]:
-        """Memory of each joint's springs (stops, 2), before any motion."""
-        return [np.full((len(law.stops), 2), np.nan) for law in self._friction]
+    def memory(self) -> Sequence[Floats] | Floats:
+        """Memory of each joint's springs (stops, 2), before any motion; one array where all have as many."""
+        counts = [len(law.stops) for law in self._friction]
+        if len(set(counts)) == 1:
+            return np.full((len(counts), counts[0], 2), np.nan)
+        return [np.full((count, 2), np.nan) for count in counts]
 
     def count_of(self, j: int) -> int:
         """How many terms are joint j's own: its law's, the offset, the rotor, friction by twist."""

@@ -14,7 +14,7 @@ from estimators.thresholds import AT_REST
 BLOCK: Final = 1.0  # s in which a robot either moves or rests
 CHUNK: Final = 4096  # rows whose full regressor is held at a time
 SETTLING: Final = 0.16  # s about an instant, in which the low-pass still shows it
-NOISY: Final = 3.0  # deviations of the speed's noise, within which a joint may stand
+NOISY: Final = 5.0  # deviations of the speed's noise, within which a joint may stand: an hour has none beyond
 SLOW: Final = 0.02  # of the fastest speed of a joint, below which it is at rest: a slow motion is a motion, too
 
 

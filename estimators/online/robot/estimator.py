@@ -238,7 +238,8 @@ class RobotEstimator:
         before = learner.bayesian.theta[self.model.base + terms]
         after = before + verdict.change[: len(terms)]
         spread = np.sqrt(np.diag(verdict.covariance))[: len(terms)]
-        if (after < -DOUBTFUL * spread).any():  # friction never drives a joint: somebody pushes on
+        never = np.array([self.model.terms[k].low >= 0.0 for k in terms])
+        if (never & (after < -DOUBTFUL * spread)).any():  # friction never drives a joint: somebody pushes on
             return
         if not start.active:  # of a start nothing is known yet that could have changed
             words = in_words(self.model.law_of(joint), before, after)
