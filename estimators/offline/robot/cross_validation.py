@@ -16,6 +16,7 @@ from estimators.offline.robot.rows import RobotRows
 from estimators.quantities import Floats
 
 BLOCKS: Final = 6
+FEWEST: Final = 3  # blocks, that tell a standard error
 GUARD: Final = 1.0  # s on either side of a block that do not teach; half a block where that is less
 MOST: Final = 2.0 / 3.0  # of all rows, that the longest recording has at most where recordings are left out whole
 
@@ -88,3 +89,11 @@ def _judged(rows: RobotRows, predicted: Floats) -> Validated:
     size = float(np.linalg.norm(rows.y[known]))
     error = 100.0 * float(np.linalg.norm(left[known])) / size if size > 0.0 else float("nan")
     return Validated(predicted, lost(moving), lost(left * rows.moves[:, None]), error, variance)
+
+
+def gained(before: Floats, after: Floats) -> tuple[float, float]:
+    """Mean of what a law takes off the squared error of a block, and its standard error; NaN where blocks differ."""
+    if len(before) != len(after) or len(before) < FEWEST:
+        return float("nan"), float("nan")
+    better = before - after
+    return float(better.mean()), float(better.std(ddof=1) / np.sqrt(len(better)))

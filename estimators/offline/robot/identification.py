@@ -15,8 +15,9 @@ from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
 from estimators.offline.robot.fit import RobotFit, fit, relative_error, torque_lag
 from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
-from estimators.offline.robot.law_choice import LawScore, choose, imposed, with_rotors
+from estimators.offline.robot.law_choice import LawScore, choose, imposed
 from estimators.offline.robot.motion import MotionError, Piece
+from estimators.offline.robot.rotors import with_rotors
 from estimators.offline.robot.rows import RobotRows, build, joined
 from estimators.offline.robot.untold import Untold, untold
 from estimators.quantities import Floats

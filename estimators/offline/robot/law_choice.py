@@ -21,7 +21,6 @@ on a lattice first, joint by joint, with the links as the default found them.
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, get_args
 
 import numpy as np
@@ -31,12 +30,10 @@ from scipy.stats import t
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
 from estimators.models.friction.load_dependent import LoadDependentSettings
-from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.files.identified import REACH
 from estimators.models.robots.maxwell_slip import MaxwellSlipSettings
-from estimators.models.robots.newton_euler import mass_matrix
-from estimators.models.robots.whole_robot import DEFAULT, NOMINAL, RobotFriction, WholeRobot
-from estimators.offline.robot.cross_validation import Validated, validated
+from estimators.models.robots.whole_robot import DEFAULT, RobotFriction, WholeRobot
+from estimators.offline.robot.cross_validation import FEWEST, Validated, gained, validated
 from estimators.offline.robot.fit import RobotFit, Weights, fit
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rows import RobotRows, build
@@ -46,7 +43,6 @@ from estimators.thresholds import GOOD
 DOUBT: Final = 0.05  # chance that any of the laws tried is taken though none is better
 SQUARES: Final = 0.5  # of the squared error so far, below which a law that is not universal is worth it
 LEAST: Final = 0.01  # of the torque, that it must explain beyond
-FEWEST: Final = 3  # blocks, that tell a standard error
 PASSES: Final = 4  # of links, load and friction in turn
 EITHER: Final = 0.25  # of the rows, in which a joint moves the rarer way at least, else direction is place
 ROUNDING: Final = 1e-6  # of a squared error, below which a gain is none
@@ -71,41 +67,6 @@ class Choice(NamedTuple):
     rows: RobotRows  # with the chosen law
     loading: Floats  # (n, 10) standard parameters of the rigid body that loads the friction
     weights: Weights = "honest"
-
-
-def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str], None]) -> RobotDescription:
-    """Where torque is motor current and the rotor's inertia is not given, it is learnt if cross-validation wants it.
-
-    Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion.
-    """
-    unknown = [j for j, joint in enumerate(robot.joints) if joint.by_current and joint.rotor == 0.0]
-    if not unknown:
-        return robot
-    say("rotors")
-    links = _inertia(robot, np.concatenate([piece.rows(piece.q) for piece in pieces]))
-    joints = [
-        replace(joint, unknown_rotor=NOMINAL * float(links[j])) if j in unknown else joint
-        for j, joint in enumerate(robot.joints)
-    ]
-    free = replace(robot, joints=tuple(joints))
-    losses = []
-    for model in (WholeRobot(robot), WholeRobot(free)):
-        rows = build(model, pieces)
-        losses.append(validated(model, rows).losses if rows.moves.any() else np.zeros(0))
-    without, lost = losses
-    if len(without) < FEWEST or len(lost) != len(without):
-        return robot
-    better = without - lost
-    deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
-    enough = max(float(t.ppf(1.0 - DOUBT, len(better) - 1)) * deviation, (1.0 - SQUARES) * float(without.mean()))
-    return free if better.mean() > enough else robot
-
-
-def _inertia(robot: RobotDescription, q: Floats) -> Floats:
-    """Inertia of all that each joint moves, on average over positions (rows, n): (n,) kg·m² (kg)."""
-    M = np.empty((*q.shape, q.shape[1]))
-    mass_matrix(*robot.tree(), np.ascontiguousarray(q), np.ascontiguousarray(robot.parameters), M)
-    return np.asarray(M.diagonal(axis1=1, axis2=2).mean(axis=0))
 
 
 def candidates() -> tuple[AnyFriction, ...]:
@@ -180,14 +141,6 @@ def slipping(
         )
         for j in range(len(left))
     )
-
-
-def gained(before: Floats, after: Floats) -> tuple[float, float]:
-    """Mean of what a law takes off the squared error of a block, and its standard error; NaN where blocks differ."""
-    if len(before) != len(after) or len(before) < FEWEST:
-        return float("nan"), float("nan")
-    better = before - after
-    return float(better.mean()), float(better.std(ddof=1) / np.sqrt(len(better)))
 
 
 def choose(
