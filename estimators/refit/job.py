@@ -22,7 +22,7 @@ from estimators.recursive.restart import relearnt
 from estimators.refit.acceptance import BETTER
 from estimators.refit.box import box
 from estimators.refit.outcome import RefitOutcome
-from estimators.refit.refit import RefitRows, refit, searches
+from estimators.refit.refit import RefitRows, refit
 from estimators.refit.settings import RefitSettings
 from estimators.rows import LOAD, POSITION, VELOCITY, Rows
 from estimators.thresholds import NOISE_FLOOR
@@ -196,8 +196,6 @@ def warm(nonlinear: int = 0) -> None:
 
     nonlinear: the most nonlinear parameters of any joint; those of a search are wanted only where there are many.
     """
-    if searches(nonlinear, RefitSettings()):
-        import estimators.search  # noqa: F401
     v = np.linspace(-1.0, 1.0, 200)
     friction = TanhStribeckSettings()
     y = friction.law(Axis.ROTARY).columns(v, v, v, np.array([0.06, 0.13])) @ np.array([20.0, 500.0, 70.0])

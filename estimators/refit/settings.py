@@ -6,13 +6,18 @@ parameters never loads them.
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from estimators.quantities import Settings
 
 #: points, tuned: Points of one interpolation over the lattice of ln η; 600 draws of the published friction (decision
 #: 004).
 POINTS: Final = 6
+
+
+LATTICE: Final = "lattice"
+Searches = Literal["mcs", "cuckoo", "chaotic_cuckoo", "swarm", "bees", "lattice"]
+SearchName = Annotated[Searches, BeforeValidator(lambda name: name.replace("-", "_") if isinstance(name, str) else name)]
 
 
 class RefitSettings(Settings):
@@ -24,9 +29,12 @@ class RefitSettings(Settings):
     lattice: Annotated[int, Field(ge=POINTS, le=64)] = 16
     #: minima, tuned: Minima that are polished, at most (decision 004, point 5).
     minima: Annotated[int, Field(ge=1, le=16)] = 3
-    search: str = "mcs"  # where columns depend on several η and the lattice would cost too much
-    #: evaluations, argued: Evaluations of a global search, where one is used.
-    budget: Annotated[int, Field(ge=50)] = 1000
+    search: SearchName = Field(default="mcs", description="the global search of η; lattice: all points of a lattice")
+    budget: Annotated[int, Field(ge=50, le=100_000)] | None = Field(
+        default=None,
+        description="points at which the search looks, at most; left out: 50 n of n nonlinear parameters on a table, "
+        "else 50 n² and at least 200; 1000 of any search but mcs",
+    )
     bounds: dict[str, tuple[float, float]] = Field(
         default={}, description="of η by name, where not its plausible range"
     )
