@@ -99,7 +99,9 @@ class RobotPipeline:
         if len(ticks):
             self._last_tick = int(ticks[-1])
         events = self.estimator.events()
-        messages += [self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in events]
+        messages += [
+            self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9, None, one.details) for one in events
+        ]
         if self._last_tick // self._interval != self._slot:
             self._slot = self._last_tick // self._interval
             messages.append(self._update(epoch))

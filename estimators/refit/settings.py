@@ -42,9 +42,39 @@ class RefitSettings(Settings):
     ambiguity: Annotated[float, Field(ge=0)] = 9.0
 
 
+class AcceptanceSettings(Settings):
+    """When a window counts as explained, and a refit as certain and plausible."""
+
+    #: 1, tuned: Deviation of ln η up to which a window is covered and a refit accepted; Case 2 (decision 006, points 2
+    #: and 5).
+    certain: Annotated[float, Field(gt=0, le=1)] = 0.08
+    #: 1, argued: Times the usual residual, rms, up to which a window is explained.
+    noise: Annotated[float, Field(ge=1, le=10)] = 1.2
+    #: 1, argued: Share of the torque's rms up to which a window is explained as well.
+    share: Annotated[float, Field(ge=0, le=1)] = 0.004
+    #: 1, argued: Factor by which η may change between two refits.
+    plausible: Annotated[float, Field(gt=1, le=1000)] = 2.0
+    #: χ², tuned: Gain that another η or another law must promise to replace the one in force; Case 2, 40 seeds (decision
+    #: 006, points 3 and 8).
+    better: Annotated[float, Field(ge=0)] = 20.0
+
+
 class MonitorSettings(Settings):
     """How changes are followed up."""
 
-    design: Literal["fast"] = "fast"
+    design: Literal["fast", "paper"] = "fast"
     period: Annotated[float, Field(gt=0, le=60)] | None = None  # s of the motion; found when left out
+    delta: float | None = Field(
+        default=None, gt=0, description="N·m (N), δ: rms error of prediction above which η is searched"
+    )
+    hold: float | None = Field(
+        default=None, ge=0, le=600, description="s of motion for which δ must be exceeded; left out: 1, or 0 of paper"
+    )
+    delta_theta: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="δΘmin: relative change of a parameter between two searches below which a start may end",
+    )
+    accept: AcceptanceSettings = AcceptanceSettings()
     refit: RefitSettings = RefitSettings()

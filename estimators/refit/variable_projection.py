@@ -30,7 +30,7 @@ import numpy as np
 from estimators.models.friction.base import SIGNATURE
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers, nnls
-from estimators.numerics.normal_equations import copy, damped_step, gauss_newton, normal_equations
+from estimators.numerics.normal_equations import copy, damped_step, dot, gauss_newton, normal_equations
 from estimators.quantities import Floats
 from estimators.refit.eta_grid import interpolate, lagrange, starts
 from estimators.refit.settings import POINTS
@@ -290,7 +290,8 @@ def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats,
 def _store(law: Law, p: ProjectionProblem, lattice: int, store: Floats, table: Floats, tc: Floats, ts: Floats) -> float:
     """Columns on the lattice's diagonal, and their normal equations; returns how wrong columns between its points are.
 
-    store: (m·lattice, B). The error is the largest of a column's at PROBES of the diagonal, as a share of the column.
+    store: (m·lattice, B). The error is the largest of a column's at PROBES of the diagonal, as a share of the longest
+    that this column is on it.
     """
     q, m, nodes = p.scale.shape[1], len(p.moving), p.signals.shape[0]
     every, s, M = np.empty((p.columns, nodes)), np.empty(q), np.empty((m, nodes))
@@ -301,6 +302,11 @@ def _store(law: Law, p: ProjectionProblem, lattice: int, store: Floats, table: F
         for column in range(m):
             copy(M[column], store[column * lattice + i])
     normal_equations(store, p.band, p.cross, p.block, table, tc, ts)
+    longest = np.zeros(m)
+    for column in range(m):
+        for i in range(lattice):
+            x = store[column * lattice + i]
+            longest[column] = max(longest[column], dot(x, x))
     worst, w, slope = 0.0, np.empty(POINTS), np.empty(POINTS)
     for probe in range(1, PROBES + 1):
         first = (lattice - POINTS) * probe // (PROBES + 1)
@@ -310,15 +316,14 @@ def _store(law: Law, p: ProjectionProblem, lattice: int, store: Floats, table: F
         _fill(law, p, s, every, M)
         lagrange(at - first, w, slope)
         for column in range(m):
-            off, length = 0.0, 0.0
+            off = 0.0
             for b in range(nodes):
                 value = M[column, b]
-                length += value * value
                 for i in range(POINTS):
                     value -= w[i] * store[column * lattice + first + i, b]
                 off += value * value
-            if length > 0.0:
-                worst = max(worst, np.sqrt(off / length))
+            if longest[column] > 0.0:
+                worst = max(worst, np.sqrt(off / longest[column]))
     return worst
 
 
