@@ -65,6 +65,19 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     core.close()
 
 
+def _robot_nonlinear(config: Config) -> int:
+    """The most nonlinear parameters of a friction in the whole robot's model, 0 without one."""
+    if config.robot.model is None:
+        return 0
+    from daq.config.robot_model import model_of  # kernels that only a whole robot needs
+
+    learnt = model_of(config)
+    if learnt is None:
+        return 0
+    model = learnt.model()
+    return max((len(model.law_of(j).nonlinear) for j in range(model.tree.size())), default=0)
+
+
 class CoreProcess:
     """The pipeline of all joints and the sockets around it."""
 
@@ -72,6 +85,7 @@ class CoreProcess:
         """Build the pipeline, connect to the other processes and resume from the last checkpoint."""
         self._boot = boot = int.from_bytes(os.urandom(6), "little")
         nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
+        nonlinear = max(nonlinear, _robot_nonlinear(config))
         self._worker = RefitWorker(nonlinear, config.refit.scheduler or "") if nonlinear else None
         self._refits = None if self._worker is None else DeferredExecutor(self._worker)
         # without a worker a thread makes the looks: 0.2 s once in a start, most of it outside of the interpreter
