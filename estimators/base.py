@@ -1,8 +1,8 @@
 """What an estimator is: Samples in, an Estimate out; absorbing is the only thing that changes it."""
 
 import math
-from enum import StrEnum
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
 
 from estimators.quantities import Floats, Nanoseconds

@@ -322,7 +322,9 @@ class JointPipeline:
             time = arrival if event.kind == "resumed" else event.time
             first, last = event.window or (0, 0)
             window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
-            messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window, event.details))
+            messages.append(
+                self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window, event.details)
+            )
         return messages
 
     def _recovered(self, time: int) -> list[Message]:

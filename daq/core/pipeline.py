@@ -157,9 +157,7 @@ def _offset(index: int, joints: int, interval: int) -> int:
     return index * groups // joints * interval // groups
 
 
-def _robot_pipeline(
-    config: Config, boot: int, interval: int, executor: Executor | None
-) -> "RobotPipeline | None":
+def _robot_pipeline(config: Config, boot: int, interval: int, executor: Executor | None) -> "RobotPipeline | None":
     """The pipeline of the whole robot, where the configuration names a model of it."""
     if config.robot.model is None:
         return None
@@ -168,4 +166,8 @@ def _robot_pipeline(
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
     learnt = model_of(config)
-    return None if learnt is None else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift, executor)
+    return (
+        None
+        if learnt is None
+        else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift, executor)
+    )

@@ -98,7 +98,10 @@ def read(
     size: Floats,
     W: Floats,
 ) -> None:
-    """Normal equations of [F M] alone at s, as interpolate(), for a search that reads often; W: (m, POINTS + 1) scratch."""
+    """Normal equations of [F M] alone at s, as interpolate(), for a search that reads often.
+
+    W: (m, POINTS + 1) scratch.
+    """
     m = len(owner)
     f = len(tc) - m * lattice
     for column in range(m):

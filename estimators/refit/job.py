@@ -199,11 +199,8 @@ def _residual(job: Job, equations: _Equations, columns: Floats, theta: Floats) -
     return np.asarray(residual)
 
 
-def warm(nonlinear: int = 0) -> None:
-    """Have every kernel of a refit compiled or loaded, so that the first one does not wait for it.
-
-    nonlinear: the most nonlinear parameters of any joint; those of a search are wanted only where there are many.
-    """
+def warm() -> None:
+    """Have every kernel of a refit compiled or loaded, so that the first one does not wait for it."""
     v = np.linspace(-1.0, 1.0, 200)
     friction = TanhStribeckSettings()
     y = friction.law(Axis.ROTARY).columns(v, v, v, np.array([0.06, 0.13])) @ np.array([20.0, 500.0, 70.0])

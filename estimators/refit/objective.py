@@ -94,7 +94,7 @@ if INTERPRETED:
 else:
 
     @inline
-    def _kernel_at(number: int) -> int:
+    def _kernel_at(number: int) -> Any:
         return number
 
 

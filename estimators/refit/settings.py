@@ -17,7 +17,9 @@ POINTS: Final = 6
 
 LATTICE: Final = "lattice"
 Searches = Literal["mcs", "cuckoo", "chaotic_cuckoo", "swarm", "bees", "lattice"]
-SearchName = Annotated[Searches, BeforeValidator(lambda name: name.replace("-", "_") if isinstance(name, str) else name)]
+SearchName = Annotated[
+    Searches, BeforeValidator(lambda name: name.replace("-", "_") if isinstance(name, str) else name)
+]
 
 
 class RefitSettings(Settings):
@@ -54,8 +56,8 @@ class AcceptanceSettings(Settings):
     share: Annotated[float, Field(ge=0, le=1)] = 0.004
     #: 1, argued: Factor by which η may change between two refits.
     plausible: Annotated[float, Field(gt=1, le=1000)] = 2.0
-    #: χ², tuned: Gain that another η or another law must promise to replace the one in force; Case 2, 40 seeds (decision
-    #: 006, points 3 and 8).
+    #: χ², tuned: Gain that another η or another law must promise to replace the one in force; Case 2, 40 seeds
+    #: (decision 006, points 3 and 8).
     better: Annotated[float, Field(ge=0)] = 20.0
 
 

@@ -42,9 +42,7 @@ class EtaInForce:
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law", "lattices", "limits"})
 
-    def __init__(
-        self, model: Model, taps: Floats, overlap: float, limits: AcceptanceSettings = DEFAULT
-    ) -> None:
+    def __init__(self, model: Model, taps: Floats, overlap: float, limits: AcceptanceSettings = DEFAULT) -> None:
         """taps: of the kernel that smoothed the rows, of which `overlap` say the same; limits: of a refit."""
         self.limits = limits
         self.block = NonlinearBlock(model, taps)

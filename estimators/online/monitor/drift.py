@@ -84,7 +84,10 @@ class DriftWatch:
 
     def _drift(self, evidence: Evidence) -> Decision:
         sigma = np.hypot(evidence.sigma, evidence.known)
-        quiet = evidence.variance <= delta(evidence.usual, evidence.signal, self._accept) or evidence.gain > self._accept.better
+        quiet = (
+            evidence.variance <= delta(evidence.usual, evidence.signal, self._accept)
+            or evidence.gain > self._accept.better
+        )
         size = np.abs(evidence.step)
         bent = (size > SIGNIFICANT * sigma) & (size > MOVED) & (sigma <= self._accept.certain)
         self.drifts = self.drifts + 1 if quiet and bent.any() else 0

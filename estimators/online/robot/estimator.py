@@ -293,7 +293,7 @@ class RobotEstimator:
             return
         learner, calm = self._learner, not self._now.disturbed
         for one in self._refits.absorb(self._now, learner.bayesian.theta, calm):
-            name, details = self.model.robot.names[one.joint], one.search and one.search.plain
+            name, details = self.model.robot.names[one.joint], None if one.search is None else one.search.plain
             if one.reason:
                 self._say("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
                 continue

@@ -2,10 +2,10 @@
 
 Of every joint whose law has η the last rows of motion are kept: speed, position, and the torque that is left to its
 friction. Every few seconds one Gauss–Newton step of η is tried (no search): when it would explain significantly more,
-twice running, η is searched in the worker, like that of a single joint (multilevel coordinate search, decision 024). The
-result counts when it explains the window as well as the law explained the motion at the start, explains it much better
-than η in force, and is certain, clear and plausible. So a push, a payload or a window that is half from before the
-change moves nothing.
+twice running, η is searched in the worker, like that of a single joint (multilevel coordinate search, decision 024).
+The result counts when it explains the window as well as the law explained the motion at the start, explains it much
+better than η in force, and is certain, clear and plausible. So a push, a payload or a window that is half from before
+the change moves nothing.
 """
 
 from collections.abc import Sequence
@@ -121,16 +121,16 @@ class _Joint:
 class FrictionRefits:
     """Watches the η of all joints, and has it searched where it has moved."""
 
-    def __init__(
-        self, model: WholeRobot, correlation: Floats, reach: Floats, executor: Executor | None = None
-    ) -> None:
+    def __init__(self, model: WholeRobot, correlation: Floats, reach: Floats, executor: Executor | None = None) -> None:
         """correlation: (n,) rows of 50 Hz that count as one; reach: (n,) speeds up to which the laws may be used.
 
         executor: where searches run, by default inline.
         """
         self._correlation, self._executor = correlation, executor or Inline()
         self._accept, self._settings = AcceptanceSettings(), RefitSettings()
-        self._joints = [_Joint(model, j, float(reach[j])) for j in range(model.tree.size()) if _searchable(model.law_of(j))]
+        self._joints = [
+            _Joint(model, j, float(reach[j])) for j in range(model.tree.size()) if _searchable(model.law_of(j))
+        ]
         self._blocks = 0
         self._spoilt = False
         self.rest = np.zeros(0)  # θ as it was when the laws held last: what the torque beside a friction is taken from

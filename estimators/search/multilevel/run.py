@@ -24,8 +24,8 @@ from estimators.search.multilevel.sweeps import COMPLETE, FULL, STALLED, Sweeps,
 CALLBACK: Final = ctypes.CFUNCTYPE(ctypes.c_double)
 NOTHING: Final = np.zeros(0)
 
-#: States of runs that have ended, by all that their arrays' lengths and rules depend on: to make one costs several times
-#: what a short search takes. A run takes one out, so that a search within an objective has its own.
+# States of runs that have ended, by all that their arrays' lengths and rules depend on: to make one costs several times
+# what a short search takes. A run takes one out, so that a search within an objective has its own.
 _IDLE: Final[dict[tuple[Any, ...], list[Sweeps]]] = {}
 
 

@@ -3,8 +3,8 @@
 The joint's friction alone on a triangular velocity of ±1 rad/s, T = 8 s, 100 Hz, exact regressors, white noise; every
 linear parameter × 1.5 at 20 s, ω1 and ω_s × 1.2 at 30 s (da Silva, de Souza, Schäfer 2007, Case 2: Figures 7.6–7.8).
 The paper claims that the linear jump is followed without a search and that only the nonlinear one starts it; its own
-trigger does neither (irj-joint design, section 3). Tolerances: section 5 there, "excellent", which holds of 20 seeds and
-more: of fewer, a figure outside its limits is out of reach, since one seed decides it.
+trigger does neither (irj-joint design, section 3). Tolerances: section 5 there, "excellent", which holds of 20 seeds
+and more: of fewer, a figure outside its limits is out of reach, since one seed decides it.
 
 `--design paper` runs the publication's own trigger instead, to the letter: N_err > δ calls the search over the latest
 window, and nothing tests its result. Its figures stand without limits: they say what the letter costs.
@@ -44,8 +44,8 @@ RUNS: Final = 60  # of which one may search before the nonlinear jump
 NEAR_BOUND: Final = 1.2  # times what nobody can beat: docs/decisions/007-what-noise-allows.md
 LINEAR_LIMITS: Final = (4.0, 1.5, 1.4, 0.15)  # per cent, at 1 %
 LETTER: Final = (
-    "The publication's trigger to the letter: no limits apply. Searches before the nonlinear jump are those that it says "
-    "the linear jump does not need."
+    "The publication's trigger to the letter: no limits apply. Searches before the nonlinear jump are those that the "
+    "linear jump does not need by its text."
 )
 
 

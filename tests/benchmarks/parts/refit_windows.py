@@ -41,6 +41,33 @@ LAWS: Final[dict[str, FrictionSettings]] = {
 }
 
 
+# of 100 windows found noise-free and with noise; ms of a refit, or times the lattice's; evaluations
+LIMITS: Final[dict[str, dict[str, float]]] = {
+    "tanh_stribeck": {"noise-free": 99, "noisy": 99, "times": 1.5},
+    "arctangent": {"noise-free": 99, "noisy": 99, "times": 1.5},
+    "exponent searched": {"noise-free": 99, "noisy": 95, "ms": 10.0, "evaluations": 1200},
+    "directional": {"noise-free": 94, "noisy": 99, "ms": 5.0},
+}
+
+
+def missed(row: dict[str, Any], lattice: float | None) -> list[str]:
+    """The limits that a row of multilevel coordinate search misses; lattice: ms of a refit by it."""
+    if row["search"] != "mcs":
+        return []
+    limits, share = LIMITS[row["law"]], row["windows"] / 100.0
+    told = [
+        f"{name}: {row[name]} of {row['windows']}, asked {limits[key]:g} of 100"
+        for name, key in (("found noise-free", "noise-free"), ("found with 1 % noise", "noisy"))
+        if row[name] < np.floor(limits[key] * share)
+    ]
+    most = limits.get("ms", limits.get("times", np.inf) * (lattice or np.inf))
+    if row["ms"] > most:
+        told.append(f"{row['ms']:.2f} ms, asked {most:.2f} at most")
+    if row["most evaluations"] > limits.get("evaluations", np.inf):
+        told.append(f"{row['most evaluations']} evaluations, asked {limits['evaluations']:g} at most")
+    return told + ([f"{row['unequal under one ulp']} unequal under one ulp"] if row["unequal under one ulp"] else [])
+
+
 class Window(NamedTuple):
     """One window, and what is true in it."""
 
@@ -111,7 +138,7 @@ class Independent:
         columns = self.law.columns(np.zeros(ROWS), self.data.velocity, np.zeros(ROWS), np.exp(s))[:, self.moving]
         A = np.column_stack([self.data.fixed, columns])
         A = A / np.where(np.linalg.norm(A, axis=0) > 0.0, np.linalg.norm(A, axis=0), 1.0)
-        Q, R = np.linalg.qr(np.column_stack([A[:, ~self.signed], A[:, self.signed], self.data.y]))
+        _, R = np.linalg.qr(np.column_stack([A[:, ~self.signed], A[:, self.signed], self.data.y]))
         k = int((~self.signed).sum())
         return float(optimize.nnls(R[k:, k:-1], R[k:, -1])[1] ** 2)
 
@@ -121,7 +148,9 @@ class Independent:
         steps = np.vstack([np.zeros(len(s)), 0.05 * np.eye(len(s))])
         simplex = np.clip(np.where(s + steps > high, s - steps, s + steps), low, high)
         options = {"initial_simplex": simplex, "xatol": 1e-4, "fatol": 1e-12, "maxiter": 120}
-        found = optimize.minimize(self, s, method="Nelder-Mead", bounds=list(zip(low, high, strict=True)), options=options)
+        found = optimize.minimize(
+            self, s, method="Nelder-Mead", bounds=list(zip(low, high, strict=True)), options=options
+        )
         return found.x, float(found.fun)
 
     def lowest(self, starts: Sequence[Floats], seed: int) -> tuple[Floats, float]:
@@ -140,10 +169,12 @@ class Found(NamedTuple):
     s: Floats  # ln η
 
 
-def shortest(data: RefitRows, shape: RefitModel, settings: RefitSettings, repeats: int = REPEATS) -> tuple[Refit, float]:
+def shortest(
+    data: RefitRows, shape: RefitModel, settings: RefitSettings, repeats: int = REPEATS
+) -> tuple[Refit, float]:
     """The answer, and the least thread CPU time of a whole refit in s."""
     spent = []
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         begin = time.thread_time()
         answer = refit(data, shape, settings=settings)
         spent.append(time.thread_time() - begin)
