@@ -14,6 +14,7 @@ from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 from estimators.refit.settings import POINTS
 
+#: 1, derived: One over the differences of a node of the interpolation from the others, multiplied.
 PER_PRODUCT: Final = tuple(1.0 / prod(i - j for j in range(POINTS) if j != i) for i in range(POINTS))
 
 

@@ -36,7 +36,7 @@ READINGS: Final = 50
 #: evaluations, argued: What the other searches get: their populations need more (docs/decisions/004-refit.md).
 OTHERS: Final = 1000
 
-#: Multilevel coordinate search without its local searches: a descent by Gauss–Newton costs less and ends exactly.
+# Multilevel coordinate search without its local searches: a descent by Gauss–Newton costs less and ends exactly.
 MCS: Final = Mcs(local_steps=0)
 
 

@@ -24,26 +24,29 @@ DISTINCT: Final = 0.1
 
 OBJECTIVE: Final = "f8(f8[::1], f8[::1])"  # a search's: a point s (q,), and the packed array
 
-# the head of a packed array, as integers
-LAW: Final = 0  # address of the law's kernel; uncompiled, its number in LAWS
-COLUMNS: Final = 1
-SEPARATE: Final = 2
-CONSTANTS: Final = 3  # lengths from here on
-NODES: Final = 4
-MOVING: Final = 5
-OWNERS: Final = 6
-ETAS: Final = 7
-WIDTH: Final = 8
-CROSS: Final = 9
-BLOCK: Final = 10
-SIGNED: Final = 11
-LATTICE: Final = 12  # points a side of the table, 0: there is none
-STORED: Final = 13  # columns of the table
-VISITS: Final = 14  # so far
-SIGNALS: Final = 15  # numbers of one node
-ROOM: Final = 16  # visits that can be written down
-HEAD: Final = 17
 
+class _Head(NamedTuple):
+    """The head of a packed array, as integers."""
+
+    law: int  # address of the law's kernel; uncompiled, its number in LAWS
+    columns: int  # the law has
+    constants: int  # lengths from here on
+    nodes: int
+    moving: int
+    owners: int
+    etas: int
+    width: int  # of the band
+    cross: int
+    block: int
+    signed: int
+    lattice: int  # points a side of the table, 0: there is none
+    stored: int  # columns of the table
+    signals: int  # numbers of one node
+    room: int  # visits that can be written down
+    visits: int  # so far
+
+
+HEAD: Final = len(_Head._fields)
 LAWS: Final[dict[int, Any]] = {}  # uncompiled kernels by number, which an array of numbers cannot hold
 
 
@@ -62,13 +65,27 @@ NO_TABLE: Final = Table(np.zeros((0, 0)), np.zeros(0), np.zeros(0), 0)
 def pack(p: ProjectionProblem, law: Any, table: Table, visits: int) -> Floats:
     """One array for on_table or on_window; law: its kernel; visits: how many can be written down."""
     nodes = 0 if table.lattice else len(p.signals)
-    words = np.zeros(HEAD, np.int64)
-    words[LAW], words[COLUMNS], words[SEPARATE] = _address(law), p.columns, p.separate
-    words[CONSTANTS : STORED + 1] = (
-        len(p.constants), nodes, len(p.moving), len(p.owner), p.scale.shape[1], len(p.band), len(p.cross),
-        len(p.block), len(p.signed), table.lattice, len(table.right),
-    )  # fmt: skip
-    words[SIGNALS], words[ROOM] = p.signals[0].size, visits
+    words = np.array(
+        _Head(
+            law=_address(law),
+            columns=p.columns,
+            constants=len(p.constants),
+            nodes=nodes,
+            moving=len(p.moving),
+            owners=len(p.owner),
+            etas=p.scale.shape[1],
+            width=len(p.band),
+            cross=len(p.cross),
+            block=len(p.block),
+            signed=len(p.signed),
+            lattice=table.lattice,
+            stored=len(table.right),
+            signals=p.signals[0].size,
+            room=visits,
+            visits=0,
+        ),
+        np.int64,
+    )
     n = len(p.signed)
     scratch = n * (2 * n + 5) + len(p.moving) * (POINTS + 1)
     head = [words, p.moving, p.owner, p.signed]
@@ -101,7 +118,8 @@ else:
 class _Packed(NamedTuple):
     """A packed array, taken apart; views."""
 
-    words: Integers
+    head: _Head
+    words: Integers  # of the head, where it is written
     moving: Integers
     owner: Integers
     signed: Integers
@@ -130,22 +148,27 @@ class _Scratch(NamedTuple):
 @inline
 def _unpack(data: Floats) -> _Packed:
     words = data[:HEAD].view(np.int64)
-    nodes, q, n, stored = words[NODES], words[ETAS], words[BLOCK], words[STORED]
-    width, rows = (words[WIDTH], words[CROSS]) if nodes > 0 else (0, 0)
+    head = _Head(
+        words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7], words[8], words[9], words[10],
+        words[11], words[12], words[13], words[14], words[15],
+    )  # fmt: skip
+    nodes, q, n, stored = head.nodes, head.etas, head.block, head.stored
+    width, rows = (head.width, head.cross) if nodes > 0 else (0, 0)
     a = HEAD
-    b = a + words[MOVING]
-    c = b + words[OWNERS]
-    d = c + words[SIGNED]
-    e = d + words[CONSTANTS]
+    b = a + head.moving
+    c = b + head.owners
+    d = c + head.signed
+    e = d + head.constants
     f = e + 3 * q
     g = f + n * n
     h = g + stored * stored
     i = h + stored
     j = i + stored
-    k = j + nodes * words[SIGNALS]
+    k = j + nodes * head.signals
     m = k + width * nodes
     o = m + rows * nodes
     return _Packed(
+        head,
         words,
         data[a:b].view(np.int64),
         data[b:c].view(np.int64),
@@ -156,7 +179,7 @@ def _unpack(data: Floats) -> _Packed:
         data[g:h].reshape((stored, stored)),
         data[h:i],
         data[i:j],
-        data[j:k].reshape((nodes, 2, words[SIGNALS] // 2)),
+        data[j:k].reshape((nodes, 2, head.signals // 2)),
         data[k:m].reshape((width, nodes)),
         data[m:o].reshape((rows, nodes)),
         data[o:],
@@ -166,12 +189,12 @@ def _unpack(data: Floats) -> _Packed:
 @inline
 def _visited(p: _Packed, s: Floats, value: float) -> float:
     """Write a visit down; returns its value."""
-    q, number = len(s), p.words[VISITS]
-    if number < p.words[ROOM]:
+    q, number = len(s), p.words[HEAD - 1]
+    if number < p.head.room:
         p.visits[number * (1 + q)] = value
         for k in range(q):
             p.visits[number * (1 + q) + 1 + k] = s[k]
-        p.words[VISITS] = number + 1
+        p.words[HEAD - 1] = number + 1
     return value
 
 
@@ -179,7 +202,7 @@ def _visited(p: _Packed, s: Floats, value: float) -> float:
 def _scratch(p: _Packed) -> _Scratch:
     """What a value is computed in, behind the visits: nothing is allocated."""
     n, m = len(p.signed), len(p.moving)
-    a = p.words[ROOM] * (1 + p.words[ETAS])
+    a = p.head.room * (1 + p.head.etas)
     b = a + n * n
     c = b + n
     d = c + n
@@ -210,7 +233,7 @@ def on_table(s: Floats, data: Floats) -> float:
     """ρ as the table has it."""
     p = _unpack(data)
     a = _scratch(p)
-    read(p.gram, p.right, p.stored, p.words[LATTICE], p.owner, p.scale, s, a.K, a.c, a.size, a.weights)
+    read(p.gram, p.right, p.stored, p.head.lattice, p.owner, p.scale, s, a.K, a.c, a.size, a.weights)
     return _visited(p, s, _rho(p, a))
 
 
@@ -219,10 +242,10 @@ def on_window(s: Floats, data: Floats) -> float:
     """ρ on the window's nodes or samples."""
     p = _unpack(data)
     m, q = len(p.moving), len(s)
-    eta, every = np.empty(q), np.empty((p.words[COLUMNS], len(p.signals)))
+    eta, every = np.empty(q), np.empty((p.head.columns, len(p.signals)))
     for k in range(q):
         eta[k] = np.exp(s[k]) if p.scale[2, k] > 0.0 else s[k]
-    fill_law(_kernel_at(p.words[LAW]), p.signals, 0, 1, p.constants, eta, every.T)
+    fill_law(_kernel_at(p.head.law), p.signals, 0, 1, p.constants, eta, every.T)
     M, a = np.empty((m, len(p.signals))), _scratch(p)
     for column in range(m):
         copy(every[p.moving[column]], M[column])
@@ -234,7 +257,7 @@ def on_window(s: Floats, data: Floats) -> float:
 def lowest_visits(data: Floats, where: Floats) -> int:
     """Fill where (starts, q) with the lowest visits that differ by DISTINCT of the box; returns how many."""
     p = _unpack(data)
-    q, number = where.shape[1], p.words[VISITS]
+    q, number = where.shape[1], p.head.visits
     taken, found = np.zeros(number, np.bool_), 0
     while found < len(where):
         best = -1

@@ -25,6 +25,7 @@ from estimators.refit.outcome import SearchReport
 from estimators.refit.refit import RefitRows, refit
 from estimators.refit.report import Refit
 from estimators.refit.settings import AcceptanceSettings, RefitSettings
+from estimators.thresholds import LEAST_DIVISOR
 
 #: s, argued: Motion that a window holds: two periods of an excitation of ten seconds.
 WINDOW: Final = 20.0
@@ -232,7 +233,7 @@ class FrictionRefits:
         told = []
         if variance > accept.noise**2 * joint.usual:
             told.append(f"the residual is {np.sqrt(variance / joint.usual):.2f} times the usual one")
-        if (before - variance) * found.rows / (max(variance, 1e-300) * factor) <= accept.better:
+        if (before - variance) * found.rows / (max(variance, LEAST_DIVISOR) * factor) <= accept.better:
             told.append("the nonlinear parameters in force explain the motion nearly as well")
         if not (etas <= accept.certain).all():
             told.append(f"{found.names[len(found.theta) + int(np.argmax(etas))]} is uncertain")

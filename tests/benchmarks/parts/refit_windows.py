@@ -2,9 +2,11 @@
 
 A window is 2,000 rows at 1 kHz of a motion whose shape, speed and period are drawn, with a law whose η and θ are drawn,
 noise-free and with white noise of 1 % of rms(y). Without noise a refit has found the minimum when every η is within 1 %
-of the truth; with noise, when every η is within 1 % of the global minimiser, or χ² is at most one worse: nobody can then
-tell the two apart. The global minimiser is the lowest that Nelder–Mead reaches from the truth, from every search's answer
-and from the best of RANDOM points, on an objective that shares no code with ours but the law's columns, without nodes.
+of the truth; with noise, when every η is within 1 % of the global minimiser, or χ² is at most one worse: nobody can
+then tell the two apart. The global minimiser is the lowest that Nelder–Mead reaches from the truth, from every search's
+answer and from the best of RANDOM points, on an objective that shares no code with ours but the law's columns, without
+nodes. `doubts` are ambiguous answers; false ones are those whose runner-up ends in the answer's own valley, untold ones
+those that another search in the same run has doubted.
 """
 
 import time
