@@ -290,8 +290,9 @@ def test_a_threshold_is_searched_on_evaluations_and_a_smooth_law_on_a_table() ->
     v, q = motion("sine")
     law = DirectionalSettings().law(Axis.ROTARY)
     eta = np.array([0.11])
-    y = law.columns(q, v, v, eta) @ np.array([3.0, 2.0, 1.0, 0.5, 4.0, 3.0, 1.5, 0.2])
-    found = refit(RefitRows(q[:, np.newaxis].copy(), y, v), RefitModel(MODEL.fixed[1:], DirectionalSettings()))
+    y = law.columns(q, v, v, eta) @ np.array([3.0, 20.0, 10.0, 5.0, 4.0, 30.0, 15.0, 2.0])
+    data = RefitRows(q[:, np.newaxis].copy(), y, v)
+    found = refit(data, RefitModel(MODEL.fixed[1:], DirectionalSettings()), settings=WHOLE)
     assert found.eta == pytest.approx(eta, rel=1e-2)
     assert found.evaluations > found.visits  # every point was one, and the descents beside
     smooth = refit(window("sine", 3), MODEL, LOW, HIGH)
