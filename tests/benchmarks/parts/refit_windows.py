@@ -227,7 +227,7 @@ class _Row:
         answer, noise = one.answer, NOISE if drawn.noise else 0.0
         s, lowest = best or (np.log(drawn.eta), -np.inf)
         hit = bool(np.abs(one.s - s).max() < np.log(1.01))
-        hit = hit or (rho(one.s) - lowest) / max(drawn.noise, 1e-300) ** 2 <= SAME
+        hit = hit or (rho(one.s) - lowest) / max(drawn.noise**2, 1e-300) <= SAME
         self.hits[noise] += hit
         self.seconds.append(one.seconds)
         self.evaluations.append(answer.evaluations)

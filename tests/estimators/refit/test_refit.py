@@ -290,9 +290,11 @@ def test_a_threshold_is_searched_on_evaluations_and_a_smooth_law_on_a_table() ->
     v, q = motion("sine")
     law = DirectionalSettings().law(Axis.ROTARY)
     eta = np.array([0.11])
-    y = law.columns(q, v, v, eta) @ np.array([3.0, 20.0, 10.0, 5.0, 4.0, 30.0, 15.0, 2.0])
-    data = RefitRows(q[:, np.newaxis].copy(), y, v)
-    found = refit(data, RefitModel(MODEL.fixed[1:], DirectionalSettings()), settings=WHOLE)
+    columns = law.columns(q, v, v, eta)
+    y = columns @ np.array([3.0, 20.0, 10.0, 5.0, 4.0, 30.0, 15.0, 2.0])
+    still = (law.parameters[0], law.parameters[4])  # λ moves no Coulomb friction
+    data = RefitRows(np.column_stack([columns[:, 0], columns[:, 4]]), y, v)
+    found = refit(data, RefitModel(still, DirectionalSettings()), settings=WHOLE)
     assert found.eta == pytest.approx(eta, rel=1e-2)
     assert found.evaluations > found.visits  # every point was one, and the descents beside
     smooth = refit(window("sine", 3), MODEL, LOW, HIGH)
