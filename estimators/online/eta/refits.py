@@ -100,7 +100,7 @@ class EtaRefits:
         self.pending = None
         self.kept.epoch += 1
 
-    def accepted(self, pending: Pending, words: str, search: SearchReport | None) -> None:
+    def accepted(self, pending: Pending, words: str, search: SearchReport | None = None) -> None:
         """Note that a result is accepted; words: by how much it moved η; search: how it was found."""
         self.kept.accepted += 1
         self._log.say("refit_accepted", pending.text, pending.window, _details(search))

@@ -117,11 +117,13 @@ class SearchedStart:
         leverage, signal = self.gathering.rows.scale(outcome.noise)
         deviations = np.sqrt(np.diag(outcome.covariance))[: self._learner.rls.p]
         self._validity.weigh(outcome.theta, deviations, leverage, signal)
-        self.unsure = doubts(self._eta.block, outcome, self._eta.of_s(outcome))
+        self.unsure = doubts(self._eta.block, outcome, self._eta.of_s(outcome), self._eta.limits)
+        settled = self._unsettled(outcome)
         weak = self.unsure + self._validity.reasons
         if self._settings.design == "paper":
             weak = self.unsure = ()
-        weak += self._unsettled(outcome)
+        self.unsure += settled
+        weak += settled
         if weak and patient:
             self._again(pending, joined(weak), outcome.search)
             return StartWait()

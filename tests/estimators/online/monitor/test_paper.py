@@ -99,6 +99,9 @@ def test_a_start_goes_on_until_two_searches_agree_and_the_error_is_below_delta()
     started = next(event.time for event in events if event.kind == "started")
     rejected = [event.text for event in events if event.kind == "refit_rejected"]
     assert started > usual
+    joint = estimator(delta_theta=0.05)
+    joint.absorb(run.rows.part(slice(0, 1300)))
+    assert "start_unsettled" in {reason.code for reason in joint.parts.start.unsure}  # type: ignore[attr-defined]
     assert any("there is no search before" in text for text in rejected)
     _, _, events = play(estimator(delta=1e-3), run.rows)
     assert any("expected delta = 0.001" in event.text for event in events if event.kind == "refit_rejected")
