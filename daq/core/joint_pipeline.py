@@ -326,7 +326,9 @@ class JointPipeline:
             window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
             if event.kind == "alarm":
                 self.comparison.note_alarm(((first or time) + epoch) / 1e9)
-            messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window))
+            messages.append(
+                self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window, event.details)
+            )
         return messages
 
     def _recovered(self, time: int) -> list[Message]:
