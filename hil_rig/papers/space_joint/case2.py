@@ -1,7 +1,7 @@
 """`jointwatch reproduce irj-case2`: linear, then nonlinear friction parameters jump; ours beside the published claims.
 
 The joint's friction alone on a triangular velocity of ±1 rad/s, T = 8 s, 100 Hz, exact regressors, white noise; every
-linear parameter × 1.5 at 20 s, ω1 and ω_s × 1.2 at 30 s (da Silva, de Souza, Schäfer 2007, Case 2: Figures 7.6–7.8).
+linear parameter × 1.5 at 16 s, ω1 and ω_s × 1.2 at 32 s (da Silva, de Souza, Schäfer 2007, Case 2: Figures 7.6–7.8).
 The paper claims that the linear jump is followed without a search and that only the nonlinear one starts it; its own
 trigger does neither (irj-joint design, section 3). Tolerances: section 5 there, "excellent".
 """
@@ -28,10 +28,14 @@ PERIOD = 0.01  # s
 MOTION = 8.0  # s
 LINEAR = np.array([25.0, 590.0, 76.0, 40.0])
 OMEGAS = np.array([0.0616, 0.1312])
-LINEAR_AT: Final = 20.0  # s
-NONLINEAR_AT: Final = 30.0
-END: Final = 50.0
+LINEAR_AT: Final = 16.0  # s
+NONLINEAR_AT: Final = 32.0
+END: Final = 52.0
+MANY: Final = 20  # runs: fewer have no 95th percentile, and their largest value has no limit
 NOISES: Final = (0.005, 0.01, 0.02)  # of rms(y)
+FIRST_REFIT: Final = (
+    3.0  # s; at 32 s the motion leaves the speeds that tell ω in 0.3 s, and returns after half a period
+)
 WITHIN: Final = 0.05
 OMEGA_LIMITS: Final = {0.005: (1.5, 0.6), 0.01: (3.0, 1.1), 0.02: (6.0, 2.0)}  # per cent, 95th percentile
 NEAR_BOUND: Final = 1.2  # times what nobody can beat: docs/decisions/007-what-noise-allows.md
@@ -118,7 +122,7 @@ def measure(seed: int, noise: float, random_phase: bool) -> Case2Run:
     """One run; random_phase: the jumps come anywhere in the motion."""
     rng = np.random.default_rng([seed, 7])
     shift = MOTION * rng.random(2) if random_phase else np.zeros(2)
-    linear_at, nonlinear_at = LINEAR_AT + shift[0], NONLINEAR_AT + (2.0 + shift[1] if random_phase else 0.0)
+    linear_at, nonlinear_at = LINEAR_AT + shift[0], NONLINEAR_AT + shift[1]
     run = case(seed, noise, linear_at, nonlinear_at, nonlinear_at + END - NONLINEAR_AT)
     times, values, events = play(estimator(), run.rows)
     return _figures(run, times, values, events, linear_at, nonlinear_at)
@@ -193,12 +197,15 @@ def table(seeds: range, noises: tuple[float, ...]) -> list[Figure]:
 
 def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) -> list[Figure]:
     rows = []
-    omega = np.percentile([one.errors[4:] for one in done], 95, axis=0)
+    few = len(done) < MANY
+    high, top = (f"largest of {len(done)}",) * 2 if few else ("p90", "p95")
+    errors = np.percentile([one.errors for one in done], 100 if few else 95, axis=0)
     if noise == 0.01:
         settled, bound = np.array([one.settled for one in done]), np.array([one.bound for one in done])
-        for text, share, limit in (("median", 50, 2.0), ("p90", 90, 3.5)):
+        for text, share, limit in (("median", 50, 2.0), (high, 100 if few else 90, 3.5)):
             if random_phase:  # the published limits are of jumps at one phase of the motion
                 limit = max(limit, NEAR_BOUND * _percentile(bound, share))
+            limit = math.inf if share > 50 and few else limit
             rows.append(
                 Figure(f"{label}: linear within 5 %, {text}", _percentile(settled, share), high=limit, unit="s")
             )
@@ -206,13 +213,13 @@ def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) ->
                 least = _percentile(bound, share)
                 rows.append(Figure(f"{label}: … least squares told the instant, {text}", least, unit="s"))
         first = np.array([one.first for one in done])
-        rows.append(Figure(f"{label}: first refit, median", _percentile(first, 50), high=3.0, unit="s"))
-        linear = np.percentile([one.errors[:4] for one in done], 95, axis=0)
-        for name, limit, value in zip(("C1", "C2", "b_in", "b_inD"), LINEAR_LIMITS, linear, strict=True):
-            rows.append(Figure(f"{label}: {name} at the end, p95", value, high=limit, unit="%"))
+        limit = FIRST_REFIT if random_phase else MOTION / 2.0
+        rows.append(Figure(f"{label}: first refit, median", _percentile(first, 50), high=limit, unit="s"))
+        for name, limit, value in zip(("C1", "C2", "b_in", "b_inD"), LINEAR_LIMITS, errors[:4], strict=True):
+            rows.append(Figure(f"{label}: {name} at the end, {top}", value, high=math.inf if few else limit, unit="%"))
     rows.append(Figure(f"{label}: refits, mean", float(np.mean([one.refits for one in done])), high=2.0, reference="1"))
-    for name, limit, value in zip(("ω1", "ω_s"), OMEGA_LIMITS.get(noise, (np.inf, np.inf)), omega, strict=True):
-        rows.append(Figure(f"{label}: {name} at the end, p95", value, high=limit, unit="%"))
+    for name, limit, value in zip(("ω1", "ω_s"), OMEGA_LIMITS.get(noise, (np.inf, np.inf)), errors[4:], strict=True):
+        rows.append(Figure(f"{label}: {name} at the end, {top}", value, high=math.inf if few else limit, unit="%"))
     return rows
 
 
@@ -281,4 +288,4 @@ def reproduce(options: argparse.Namespace) -> Reproduced:
 
 
 if __name__ == "__main__":
-    sys.exit(main("irj-case2", __doc__, reproduce, plot, 5, arguments))
+    sys.exit(main("irj-case2", __doc__, reproduce, plot, MANY, arguments))
