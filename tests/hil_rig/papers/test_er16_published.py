@@ -1,4 +1,4 @@
-"""Tables of Ding et al. 2018 as typed in: what they say of each other holds, and β is the trajectory that it must be."""
+"""Tables of Ding et al. 2018 as typed in: what they say of each other holds, and β is read as it must be."""
 
 from pathlib import Path
 
