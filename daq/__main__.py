@@ -44,6 +44,10 @@ COMMANDS: Final = {
         "daq.commands.excite.command",
         "a trajectory that tells most of a robot within its limits; what one is worth",
     ),
+    "clearance": (
+        "daq.commands.clearance",
+        "the clearance of a joint's bearing from recordings, and whether it has grown",
+    ),
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),
     "baseline": ("daq.commands.baseline", "what each joint was when it was commissioned: show it, or set it"),
     "schema": ("daq.commands.schema", "JSON Schema of the stream's topics, or of the configuration"),

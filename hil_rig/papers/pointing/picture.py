@@ -1,11 +1,13 @@
 """The picture of `jointwatch reproduce pointing`: Figures 5 to 8 of the paper, and what clearance seems to explain."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from hil_rig.plants.mechanisms.journal import published
+
+EACH: Final = 200  # evaluations of a cycle: 100 sources, 100 onlookers
 
 
 def plot(path: Path, content: dict[str, Any]) -> None:
@@ -16,7 +18,8 @@ def plot(path: Path, content: dict[str, Any]) -> None:
     upper, lower = drawing.subplots(2, 3)
     left, right, bees = lower
     _excitation(upper)
-    bees.plot(np.arange(1, len(content["curve"]) + 1) / 300.0, np.array(content["curve"]) * 1e3)
+    counts, errors = np.array(content["curve"]).T
+    bees.plot(counts / EACH, errors * 1e3)
     bees.set_yscale("log")
     bees.set_xlabel("cycle of the bee colony (Figure 8)")
     bees.set_ylabel("error of its best, mN·m")
@@ -30,12 +33,13 @@ def plot(path: Path, content: dict[str, Any]) -> None:
     right.bar(place + 0.2, against_control, 0.4, color="C7", label="against the control: there is none")
     right.axhline(1.0, color="k", linewidth=0.8)
     right.set_yscale("log")
+    right.set_ylim(top=4.0)
     right.set_xticks(place, [f"b{i + 1}" for i in place])
     right.set_ylabel("parameter error with clearance / without")
     right.legend(frameon=False, fontsize=8)
     for axes in (left, right):
         axes.grid(axis="y", alpha=0.3)
-    drawing.suptitle("Pointing mechanism: what clearance seems to explain is the friction's shape")
+    drawing.suptitle("Pointing mechanism, Figures 5 to 8: what clearance seems to explain is the friction's shape")
     drawing.savefig(path, dpi=120)
 
 

@@ -37,7 +37,7 @@ def table(options: argparse.Namespace) -> Reproduced:
     base = projection(known)
     truth = base.G @ known.parameters.ravel()
     errors, ratios, against, slips, frictions, bees, elevens = [], [], [], [], [], [], []
-    curve: list[float] = []
+    curve: list[tuple[int, float]] = []
     for seed in range(options.seeds):
         rng = np.random.default_rng(seed)
         tau = played[:, TORQUES : TORQUES + 2] + settings.torque_noise * rng.standard_normal((len(played), 2))
@@ -132,11 +132,11 @@ def _rough(settings: PointingSettings, smooth: Floats) -> list[Figure]:
     ]
 
 
-def _told(curve: list[float]) -> Callable[[int, Floats, float], bool]:
-    """Keeps the colony's best error over its evaluations, N·m."""
+def _told(curve: list[tuple[int, float]]) -> Callable[[int, Floats, float], bool]:
+    """Keeps the colony's evaluations and best error so far, N·m."""
 
-    def told(_evaluations: int, _best: Floats, value: float) -> bool:
-        curve.append(float(np.sqrt(max(value, 0.0))))
+    def told(evaluations: int, _best: Floats, value: float) -> bool:
+        curve.append((evaluations, float(np.sqrt(max(value, 0.0)))))
         return False
 
     return told
