@@ -40,7 +40,14 @@ COMMANDS: Final = {
     ),
     "identify": ("daq.commands.identify.command", "a whole robot's model from recordings: parameters, errors"),
     "fleet": ("daq.commands.fleet.command", "many recordings at once: every robot and joint against its siblings"),
-    "excite": ("daq.commands.excite", "a trajectory that tells most of a robot within its limits; what one is worth"),
+    "excite": (
+        "daq.commands.excite.command",
+        "a trajectory that tells most of a robot within its limits; what one is worth",
+    ),
+    "clearance": (
+        "daq.commands.clearance",
+        "the clearance of a joint's bearing from recordings, and whether it has grown",
+    ),
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),
     "baseline": (
         "daq.commands.running_service.baseline",

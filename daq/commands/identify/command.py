@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
+from daq.commands.identify.mechanism import identify_mechanism, is_mechanism
 from daq.commands.identify.summary import summary, tell
 from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, ConfigurationProblem
@@ -22,6 +23,7 @@ from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
 from estimators.models.compensation.learned import KINDS
 from estimators.models.compensation.mixture import MixtureError
+from estimators.models.mechanisms.mechanism import MechanismError
 from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
@@ -41,7 +43,13 @@ MANY: Final = 0.02  # share of rows that are faster than the model's validity, f
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("robot", nargs="?", type=Path, metavar="ROBOT", help=".urdf, or a DH table in .toml")
+    parser.add_argument(
+        "robot",
+        nargs="?",
+        type=Path,
+        metavar="ROBOT",
+        help=".urdf, a DH table in .toml, or a mechanism with loops in .toml",
+    )
     parser.add_argument("train", nargs="*", type=Path, metavar="TRAIN", help="recordings to learn from")
     test = parser.add_argument("--test", nargs="+", action="extend", default=[], type=Path, metavar="FILE")
     test.help = "recordings to judge on, never learnt from"
@@ -52,6 +60,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="table of the recordings' columns (.toml); with a recording instead: proposes one from its header",
     )
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write the model, e.g. arm.model.toml")
+    parser.add_argument(
+        "--forces", type=Path, metavar="FILE", help="of a mechanism with loops: residuals, constraint forces, .csv"
+    )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report, .html")
     parser.add_argument("--json", action="store_true", help="errors and parameters as one JSON object")
     parser.add_argument(
@@ -96,6 +107,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.columns is not None and options.columns.suffix.lower() != ".toml":
             return _propose(options)
+        if options.robot is not None and is_mechanism(options.robot):
+            return identify_mechanism(options)
+        if options.forces is not None:
+            return fail("identify: --forces goes with a mechanism that has links or cuts in its .toml", EXIT_USAGE)
         if options.robot is None or not options.train:
             missing = "ROBOT and TRAIN" if options.robot is None else "at least one TRAIN"
             return fail(f"identify: expected {missing}, found none (--help)", EXIT_USAGE)
@@ -112,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
         for line in str(mistakes).splitlines():
             fail(line)
         return EXIT_RUNTIME
-    except (MotionError, MixtureError, BaselineError) as error:
+    except (MotionError, MixtureError, BaselineError, MechanismError) as error:
         for line in str(error).splitlines():
             fail(line)
         return EXIT_RUNTIME
