@@ -74,6 +74,7 @@ def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:
 
 def _chosen(topics: Topics) -> Rows:
     """Every joint from the topic that speaks best of it."""
+
     def order(topic: str) -> tuple[bool, bool, int]:
         rows = topics[topic]
         commands = any(word in topic.lower() for word in COMMANDS)

@@ -79,7 +79,7 @@ def _folder(folder: Path, within: Sequence[str]) -> NamedColumns:
         except ValueError as error:
             raise ValueError(f"{file.name}: {error}") from error
         stem = file.stem
-        full = {name: stem if name == UNNAMED or name == stem else f"{stem}.{name}" for name in one.columns}
+        full = {name: stem if name in (UNNAMED, stem) else f"{stem}.{name}" for name in one.columns}
         whole.columns |= {full[name]: values for name, values in one.columns.items()}
         whole.units |= {full[name]: unit for name, unit in one.units.items() if name in full}
         whole.texts |= {f"{stem}.{name}": text for name, text in one.texts.items()}

@@ -57,7 +57,12 @@ def truth(joints: int, rate: float, seed: int) -> Truth:
 
 
 def csv(
-    folder: Path, head: str, columns: Sequence[np.ndarray], name: str = "run.csv", between: str = ",", form: str = "%.9g"
+    folder: Path,
+    head: str,
+    columns: Sequence[np.ndarray],
+    name: str = "run.csv",
+    between: str = ",",
+    form: str = "%.9g",
 ) -> Path:
     """A table in text below these lines."""
     file = folder / name
@@ -105,10 +110,10 @@ def franka(folder: Path, t: Truth) -> Path:
 
 
 def franka_lists(folder: Path, t: Truth) -> Path:
-    lines = ['time,tau_J,q,dq']
+    lines = ["time,tau_J,q,dq"]
     for k in range(len(t.time)):
         cells = [" ".join(f"{value:.9g}" for value in one[k]) for one in (t.tau, t.q, t.v)]
-        lines.append(f'{t.time[k]:.9g},' + ",".join(f'"[{cell}]"' for cell in cells))
+        lines.append(f"{t.time[k]:.9g}," + ",".join(f'"[{cell}]"' for cell in cells))
     (folder / "franka.csv").write_text("\n".join(lines))
     return folder / "franka.csv"
 
@@ -132,7 +137,7 @@ def mat_struct(folder: Path, t: Truth) -> Path:
 
 def mat_transposed(folder: Path, t: Truth) -> Path:
     scipy.io.savemat(folder / "id.mat", {"exp": {"Time": t.time, "JointPosition": t.q.T, "JointVelocity": t.v.T,
-                                                 "JointTorque": t.tau.T, "CartesianPosition": noise(t, 3).T}})  # fmt: skip
+                                                 "JointTorque": t.tau.T, "TcpPosition": noise(t, 3).T}})  # fmt: skip
     return folder / "id.mat"
 
 
@@ -227,7 +232,7 @@ def slashes(folder: Path, t: Truth) -> Path:
 def lerobot(folder: Path, t: Truth) -> Path:
     joints = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_roll")
     head = joined("timestamp", [f"{one}.pos" for one in joints], [f"{one}.current" for one in joints])
-    return csv(folder, head, [t.time, np.rad2deg(t.q) + 40.0, 1e3 * t.tau / 5.0])
+    return csv(folder, head, [t.time, np.rad2deg(t.q), 1e3 * t.tau / 5.0])
 
 
 def brackets(folder: Path, t: Truth) -> Path:
@@ -274,7 +279,9 @@ def parquet(folder: Path, t: Truth) -> Path:
     import pyarrow
     from pyarrow import parquet as files
 
-    columns = {"timestamp": t.time} | {f"q{j}": t.q[:, j] for j in range(3)} | {f"tau{j}": t.tau[:, j] for j in range(3)}
+    columns = (
+        {"timestamp": t.time} | {f"q{j}": t.q[:, j] for j in range(3)} | {f"tau{j}": t.tau[:, j] for j in range(3)}
+    )
     files.write_table(pyarrow.table(columns), folder / "run.parquet")
     return folder / "run.parquet"
 
@@ -312,7 +319,9 @@ def wrists_and_momentum(folder: Path, t: Truth) -> Path:
 
 def fetch(folder: Path, t: Truth) -> Path:
     joints = ("shoulder_pan_joint", "elbow_flex_joint")
-    head = joined("time", *([f"{one}_{what}" for one in joints] for what in ("position", "velocity", "effort", "effort_lp")))
+    head = joined(
+        "time", *([f"{one}_{what}" for one in joints] for what in ("position", "velocity", "effort", "effort_lp"))
+    )
     return csv(folder, head, [t.time, t.q, t.v, t.tau, 0.8 * t.tau])
 
 
@@ -346,6 +355,74 @@ def percent(folder: Path, t: Truth) -> Path:
     return csv(folder, head, [t.time, np.rad2deg(t.q), t.tau])
 
 
+def bare_joints(folder: Path, t: Truth) -> Path:
+    head = joined("timestamp", list("xyz"), numbered("joint#", 6), numbered("tau#", 6))
+    return csv(folder, head, [t.time, noise(t, 3), t.q, t.tau])
+
+
+def joints_by_unit(folder: Path, t: Truth) -> Path:
+    head = joined("time (s)", numbered("J# (deg)", 6), numbered("J# (Nm)", 6))
+    return csv(folder, head, [t.time, np.rad2deg(t.q), t.tau])
+
+
+def two_arms(folder: Path, t: Truth) -> Path:
+    sides = [f"{side}_joint{i}" for side in ("left", "right") for i in (1, 2, 3)]
+    head = joined(
+        "stamp", [f"{one}_pos" for one in sides], [f"{one}_vel" for one in sides], [f"{one}_eff" for one in sides]
+    )
+    return csv(folder, head, [t.time, t.q, t.v, t.tau])
+
+
+def desired_and_measured(folder: Path, t: Truth) -> Path:
+    head = joined(
+        "t", *(numbered(f"{one}#", 2) for one in ("q_des", "q_meas", "dq_des", "dq_meas", "tau_cmd", "tau_meas"))
+    )
+    return csv(folder, head, [t.time, t.q + 0.05, t.q, t.v + 0.1, t.v, 1.2 * t.tau, t.tau])
+
+
+def camel(folder: Path, t: Truth) -> Path:
+    head = joined("Time", numbered("JointPosition#", 2), numbered("JointVelocity#", 2), numbered("JointTorque#", 2),
+                  numbered("MotorCurrent#", 2), numbered("MotorTemperature#", 2))  # fmt: skip
+    return csv(folder, head, [t.time, t.q, t.v, t.tau, t.tau / 3.0, t.tau * 0.0 + 20.0], between=", ")
+
+
+def quaternions(folder: Path, t: Truth) -> Path:
+    turn = noise(t, 4)
+    turn /= np.linalg.norm(turn, axis=1)[:, None]
+    np.savez(folder / "r.npz", q=turn, joint_angles=t.q, joint_torques=t.tau, time=t.time)
+    return folder / "r.npz"
+
+
+def epoch_ns(folder: Path, t: Truth) -> Path:
+    head = joined("timestamp_ns", numbered("q#", 2), numbered("tau#", 2))
+    stamps = (1_700_000_000_000_000_000 + round(time * 1e9) for time in t.time)
+    rows = (",".join(f"{x:.9g}" for x in (*t.q[k], *t.tau[k])) for k in range(len(t.time)))
+    lines = [head, *(f"{stamp},{row}" for stamp, row in zip(stamps, rows, strict=True))]
+    (folder / "a.csv").write_text("\n".join(lines))
+    return folder / "a.csv"
+
+
+def pandas_index(folder: Path, t: Truth) -> Path:
+    head = joined("", "t", numbered("pos_j#", 2, 0), numbered("tq_j#", 2, 0))
+    return csv(folder, head, [np.arange(len(t.time)), t.time, t.q, t.tau])
+
+
+def utf16_tabs(folder: Path, t: Truth) -> Path:
+    file = csv(
+        folder,
+        "\t".join(["Time/s", "q1/rad", "q2/rad", "M1/Nm", "M2/Nm"]).replace("M", "torque"),
+        [t.time, t.q, t.tau],
+        between="\t",
+    )
+    file.write_bytes(file.read_text().encode("utf-16"))
+    return file
+
+
+def several_runs(folder: Path, t: Truth) -> Path:
+    twice = [np.tile(one, (2, 1)) for one in (t.q, t.tau)]
+    return csv(folder, joined("time", numbered("q#", 2), numbered("tau#", 2)), [np.tile(t.time, 2), *twice])
+
+
 def greek(folder: Path, t: Truth) -> Path:
     return csv(folder, joined("t", numbered("θ#", 2), numbered("θ̇#", 2), numbered("τ#", 2)), [t.time, t.q, t.v, t.tau])
 
@@ -363,7 +440,7 @@ def joint_state(stamp: float, names: Sequence[str], fields: Sequence[Sequence[fl
         word(name)
     for values in fields:
         body.extend(b"\0" * (-len(body) % 4) + struct.pack("<I", len(values)))
-        body.extend(b"\0" * (-len(body) % 8 if values else 0) + struct.pack(f"<{len(values)}d", *values))
+        body.extend(b"\0" * (-len(body) % 8 if len(values) else 0) + struct.pack(f"<{len(values)}d", *values))
     return b"\0\1\0\0" + bytes(body)
 
 
@@ -373,9 +450,11 @@ def bag(folder: Path, t: Truth) -> Path:
     (inner / "metadata.yaml").write_text("rosbag2_bagfile_information:\n  storage_identifier: sqlite3\n")
     names = ["elbow_joint", "base_joint"]
     with sqlite3.connect(inner / "bag_0.db3") as database:
-        database.execute("CREATE TABLE topics (id INTEGER PRIMARY KEY, name TEXT, type TEXT, serialization_format TEXT, "
-                         "offered_qos_profiles TEXT)")  # fmt: skip
-        database.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)")
+        database.execute("CREATE TABLE topics (id INTEGER PRIMARY KEY, name TEXT, type TEXT, "
+                         "serialization_format TEXT, offered_qos_profiles TEXT)")  # fmt: skip
+        database.execute(
+            "CREATE TABLE messages (id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)"
+        )
         for one, topic in ((1, "/joint_states"), (2, "/joint_commands")):
             database.execute("INSERT INTO topics VALUES (?, ?, 'sensor_msgs/msg/JointState', 'cdr', '')", (one, topic))
         for k in range(len(t.time)):
@@ -412,7 +491,8 @@ CASES: dict[str, Case] = {
     "savetxt": Case(savetxt, 2),
     "Corke": Case(corke, 6),
     "slashes": Case(slashes, 4),
-    "LeRobot": Case(lerobot, 4, asks=("motor current",), names=("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_roll"),
+    "LeRobot": Case(lerobot, 4, asks=("motor current",),
+                    names=("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_roll"),
                     scale=1 / 5.0, role="current"),
     "brackets": Case(brackets, 2),
     "mN·m and µs": Case(millinewton, 2),
@@ -425,7 +505,7 @@ CASES: dict[str, Case] = {
     "a file a quantity, own times": Case(several_with_times, 2),
     "instants in text": Case(instants, 1),
     "momentum and Cartesian beside": Case(wrists_and_momentum, 6),
-    "effort and its low-pass": Case(fetch, 2),
+    "effort and its low-pass": Case(fetch, 2, asks=("which is the torque",)),
     "no times": Case(no_times, 2, asks=("rate in Hz",), timed=False),
     "a row a joint": Case(long_rows, 2, refused="every row is of another joint"),
     "only commands": Case(only_plans, 2, refused="like torque"),
@@ -433,5 +513,15 @@ CASES: dict[str, Case] = {
     "Cartesian only": Case(cartesian_only, 3, refused="like position and torque"),
     "percent": Case(percent, 2, asks=("percent",), role=""),
     "Greek": Case(greek, 2),
+    "joints and nothing else": Case(bare_joints, 6, asks=("are they positions",)),
+    "joints by their units": Case(joints_by_unit, 6),
+    "two arms": Case(two_arms, 6),
+    "desired and measured": Case(desired_and_measured, 2),
+    "camel case": Case(camel, 2),
+    "quaternions": Case(quaternions, 3),
+    "ns since 1970": Case(epoch_ns, 2),
+    "numbers of rows first": Case(pandas_index, 2),
+    "UTF-16, tabs, units behind slashes": Case(utf16_tabs, 2),
+    "several runs in one file": Case(several_runs, 2, asks=("several runs",), timed=False),
     "bag in SQLite": Case(bag, 2, names=("elbow_joint", "base_joint")),
 }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.recording.proposal.families import Family, Key, Member, is_number
+from daq.recording.proposal.families import BARE, Family, Key, Member, is_number
 from daq.recording.proposal.words import ROLES
 
 EFFORTS: Final = ("torque", "force", "input", "current", "load")  # the first of these that is there is proposed
@@ -28,7 +28,7 @@ def measured(families: Sequence[Family], roles: Sequence[str]) -> list[Family]:
 def positions(families: Sequence[Family], count: int) -> list[Family]:
     """Candidates for the position, the best first; count: number of joints, or 0."""
     efforts = measured(families, EFFORTS)
-    found = measured(families, ("position",))
+    found = measured(families, ("position",)) or measured(families, (BARE,))
 
     def score(one: Family) -> float:
         partner = any(match(one, effort) is not None for effort in efforts)
@@ -69,7 +69,7 @@ def efforts(families: Sequence[Family], position: Family) -> list[Match]:
 
 
 def _rank(family: Family) -> float:
-    words = ROLES[family.role]
+    words = ROLES.get(family.role, ("",))
     return 10.0 * (len(words) - family.said.rank) / len(words)
 
 

@@ -14,7 +14,9 @@ BACKWARDS: Final = 0.02
 # median step from which times are no seconds: nobody records joints at less than 5 Hz, nor at more than 5 kHz
 STEPS: Final = ((1e5, "ns"), (100.0, "µs"), (0.2, "ms"))
 FACTORS: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_UNIT: Final = re.compile(r"(?:^|[_\W])(ns|nsecs?|us|usecs?|µs|ms|msecs?|milliseconds?|microseconds?|nanoseconds?|s|secs?|seconds?)\W*$")
+_UNIT: Final = re.compile(
+    r"(?:^|[_\W])(ns|nsecs?|us|usecs?|µs|ms|msecs?|milliseconds?|microseconds?|nanoseconds?|s|secs?|seconds?)\W*$"
+)
 _LONG: Final = {"n": "ns", "u": "us", "µ": "us", "m": "ms", "mil": "ms", "mic": "us", "nan": "ns", "s": "s"}
 
 

@@ -51,6 +51,7 @@ def words_of(name: str) -> list[str]:
     text = unicodedata.normalize("NFD", name)
     for sign, word in _GREEK.items():
         text = text.replace(sign, word)
+    text = re.sub(r"(?<![A-Za-z])m(Nm|A)(?![A-Za-z])", lambda unit: unit[0].lower(), text)
     text = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", re.sub(r"([a-z])([A-Z])", r"\1 \2", text)).lower()
     text = _JOINED.sub(r"\1 ", text)
     return re.findall(r"[a-z]+|\d+|°|%", text)
@@ -63,6 +64,9 @@ def read_name(name: str) -> ColumnName:
     if not unit:
         unit, words = _last_unit(words)
     role, rank, used = _role(words)
+    tail = words_of(name.rpartition(".")[2])
+    if "." in name and tail and set(tail) <= {*TIME, "s", *_UNITS}:
+        role, rank, used = "time", min((TIME.index(one) for one in tail if one in TIME), default=0), set(words)
     reference = bool((REFERENCE | DERIVED | MODEL) & set(words)) or _desired(words, role)
     kinds = {KINDS[word] for word in words if word in KINDS and word not in used}
     if role == "torque" and any(word in ROLES["current"][:5] for word in words):
@@ -99,7 +103,7 @@ def _role(words: list[str]) -> tuple[str, int, set[str]]:
 
 
 def _desired(words: list[str], role: str) -> bool:
-    """Whether a d stands behind the quantity, as in q_d and tau_J_d, or a letter says which part of the torque it is."""
+    """Whether a d stands behind the quantity, as in q_d and tau_J_d, or a letter says which part of a torque it is."""
     after = words[1:]
     if role in ("position", "velocity", "torque", "acceleration") and "d" in after:
         return True
@@ -133,6 +137,13 @@ def is_unit(text: str) -> bool:
     """Whether this is a unit of drivers/units.py."""
     found = parse(text)
     return text == "%" or (found is not None and found.unit not in ("", "1"))
+
+
+def is_bare(said: ColumnName) -> bool:
+    """Whether a name says that it is a joint's, and of which, but not what: joint_1, A1, AXIS_ACT_A1."""
+    return not said.role and any(one.isdigit() for one in said.rest) and all(
+        one.isdigit() or one in SILENT for one in said.rest
+    )  # fmt: skip
 
 
 def counts_rows(name: str) -> bool:

@@ -67,7 +67,7 @@ def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
         contents.families = _of_bag(table, list(stems))
         return contents
     for rows in _lengths(table):
-        contents.families += [_without_clock(one, contents) for one in families_of(table, rows)]
+        contents.families += [_without_clock(one, contents) for one in families_of(table, rows, found.units)]
     unnamed = [name for name, one in table.items() if one.ndim == 2 and not read_name(name).role]
     if not any(one.role in ROLES for one in contents.families) and len(unnamed) == 1:
         _guess(file, contents, unnamed[0])

@@ -11,8 +11,8 @@ import numpy as np
 
 from estimators.quantities import Floats
 
-#: 1, argued: Correlation of Δq with ∫ v dt from which v is the rate of q. Recorded velocities that are filtered by up to
-#: a twentieth of a motion's period reach 0.95; positions and torques of one motion stay below 0.9.
+#: 1, argued: Correlation of Δq with ∫ v dt from which v is the rate of q. Recorded velocities that are filtered by up
+#: to a twentieth of a motion's period reach 0.95; positions and torques of one motion stay below 0.9.
 FOLLOWS: Final = 0.95
 LONGEST: Final = 20_000  # rows that are compared, at most
 SPAN: Final = 40  # parts of a recording over which changes are taken, at least
@@ -53,6 +53,4 @@ def together(positions: list[Floats], velocities: list[Floats], time: Floats | N
     moving = [one for one in found if np.isfinite(one.gain)]
     if not moving:
         return NONE
-    return Rate(
-        float(np.median([one.correlation for one in moving])), float(np.median([one.gain for one in moving]))
-    )
+    return Rate(float(np.median([one.correlation for one in moving])), float(np.median([one.gain for one in moving])))

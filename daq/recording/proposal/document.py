@@ -11,7 +11,7 @@ from daq.recording.proposal.choice import EFFORTS, Match, efforts, match, measur
 from daq.recording.proposal.clock import FACTORS, Clock, by_velocity
 from daq.recording.proposal.contents import Contents, read_contents
 from daq.recording.proposal.derivative import FOLLOWS, NONE, Rate, together
-from daq.recording.proposal.families import Family, Key, is_number
+from daq.recording.proposal.families import BARE, Family, Key, is_number
 from daq.recording.proposal.units import Guess, effort_unit, position_unit, velocity_unit
 from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
@@ -109,8 +109,10 @@ class _Document:
         """The velocities that are the rate of the positions, and how."""
         best: tuple[Match | None, Rate] = (None, NONE)
         for family in self._contents.families:
-            if family.role != "velocity" or family.said.cartesian or len(family.members[0].values) != len(
-                self._position.members[0].values
+            if (
+                family.role != "velocity"
+                or family.said.cartesian
+                or len(family.members[0].values) != len(self._position.members[0].values)
             ):
                 continue
             one = match(self._position, family)
@@ -232,6 +234,8 @@ class _Document:
         if self._others:
             listed = ", ".join(one.family.names for one in self._others[:4])
             ask.append(f"which is the torque of the drive? Taken: {family.names}; there are also {listed}")
+        if self._position.role == BARE:
+            ask.append(f"{self._position.names} are called after joints, and nothing else: are they positions?")
         odd = [key for key in self._position.keys if len(key) == 1 and len(key[0]) == 1 and not key[0].isdigit()]
         if odd and len(self._position.members) > 1:
             ask.append(f"are {', '.join(key[0] for key in odd)} joints? Their columns: {self._position.names}")
@@ -264,5 +268,3 @@ def _named(key: Key, keys: Sequence[Key]) -> str:
 def _in_comment(name: str) -> str:
     """A name of a column on one line."""
     return " ".join(name.split())
-
-

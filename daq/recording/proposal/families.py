@@ -7,12 +7,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.recording.proposal.column_name import ColumnName, counts_rows, read_name
+from daq.recording.proposal.column_name import ColumnName, counts_rows, is_bare, read_name
 from daq.recording.proposal.words import SILENT
+from drivers.units import parse
 from estimators.quantities import Floats
 
 #: 1, argued: Spread of the norm of four numbers from one within which they are a quaternion; joints have no such norm.
 UNIT_NORM: Final = 1e-3
+
+BARE: Final = "bare"  # the role of columns that are called after a joint, and nothing else
+_BY_UNIT: Final = {"rad": "position", "rad/s": "velocity", "N·m": "torque", "A": "current"}
 
 Key = tuple[str, ...]  # what tells a joint from the others: a number, or words
 
@@ -49,20 +53,27 @@ class Family:
     @property
     def largest(self) -> float:
         """The largest magnitude of all its columns."""
-        return max((float(np.abs(one.values[np.isfinite(one.values)]).max(initial=0.0)) for one in self.members))
+        return max(float(np.abs(one.values[np.isfinite(one.values)]).max(initial=0.0)) for one in self.members)
 
     @property
     def moving(self) -> int:
         """How many of its columns are not constant."""
-        return sum(len(known := one.values[np.isfinite(one.values)]) > 1 and np.ptp(known) > 0 for one in self.members)
+        return sum(
+            len(known := one.values[np.isfinite(one.values)]) > 1 and bool(np.ptp(known) > 0) for one in self.members
+        )
 
 
-def families_of(table: Mapping[str, Floats], rows: int) -> list[Family]:
-    """Every family of columns and every matrix, whatever its quantity; scalars and other lengths are left out."""
+def families_of(table: Mapping[str, Floats], rows: int, units: Mapping[str, str]) -> list[Family]:
+    """Every family of columns and every matrix, whatever its quantity; scalars and other lengths are left out.
+
+    units: column → unit, from a row of units: it tells the quantity of columns that are called after a joint alone.
+    """
     found: list[Family] = []
     loose: dict[tuple[object, ...], list[tuple[str, ColumnName, Floats]]] = {}
     for name, values in table.items():
         said = read_name(name)
+        if is_bare(said) and values.size == rows:
+            said = said._replace(role=_BY_UNIT.get(_si(units.get(name) or said.unit), BARE))
         if values.ndim == 2 and min(values.shape) > 1 and rows == max(values.shape):
             across = values if values.shape[0] == rows else values.T
             members = [Member((str(i),), f"{name}[{i}]", across[:, i].astype(float)) for i in range(across.shape[1])]
@@ -70,9 +81,13 @@ def families_of(table: Mapping[str, Floats], rows: int) -> list[Family]:
         elif values.size == rows and not counts_rows(name):
             about = (said.role, said.kinds, said.reference, said.cartesian, said.measured, _shape(name))
             loose.setdefault(about, []).append((name, said, values.ravel().astype(float)))
-    for members in _mixed(loose):
-        found.append(_family(members))
+    found.extend(_family(group) for group in _mixed(loose))
     return [one for one in found if not _quaternion(one)]
+
+
+def _si(unit: str) -> str:
+    found = parse(unit) if unit else None
+    return "" if found is None else found.unit
 
 
 def _shape(name: str) -> str:

@@ -1,7 +1,7 @@
-"""Finds positions, velocities and torques in a table whose columns have no names, by which column is the rate of which.
+"""Finds positions, velocities and torques in a table without names, by which column is the rate of which.
 
-It is believed in one case only: the columns are k quantities of n joints, one after the other or joint by joint, exactly
-one quantity is the position and one its rate (and, with four, one the rate of that), and one quantity remains.
+It is believed in one case only: the columns are k quantities of n joints, one after the other or joint by joint,
+exactly one quantity is the position and one its rate (and, with four, one the rate of that), and one quantity remains.
 """
 
 from itertools import permutations
@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from daq.recording.proposal.clock import Clock
+from daq.recording.proposal.column_name import read_name
 from daq.recording.proposal.derivative import FOLLOWS, together
 from daq.recording.proposal.families import Family, Member
-from daq.recording.proposal.column_name import read_name
 from estimators.quantities import Floats
 
 ROWS: Final = 4000  # that are compared
@@ -51,7 +51,7 @@ def guess(matrix: Floats, name: str) -> Guessed:
     names = "a line of names above the numbers (time,q1,…,qd1,…,tau1,…), or a table of columns by hand"
     if not found:
         return Guessed(clock, [], "", f"no column is the rate of another, so nothing tells what is what: write {names}")
-    count, form, places, a, b, gain = found[0]
+    count, form, places, *_ = found[0]
     same = [one for one in found if one[:2] == (count, form)]
     if any(one[:2] != (count, form) for one in found):
         return Guessed(clock, [], "", f"its columns can be read in more than one way: write {names}")

@@ -44,12 +44,12 @@ def position_unit(family: Family, declared: str, gain: float) -> Guess:
         return Guess("deg", "it changes by 57.3 times what the velocity in rad/s makes")
     most = family.largest
     if most > COUNTS:
-        question = f"values reach {most:.6g}: degrees of many turns, counts (unit = \"counts\", counts_per_rev), mm?"
+        question = f'values reach {most:.6g}: degrees of many turns, counts (unit = "counts", counts_per_rev), mm?'
         return Guess("", "", question, usable=False)
     if most > DEGREES:
         return Guess("deg", f"values reach {most:.4g}, more than two turns in rad")
     if most > ONE_TURN:
-        return Guess("", "", f"values reach {most:.3g}: more than a turn in rad, or a few degrees? (unit = \"deg\")")
+        return Guess("", "", f'values reach {most:.3g}: more than a turn in rad, or a few degrees? (unit = "deg")')
     return Guess("", f"rad: values reach {most:.3g}")
 
 
@@ -99,7 +99,7 @@ def _named(written: str, fitting: tuple[str, ...]) -> Guess:
     except ValueError:
         return Guess("", "", f'"{written}" stands in its name and is no known unit', usable=False)
     if written in ("counts", "ticks"):
-        return Guess("", "", "counts: give unit = \"counts\" and counts_per_rev", usable=False)
+        return Guess("", "", 'counts: give unit = "counts" and counts_per_rev', usable=False)
     if found.unit not in fitting:
         return Guess("", "", f"its unit is {written}, which is no {fitting[0]}", usable=False)
     if found.unit == written or found.factor == 1.0:

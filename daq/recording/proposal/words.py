@@ -18,13 +18,26 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "temperature": ("temp", "temps", "temperature", "temperatures", "voltage", "voltages", "volts", "pwm", "winding"),
 }  # fmt: skip
 TIME: Final = ("stamp", "timestamp", "timestamps", "time", "times", "t", "clock", "zeit", "tijd", "sec", "secs")
-COUNTERS: Final = ("seq", "index", "sample", "samples", "frame", "step", "row", "id", "nsecs", "nanosec", "nsec", "cycle")
+COUNTERS: Final = (
+    "seq",
+    "index",
+    "sample",
+    "samples",
+    "frame",
+    "step",
+    "row",
+    "id",
+    "nsecs",
+    "nanosec",
+    "nsec",
+    "cycle",
+)
 
 # a name with one of these is a plan, a reference, or the difference from one
 REFERENCE: Final = frozenset(
     ("target", "targets", "tgt", "ref", "reference", "references", "cmd", "cmds", "cmptd", "command", "commands",
-     "commanded", "desired", "des", "setpoint", "setpoints", "sp", "goal", "goals", "plan", "planned", "nominal", "soll",
-     "sollwert", "set", "interp", "trajectory", "traj", "action", "expected", "in", "rel", "reset")
+     "commanded", "desired", "des", "setpoint", "setpoints", "sp", "goal", "goals", "plan", "planned", "nominal",
+     "soll", "sollwert", "set", "interp", "trajectory", "traj", "action", "expected", "in", "rel", "reset")
 )  # fmt: skip
 # a name with one of these is a difference, a bound, or one value for many rows
 DERIVED: Final = frozenset(

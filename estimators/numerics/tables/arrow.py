@@ -48,6 +48,8 @@ def _values(column: Any) -> NDArray[Any] | None:
         except (TypeError, ValueError):
             return None
         return matrix if matrix.ndim == 2 and len(matrix) == len(column) else None
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return np.asarray(column.to_numpy(), np.float64) if not types.is_integer(kind) else np.asarray(column.to_numpy())
+    if types.is_integer(kind):
+        return np.asarray(column.to_numpy())
+    if types.is_boolean(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return np.asarray(column.to_numpy(), np.float64)
     return None

@@ -1,12 +1,12 @@
 """Tables in text: CSV of any usual form, and numbers between spaces.
 
-What varies is found from the first lines: encoding, what stands between columns, decimal commas, lines of comment, names
-over one line or two, a row of units, no names at all. Cells may hold instants and lists of numbers.
+What varies is found from the first lines: encoding, what stands between columns, decimal commas, lines of comment,
+names over one line or two, a row of units, no names at all. Cells may hold instants and lists of numbers.
 """
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -76,6 +76,8 @@ def _form(head: Sequence[str]) -> TextForm | None:
     for between in BETWEEN:
         if between is not None and not any(between in line for line in sample):
             continue
+        if between is None and best is not None and any(re.search(r'"[^"]*\s[^"]*"', line) for line in sample):
+            continue  # the spaces stand inside of quoted cells
         parts = [cells(line, between) for line in sample]
         widths = [len(one) for one in parts]
         width = max(set(widths), key=lambda one: (widths.count(one), one))
@@ -88,9 +90,7 @@ def _form(head: Sequence[str]) -> TextForm | None:
     return None if best is None or best[1].begin == len(head) else best[1]
 
 
-def _begin(
-    head: Sequence[str], between: str | None, width: int, comma: bool, alike: Sequence[Sequence[str]]
-) -> int:
+def _begin(head: Sequence[str], between: str | None, width: int, comma: bool, alike: Sequence[Sequence[str]]) -> int:
     """The first line that is written as the numbers are."""
     usual = [2 * sum(_is_number(one[i], comma) for one in alike) >= len(alike) for i in range(width)]
     least = max(1, sum(usual) / 2)
@@ -197,8 +197,9 @@ def _values(column: Sequence[str], comma: bool) -> NDArray[np.float64] | None:
         return numbers
     instants = np.array([_instant(one) for one in column])
     if np.isfinite(instants).any():
-        return instants - instants[np.isfinite(instants)][0]
-    return None if any(re.search(r"[^\W\d_]{2,}|_", one) for one in column[:HEAD]) else numbers
+        origin: float = instants[np.isfinite(instants)][0]
+        return np.asarray(instants - origin, np.float64)
+    return None if any(re.search(r"[^\W\d_]", one) for one in column[:HEAD]) else numbers
 
 
 def _number(cell: str) -> float:
@@ -219,7 +220,7 @@ def _instant(cell: str) -> float:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return np.nan
-    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _note_text(found: NamedColumns, name: str, column: Sequence[str]) -> None:

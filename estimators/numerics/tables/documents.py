@@ -55,7 +55,7 @@ def _rows(
     """The columns of a list of rows; a key that a row lacks is NaN there."""
     for key in dict.fromkeys(key for row in rows for key in row):
         name = f"{prefix}.{key}" if prefix else key
-        cells = [row.get(key) for row in rows]
+        cells: list[Any] = [row.get(key) for row in rows]
         if any(isinstance(cell, Mapping) for cell in cells):
             yield from _rows(name, [cell if isinstance(cell, Mapping) else {} for cell in cells], texts, depth + 1)
             continue

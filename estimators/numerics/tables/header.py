@@ -8,8 +8,8 @@ from typing import Final
 MARKS: Final = ("#", "%", "//")  # that begin a line of comment
 BETWEEN: Final = (";", "\t", ",", "|", None)  # None: spaces
 _UNIT: Final = re.compile(
-    r"(?:[mµun]?s|sec(?:onds?)?|rad|deg(?:rees?)?|°|[mµ]?m|[mk]?N[·*. ]?m?|m?A|amps?|m?V|volts?|°?C|K|%|-|rpm|1/min|Hz|rev"
-    r"|(?:rad|deg|°|m|mm|rev)/s(?:[²2]|\^2)?)?",
+    r"(?:[mµun]?s|sec(?:onds?)?|rad|deg(?:rees?)?|°|[mµ]?m|[mk]?N[·*. ]?m?|m?A|amps?|m?V|volts?|°?C|K|%|-|rpm|1/min|Hz"
+    r"|rev|(?:rad|deg|°|m|mm|rev)/s(?:[²2]|\^2)?)?",
     re.IGNORECASE,
 )
 
@@ -55,6 +55,8 @@ def header_of(lines: Sequence[str], width: int, between: str | None) -> tuple[li
 def _row(line: str, width: int, between: str | None) -> list[str]:
     """The cells of a line of the header that has one for each column, or nothing."""
     text = uncommented(line)
+    if width == 1 and re.search(r"[,;\t|]", text):
+        return []
     for mark in (between, *(one for one in BETWEEN if one != between)):
         found = cells(text, mark)
         if len(found) == width + 1 and not found[-1]:

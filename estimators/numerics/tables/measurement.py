@@ -21,7 +21,9 @@ def read_mf4(file: Path) -> NamedColumns:
     found = NamedColumns({})
     with warnings.catch_warnings(), MDF(file) as measured:
         warnings.simplefilter("ignore")
-        signals = [one for one in measured.iter_channels() if one.samples.dtype.kind in "fiub" and one.samples.ndim == 1]
+        signals = [
+            one for one in measured.iter_channels() if one.samples.dtype.kind in "fiub" and one.samples.ndim == 1
+        ]
     if not signals:
         return found
     clock = max((one.timestamps for one in signals), key=len)
