@@ -39,6 +39,7 @@ COMMANDS: Final = {
         "how late each channel is, from a recording of motion; prints the lines to paste",
     ),
     "identify": ("daq.commands.identify.command", "a whole robot's model from recordings: parameters, errors"),
+    "model": ("daq.commands.model.command", "a whole robot's model: show it, what changed, export it to simulators"),
     "fleet": ("daq.commands.fleet.command", "many recordings at once: every robot and joint against its siblings"),
     "excite": ("daq.commands.excite", "a trajectory that tells most of a robot within its limits; what one is worth"),
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),
