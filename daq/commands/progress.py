@@ -1,7 +1,7 @@
 """The progress of a command that takes long: what it does, how far it is, how fast, and when it will be done.
 
-On a terminal it is one line on stderr that is overwritten; elsewhere a line every few seconds. Nothing is printed in the
-first two seconds. A thread prints, so that a long step of a library does not silence it.
+On a terminal it is one line on stderr that is overwritten; elsewhere a line every few seconds. Nothing is printed in
+the first two seconds. A thread prints, so that a long step of a library does not silence it.
 """
 
 import sys
@@ -44,7 +44,7 @@ class Progress:
             print("\r\033[K", end="", file=self._stream, flush=True)
 
     def stage(self, name: str, total: float = 0.0, unit: str = "") -> None:
-        """Begin a stage; total: how many of the unit it will be, 0 where that is not known. Bytes count by themselves."""
+        """Begin a stage; total: how many of the unit it will be, 0 where that is not known. Bytes count themselves."""
         self._name, self._done, self._total, self._unit = name, 0.0, float(total), unit
         self._since = time.monotonic()
 

@@ -37,6 +37,9 @@ from estimators.quantities import Floats
 
 Channels = dict[str, dict[str, ChannelSeries]]  # joint → role → channel
 
+#: Hz, argued: Joints are not recorded more slowly; times in ms that are taken for s make 0.1 to 1 Hz.
+SLOWEST: Final = 5.0
+FIRST_ROWS: Final = 1000  # by which the pace of a recording is judged
 _INDEX: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
 
 
@@ -47,6 +50,7 @@ class Column(Quantity):
     scale: Scale = 1.0
     offset: float = Field(default=0.0, allow_inf_nan=False)
     wrap: float | None = Field(default=None, gt=0, description="rad (m) after which the encoder starts again")
+    delay: float = Field(default=0.0, ge=-1.0, le=1.0, description="s by which it is late (see jointwatch skew)")
     time: str | None = Field(default=None, description="its own column of times, where it is not the table's")
 
 
@@ -101,10 +105,23 @@ def read(file: Path, columns: Columns | None) -> Channels:
             if len(time) and len(raw) != len(time):
                 problems.append(f"{column.column} has {len(raw)} rows, {column.time or 'time'} has {len(time)}")
                 continue
-            found[joint][role] = ChannelSeries(time, _channel(raw, column))
+            found[joint][role] = ChannelSeries(time - column.delay, _channel(raw, column))
     if problems:
         raise RecordingError("\n".join(f"{file}: {problem}" for problem in dict.fromkeys(problems)))
     return found
+
+
+def check_pace(file: Path, channels: Channels) -> None:
+    """Raise RecordingError where rows are so far apart that times in ms must have been taken for s."""
+    for roles in channels.values():
+        for series in roles.values():
+            steps = np.diff(series.time[:FIRST_ROWS])
+            step = float(np.median(steps)) if len(steps) else 0.0
+            if step > 1.0 / SLOWEST:
+                raise RecordingError(
+                    f"{file}: a row every {step:.6g} s would be {1.0 / step:.3g} Hz, too slow for a joint: are its "
+                    'times in ms (time_unit = "ms" in the table of columns), µs or ns?'
+                )
 
 
 def _of_our_own(file: Path, columns: Columns | None) -> Channels:
@@ -143,7 +160,7 @@ def _of_bag(file: Path, columns: Columns | None) -> Channels:
                 problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
                 continue
             time, fields = bag[name]
-            found[joint][role] = ChannelSeries(time, _channel(fields[field], column))
+            found[joint][role] = ChannelSeries(time - column.delay, _channel(fields[field], column))
     if problems:
         raise RecordingError("\n".join(problems))
     return found
@@ -165,8 +182,8 @@ def _by_name(file: Path, table: Mapping[str, Floats]) -> Columns:
     names = [name for name in table if re.fullmatch(r"[\w-]+\.[\w-]+", name)]
     if "time" not in table or not names:
         raise RecordingError(
-            f"{file}: expected the columns time and JOINT.ROLE, or a table that says which column is what; "
-            f"found {', '.join(f'{name} {list(one.shape)}' for name, one in list(table.items())[:20])}"
+            f"{file}: expected the columns time and JOINT.ROLE, or a table that says which column is what "
+            f"(jointwatch columns proposes one); found {', '.join(f'{name} {list(one.shape)}' for name, one in list(table.items())[:20])}"
         )
     joints: dict[str, dict[str, Column]] = {}
     for name in names:

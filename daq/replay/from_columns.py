@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from daq.config.sections import Config
-from daq.recording.columns import Channels, Columns
+from daq.recording.columns import Channels, Columns, check_pace
 from daq.recording.reader import RecordingError
 from estimators.alignment.channel_delay import ChannelSeries
 
@@ -17,6 +17,7 @@ UNBROKEN: Final = 1.5  # usual steps: a longer one is over a lost sample
 
 def configured(file: Path, channels: Channels, columns: Columns | None) -> Config:
     """A configuration of every joint with position and torque (or force); others are ignored. Raises RecordingError."""
+    check_pace(file, channels)
     joints: dict[str, Any] = {}
     problems = []
     for name, roles in channels.items():
@@ -35,6 +36,18 @@ def configured(file: Path, channels: Channels, columns: Columns | None) -> Confi
     if problems:
         raise RecordingError("\n".join(problems))
     return Config.model_validate({"drivers": {}, "joints": joints, "robot": {"name": "recording"}})
+
+
+def with_torque(columns: Columns) -> Columns:
+    """The table, with the motor's current as the torque of joints that have no other: scale is N·m/A."""
+    joints = {
+        name: {
+            "torque" if role == "current" and not set(EFFORTS) & set(roles) else role: one
+            for role, one in roles.items()
+        }
+        for name, roles in columns.joints.items()
+    }
+    return columns.model_copy(update={"joints": joints})
 
 
 def _rate(file: Path, series: ChannelSeries) -> float:

@@ -16,10 +16,6 @@ from daq.state.files import BaselineError, replace
 
 WRITERS: Final = {"mjcf": mjcf.document, "urdf": urdf.document, "usd-isaac-json": isaac.document}
 ENDINGS: Final = {"mjcf": ".xml", "urdf": ".urdf", "usd-isaac-json": ".json"}
-EXAMPLES = (
-    ("jointwatch model export arm.model.toml --to mjcf --out arm.xml", "the identified robot for MuJoCo"),
-    ("jointwatch model diff arm-2025.model.toml arm-2026.model.toml", "what changed within a year"),
-)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 
 from estimators.models.robots.files.identified import IdentifiedRobot
 
-#: 1, argued: Standard deviations of the difference from which a parameter is said to have changed; 1 of 370 that did not
-#: change is above it.
+#: 1, argued: Standard deviations of the difference from which a parameter is said to have changed; 1 of 370 that did
+#: not change is above it.
 CHANGED: Final = 3.0
 
 

@@ -1,7 +1,7 @@
 """An identified robot as MJCF, MuJoCo's format: bodies, joints with armature and friction, a motor for each joint.
 
-Reference: MuJoCo documentation, XML reference. τ = M q̈ + bias + damping·q̇ + frictionloss·sign(q̇) + offset; the offset is
-an actuator without a control. Numbers for randomisation and what MJCF has no place for are in <custom>.
+Reference: MuJoCo documentation, XML reference. τ = M q̈ + bias + damping·q̇ + frictionloss·sign(q̇) + offset; the offset
+is an actuator without a control. Numbers for randomisation and what MJCF has no place for are in <custom>.
 """
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -43,11 +43,11 @@ def _body(parent: Element, one: SimulatedJoint) -> Element:
         "damping": one.viscous.value,
         "frictionloss": one.coulomb.value,
     }
-    settings = {key: repr(value) for key, value in known.items() if value}
+    settings: dict[str, str] = {key: repr(value) for key, value in known.items() if value}
     if np.isfinite([joint.limits.lower, joint.limits.upper]).all():
         settings["range"] = numbers(np.array([joint.limits.lower, joint.limits.upper]))
     kind = "slide" if one.slides else "hinge"
-    SubElement(body, "joint", name=joint.name, type=kind, axis=numbers(joint.direction), **settings)
+    SubElement(body, "joint", {"name": joint.name, "type": kind, "axis": numbers(joint.direction)} | settings)
     return body
 
 
@@ -55,10 +55,10 @@ def _actuators(parent: Element, one: SimulatedJoint) -> None:
     """A motor that gives the torque, and the offset as a force that is always there."""
     limit = one.joint.limits.effort
     control = {"ctrlrange": numbers(np.array([-limit, limit]))} if np.isfinite(limit) else {}
-    SubElement(parent, "motor", name=one.joint.name, joint=one.joint.name, **control)
+    SubElement(parent, "motor", {"name": one.joint.name, "joint": one.joint.name} | control)
     if one.offset.value:
         fixed = {"gainprm": "0", "biastype": "affine", "biasprm": numbers(np.array([-one.offset.value, 0.0, 0.0]))}
-        SubElement(parent, "general", name=f"{one.joint.name}_offset", joint=one.joint.name, **fixed)
+        SubElement(parent, "general", {"name": f"{one.joint.name}_offset", "joint": one.joint.name} | fixed)
 
 
 def _ranges(parent: Element, one: SimulatedJoint) -> None:

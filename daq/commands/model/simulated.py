@@ -122,11 +122,13 @@ def _friction(found: IdentifiedRobot, j: int, terms: dict[str, Value]) -> tuple[
     columns = np.column_stack([speed, np.sign(speed), np.ones_like(speed)])
     best, *_ = np.linalg.lstsq(columns, torque, rcond=None)
     share = float(np.std(torque - columns @ best) / max(float(np.std(torque)), 1e-12))
-    own = [value for key, value in terms.items() if key.endswith(f".{name}") and not key.startswith(("offset", "rotor"))]
+    own = [
+        value for key, value in terms.items() if key.endswith(f".{name}") and not key.startswith(("offset", "rotor"))
+    ]
     wide = float(np.linalg.norm([value.deviation for value in own]))
     said = (
-        f"{name}: its friction law {law.kind} is replaced by Coulomb and viscous friction without load, which differ from "
-        f"it by {100 * share:.2g} % over the speeds that were seen"
+        f"{name}: its friction law {law.kind} is replaced by Coulomb and viscous friction without load, which differ "
+        f"from it by {100 * share:.2g} % over the speeds that were seen"
     )
     return Value(max(0.0, float(best[0]))), Value(max(0.0, float(best[1])), wide), [said]
 

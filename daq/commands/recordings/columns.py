@@ -15,11 +15,6 @@ from daq.recording.ros_bag import is_bag
 from daq.replay.plausibility import facts_of, lines, look_at_channels
 from estimators.numerics.named_arrays import SUFFIXES
 
-EXAMPLES = (
-    ("jointwatch columns arm.csv > arm.columns.toml", "one file with all joints"),
-    ("jointwatch columns q.csv dq.csv tau.csv t.csv", "a file for each quantity, all in one folder"),
-)
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
