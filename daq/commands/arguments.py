@@ -11,9 +11,7 @@ def replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         type=Path,
-       
-        help="our own .mcap; frames (candump, ASC, BLF, …); columns (.csv, .npz, .mat, .json, …), a folder, a ROS 2 bag",
-   ,
+        help="our own .mcap; frames (candump, ASC, BLF, …); columns (.csv, .npz, .mat, .json, …), their folder, a bag",
     )
     parser.add_argument(
         "config",

@@ -1,5 +1,6 @@
 """A configuration proposed from what a user has: a DBC, a URDF, or a CSV; lines marked ASK want an answer."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,6 +31,8 @@ BUS: Final = (
     'interface = "socketcan"              # {ask}the adapter: "socketcan", "slcan", "pcan", … and its channel\n'
     'channel = "can0"\n'
 )
+TURNING: Final = 'kind = "rigid", gravity_sin = true, gravity_cos = true'
+SLIDING: Final = 'kind = "rigid", axis = "prismatic"'
 ROWS: Final = 8  # of columns that stand for signals
 
 
@@ -57,12 +60,12 @@ def _from_database(source: Path) -> Iterator[str]:
     """Joints whose position and torque, or current, have signals with names that fit."""
     layout = from_dbc(source, {}, limits=False)
     rows = np.arange(ROWS, dtype=float)
-    # a dot would be read as that of a structure
-    table = {name.replace(".", "/"): rows * (k + 1) for k, name in enumerate(layout.signals)}
-    units = {name.replace(".", "/"): one.unit for name, one in layout.signals.items() if one.unit != "1"}
+    # a dot would be read as that of a structure; what a drive estimates is what it measures
+    names = {re.sub(r"_?Estimates?", "", name).replace(".", "/"): name for name in layout.signals}
+    table = {name: rows * (k + 1) for k, name in enumerate(names)}
+    units = {name: unit for name, whole in names.items() if (unit := layout.signals[whole].unit) != "1"}
     families = families_of(table, ROWS, units)
-    found = positions(families, 0)
-    position = next((one for one in found if efforts(families, one)), None)
+    position = next((one for one in positions(families, 0) if efforts(families, one)), None)
     yield BUS.format(ask=f"{ASK}")
     yield f'dbc = "{source.resolve()}"'
     if position is None:
@@ -72,8 +75,7 @@ def _from_database(source: Path) -> Iterator[str]:
         return
     best = efforts(families, position)[0]
     for name, first, second in _pairs(position, best):
-        signals = [f"bus.{one.replace('/', '.')}" for one in (first, second)]
-        yield from _joint(name, *signals, best.family.role, False)
+        yield from _joint(name, f"bus.{names[first]}", f"bus.{names[second]}", best.family.role, False)
 
 
 def _pairs(position: Family, effort: Match) -> Iterator[tuple[str, str, str]]:
@@ -115,9 +117,7 @@ def _from_urdf(source: Path) -> Iterator[str]:
     for joint in robot.joints:
         name = _name(joint.name)
         slides = joint.axis is Axis.PRISMATIC
-        model = (
-            'kind = "rigid", axis = "prismatic"' if slides else 'kind = "rigid", gravity_sin = true, gravity_cos = true'
-        )
+        model = SLIDING if slides else TURNING
         yield f"\n[joints.{name}]\nrate = 1000.0                        # {ASK}Hz\nmodel = {{ {model} }}"
         yield f"[joints.{name}.channels]"
         yield f'position = {{ signal = "bus.{name}.position" }}'
@@ -129,13 +129,10 @@ def _from_csv(source: Path) -> Iterator[str]:
     table = propose(source)
     columns = Columns.model_validate(tomllib.loads(table))
     if columns.time is None:
-        raise RecordingError(
-            f"{source}: without times it cannot be played: jointwatch columns {source.name} and replay"
-        )
-    yield (
-        f"\n# the file is played as if it were live; with a bus or a port in its place the joints stay\n[drivers.played]\n"
-        f'kind = "file"\npath = "{source.resolve()}"\n{toml_text({"time": columns.time, "time_unit": columns.time_unit}).strip()}'
-    )
+        raise RecordingError(f"{source}: without times it cannot be played: take jointwatch columns and replay")
+    yield "\n# the file is played as if it were live; the joints stay when a bus takes its place\n[drivers.played]"
+    yield f'kind = "file"\npath = "{source.resolve()}"'
+    yield toml_text({"time": columns.time, "time_unit": columns.time_unit}).strip()
     for joint, roles in columns.joints.items():
         for role, column in roles.items():
             inside = {"column": column.column} | ({"unit": column.unit} if column.unit else {})
@@ -143,7 +140,7 @@ def _from_csv(source: Path) -> Iterator[str]:
     yield from _questions(table)
     rate = _rate(source, columns)
     for joint, roles in columns.joints.items():
-        yield f'\n[joints.{joint}]\nrate = {rate!r}\nmodel = {{ kind = "rigid", gravity_sin = true, gravity_cos = true }}'
+        yield f"\n[joints.{joint}]\nrate = {rate!r}\nmodel = {{ {TURNING} }}"
         yield f"[joints.{joint}.channels]"
         for role in ("position", "torque", "current"):
             if role in roles:

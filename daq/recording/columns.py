@@ -181,9 +181,10 @@ def _time(table: Mapping[str, Floats], columns: Columns, name: str | None, probl
 def _by_name(file: Path, table: Mapping[str, Floats]) -> Columns:
     names = [name for name in table if re.fullmatch(r"[\w-]+\.[\w-]+", name)]
     if "time" not in table or not names:
+        listed = ", ".join(f"{name} {list(one.shape)}" for name, one in list(table.items())[:20])
         raise RecordingError(
             f"{file}: expected the columns time and JOINT.ROLE, or a table that says which column is what "
-            f"(jointwatch columns proposes one); found {', '.join(f'{name} {list(one.shape)}' for name, one in list(table.items())[:20])}"
+            f"(jointwatch columns proposes one); found {listed}"
         )
     joints: dict[str, dict[str, Column]] = {}
     for name in names:

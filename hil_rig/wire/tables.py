@@ -5,14 +5,13 @@ from typing import Any
 
 
 def hello_table(hello: Mapping[str, Any]) -> str:
-    """The rig, its wire, and the truth of every joint with units."""
+    """The rig, its wire, and the truth of every joint."""
     lines = [f"rig {hello['rig']} on {hello['wire']} at {', '.join(map(str, hello['devices']))}, {hello['rate']:g} Hz"]
     if hello["config"] is not None:
         lines.append(f"listen to it: jointwatch run {hello['config']}")
-    lines.append(f"{'joint':10} {'parameter':22} {'truth':>14} unit")
+    lines.append(f"{'joint':10} {'parameter':22} {'truth, SI':>14}")
     for joint, truth in hello["truth"].items():
-        units = hello["parameters"].get(joint, {})
-        lines += [f"{joint:10} {name:22} {value:14.6g} {units.get(name, '')}".rstrip() for name, value in truth.items()]
+        lines += [f"{joint:10} {name:22} {value:14.6g}" for name, value in truth.items()]
     lines += [f"at {one['time']:g} s {one['name']} × {one['factor']:g}" for one in hello["jumps"] if "factor" in one]
     return "\n".join(lines)
 

@@ -33,7 +33,8 @@ def parser_of(command: str) -> argparse.ArgumentParser:
     module = COMMANDS[command][0]
     if module.startswith(ABOVE):
         return PROGRAMS[command]()
-    parser = argparse.ArgumentParser(prog=f"jointwatch {command}", epilog=epilog(command))
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog=f"jointwatch {command}", epilog=epilog(command), formatter_class=formatter)
     (ARGUMENTS.get(command) or importlib.import_module(module).arguments)(parser)
     return parser
 

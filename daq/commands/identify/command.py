@@ -101,8 +101,8 @@ def run(options: argparse.Namespace) -> int:
         if options.robot is None or not options.train:
             lacking = "ROBOT and TRAIN" if options.robot is None else "at least one TRAIN"
             return fail(
-                f"identify: expected {lacking}, found none. ROBOT is the .urdf of the robot, or a DH table (.toml); TRAIN "
-                "are recordings; jointwatch columns RECORDING > TABLE proposes what --columns wants",
+                f"identify: expected {lacking}, found none. ROBOT is the .urdf of the robot, or a DH table (.toml); "
+                "TRAIN are recordings; jointwatch columns RECORDING > TABLE proposes what --columns wants",
                 EXIT_USAGE,
             )
         if absent := missing(options.robot, *options.train, *options.test, options.columns):

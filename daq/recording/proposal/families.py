@@ -125,7 +125,9 @@ def _keys(rests: list[tuple[str, ...]]) -> list[Key]:
     telling = [tuple(word for word in rest if word not in SILENT) for rest in rests]
     if len(rests) > 1 and len({len(one) for one in telling}) == 1:
         differs = [len(set(place)) > 1 for place in zip(*telling, strict=True)]
-        return [tuple(word for word, one in zip(rest, differs, strict=True) if one) for rest in telling]
+        keys = [tuple(word for word, one in zip(rest, differs, strict=True) if one) for rest in telling]
+        once = [tuple(dict.fromkeys(key)) for key in keys]  # J1_State/J1_Position says it twice
+        return once if len(set(once)) == len(keys) else keys
     shared = set(telling[0]).intersection(*telling) if len(rests) > 1 else set()
     keys = [tuple(word for word in rest if word not in shared) for rest in telling]
     if len(set(keys)) < len(keys):  # a number that all have, and that is one joint's as well

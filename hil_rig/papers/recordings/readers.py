@@ -84,7 +84,7 @@ def _read(file: Path, reader: Callable[[Path], Content]) -> Content:
     if not file.exists():
         raise PublicRecordingError(
             f"{file} is not there: public recordings are no part of the package. Say where they lie: --data FOLDER, or "
-            f"JOINTWATCH_DATA=FOLDER, with {file.parent.name}/{file.name} in it; docs/real-data.md says where it is from"
+            f"JOINTWATCH_DATA=FOLDER, with {file.parent.name}/{file.name} in it; docs/real-data.md names its source"
         )
     try:
         return reader(file)
