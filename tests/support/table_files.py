@@ -427,6 +427,52 @@ def greek(folder: Path, t: Truth) -> Path:
     return csv(folder, joined("t", numbered("θ#", 2), numbered("θ̇#", 2), numbered("τ#", 2)), [t.time, t.q, t.v, t.tau])
 
 
+def unitree(folder: Path, t: Truth) -> Path:
+    names = [f"motorState[{i}].{one}" for i in range(3) for one in ("q", "dq", "tauEst")]
+    return csv(folder, joined("time", names), [t.time, *(x[:, i] for i in range(3) for x in (t.q, t.v, t.tau))])
+
+
+def sides_of_a_gear(folder: Path, t: Truth) -> Path:
+    names = [f"axis{i} {one}" for i in (1, 2) for one in ("arm angle [rad]", "motor torque [Nm]")]
+    return csv(folder, joined("Time[s]", names), [t.time, *(x[:, i] for i in range(2) for x in (t.q, t.tau))])
+
+
+def small_degrees(folder: Path, t: Truth) -> Path:
+    head = joined("t", numbered("q#", 3), numbered("dq#", 3), numbered("tau#", 3))
+    return csv(folder, head, [t.time, np.rad2deg(t.q) * 0.05, 0.05 * t.v, t.tau])
+
+
+def counter_and_time(folder: Path, t: Truth) -> Path:
+    return csv(folder, "", [np.arange(len(t.time)), t.time, t.q, t.v, t.tau])
+
+
+def scope(folder: Path, t: Truth) -> Path:
+    signals = [{"values": t.q, "label": "position"}, {"values": t.tau, "label": "torque"}]
+    scipy.io.savemat(folder / "a.mat", {"ScopeData": {"time": t.time, "signals": signals}})
+    return folder / "a.mat"
+
+
+def plain_stamps(folder: Path, t: Truth) -> Path:
+    whole = np.floor(t.time + 5.0)
+    head = joined("secs", "nsecs", numbered("pos_#", 2, 0), numbered("vel_#", 2, 0), numbered("eff_#", 2, 0))
+    columns = [1.6e9 + whole, np.round((t.time + 5.0 - whole) * 1e9), t.q, t.v, t.tau]
+    return csv(folder, head, columns, form="%.12g")
+
+
+def table_in_mat(folder: Path, t: Truth) -> Path:
+    scipy.io.savemat(folder / "a.mat", {"data": np.column_stack([t.time, t.q, t.v, t.tau])})
+    return folder / "a.mat"
+
+
+def anonymous(folder: Path, t: Truth) -> Path:
+    np.savez(folder / "a.npz", X=np.column_stack([t.q, t.v, t.a]), Y=t.tau)
+    return folder / "a.npz"
+
+
+def quoted_commas(folder: Path, t: Truth) -> Path:
+    return csv(folder, '"Time","J1 Pos, deg","J2 Pos, deg","J1 Trq, Nm","J2 Trq, Nm"', [t.time, np.rad2deg(t.q), t.tau])
+
+
 def joint_state(stamp: float, names: Sequence[str], fields: Sequence[Sequence[float]]) -> bytes:
     """A sensor_msgs/JointState in CDR, little-endian."""
     body = bytearray(struct.pack("<iI", int(stamp), round((stamp - int(stamp)) * 1e9)))
@@ -522,6 +568,14 @@ CASES: dict[str, Case] = {
     "ns since 1970": Case(epoch_ns, 2),
     "numbers of rows first": Case(pandas_index, 2),
     "UTF-16, tabs, units behind slashes": Case(utf16_tabs, 2),
+    "torque estimated by a drive": Case(unitree, 3, asks=("computed by the drive",)),
+    "two sides of a gear": Case(sides_of_a_gear, 2, asks=("gear ratio",)),
+    "a counter, then times": Case(counter_and_time, 3, asks=("no names",)),
+    "Simulink scope": Case(scope, 2),
+    "secs and nsecs": Case(plain_stamps, 2),
+    "a table in a mat": Case(table_in_mat, 3, asks=("no names",)),
+    "matrices that say nothing": Case(anonymous, 3, refused="like position and torque"),
+    "commas in quoted names": Case(quoted_commas, 2),
     "several runs in one file": Case(several_runs, 2, asks=("several runs",), timed=False),
     "bag in SQLite": Case(bag, 2, names=("elbow_joint", "base_joint")),
 }  # fmt: skip

@@ -22,12 +22,22 @@ class Match(NamedTuple):
 
 def measured(families: Sequence[Family], roles: Sequence[str]) -> list[Family]:
     """Families of these quantities that are measurements of joints."""
-    return [one for one in families if one.role in roles and not one.said.reference and not one.said.cartesian]
+    return [
+        one
+        for one in families
+        if one.role in roles and not (one.said.reference or one.said.estimated) and not one.said.cartesian
+    ]
+
+
+def _estimated(families: Sequence[Family]) -> list[Family]:
+    """Torques that a drive or an observer computed."""
+    computed = [one for one in families if one.role in EFFORTS and one.said.estimated]
+    return [one for one in computed if not one.said.reference and not one.said.cartesian]
 
 
 def positions(families: Sequence[Family], count: int) -> list[Family]:
     """Candidates for the position, the best first; count: number of joints, or 0."""
-    efforts = measured(families, EFFORTS)
+    efforts = [*measured(families, EFFORTS), *_estimated(families)]
     found = measured(families, ("position",)) or measured(families, (BARE,))
 
     def score(one: Family) -> float:
@@ -47,7 +57,8 @@ def positions(families: Sequence[Family], count: int) -> list[Family]:
 
 def efforts(families: Sequence[Family], position: Family) -> list[Match]:
     """Candidates for the torque of these positions, the best first; columns that never change come last."""
-    found = [one for family in measured(families, EFFORTS) if (one := match(position, family)) is not None]
+    candidates = [*measured(families, EFFORTS), *_estimated(families)]
+    found = [one for family in candidates if (one := match(position, family)) is not None]
 
     def score(one: Match) -> float:
         family = one.family
@@ -55,6 +66,7 @@ def efforts(families: Sequence[Family], position: Family) -> list[Match]:
         kinds = sum({"sensor": -3.0, "from current": 3.0}.get(kind, 1.0) for kind in family.said.kinds)
         return (
             -1000.0 * (family.moving == 0)
+            - 300.0 * family.said.estimated
             - 200.0 * EFFORTS.index(family.role)
             + 40.0 * filled
             + 20.0 * family.said.measured

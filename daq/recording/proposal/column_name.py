@@ -9,6 +9,7 @@ from daq.recording.proposal.words import (
     CARTESIAN,
     COUNTERS,
     DERIVED,
+    ESTIMATED,
     KINDS,
     MEASURED,
     MODEL,
@@ -39,6 +40,7 @@ class ColumnName(NamedTuple):
     role: str  # of ROLES, "time", or empty
     rank: int  # of the word that says it; 0: the clearest
     reference: bool  # a plan, a difference, a model's answer
+    estimated: bool  # computed by a drive or an observer, not measured
     cartesian: bool
     measured: bool  # it says that it was measured
     kinds: tuple[str, ...]  # "motor", "link", "filtered", …, "from current"
@@ -71,13 +73,14 @@ def read_name(name: str) -> ColumnName:
     kinds = {KINDS[word] for word in words if word in KINDS and word not in used}
     if role == "torque" and any(word in ROLES["current"][:5] for word in words):
         kinds.add("from current")
-    spent = used | MEASURED | set(KINDS) | REFERENCE | DERIVED | MODEL
+    spent = used | MEASURED | set(KINDS) | REFERENCE | DERIVED | MODEL | ESTIMATED
     rest = tuple(word for word in words if word not in spent)
     if role == "torque":
         rest = tuple(word for word in rest if word not in ROLES["current"])
     telling = [word for word in rest if word not in SILENT and not word.isdigit()]
     cartesian = bool(CARTESIAN & set(words)) or (bool(telling) and set(telling) <= AXES)
-    return ColumnName(role, rank, reference, cartesian, bool(MEASURED & set(words)), tuple(sorted(kinds)), unit, rest)
+    estimated, measured = bool(ESTIMATED & set(words)), bool(MEASURED & set(words))
+    return ColumnName(role, rank, reference, estimated, cartesian, measured, tuple(sorted(kinds)), unit, rest)
 
 
 def _role(words: list[str]) -> tuple[str, int, set[str]]:

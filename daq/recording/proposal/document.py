@@ -83,6 +83,7 @@ class _Document:
         self._others = [
             one for one in found[1:]
             if one.family.moving and one.family.role == self._effort.family.role
+            and one.family.said.estimated == self._effort.family.said.estimated
             and one.family.container == self._effort.family.container and not same_values(one, self._effort)
         ]  # fmt: skip
         self._questions: list[str] = []
@@ -181,6 +182,11 @@ class _Document:
             return float("nan")
         return self._rate.gain / FACTORS[self._clock.unit]
 
+    def _odd_rate(self) -> bool:
+        """Whether positions and velocities fit by shape, but by no factor that units have."""
+        gain = abs(self._gain())
+        return all(abs(np.log(gain / factor)) > np.log(1.2) for factor in (1.0, 180.0 / np.pi, np.pi / 180.0))
+
     def _position_guess(self) -> Guess:
         first = self._position.members[0].column
         return position_unit(self._position, self._contents.units.get(first, ""), self._gain())
@@ -227,6 +233,16 @@ class _Document:
             ask.append(f"{family.names} is a load without a unit: is it a torque, and how many N·m is 1? (scale)")
         if family.role == "input":
             ask.append(f"{family.names} is taken for the torque, the input of the model: is it measured, in N·m?")
+        if family.said.estimated:
+            ask.append(f"{family.names} is computed by the drive or an observer by its name: is it measured?")
+        sides = ["motor" in one.said.kinds for one in (self._position, family)]
+        if sides[0] != sides[1]:
+            first, second = (self._position, family) if sides[0] else (family, self._position)
+            ask.append(f"{first.names} are the motor's by their name, {second.names} not: give the gear ratio (scale), "
+                       "or say that both are on the joint's side")  # fmt: skip
+        if self._velocity is not None and self._clock is not None and self._odd_rate():
+            ask.append(f"{self._position.names} change by {self._gain():.4g} times what {self._velocity.family.names} "
+                       "make of the times: which unit, or gear ratio, is another?")  # fmt: skip
         if family.role == "force":
             ask.append(f"{family.names} is a force: is the joint prismatic, its position in m?")
         if family.said.kinds == ("from current",) and self._others == []:

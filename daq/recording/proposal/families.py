@@ -79,7 +79,7 @@ def families_of(table: Mapping[str, Floats], rows: int, units: Mapping[str, str]
             members = [Member((str(i),), f"{name}[{i}]", across[:, i].astype(float)) for i in range(across.shape[1])]
             found.append(Family(said.role, said, members, _container(name), matrix=True))
         elif values.size == rows and not counts_rows(name):
-            about = (said.role, said.kinds, said.reference, said.cartesian, said.measured, _shape(name))
+            about = (said.role, said.kinds, said.reference, said.estimated, said.cartesian, said.measured, _shape(name))
             loose.setdefault(about, []).append((name, said, values.ravel().astype(float)))
     found.extend(_family(group) for group in _mixed(loose))
     return [one for one in found if not _quaternion(one)]

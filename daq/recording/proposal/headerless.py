@@ -70,14 +70,22 @@ def guess(matrix: Floats, name: str) -> Guessed:
 
 
 def _clock(matrix: Floats, name: str) -> tuple[Clock | None, list[int]]:
-    """The first column, where it rises evenly and is no position; the places of all others."""
+    """The first column, where it rises evenly, or the second behind a counter of rows; and the places of all others."""
     places = list(range(matrix.shape[1]))
-    times = matrix[:, 0].astype(float)
+    at = 0
+    if is_counter(matrix[:, 0]) and matrix.shape[1] > 1 and is_clock(matrix[:, 1].astype(float)):
+        at = 1
+    times = matrix[:, at].astype(float)
     if not is_clock(times):
         return None, places
     steps = float(np.median(np.diff(times)))
     unit = next((u for least, u in ((1e5, "ns"), (100.0, "us"), (0.2, "ms")) if steps >= least), "s")
-    return Clock(f"{name}[0]", times, unit, f"its steps are {steps:.6g}", unit != "s", 0), places[1:]
+    return Clock(f"{name}[{at}]", times, unit, f"its steps are {steps:.6g}", unit != "s", 0), places[at + 1 :]
+
+
+def is_counter(values: Floats) -> bool:
+    """Whether a column numbers the rows from 0 or 1."""
+    return values[0] in (0, 1) and bool((np.diff(values) == 1).all())
 
 
 def is_clock(values: Floats) -> bool:

@@ -40,7 +40,7 @@ def position_unit(family: Family, declared: str, gain: float) -> Guess:
         return _named(named, ("rad", "m"))
     if re.match(r"actual_q\W?_?\d", family.members[0].column) and family.largest <= TURNS:
         return Guess("", "rad, as RTDE gives them")
-    if abs(gain * np.pi / 180.0 - 1.0) < 0.2 and family.largest > ONE_TURN:
+    if abs(gain * np.pi / 180.0 - 1.0) < 0.2:
         return Guess("deg", "it changes by 57.3 times what the velocity in rad/s makes")
     most = family.largest
     if most > COUNTS:

@@ -8,7 +8,8 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
                      "ddpos"),
     "velocity": ("velocity", "velocities", "vel", "vels", "speed", "speeds", "dq", "qd", "qdot", "qvel", "jvel",
                  "dtheta", "thetadot", "omega", "qp", "dpos", "dp"),
-    "torque": ("torque", "torques", "effort", "efforts", "tau", "taus", "trq", "tq", "moment", "moments", "eff"),
+    "torque": ("torque", "torques", "effort", "efforts", "tau", "taus", "trq", "tq", "moment", "moments", "eff",
+               "qfrc"),
     "force": ("force", "forces"),
     "current": ("current", "currents", "curr", "cur", "iq", "amp", "amps", "i"),
     "position": ("position", "positions", "pos", "angle", "angles", "qpos", "jpos", "theta", "q", "qs", "ang", "th",
@@ -47,10 +48,12 @@ DERIVED: Final = frozenset(
 )  # fmt: skip
 # a name with one of these is what a model says, or acts from outside
 MODEL: Final = frozenset(
-    ("model", "pred", "predicted", "prediction", "est", "estimate", "estimated", "hat", "sim", "simulated", "ff",
+    ("model", "pred", "predicted", "prediction", "bias", "passive", "sim", "simulated", "ff",
      "feedforward", "gravity", "grav", "coriolis", "nle", "rnea", "external", "ext", "contact", "disturbance",
      "friction", "inertia", "observer", "jacobian", "mass")
 )  # fmt: skip
+# a name with one of these is what a drive or an observer computed: offered where nothing is measured
+ESTIMATED: Final = frozenset(("est", "estimate", "estimated", "estimates", "hat"))
 # a name with one of these is no joint's
 CARTESIAN: Final = frozenset(
     ("tcp", "cart", "cartesian", "ee", "eef", "effector", "endeffector", "tool", "flange", "pose", "poses", "wrench",

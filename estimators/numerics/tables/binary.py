@@ -78,7 +78,9 @@ def _objects(name: str, parts: list[Any], texts: dict[str, str]) -> Iterator[tup
                 yield f"{name}.{key}", np.array(cells, np.float64)
                 continue
             for i, cell in enumerate(cells):
-                yield from _leaves(f"{name}[{i}].", {key: cell}, texts)
+                label = parts[i].get("label", "")  # of a scope's signal: values alone say nothing
+                middle = f"{label}." if isinstance(label, str) and label and key == "values" else ""
+                yield from _leaves(f"{name}[{i}].{middle}", {key: cell}, texts)
         return
     try:
         matrix = np.array(parts, np.float64)

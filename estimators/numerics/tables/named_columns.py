@@ -26,15 +26,16 @@ def with_whole_stamps(found: NamedColumns) -> NamedColumns:
     """Add a column NAME, s, for every pair of columns NAME.secs and NAME.nsecs, as ROS writes stamps."""
     for name in list(found.columns):
         for mark in (".", "/", "_"):
-            stem, _, last = name.rpartition(mark)
-            if not stem or last.lower() not in _SECONDS or stem in found.columns:
+            stem, separator, last = name.rpartition(mark)
+            whole = stem or "stamp"
+            if last.lower() not in _SECONDS or whole in found.columns:
                 continue
-            other = next((n for n in _NANOSECONDS if f"{stem}{mark}{n}" in found.columns), None)
+            other = next((n for n in _NANOSECONDS if f"{stem}{separator}{n}" in found.columns), None)
             if other is not None:
-                seconds, rest = found.columns[name], found.columns[f"{stem}{mark}{other}"]
+                seconds, rest = found.columns[name], found.columns[f"{stem}{separator}{other}"]
                 if seconds.ndim == rest.ndim == 1 and seconds.size:
                     origin = seconds[0]  # whole seconds since 1970 would leave float64 a resolution of 0.2 µs only
-                    found.columns[stem] = (seconds - origin).astype(np.float64) + 1e-9 * rest
-                    found.units[stem] = "s"
-                    found.notes.append(f"{stem} is {last} + {other}, counted from the first row")
+                    found.columns[whole] = (seconds - origin).astype(np.float64) + 1e-9 * rest
+                    found.units[whole] = "s"
+                    found.notes.append(f"{whole} is {last} + {other}, counted from the first row")
     return found
