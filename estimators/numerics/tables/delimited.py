@@ -46,6 +46,10 @@ def read_delimited(file: Path) -> NamedColumns:
         first = max(len(cells(lines[0], mark)) for mark in BETWEEN if mark is None or mark in lines[0])
         if form.begin == 1 and first != form.width:
             raise ValueError(f"the first line names {first} columns, the others have {form.width}")
+    for number, line in enumerate(lines[: form.begin], 1):
+        row = cells(line, form.between)
+        if len(row) > 1 and names != row and all(_NUMBER.fullmatch(cell) for cell in row) and not _counts(row):
+            raise ValueError(f"row {number} has {len(row)} columns, the others have {form.width}")
     body = [line for line in lines[form.begin :] if not line.startswith(MARKS)]
     notes = _notes(form, encoding, lines, used)
     try:
