@@ -13,7 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
 from daq.commands.identify.summary import summary, tell
 from daq.commands.progress import Progress
-from daq.commands.recordings.inputs import missing
 from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, ConfigurationProblem
 from daq.recording.columns import Columns, load_columns
@@ -105,8 +104,6 @@ def run(options: argparse.Namespace) -> int:
                 "TRAIN are recordings; jointwatch columns RECORDING > TABLE proposes what --columns wants",
                 EXIT_USAGE,
             )
-        if absent := missing(options.robot, *options.train, *options.test, options.columns):
-            return fail(absent)
         try:
             law_of(options)
         except ValueError as error:
