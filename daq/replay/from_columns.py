@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from daq.config.sections import Config
-from daq.recording.columns import Channels, Columns, check_pace
+from daq.recording.columns import Channels, Columns
 from daq.recording.reader import RecordingError
 from estimators.alignment.channel_delay import ChannelSeries
 
@@ -17,7 +17,6 @@ UNBROKEN: Final = 1.5  # usual steps: a longer one is over a lost sample
 
 def configured(file: Path, channels: Channels, columns: Columns | None) -> Config:
     """A configuration of every joint with position and torque (or force); others are ignored. Raises RecordingError."""
-    check_pace(file, channels)
     joints: dict[str, Any] = {}
     problems = []
     for name, roles in channels.items():

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.recording.columns import Channels, Column, Columns, check_pace, read
+from daq.recording.columns import Channels, Column, Columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
 from daq.replay.aligned import aligned
@@ -56,7 +56,6 @@ def read_runs(robot: RobotDescription, files: Sequence[Path], columns: Columns |
     for file in files:
         try:
             channels = _channels(file, columns)
-            check_pace(file, channels)
             found.append((file, channels))
         except RecordingError as mistakes:
             problems += str(mistakes).splitlines()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from daq.config.routes import COUNTER, Route, routes, wanted
 from daq.config.sections import Config
-from daq.recording.columns import Columns, check_pace, read
+from daq.recording.columns import Columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag
 from drivers.can.bus import CanBusSettings
@@ -78,7 +78,6 @@ def _has_columns(file: Path) -> bool:
 def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterator[Batch]:
     """One reading per channel and row; a joint's counter must be one of the columns."""
     channels = read(file, columns)
-    check_pace(file, channels)
     asked = routes(config)
     missing = [one for one in asked if one.role not in channels.get(one.joint, {})]
     if missing:

@@ -23,11 +23,11 @@ from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
-from daq.recording.columns import Columns, is_configuration, load_columns, read
+from daq.recording.columns import Channels, Columns, check_pace, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
 from daq.replay.from_columns import configured, with_torque
-from daq.replay.plausibility import Mistakes, lines, maps, mistakes_of
+from daq.replay.plausibility import Mistakes, facts_of, lines, look_at_channels, maps, mistakes_of
 from daq.replay.repeat import Repetition, compare
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Batch, Counts, readings_of
@@ -54,12 +54,17 @@ def run(options: argparse.Namespace) -> int:
                 return fail("replay: expected --columns beside a configuration, found it beside a table", EXIT_USAGE)
             columns = with_torque(load_columns(options.config))
             with Progress("replay"):
-                config = configured(options.file, read(options.file, columns), columns)
-            return _play(options, config, columns)
+                channels = read(options.file, columns)
+            if too_slow := _pace(options, channels, columns):
+                return fail(too_slow)
+            return _play(options, configured(options.file, channels, columns), columns)
         config = load(options.config)
         if ours:
             return _repeat(options, config)
-        return _play(options, config, None if options.columns is None else load_columns(options.columns))
+        table = None if options.columns is None else load_columns(options.columns)
+        if table is not None and (too_slow := _pace(options, read(options.file, table), table)):
+            return fail(too_slow)
+        return _play(options, config, table)
     except RecordingError as error:
         return fail(error)
     except ConfigError as mistakes:
@@ -67,6 +72,17 @@ def run(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> str:
+    """Why a recording is too slow to be played (times in ms that are taken for s), after the mistakes that it shows."""
+    try:
+        check_pace(options.file, channels)
+    except RecordingError as error:
+        for text in lines(look_at_channels(channels, facts_of(columns))):
+            print(text, file=sys.stderr if options.json else sys.stdout)
+        return str(error)
+    return ""
 
 
 def _play(options: argparse.Namespace, config: Config, columns: Columns | None) -> int:
