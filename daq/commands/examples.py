@@ -88,6 +88,10 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
         ("jointwatch doctor arm.toml", "what is on the wires of a configuration, what is lost and why"),
         ("jointwatch doctor --interface socketcan --channel can0", "an unknown bus: proposes a configuration"),
     ),
+    "changes": (
+        ("jointwatch changes arm.toml", "what has changed of each joint, and since when"),
+        ("jointwatch changes arm.toml --acknowledge elbow", "seen, and taken care of"),
+    ),
     "baseline": (
         ("jointwatch baseline arm.toml", "what each joint was when it was commissioned"),
         ("jointwatch baseline arm.toml --set", "from now on, what it is now"),
@@ -113,5 +117,5 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
 
 def epilog(command: str) -> str:
     """The examples, as the end of a help text; % is doubled, since argparse formats it."""
-    lines = [f"  {line}\n      {text}" for line, text in EXAMPLES[command]]
+    lines = [f"  {line}\n      {text}" for line, text in EXAMPLES.get(command, ())]
     return "examples:\n" + "\n".join(lines).replace("%", "%%")
