@@ -13,7 +13,7 @@ from daq.config.words import ConfigError
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("config", type=Path)
+    parser.add_argument("config", type=Path, help="the configuration (jointwatch init writes one)")
 
 
 def run(options: argparse.Namespace) -> int:

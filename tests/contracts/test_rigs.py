@@ -48,7 +48,7 @@ def play(start_program: Callable[..., Any], file: Path) -> Play:
     """play(name, *arguments): a rig that has said what it is, and that."""
 
     def start(name: str, *more: str) -> tuple[Any, dict[str, Any]]:
-        rig = start_program("hil_rig", name, *(["--file", file] if name == "recording" else []), *more)
+        rig = start_program("hil_rig", name, "--json", *(["--file", file] if name == "recording" else []), *more)
         return rig, json.loads(rig.stdout.readline())
 
     return start

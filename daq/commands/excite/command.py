@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--harmonics", type=int, choices=range(2, 21), default=5, metavar="N", help="of a joint (5)")
     parser.add_argument("--seconds", type=_positive, default=45.0, metavar="S", help="to search (45)")
     parser.add_argument("--evaluations", type=int, default=1_000_000, metavar="N", help="or as many motions judged")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the search: the same seed gives the same motion (1)")
     parser.add_argument("--out", type=Path, metavar="FILE", help=".csv instead of stdout")
     parser.add_argument("--samples", type=Path, metavar="FILE", help=".csv for a controller: t, positions, velocities")
     parser.add_argument("--rate", type=_positive, default=100.0, metavar="HZ", help="of --samples (100)")

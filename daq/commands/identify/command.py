@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
 from daq.commands.identify.mechanism import identify_mechanism, is_mechanism
 from daq.commands.identify.summary import summary, tell
+from daq.commands.progress import Progress
 from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, ConfigurationProblem
 from daq.recording.columns import Columns, load_columns
@@ -112,8 +113,12 @@ def run(options: argparse.Namespace) -> int:
         if options.forces is not None:
             return fail("identify: --forces goes with a mechanism that has links or cuts in its .toml", EXIT_USAGE)
         if options.robot is None or not options.train:
-            missing = "ROBOT and TRAIN" if options.robot is None else "at least one TRAIN"
-            return fail(f"identify: expected {missing}, found none (--help)", EXIT_USAGE)
+            lacking = "ROBOT and TRAIN" if options.robot is None else "at least one TRAIN"
+            return fail(
+                f"identify: expected {lacking}, found none. ROBOT is the .urdf of the robot, or a DH table (.toml); "
+                "TRAIN are recordings; jointwatch columns RECORDING > TABLE proposes what --columns wants",
+                EXIT_USAGE,
+            )
         try:
             law_of(options)
         except ValueError as error:
@@ -173,17 +178,19 @@ def _identify(options: argparse.Namespace) -> int:
 
         return extract_both_ways(robot, options)
     columns = load_columns(options.columns) if options.columns is not None else None
-    _say("reading")
-    runs = read_runs(robot, [*options.train, *options.test], columns)
+    with Progress("identify") as progress:
+        progress.stage(f"reading {len(options.train) + len(options.test)} recordings")
+        runs = read_runs(robot, [*options.train, *options.test], columns)
     for text in (*warnings, *runs.warnings):
         print(f"jointwatch: {text}", file=sys.stderr)
     mistakes = _mistakes(runs, columns)
     train, tests = runs.runs[: len(options.train)], runs.runs[len(options.train) :]
     parts = _pieces([*train, *tests])
     learnt = [piece for part in parts[: len(train)] for piece in part]
-    with np.errstate(all="ignore"):
-        found = identify(runs.robot, learnt, parts[len(train) :], None, _say, law_of(options), options.compensation)
-    _say("")
+    rows = sum(len(piece.time) for piece in learnt)
+    with np.errstate(all="ignore"), Progress("identify") as progress:
+        say = lambda text: progress.stage(f"{text} ({rows:,} rows)")  # noqa: E731
+        found = identify(runs.robot, learnt, parts[len(train) :], None, say, law_of(options), options.compensation)
     _doubts(found)
     if options.compensation is not None and len(train) < LEARNED_FROM:
         print(
@@ -202,9 +209,9 @@ def _identify(options: argparse.Namespace) -> int:
         source["test_error"] = found.test.error
     found.found.source.update(source)
     if options.out is not None:
-        _say("residuals of a live service")
-        found = found._replace(found=with_live_residuals(found.found, [Recorded(*one[1:]) for one in train]))
-        _say("")
+        with Progress("identify") as progress:
+            progress.stage("residuals of a live service")
+            found = found._replace(found=with_live_residuals(found.found, [Recorded(*one[1:]) for one in train]))
     if options.out is not None:
         save(found.found, options.out)
     if options.report is not None:
@@ -218,6 +225,8 @@ def _identify(options: argparse.Namespace) -> int:
         for file in (options.out, options.report):
             if file is not None:
                 print(file)
+        told = "jointwatch model show MODEL, or [robot] model = MODEL in a configuration"
+        print(f"next: {told if options.out else 'the same command with --out MODEL keeps it'}", file=sys.stderr)
     return 0
 
 
@@ -269,11 +278,3 @@ def _doubts(found: RobotIdentification) -> None:
             )
     if found.found.robot.guessed:
         print("jointwatch: no link's inertia was given: the prior is a guess from the total mass", file=sys.stderr)
-
-
-def _say(text: str) -> None:
-    """Print the progress: on a terminal one line that is overwritten, elsewhere one line each."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-    elif text:
-        print(text, file=sys.stderr)

@@ -315,4 +315,4 @@ def reproduce(options: argparse.Namespace) -> Reproduced:
 
 
 if __name__ == "__main__":
-    sys.exit(main("irj-case2", __doc__, reproduce, plot, MANY, arguments))
+    sys.exit(main("irj-case2", __doc__, reproduce, plot, ENOUGH, arguments))
