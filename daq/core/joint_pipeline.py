@@ -16,6 +16,7 @@ from daq.core.gear_pipeline import gear_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.gear.two_encoders import gear_of
@@ -57,7 +58,12 @@ class JointPipeline:
         self.estimator = self._build()
         self.gear = gear_pipeline_of(joint, self.estimator.channels, publication)
         self.aligner = Aligner(joint, self.estimator.channels, watched=True)
-        self._watch = SignalWatch(self.aligner.resampler.aligner, self.estimator.channels, self.aligner.signals)
+        self._watch = SignalWatch(
+            self.aligner.resampler.aligner,
+            self.estimator.channels,
+            self.aligner.signals,
+            clipped_from(joint.saturation),
+        )
         self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.samples = 0

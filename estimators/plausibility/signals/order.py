@@ -3,7 +3,8 @@
 Frames in order show a position that moves on. Frames whose order was changed show the same places, so the sorted ones
 are as evenly spaced as those of a smooth motion are, yet the way from one to the next is longer than from the first to
 the last. Noise has no even spacings: that four of five of 31 spacings of a sorted noise lie within a quarter of their
-median has a chance below 1e-11.
+median has a chance below 1e-11. Where many frames in a row are turned round, nearly all of them go one way, and the
+few between them lead farther the other way.
 """
 
 from collections import deque
@@ -28,6 +29,10 @@ EVEN: Final = 0.25
 SMOOTH: Final = 0.8
 #: 1, argued: Spacings of fewer steps of the encoder are even by rounding.
 STEPS: Final = 3.0
+#: 1, argued: Share of frames that go the other way than all of them together, …
+BACK: Final = 0.9
+#: 1, argued: … and way of all against what those frames went back: the few between them go at least so far.
+ONWARD: Final = 0.5
 #: windows, argued: Windows of the last blocks that show it: one may be a shock.
 WINDOWS: Final = 3
 #: blocks, argued: Blocks in which they are counted, a second.
@@ -53,6 +58,7 @@ class OrderValidator:
                 continue
             increments = unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number])
             way = frames.values[0, place] + np.append(0.0, np.cumsum(increments))
+            found += WINDOWS * self._sawtooth(increments, self._smallest[number]) // 2
             windows = len(way) // WINDOW
             places = way[: windows * WINDOW].reshape(windows, WINDOW)
             found += self._disordered(places[np.isfinite(places).all(axis=1)], self._smallest[number])
@@ -60,6 +66,16 @@ class OrderValidator:
         if sum(self._found) < WINDOWS:
             return None
         return Reason("frames_zigzag", None, {}, {"signal": self._stream.signal})
+
+    @staticmethod
+    def _sawtooth(increments: Floats, step: float) -> bool:
+        """Whether a position (its increments) goes back nearly always and gets on all the same. step: of the encoder."""
+        usual = float(np.median(increments)) if len(increments) > WINDOW else 0.0
+        if not abs(usual) >= STEPS * step:
+            return False
+        back = increments[increments * usual > 0.0]
+        onward = -np.sign(usual) * float(increments.sum())
+        return len(back) >= BACK * len(increments) and onward >= ONWARD * abs(float(back.sum()))
 
     @staticmethod
     def _disordered(places: Floats, step: float) -> int:

@@ -98,7 +98,10 @@ class RateValidator:
         second, whole = self._line(blocks[half:]), self._line(blocks)
         if second is None or whole is None or abs(second.off) <= second.limit or first.off * second.off < 0.0:
             return None
-        return None if whole.walks and abs(whole.off) < COARSE else self._stream.rate / (1.0 + whole.off)
+        if whole.walks and abs(whole.off) < COARSE:
+            return None
+        changed = abs(first.off - second.off) > second.limit  # the rate became another one in the window
+        return self._stream.rate / (1.0 + (second if changed else whole).off)
 
     def _line(self, blocks: list[Frames]) -> _RateLine | None:
         """The line through the arrivals of these blocks; None where nothing can be said."""
