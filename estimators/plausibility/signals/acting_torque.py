@@ -17,7 +17,7 @@ from estimators.reasons import Reason
 from jointwatch_layout import Layout
 
 #: 1, argued: Share of the torque's range in motion that it crosses, from one side to the other.
-CROSSED: Final = 0.6
+CROSSED: Final = 0.4
 #: 1, argued: Times that it does so while the encoder stays: one may be a joint that is about to move.
 CROSSINGS: Final = 3
 #: 1, argued: Its range against the largest one in any rest before.

@@ -96,7 +96,7 @@ class CounterValidator:
         return Reason("frames_disordered", None, {"percent": 100.0 * len(behind) / count}, words)
 
     def _counts(self, frames: Frames, grown: Floats) -> float | None:
-        """Samples that the counter counts from frame to frame, where frames arrive at the configured rate; else None."""
+        """Samples that are counted from frame to frame, where frames arrive at the configured rate; else None."""
         if self._stream.stamped:
             return None
         span = float(frames.arrivals[-1] - frames.arrivals[0])

@@ -58,7 +58,7 @@ class DeadZoneValidator:
 
 @kernel("Tuple((f8, f8, i8))(f8[:, ::1], i8, f8, f8)")
 def _passed(values: Floats, place: int, smallest: float, edge: float) -> tuple[float, float, int]:
-    """The smallest step of a sensor so far, the size at which it last came to zero, and how often it passes a dead zone.
+    """Smallest step of a sensor so far, the size at which it last came to zero, and how often it passes a dead zone.
 
     values: (frames, channels).
     """

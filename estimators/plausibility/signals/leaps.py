@@ -39,10 +39,8 @@ class LeapValidator:
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
-        if self._last is not None:
-            values = np.concatenate((self._last.values, frames.values[1:]))
-        else:
-            values = frames.values
+        before = frames.values[:1] if self._last is None else self._last.values
+        values = np.concatenate((before, frames.values[1:]))
         self._last = frames.part(slice(-2 * QUIET, None))
         leapt = False
         for number, place in enumerate(self._stream.positions):

@@ -19,6 +19,8 @@ from estimators.reasons import Reason
 
 #: frames, argued: Frames in which a motion goes one way and hardly changes its speed.
 WINDOW: Final = 32
+#: frames, argued: Frames in which turned ones show a way back.
+LONG: Final = 128
 #: 1, argued: The way through all places in order of arrival against the way between the outermost ones.
 DETOUR: Final = 1.5
 #: 1, derived: Sums in another order differ by less than this leaves.
@@ -58,7 +60,7 @@ class OrderValidator:
                 continue
             increments = unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number])
             way = frames.values[0, place] + np.append(0.0, np.cumsum(increments))
-            found += WINDOWS * self._sawtooth(increments, self._smallest[number]) // 2
+            found += 2 * self._sawtooth(increments, self._smallest[number])
             windows = len(way) // WINDOW
             places = way[: windows * WINDOW].reshape(windows, WINDOW)
             found += self._disordered(places[np.isfinite(places).all(axis=1)], self._smallest[number])
@@ -68,14 +70,20 @@ class OrderValidator:
         return Reason("frames_zigzag", None, {}, {"signal": self._stream.signal})
 
     @staticmethod
-    def _sawtooth(increments: Floats, step: float) -> bool:
-        """Whether a position (its increments) goes back nearly always and gets on all the same. step: of the encoder."""
-        usual = float(np.median(increments)) if len(increments) > WINDOW else 0.0
-        if not abs(usual) >= STEPS * step:
-            return False
-        back = increments[increments * usual > 0.0]
-        onward = -np.sign(usual) * float(increments.sum())
-        return len(back) >= BACK * len(increments) and onward >= ONWARD * abs(float(back.sum()))
+    def _sawtooth(increments: Floats, step: float) -> int:
+        """How many windows of a position (its increments) go back nearly always and get on all the same, by single
+        frames. step: of the encoder."""
+        found = 0
+        for first in range(0, len(increments) - LONG + 1, LONG // 2):
+            part = increments[first : first + LONG]
+            usual = float(np.median(part))
+            onward = part * usual <= 0.0
+            alone = not (onward[1:] & onward[:-1]).any()
+            if not abs(usual) >= STEPS * step or onward.mean() > 1.0 - BACK or not alone:
+                continue
+            back = abs(float(part[~onward].sum()))
+            found += -np.sign(usual) * float(part.sum()) >= ONWARD * back
+        return found
 
     @staticmethod
     def _disordered(places: Floats, step: float) -> int:
@@ -97,11 +105,12 @@ def _detours(values: Floats, place: int, wrap: float, smallest: float) -> tuple[
     for i in range(len(increments)):
         if 0.0 < abs(increments[i]) < smallest:
             smallest = abs(increments[i])
-    for first in range(0, len(values) // WINDOW * WINDOW, WINDOW):
-        way = at = low = high = 0.0
-        for i in range(first, first + WINDOW - 1):
-            at += increments[i]
-            way += abs(increments[i])
-            low, high = min(low, at), max(high, at)
-        found = found or way >= ROUNDING * DETOUR * (high - low)
+    for window in (WINDOW, LONG):
+        for first in range(0, len(values) - window + 1, WINDOW):
+            way = at = low = high = 0.0
+            for i in range(first, first + window - 1):
+                at += increments[i]
+                way += abs(increments[i])
+                low, high = min(low, at), max(high, at)
+            found = found or way >= ROUNDING * DETOUR * (high - low)
     return smallest, found

@@ -23,8 +23,10 @@ NEARLY_ALL: Final = 0.9
 #: frames, argued: A clock's ticks are within a frame of evenly spaced ones, and jitter moves them by as much; repeats
 #: by chance add up to a walk.
 EVEN: Final = 1.5
-#: changes, argued: Fewer in the last blocks are even by chance.
+#: changes, argued: Fewer in the last blocks are even by chance, …
 FEWEST: Final = 24
+#: frames, argued: … and so are fewer that repeat the torque before.
+REPEATS: Final = 12
 #: blocks, argued: Blocks that are looked at together, a second.
 BLOCKS: Final = 5
 
@@ -68,6 +70,7 @@ def _every(blocks: list[Floats]) -> float | None:
         number = np.arange(len(ticks))
         every = float(np.polyfit(number, ticks, 1)[0])
         off = ticks - every * number
-        if every >= 1.0 + REPEATED and np.ptp(off) <= 2.0 * EVEN:
+        repeats = len(part) - 1 - len(ticks)
+        if every >= 1.0 + REPEATED and repeats >= REPEATS and np.ptp(off) <= 2.0 * EVEN:
             return every
     return None

@@ -37,10 +37,12 @@ def said(times: Floats, rate: float, signals: Sequence[Signal], jitter: float = 
     arrivals = np.maximum.accumulate(np.round((times - times[0] + late) * 1e9).astype(np.int64)) + 1_000_000_000
     columns, values = np.arange(len(signals), dtype=np.int32), np.column_stack([one.values for one in signals])
     watch = SignalWatch(resampler.aligner, [one.role for one in signals], [one.name for one in signals])
+    frames = [columns[[one == message for one in messages]] for message in dict.fromkeys(messages)]
     found: list[Reason] = []
     for arrival, row in zip(arrivals, values, strict=True):
-        resampler.absorb(np.full(len(row), arrival), row, columns)
-        found += watch.look().reasons if watch.due else ()
+        for frame in frames:  # frames that nobody has looked at before the next one comes are none
+            resampler.absorb(np.full(len(frame), arrival), row[frame], frame)
+            found += watch.look().reasons if watch.due else ()
     return found
 
 
