@@ -34,6 +34,7 @@ STALE_EVERY = 500_000_000
 LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
 WAIT_OF_STALE = 0.1
+ROWLESS = ("no_rows", "channel_dead")  # codes of readings that arrive, and of which no row can be formed
 #: rows, argued: Rows that a joint's silence about rows covers at least, where `stale` is shorter than that.
 FEWEST_ROWS = 3
 
@@ -275,7 +276,7 @@ class JointPipeline:
     def _note_rows(self, arrival: int) -> None:
         """Note when the newest window of samples without a gap came."""
         newest = self.estimator.conditioner.former.newest
-        silent = bool(self._missing) and self._missing[0].code != "no_rows"  # no row is to be expected meanwhile
+        silent = bool(self._missing) and self._missing[0].code not in ROWLESS  # no row is to be expected meanwhile
         if newest != self._newest or not self._row_arrival or silent or self.refused:
             self._newest, self._row_arrival = newest, arrival
 
@@ -291,7 +292,11 @@ class JointPipeline:
         waited = self._last_arrival - self._row_arrival
         if not self._row_arrival or waited < self._rowless_after:
             return ()
-        support = self.estimator.conditioner.support
+        support, former = self.estimator.conditioner.support, self.estimator.conditioner.former
+        finite = np.isfinite(former.raw[max(0, former.filled - support) : former.filled])
+        dead = [role for role, there in zip(self.estimator.channels, finite.any(axis=0), strict=False) if not there]
+        if dead and len(finite) == support:
+            return tuple(Reason("channel_dead", role, {"seconds": round(waited / 1e9, 1)}) for role in dead)
         return (Reason("no_rows", None, {"seconds": waited / 1e9, "samples": float(support)}),)
 
     def _waiting_time(self, tick: int) -> int:
@@ -308,9 +313,10 @@ class JointPipeline:
         if self.refused and not self._missing:
             estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self.refused)
         if self._missing:
-            more = tuple(one for one in estimate.reasons if one.code.startswith("channel_"))
+            codes = {one.named for one in self._missing}
+            more = tuple(one for one in estimate.reasons if one.code.startswith("channel_") and one.named not in codes)
             more += self.estimator.mistakes
-            reasons = self._missing + more if self._missing[0].code == "no_rows" else self._missing
+            reasons = self._missing + more if self._missing[0].code in ROWLESS else self._missing
             estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=reasons)
         timestamp = ((estimate.time or tick) + epoch) / 1e9
         return [

@@ -31,8 +31,9 @@ EVEN: Final = 0.25
 SMOOTH: Final = 0.8
 #: 1, argued: Spacings of fewer steps of the encoder are even by rounding.
 STEPS: Final = 3.0
-#: 1, argued: Share of frames that go the other way than all of them together, …
-BACK: Final = 0.9
+#: frames and 1, argued: Windows, and the share of their frames that go the other way than all of them together: many
+#: frames that are turned round in one, few in the other, …
+BACK: Final = ((WINDOW - 1, 0.6), (LONG - 1, 0.9))
 #: 1, argued: … and way of all against what those frames went back: the few between them go at least so far.
 ONWARD: Final = 0.5
 #: windows, argued: Windows of the last blocks that show it: one may be a shock.
@@ -47,19 +48,21 @@ class OrderValidator:
     def __init__(self, stream: StreamFacts) -> None:
         self._stream = stream
         self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
+        self._last: Floats | None = None  # values of frames before, where a block has few of them
         self._found: deque[int] = deque(maxlen=BLOCKS)  # windows out of order, by block
 
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
         frames, found = distinct(frames, self._stream), 0
+        before = frames.values[:1] if self._last is None else self._last
+        values = np.concatenate((before, frames.values[1:]))
+        self._last = values[max(0, len(values) - LONG + WINDOW) :].copy() if len(frames.values) < LONG else None
         for number, place in enumerate(self._stream.positions):
-            self._smallest[number], turns = _detours(
-                frames.values, place, self._stream.wraps[number], self._smallest[number]
-            )
+            self._smallest[number], turns = _detours(values, place, self._stream.wraps[number], self._smallest[number])
             if not turns:
                 continue
-            increments = unwrapped(np.diff(frames.values[:, place]), self._stream.wraps[number])
-            way = frames.values[0, place] + np.append(0.0, np.cumsum(increments))
+            increments = unwrapped(np.diff(values[:, place]), self._stream.wraps[number])
+            way = values[0, place] + np.append(0.0, np.cumsum(increments))
             found += 2 * self._sawtooth(increments, self._smallest[number])
             windows = len(way) // WINDOW
             places = way[: windows * WINDOW].reshape(windows, WINDOW)
@@ -71,18 +74,21 @@ class OrderValidator:
 
     @staticmethod
     def _sawtooth(increments: Floats, step: float) -> int:
-        """How many windows of a position (its increments) go back nearly always and get on all the same, by single
-        frames. step: of the encoder."""
+        """How many windows of a position (its increments) go back mostly and get on all the same, by single frames.
+
+        step: of the encoder.
+        """
         found = 0
-        for first in range(0, len(increments) - LONG + 1, LONG // 2):
-            part = increments[first : first + LONG]
-            usual = float(np.median(part))
-            onward = part * usual <= 0.0
-            alone = not (onward[1:] & onward[:-1]).any()
-            if not abs(usual) >= STEPS * step or onward.mean() > 1.0 - BACK or not alone:
-                continue
-            back = abs(float(part[~onward].sum()))
-            found += -np.sign(usual) * float(part.sum()) >= ONWARD * back
+        for window, share in BACK:
+            for first in range(0, len(increments) - window + 1, window // 2):
+                part = increments[first : first + window]
+                usual = float(np.median(part))
+                onward = part * usual <= 0.0
+                alone = not (onward[1:] & onward[:-1]).any()
+                if not abs(usual) >= STEPS * step or onward.mean() > 1.0 - share or not alone:
+                    continue
+                back = abs(float(part[~onward].sum()))
+                found += -np.sign(usual) * float(part.sum()) >= ONWARD * back
         return found
 
     @staticmethod

@@ -30,7 +30,7 @@ REMEMBERED: Final = 25
 NEARLY_ALL: Final = 0.9
 HALF: Final = 0.5
 #: frames, argued: Frames without which nothing is known of a torque.
-KNOWN: Final = 500
+KNOWN: Final = 200
 
 
 class FlatState(Layout):
