@@ -294,7 +294,7 @@ class JointPipeline:
             return ()
         support, former = self.estimator.conditioner.support, self.estimator.conditioner.former
         finite = np.isfinite(former.raw[max(0, former.filled - support) : former.filled])
-        dead = [role for role, there in zip(self.estimator.channels, finite.any(axis=0), strict=False) if not there]
+        dead = [role for role, there in zip(self.estimator.channels, finite.T, strict=False) if not there.any()]
         if dead and len(finite) == support:
             return tuple(Reason("channel_dead", role, {"seconds": round(waited / 1e9, 1)}) for role in dead)
         return (Reason("no_rows", None, {"seconds": waited / 1e9, "samples": float(support)}),)

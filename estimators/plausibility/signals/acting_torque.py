@@ -14,7 +14,7 @@ from estimators.numerics.jit import kernel
 from estimators.plausibility.signals.base import Frames, StreamFacts, distinct
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from jointwatch_layout import Layout
+from jointwatch_layout import Integers, Layout
 
 #: 1, argued: Share of the torque's range in motion that it crosses, from one side to the other.
 CROSSED: Final = 0.4
@@ -68,7 +68,7 @@ class ActingTorqueValidator:
 
 @kernel((RestState, "f8[:, ::1]", "i8[::1]", "i8", "f8", "f8", "b1"))
 def _acts(
-    state: RestState, values: Floats, own: Floats, place: int, low: float, high: float, known: bool
+    state: RestState, values: Floats, own: Integers, place: int, low: float, high: float, known: bool
 ) -> tuple[float, float]:
     """Go through a block; returns the range of the torque in it where the joint moved, else (inf, −inf).
 
