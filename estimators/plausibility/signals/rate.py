@@ -4,10 +4,10 @@ The least-squares line through arrivals over the number of the sample has the de
 stay within a range R over a time T make that slope wrong by at most 1.5 R/T, whatever they are. So a rate is wrong
 where the slope is off by more than that and by more than a clock can drift, in both halves of a window and in the same
 direction. Where gaps add up to a walk the sender is a program that asks for samples when it has time: it has no rate,
-and only a coarse error is named, of the usual gap as well as of the slope. Frames that are lost make the slope longer, never shorter: where it is too short,
-frames are just counted. Where it is too long, the counter says how many samples there were; without one, gaps that are
-whole multiples of the usual gap are losses. Where gaps show no such multiples losses and rate cannot be distinguished
-by arrivals, except where too many frames would have to be missing.
+and only a coarse error is named, on which the usual gap and the slope agree. Frames that are lost make the slope
+longer, never shorter: where it is too short, frames are just counted. Where it is too long, the counter says how many
+samples there were; without one, gaps that are whole multiples of the usual gap are losses. Where gaps show no such
+multiples losses and rate cannot be distinguished by arrivals, except where too many frames would have to be missing.
 """
 
 from typing import Final, NamedTuple
@@ -99,7 +99,8 @@ class RateValidator:
         second, whole = self._line(blocks[half:]), self._line(blocks)
         if second is None or whole is None or abs(second.off) <= second.limit or first.off * second.off < 0.0:
             return None
-        if whole.walks and (abs(whole.off) < COARSE or abs(whole.usual) < COARSE or whole.off * whole.usual < 0.0):
+        agree = abs((1.0 + whole.off) / (1.0 + whole.usual) - 1.0) < COARSE if whole.usual > -1.0 else False
+        if whole.walks and (abs(whole.off) < COARSE or not agree):
             return None
         changed = abs(first.off - second.off) > second.limit  # the rate became another one in the window
         return self._stream.rate / (1.0 + (second if changed else whole).off)

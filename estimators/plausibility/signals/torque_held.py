@@ -26,7 +26,7 @@ EVEN: Final = 1.5
 #: changes, argued: Fewer in the last blocks are even by chance, …
 FEWEST: Final = 24
 #: frames, argued: … and so are fewer that repeat the torque before.
-REPEATS: Final = 12
+REPEATS: Final = 24
 #: blocks, argued: Blocks that are looked at together, a second.
 BLOCKS: Final = 5
 
