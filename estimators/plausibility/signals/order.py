@@ -31,10 +31,10 @@ EVEN: Final = 0.25
 SMOOTH: Final = 0.8
 #: 1, argued: Spacings of fewer steps of the encoder are even by rounding.
 STEPS: Final = 3.0
-#: frames and 1, argued: Windows, and the share of their frames that go the other way than all of them together: many
-#: frames that are turned round in one, few in the other, …
+#: frames, 1, argued: Windows, and the share of frames in them that go the other way than all of them together: many
+#: frames that are turned round in one, few in the other.
 BACK: Final = ((WINDOW - 1, 0.6), (LONG - 1, 0.9))
-#: 1, argued: … and way of all against what those frames went back: the few between them go at least so far.
+#: 1, argued: Way of all against what those frames went back: the few between them go at least so far.
 ONWARD: Final = 0.5
 #: windows, argued: Windows of the last blocks that show it: one may be a shock.
 WINDOWS: Final = 3

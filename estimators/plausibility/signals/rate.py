@@ -43,6 +43,9 @@ WALKING: Final = 0.25
 EVEN_GAPS: Final = 0.002
 #: 1, argued: Slope beyond which no loss that rows survive explains it.
 COARSE: Final = 0.2
+#: 1, argued: Slope and usual gap beyond which a program that polls has another rate: for some seconds it may well ask
+#: a quarter less often than usual.
+SLOWED: Final = 0.35
 
 
 class _RateLine(NamedTuple):
@@ -100,7 +103,7 @@ class RateValidator:
         if second is None or whole is None or abs(second.off) <= second.limit or first.off * second.off < 0.0:
             return None
         agree = abs((1.0 + whole.off) / (1.0 + whole.usual) - 1.0) < COARSE if whole.usual > -1.0 else False
-        if whole.walks and (abs(whole.off) < COARSE or not agree):
+        if whole.walks and (min(abs(whole.off), abs(whole.usual)) < SLOWED or not agree):
             return None
         changed = abs(first.off - second.off) > second.limit  # the rate became another one in the window
         return self._stream.rate / (1.0 + (second if changed else whole).off)

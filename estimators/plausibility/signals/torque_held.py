@@ -23,9 +23,9 @@ NEARLY_ALL: Final = 0.9
 #: frames, argued: A clock's ticks are within a frame of evenly spaced ones, and jitter moves them by as much; repeats
 #: by chance add up to a walk.
 EVEN: Final = 1.5
-#: changes, argued: Fewer in the last blocks are even by chance, …
+#: changes, argued: Fewer in the last blocks are even by chance.
 FEWEST: Final = 24
-#: frames, argued: … and so are fewer that repeat the torque before.
+#: frames, argued: Fewer that repeat the torque before are even by chance.
 REPEATS: Final = 24
 #: blocks, argued: Blocks that are looked at together, a second.
 BLOCKS: Final = 5
