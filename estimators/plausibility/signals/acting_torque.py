@@ -24,8 +24,9 @@ CROSSINGS: Final = 3
 BEYOND: Final = 2.0
 #: frames, argued: Frames for which the position stays, from which the joint rests.
 FEWEST: Final = 16
-#: blocks, argued: Blocks of motion in which the torque's range is measured, 10 s; and fewer of them say nothing of it.
+#: blocks, argued: Blocks of motion in which the torque's range is measured, 10 s.
 REMEMBERED: Final = 50
+#: blocks, argued: Fewer of them say nothing of it.
 KNOWN: Final = 10
 
 

@@ -31,9 +31,9 @@ EVEN: Final = 0.25
 SMOOTH: Final = 0.8
 #: 1, argued: Spacings of fewer steps of the encoder are even by rounding.
 STEPS: Final = 3.0
-#: frames, 1, argued: Windows, and the share of frames in them that go the other way than all of them together: many
-#: frames that are turned round in one, few in the other.
-BACK: Final = ((WINDOW - 1, 0.6), (LONG - 1, 0.9))
+#: 1, argued: Shares of the frames of a short and of a long window that go the other way than all of them together: many
+#: frames that are turned round in the one, few in the other.
+BACK: Final = (0.6, 0.9)
 #: 1, argued: Way of all against what those frames went back: the few between them go at least so far.
 ONWARD: Final = 0.5
 #: windows, argued: Windows of the last blocks that show it: one may be a shock.
@@ -79,7 +79,7 @@ class OrderValidator:
         step: of the encoder.
         """
         found = 0
-        for window, share in BACK:
+        for window, share in zip((WINDOW - 1, LONG - 1), BACK, strict=True):
             for first in range(0, len(increments) - window + 1, window // 2):
                 part = increments[first : first + window]
                 usual = float(np.median(part))

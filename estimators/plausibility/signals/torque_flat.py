@@ -26,8 +26,9 @@ FEWEST: Final = 8
 RUNS: Final = 1
 #: blocks, argued: Blocks in which they are counted, 5 s.
 REMEMBERED: Final = 25
-#: 1, argued: Share of frames whose torque changes, of one that is measured, and share in which the joint moves.
+#: 1, argued: Share of frames whose torque changes, of one that is measured.
 NEARLY_ALL: Final = 0.9
+#: 1, argued: Share of the frames for which a torque stays in which a joint moves that is in motion.
 HALF: Final = 0.5
 #: frames, argued: Frames without which nothing is known of a torque.
 KNOWN: Final = 200
