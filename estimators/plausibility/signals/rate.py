@@ -114,8 +114,9 @@ class RateValidator:
         arrivals = np.concatenate([blocks[0].arrivals[:1], *(one.arrivals[1:] for one in blocks)])
         grown = np.concatenate([steps(one, stream) for one in blocks])
         known, off, limit, walks = _line_of(arrivals, grown, stream.period, stream.modulo > 0, stream.stamped)
-        usual = float(np.median(np.diff(arrivals))) / stream.period - 1.0
-        return _RateLine(off, limit, walks, usual) if known else None
+        if not known:
+            return None
+        return _RateLine(off, limit, walks, float(np.median(np.diff(arrivals))) / stream.period - 1.0)
 
 
 @inline
