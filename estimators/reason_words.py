@@ -395,6 +395,20 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "A counter grows by one from sample to sample. This one becomes smaller.",
         "Check the counter's type and byte order; without a usable counter leave the section out.",
     ),
+    "counter_fast": ReasonEntry(
+        _SIGNAL,
+        "the counter of {signal} counts {arrives:.4g} samples a second, `rate` says {configured:.4g}",
+        "Frames arrive as often as `rate` says, but the counter grows by more than one from frame to frame, so samples "
+        "seem to be lost.",
+        "Set rate = {arrives:.4g} if the device samples so often and sends some of its samples; else leave the counter "
+        "out.",
+    ),
+    "counter_smaller": ReasonEntry(
+        _SIGNAL,
+        "the counter of {signal} starts again after {modulo:.0f} samples, its modulo says otherwise",
+        "At each new start of the counter samples seem to be lost, or to come again.",
+        "Set counter.modulo = {modulo:.0f}.",
+    ),
     "frames_disordered": ReasonEntry(
         _SIGNAL,
         "frames of {signal} come out of order: {percent:.0f} % of them are behind their predecessor",
@@ -425,6 +439,32 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "the encoder of {signal} is frozen, or was just before",
         "The position stopped, or leapt, faster than a joint with mass can, and was the same to the last bit between.",
         "Check the encoder, its cable and its power. The joint starts anew after a second of sound positions.",
+    ),
+    "encoder_leaps": ReasonEntry(
+        _SIGNAL,
+        "the encoder of {signal} leaps: in one frame it is somewhere else, and goes on from there",
+        "What was learnt of the weight belongs to the places before. The joint starts anew after a second of sound "
+        "positions.",
+        "Check the encoder, its cable and its power. Where it starts again after a turn, set wrap.",
+    ),
+    "torque_held": ReasonEntry(
+        _SIGNAL,
+        "the torque of {signal} is new in every {samples:.3g}th frame only, and held between",
+        "Positions are sampled in each frame, so the torque that belongs to them is late, and unevenly so.",
+        "Set rate = {arrives:.4g}, at which both are new, or let the device send the torque of each sample.",
+    ),
+    "torque_frozen": ReasonEntry(
+        _SIGNAL,
+        "the torque of {signal} stays at {value:.4g} to the last bit while the joint moves",
+        "The sensor is frozen, the drive is switched off, or it gives the largest torque that it can.",
+        "Check the sensor and the drive: `jointwatch doctor` shows what it sends. If the drive is at its limit, set "
+        "saturation.",
+    ),
+    "torque_clipped": ReasonEntry(
+        _SIGNAL,
+        "the torque of {signal} is clipped: it comes to {limit:.4g} again and again, and stays there to the last bit",
+        "The true torque is larger there, so inertia and friction come out too small.",
+        "Set saturation = {limit:.4g}, so that clipped samples are left out, or widen the range of the sensor.",
     ),
     "torque_dead_zone": ReasonEntry(
         _SIGNAL,
