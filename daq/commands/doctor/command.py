@@ -25,9 +25,9 @@ from daq.config.physics import coarse
 from daq.config.routes import Route, routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from drivers import AnyDriver
 from drivers.base import DriverError, EndOfFileError, LayoutError, Wanted
 from drivers.can.bus_errors import CAUSES as BUS_CAUSES
+from drivers.catalogue import AnyDriver
 from drivers.layout.frame import EXTENDED, Frames
 from drivers.listen import listen_bus, listen_port
 from drivers.reading import empty
