@@ -28,7 +28,10 @@ from daq.processes.logs import log
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
 # modules that every service imports, its configuration first
-SERVICE: Final = ("daq.config.load", "daq.core.process", "daq.processes.driver", "daq.outlet.process")
+SERVICE: Final = (
+    *("daq.config.load", "drivers.decode.decoder"),
+    *("daq.core.process", "daq.processes.driver", "daq.outlet.process"),
+)
 TURN: Final = 300.0  # s to wait for another process that compiles: all kernels take two minutes
 LOOK_EVERY: Final = 0.05  # s
 EVERYTHING: Final = "everything"  # in the name of a mark: all modules
