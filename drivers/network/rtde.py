@@ -67,6 +67,8 @@ torque = { signal = "ur.elbow.actual_current", scale = 12.3 }  # N·m per A at t
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ValueError(f"expected every {what} once, found {', '.join(twice)} more than once")
+        if TIME in self.fields:
+            raise ValueError(f'found "{TIME}" in fields: it comes with every message of itself, leave it out here')
         wrong = [name for name in self.joints if "." in name or name in ("robot", "tool", "")]
         if wrong:
             raise ValueError(f'expected joints without a dot, and other names than robot and tool, found "{wrong[0]}"')
@@ -102,9 +104,9 @@ torque = { signal = "ur.elbow.actual_current", scale = 12.3 }  # N·m per A at t
         wished = cls.model_validate(given | {"fields": [*USUAL, "actual_current_as_torque"]})
         with RtdeConnection(wished.host, wished.port) as link:
             version = ".".join(map(str, link.controller()))
-            there = [name for name, kind in link.ask(wished.fields, wished.rate).items() if kind != "NOT_FOUND"]
-        settings = wished.model_copy(update={"fields": tuple(there)})
-        settings = cls.model_validate(settings.model_dump())
+            types = link.ask(wished.fields, wished.rate)
+        there = [name for name in wished.fields if types[name] != "NOT_FOUND"]
+        settings = cls.model_validate(given | {"fields": there})
         asked = [Wanted(0, f"{settings.joints[0]}.{TIME}")]
         parts = [empty()]
         with settings.open(asked) as driver:

@@ -17,10 +17,33 @@ from hil_rig.wire.samples import SampleWire, unit_of
 
 JOINTS: Final = 6
 VERSION: Final = (5, 23, 0, 0)  # of URControl
-TYPES: Final = {"timestamp": "DOUBLE"} | dict.fromkeys(
-    ("actual_q", "actual_qd", "actual_current", "actual_current_as_torque", "target_moment", "joint_temperatures"),
-    "VECTOR6D",
+# output fields of a controller and their types; those that the rig has no value for are 0
+_VECTORS: Final = (
+    *("target_q", "target_qd", "target_qdd", "target_current", "target_moment", "joint_control_output"),
+    *("actual_q", "actual_qd", "actual_current", "actual_current_as_torque", "joint_temperatures"),
+    *("actual_joint_voltage", "actual_TCP_pose", "actual_TCP_speed", "actual_TCP_force", "target_TCP_pose"),
+    *("target_TCP_speed", "ft_raw_wrench", "payload_inertia"),
 )
+_DOUBLES: Final = (
+    *("timestamp", "actual_execution_time", "speed_scaling", "target_speed_fraction", "actual_momentum", "payload"),
+    *("actual_main_voltage", "actual_robot_voltage", "actual_robot_current", "standard_analog_input0"),
+    *("standard_analog_input1", "standard_analog_output0", "standard_analog_output1"),
+    *(f"output_double_register_{number}" for number in range(24)),
+)
+TYPES: Final = {
+    **dict.fromkeys(_VECTORS, "VECTOR6D"),
+    **dict.fromkeys(_DOUBLES, "DOUBLE"),
+    **dict.fromkeys(("actual_tool_accelerometer", "payload_cog"), "VECTOR3D"),
+    **dict.fromkeys(("actual_digital_input_bits", "actual_digital_output_bits"), "UINT64"),
+    **dict.fromkeys(("runtime_state", "robot_status_bits", "safety_status_bits"), "UINT32"),
+    **dict.fromkeys(("robot_mode", "safety_mode", *(f"output_int_register_{one}" for one in range(24))), "INT32"),
+    "joint_mode": "VECTOR6INT32",
+}
+# type → format of `struct`, how many numbers
+_FORMATS: Final = {
+    **{"DOUBLE": ("d", 1), "VECTOR3D": ("3d", 3), "VECTOR6D": ("6d", 6), "UINT64": ("Q", 1), "UINT32": ("I", 1)},
+    **{"INT32": ("i", 1), "VECTOR6INT32": ("6i", 6)},
+}
 # SI unit → the field that carries it
 CARRIERS: Final = {
     "rad": "actual_q",
@@ -78,8 +101,10 @@ class RtdeController:
             if not client.started:
                 continue
             for recipe, names in client.recipes.items():
-                numbers = [one for name in names for one in values[name]]
-                body = struct.pack(f">B{len(numbers)}d", recipe, *numbers)
+                formats = [_FORMATS[self.types[name]] for name in names]
+                zeros = ((0,) * count for _, count in formats)
+                numbers = [one for name, none in zip(names, zeros, strict=True) for one in values.get(name, none)]
+                body = struct.pack(">B" + "".join(text for text, _ in formats), recipe, *numbers)
                 if len(client.waiting) > BACKLOG:
                     self.skipped += 1
                 else:
@@ -127,7 +152,7 @@ class RtdeController:
         if kind == b"v":
             return _package(kind, struct.pack(">4I", *self.version))
         if kind == b"O":
-            names = tuple(body[8:].decode().split(","))
+            names = tuple(body[8:].decode().rstrip(",").split(","))
             types = [self.types.get(name, "NOT_FOUND") for name in names]
             recipe = 0 if "NOT_FOUND" in types else len(client.recipes) + 1
             if recipe:
@@ -189,7 +214,7 @@ class RtdeWire(SampleWire):
 
     def publish(self, number: int, values: Sequence[tuple[float, ...]]) -> None:
         """One data package."""
-        package: dict[str, list[float]] = {name: [0.0] * JOINTS for name in TYPES}
+        package: dict[str, list[float]] = {name: [0.0] * JOINTS for name in self._fields}
         package["timestamp"] = [number / self.rate]
         for place, (one, mine) in enumerate(zip(self._messages, values, strict=True)):
             for field, value in zip(one.fields, mine, strict=True):

@@ -6,7 +6,6 @@ SocketCAN wherever there is a vcan0: tests/end_to_end/test_socketcan_uml.py runs
 import os
 import socket
 import struct
-import threading
 import time
 import tty
 from pathlib import Path
@@ -17,6 +16,7 @@ from drivers.catalogue import OURS
 from drivers.serial.packets import encode
 from drivers.testing import DriverRules, Wire
 from hil_rig.wire.rtde import RtdeController, message
+from tests.support.answering import Answering
 
 # one frame or packet: position (count / 1000 rad), torque (count / 100 N·m)
 POSITION = {"scale": 0.001, "unit": "rad"}
@@ -175,36 +175,27 @@ class UrController(Wire):
         self.controller = RtdeController()
         self.settings = {"kind": "ur_rtde", "host": "127.0.0.1", "port": self.controller.port, "rate": 500}
         self.sent = 0
-        self.lock = threading.Lock()
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self.answer)
-        self.thread.start()
-
-    def answer(self) -> None:
-        while not self.over.wait(0.001):
-            with self.lock:
-                self.controller.poll()
+        self.answering = Answering(self.controller.poll)
 
     def send(self, count: int) -> None:
         q, i = ([k + s * count if k != 2 else s * count for k in range(6)] for s in (0.001, 0.01))
         values = {"timestamp": [self.sent / 500], "actual_q": q, "actual_current": i}
         self.sent += 1
-        with self.lock:
+        with self.answering.lock:
             self.controller.send(values)
 
     def rubbish(self) -> set[str]:
-        with self.lock:
+        with self.answering.lock:
             self.controller.raw(message("protective stop") + struct.pack(">HBB8s", 12, ord("U"), 99, b""))
             self.controller.raw(struct.pack(">HBB8s", 12, ord("U"), 1, b"") + struct.pack(">HB", 3, ord("?")))
         return {"texts", "unmatched", "truncated"}
 
     def lose(self) -> None:
-        with self.lock:
+        with self.answering.lock:
             self.controller.hang_up()
 
     def close(self) -> None:
-        self.over.set()
-        self.thread.join()
+        self.answering.close()
         self.controller.close()
 
 
