@@ -21,6 +21,7 @@ OURS: Final[Mapping[str, str]] = {
     "can": "drivers.can.bus:CanBusSettings",
     "serial": "drivers.serial.port:SerialPortSettings",
     "file": "drivers.files.player:FileSettings",
+    "ros2": "drivers.network.ros2:Ros2Settings",
     "ur_rtde": "drivers.network.rtde:RtdeSettings",
 }
 

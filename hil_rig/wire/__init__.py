@@ -8,6 +8,7 @@ from hil_rig.messages import Message
 from hil_rig.wire.base import Wire
 from hil_rig.wire.can import SlcanWire
 from hil_rig.wire.multicast import MulticastWire
+from hil_rig.wire.ros2 import Ros2Wire
 from hil_rig.wire.rtde import RtdeWire
 from hil_rig.wire.serial import Serial
 
@@ -17,4 +18,5 @@ WIRES: Final[Mapping[str, Made]] = {
     "serial": lambda link, *_: Serial(link),
     "udp": lambda link, *_: MulticastWire(link),
     "rtde": RtdeWire,
+    "ros2": Ros2Wire,
 }
