@@ -14,7 +14,7 @@ from hil_rig.plants.base import RigError
 from hil_rig.wire.samples import SampleWire, unit_of
 
 # SI unit → the field that carries it
-CARRIERS: Final = {"rad": 0, "m": 0, "rad/s": 1, "m/s": 1, "N·m": 2, "N": 2, "A": 2}
+CARRIERS: Final = {"rad": 0, "m": 0, "rad/s": 1, "m/s": 1, "N·m": 2, "N": 2, "A": 2, "V": 2}
 NAMES: Final = ("position", "velocity", "effort")
 XML: Final = (
     "<CycloneDDS><Domain><General><Interfaces><NetworkInterface name='lo'/></Interfaces>"
@@ -27,6 +27,7 @@ XML: Final = (
 def publisher(domain: int, topic: str) -> tuple[Any, Any, Any]:
     """A writer of joint states that keeps all, its type and the type of its header. Raises RigError."""
     try:
+        from cyclonedds.core import DDSException
         from cyclonedds.domain import Domain, DomainParticipant
         from cyclonedds.idl import IdlStruct
         from cyclonedds.idl.types import float64, int32, sequence, uint32
@@ -55,7 +56,12 @@ def publisher(domain: int, topic: str) -> tuple[Any, Any, Any]:
         velocity: sequence[float64]
         effort: sequence[float64]
 
-    kept = Domain(domain, XML)
+    try:
+        kept = Domain(domain, XML)
+    except DDSException as error:
+        if error.code != DDSException.DDS_RETCODE_PRECONDITION_NOT_MET:
+            raise RigError(f"DDS domain {domain}: {error}") from error
+        kept = None  # this process has joined it already, for another bus
     participant = DomainParticipant(domain)
     qos = Qos(Policy.Reliability.Reliable(duration(milliseconds=100)), Policy.History.KeepLast(1000))
     writer = DataWriter(participant, Topic(participant, f"rt{topic}", State), qos=qos)

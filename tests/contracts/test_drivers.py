@@ -3,18 +3,22 @@
 SocketCAN wherever there is a vcan0: tests/end_to_end/test_socketcan_uml.py runs this file in a guest that has one.
 """
 
+import itertools
 import os
 import socket
 import struct
 import time
 import tty
+from importlib.util import find_spec
 from pathlib import Path
 
 import can
+import pytest
 
 from drivers.catalogue import OURS
 from drivers.serial.packets import encode
 from drivers.testing import DriverRules, Wire
+from hil_rig.wire.ros2 import publisher
 from hil_rig.wire.rtde import RtdeController, message
 from tests.support.answering import Answering
 
@@ -199,6 +203,46 @@ class UrController(Wire):
         self.controller.close()
 
 
+class JointStates(Wire):
+    """A publisher of ROS 2 joint states on loopback; it waits for the reader before its first message."""
+
+    position, torque = "elbow.position", "elbow.effort"
+    domains = itertools.count(1 + os.getpid() % 90)
+
+    def __init__(self) -> None:
+        self.domain = next(self.domains) % 100
+        self.writer, self.state, self.head = publisher(self.domain, "/joint_states")
+        self.settings = {
+            "kind": "ros2",
+            "domain": self.domain,
+            "interface": "lo",
+            "peers": ["127.0.0.1"],
+            "joints": ["shoulder", "elbow"],
+        }
+
+    def write(self, names: list[str], positions: list[float], efforts: list[float]) -> None:
+        end = time.monotonic() + 5
+        while not self.writer.get_matched_subscriptions() and time.monotonic() < end:
+            time.sleep(0.005)
+        if not self.settled:
+            time.sleep(0.2)  # the reader's end of discovery
+            self.settled = True
+        self.writer.write(self.state(self.head(1, 0), names, positions, [], efforts))
+
+    settled = False
+
+    def send(self, count: int) -> None:
+        self.write(["elbow"], [0.001 * count], [0.01 * count])
+
+    def rubbish(self) -> set[str]:
+        self.write(["finger"], [1.0], [])
+        self.write(["shoulder", "elbow"], [1.0], [])
+        return {"unmatched", "malformed"}
+
+    def close(self) -> None:
+        self.writer = None
+
+
 class TestSlcan(DriverRules):
     wire_type = Slcan
 
@@ -225,7 +269,12 @@ class TestUrController(DriverRules):
     wire_type = UrController
 
 
-RULES = (TestSlcan, TestSerial, TestVirtual, TestMulticast, TestUrController)
+@pytest.mark.skipif(find_spec("cyclonedds") is None, reason="cyclonedds is not installed (jointwatch[ros2])")
+class TestJointStates(DriverRules):
+    wire_type = JointStates
+
+
+RULES = (TestSlcan, TestSerial, TestVirtual, TestMulticast, TestUrController, TestJointStates)
 
 
 def test_every_kind_of_the_catalogue_is_here() -> None:
