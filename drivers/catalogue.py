@@ -22,6 +22,7 @@ OURS: Final[Mapping[str, str]] = {
     "serial": "drivers.serial.port:SerialPortSettings",
     "file": "drivers.files.player:FileSettings",
     "ros2": "drivers.network.ros2:Ros2Settings",
+    "servo_bus": "drivers.serial.servo_bus:ServoBusSettings",
     "ur_rtde": "drivers.network.rtde:RtdeSettings",
 }
 

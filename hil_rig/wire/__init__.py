@@ -11,6 +11,7 @@ from hil_rig.wire.multicast import MulticastWire
 from hil_rig.wire.ros2 import Ros2Wire
 from hil_rig.wire.rtde import RtdeWire
 from hil_rig.wire.serial import Serial
+from hil_rig.wire.servo import ServoWire
 
 Made = Callable[[Path | None, Sequence[Message], float], Wire]  # a lasting name, what it carries, Hz
 WIRES: Final[Mapping[str, Made]] = {
@@ -19,4 +20,5 @@ WIRES: Final[Mapping[str, Made]] = {
     "udp": lambda link, *_: MulticastWire(link),
     "rtde": RtdeWire,
     "ros2": Ros2Wire,
+    "servo": ServoWire,
 }

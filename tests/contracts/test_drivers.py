@@ -4,6 +4,7 @@ SocketCAN wherever there is a vcan0: tests/end_to_end/test_socketcan_uml.py runs
 """
 
 import itertools
+import math
 import os
 import socket
 import struct
@@ -20,6 +21,7 @@ from drivers.serial.packets import encode
 from drivers.testing import DriverRules, Wire
 from hil_rig.wire.ros2 import publisher
 from hil_rig.wire.rtde import RtdeController, message
+from hil_rig.wire.servo import status, sync_read
 from tests.support.answering import Answering
 
 # one frame or packet: position (count / 1000 rad), torque (count / 100 N·m)
@@ -98,6 +100,29 @@ class Serial(Pty):
         os.write(self.master, encode(2, 0, bytes(6)) + encode(1, self.sequence - 1, bytes(3)))
         self.sequence += 1  # one packet never sent
         return {"bad_cobs", "bad_crc", "truncated", "oversized", "unmatched"}
+
+
+class ServoTap(Pty):
+    """A servo bus as a tap hears it: the master asks, the servo answers."""
+
+    position, torque = "elbow.position", "elbow.current"
+    position_step, torque_step = 2 * math.pi / 4096, 1e-3
+
+    def __init__(self) -> None:
+        super().__init__()
+        servos = [{"name": "elbow", "id": 3, "model": "xl330"}]
+        self.settings = {"kind": "servo_bus", "port": self.port, "servos": servos}
+
+    def send(self, count: int) -> None:
+        answer = status(3, struct.pack("<hii", count, 0, 2048 + count))
+        os.write(self.master, sync_read(126, 10, [3]) + answer)
+
+    def rubbish(self) -> set[str]:
+        answer = bytearray(status(3, bytes(10)))
+        answer[10] ^= 0x10
+        os.write(self.master, b"noise" + status(3, bytes(10)) + sync_read(126, 10, [3]) + bytes(answer))
+        os.write(self.master, sync_read(126, 10, [9]))
+        return {"garbage_bytes", "unmatched", "bad_crc", "unanswered"}
 
 
 class Bus(Wire):
@@ -251,6 +276,10 @@ class TestSerial(DriverRules):
     wire_type = Serial
 
 
+class TestServoTap(DriverRules):
+    wire_type = ServoTap
+
+
 class TestVirtual(DriverRules):
     wire_type = Virtual
 
@@ -274,7 +303,7 @@ class TestJointStates(DriverRules):
     wire_type = JointStates
 
 
-RULES = (TestSlcan, TestSerial, TestVirtual, TestMulticast, TestUrController, TestJointStates)
+RULES = (TestSlcan, TestSerial, TestServoTap, TestVirtual, TestMulticast, TestUrController, TestJointStates)
 
 
 def test_every_kind_of_the_catalogue_is_here() -> None:

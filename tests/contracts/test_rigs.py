@@ -60,6 +60,12 @@ CANNOT = {
     ("rtde", "lwr4"): "a UR has 6 joints",
     ("rtde", "pointing"): "found ['m']",
     ("rtde", "recording"): "found ['m', 'V']",
+    ("servo", "two_mass"): "in rad and A on servo",
+    ("servo", "pointing"): "in rad and A on servo",
+    ("servo", "tree5"): "in rad and A on servo",
+    ("servo", "leg"): "in rad and A on servo",
+    ("servo", "lwr4"): "in rad and A on servo",
+    ("servo", "recording"): "in rad and A on servo",
 }
 
 
@@ -67,7 +73,7 @@ def test_it_plays_what_its_configuration_listens_to(
     name: str, wire: str, play: Play, file: Path, tmp_path: Path
 ) -> None:
     config, link = tmp_path / "rig.toml", tmp_path / "robot"
-    where = ["--link", str(link)] if wire in ("slcan", "serial") else []
+    where = ["--link", str(link)] if wire in ("slcan", "serial", "servo") else []
     words = [name, "--wire", wire, "--config", str(config), *where]
     if (wire, name) in CANNOT:
         done = subprocess.run([sys.executable, "-m", "hil_rig", *words], capture_output=True, text=True, check=False)
