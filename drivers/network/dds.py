@@ -4,7 +4,7 @@ The reader is best effort, which matches every writer and can hold up none, and 
 fit is counted, never silently replaced. A DDS domain has no access control: whoever is in it can publish, also falsely.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 from xml.sax.saxutils import quoteattr
@@ -39,7 +39,6 @@ class DdsTopic:
         self._domain, self._xml = domain, domain_xml(interface, peers)
         self._topic, self._kind = f"rt{topic}", kind
         self._open: dict[str, Any] = {}  # entities of DDS, which are closed with their last reference
-        self._take: Callable[[], list[bytes]] = _nothing
         self.counts = {"lost": 0, "refused": 0}
 
     def __enter__(self) -> Self:
@@ -75,7 +74,6 @@ class DdsTopic:
         except DDSException as error:
             self._open.clear()
             raise LinkError(f"{self._name}: {error}: is `interface` one of `ip -br link`?") from error
-        self._take = _taker(reader, states)
         return self
 
     def __exit__(
@@ -83,7 +81,6 @@ class DdsTopic:
     ) -> None:
         for name in reversed(list(self._open)):
             del self._open[name]
-        self._take = _nothing
 
     def messages(self, timeout: float) -> list[bytes]:
         """Wait up to timeout seconds for the first message, then take all that are there. Raises LinkError."""
@@ -91,28 +88,12 @@ class DdsTopic:
             raise LinkError(f"{self._name}: not open")
         found: list[bytes] = []
         if self._open["waiting"].wait(int(max(0.0, timeout) * 1e9)):
-            while part := self._take():
-                found += part
+            reader = self._open["reader"]
+            while part := reader.take(AT_ONCE):
+                found += [one.data for one in part if one.sample_info.valid_data]
                 if len(part) < AT_ONCE or len(found) >= QUEUE:
                     break
         return found
-
-
-def _nothing() -> list[bytes]:
-    return []
-
-
-def _taker(reader: Any, states: int) -> Callable[[], list[bytes]]:
-    """A function that takes messages as bytes: those that `take()` would deserialise. Raises LinkError."""
-    from cyclonedds import _clayer
-
-    def take() -> list[bytes]:
-        taken = _clayer.ddspy_take(reader._ref, states, AT_ONCE)
-        if isinstance(taken, int):
-            raise LinkError(f"the reader of DDS failed with code {taken}: is the network up?")
-        return [data for data, info in taken if info.valid_data]
-
-    return take
 
 
 def _listener(counts: dict[str, int]) -> Any:

@@ -23,6 +23,15 @@ class Header(IdlStruct, typename="std_msgs::msg::dds_::Header_"):
     frame_id: str
 
 
+class RawMessage:
+    """A message as it lay on the wire (CDR); what Cyclone says of it is `sample_info`."""
+
+    sample_info: Any = None
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
 @dataclass
 class JointState(IdlStruct, typename="sensor_msgs::msg::dds_::JointState_"):
     """Positions, velocities and efforts of joints by name."""
@@ -32,6 +41,11 @@ class JointState(IdlStruct, typename="sensor_msgs::msg::dds_::JointState_"):
     position: sequence[float64]
     velocity: sequence[float64]
     effort: sequence[float64]
+
+    @classmethod
+    def deserialize(cls, data: bytes, *_: Any, **__: Any) -> RawMessage:
+        """The bytes themselves: `take()` of a reader asks the type to decode them."""
+        return RawMessage(data)
 
 
 @dataclass
@@ -49,6 +63,11 @@ class DynamicJointState(IdlStruct, typename="control_msgs::msg::dds_::DynamicJoi
     header: Header
     joint_names: sequence[str]
     interface_values: sequence[InterfaceValue]
+
+    @classmethod
+    def deserialize(cls, data: bytes, *_: Any, **__: Any) -> RawMessage:
+        """The bytes themselves: `take()` of a reader asks the type to decode them."""
+        return RawMessage(data)
 
 
 TYPES: Final[dict[str, Any]] = {

@@ -111,7 +111,8 @@ def test_it_plays_what_its_configuration_listens_to(
             assert (steps >= 1).all()
             assert wire == "udp" or (steps == 1).all(), "only datagrams can get lost, before a reader that is kept"
         else:
-            assert np.ptp(mine["value"]) > 0
+            coarse = wire == "servo" and channel.signal.endswith("current")  # in steps of 1 mA: may be below one
+            assert coarse or np.ptp(mine["value"]) > 0
     rig.send_signal(signal.SIGTERM)
     out, _ = rig.communicate()
     assert rig.returncode == 0
