@@ -96,7 +96,7 @@ class Ros2Wire(SampleWire):
         self._began = self._began or time.time_ns()
         now = self._began + round(number * 1e9 / self.rate)
         columns = np.full((3, len(values)), np.nan)
-        for place, (one, mine) in enumerate(zip(self._messages, values, strict=True)):
+        for place, (one, mine) in enumerate(zip(self.messages, values, strict=True)):
             for field, value in zip(one.fields, mine, strict=True):
                 columns[CARRIERS[unit_of(field)], place] = value
         self._writer.write(
@@ -118,7 +118,7 @@ class Ros2Wire(SampleWire):
     def table(self) -> list[str]:
         """Lines of [drivers.NAME]."""
         quoted = ", ".join(f'"{name}"' for name in self._names)
-        slid = ", ".join(f'"{m.name}"' for m in self._messages if {"m", "N"} & {unit_of(f) for f in m.fields})
+        slid = ", ".join(f'"{m.name}"' for m in self.messages if {"m", "N"} & {unit_of(f) for f in m.fields})
         return [
             'kind = "ros2"',
             f"domain = {self.domain}",

@@ -216,7 +216,7 @@ class RtdeWire(SampleWire):
         """One data package."""
         package: dict[str, list[float]] = {name: [0.0] * JOINTS for name in self._fields}
         package["timestamp"] = [number / self.rate]
-        for place, (one, mine) in enumerate(zip(self._messages, values, strict=True)):
+        for place, (one, mine) in enumerate(zip(self.messages, values, strict=True)):
             for field, value in zip(one.fields, mine, strict=True):
                 package[CARRIERS[unit_of(field)]][place] = value
         self.controller.send(package)
@@ -235,7 +235,7 @@ class RtdeWire(SampleWire):
 
     def table(self) -> list[str]:
         """Lines of [drivers.NAME]."""
-        names = [one.name for one in self._messages] + [f"spare{n}" for n in range(len(self._messages), JOINTS)]
+        names = [one.name for one in self.messages] + [f"spare{n}" for n in range(len(self.messages), JOINTS)]
         lists = {"fields": self._fields, "joints": names}
         return [
             'kind = "ur_rtde"',

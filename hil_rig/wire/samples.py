@@ -40,7 +40,7 @@ class SampleWire:
             raise RigError("--link goes with a terminal: there is none on this wire")
         self.sent = self.refused = self.unheard = 0
         self.rate = rate
-        self._messages = list(messages)
+        self.messages = list(messages)
         self._index = {(one.node, one.rank): index for index, one in enumerate(messages)}
         self._sample: dict[int, tuple[float, ...]] = {}  # message's index → values of its fields, SI
         self._last = self._number = 0  # counter of the sample in the making, and its number since the first
@@ -59,9 +59,9 @@ class SampleWire:
                 self._sample.clear()
                 self._number += (counter - self._last) % COUNTER
                 self._last = counter
-            self._sample[index] = _values(self._messages[index], unit[3:])
-            if len(self._sample) == len(self._messages):
-                values = [self._sample[one] for one in range(len(self._messages))]
+            self._sample[index] = _values(self.messages[index], unit[3:])
+            if len(self._sample) == len(self.messages):
+                values = [self._sample[one] for one in range(len(self.messages))]
                 self._sample.clear()
                 self.publish(self._number, values)
                 self.sent += len(values)

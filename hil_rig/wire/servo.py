@@ -92,7 +92,7 @@ class ServoWire(SampleWire):
     def publish(self, _number: int, values: Sequence[tuple[float, ...]]) -> None:
         """The request of one sample, and every servo's answer."""
         units = [self._request]
-        for ident, one, mine in zip(self._idents, self._messages, values, strict=True):
+        for ident, one, mine in zip(self._idents, self.messages, values, strict=True):
             si = {CARRIERS[unit_of(field)]: value for field, value in zip(one.fields, mine, strict=True)}
             current = round(1e3 * si.get("current", 0.0))
             counts = round((si.get("position", 0.0) + math.pi) / STEP)
@@ -109,14 +109,14 @@ class ServoWire(SampleWire):
 
     def close(self) -> None:
         """Close the terminal."""
-        self.refused += self._pty.refused * len(self._messages)
+        self.refused += self._pty.refused * len(self.messages)
         self._pty.close()
 
     def table(self) -> list[str]:
         """Lines of [drivers.NAME]."""
         servos = ", ".join(
             f'{{ name = "{one.name}", id = {ident}, model = "xl330" }}'
-            for ident, one in zip(self._idents, self._messages, strict=True)
+            for ident, one in zip(self._idents, self.messages, strict=True)
         )
         lines = ['kind = "servo_bus"', f'port = "{self.device}"', "baudrate = 4_000_000"]
         return [*lines, 'protocol = "dynamixel2"', f"servos = [{servos}]"]
