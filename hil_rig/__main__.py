@@ -60,9 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stop = _stop_on_signals(options.duration)
     wires: list[Wire] = []
     try:
-        wires.extend(WIRES[options.wire](_link(options.link, bus)) for bus in range(robot.buses))
-        for wire in wires:
-            faults.check([one for messages in robot.messages.values() for one in messages], wire)
+        everything = [one for messages in robot.messages.values() for one in messages]
+        for bus in range(robot.buses):
+            carried = [one for one in everything if one.bus == bus]
+            wires.append(WIRES[options.wire](_link(options.link, bus), carried, robot.rate))
+            faults.check(carried, wires[-1])
         _perform(options, robot, wires, faults, stop)
     except (RigError, OSError) as error:
         if isinstance(error, BrokenPipeError):
