@@ -22,7 +22,8 @@ from estimators.online.robot.contact import SOON
 from estimators.online.robot.estimate import NO_PAYLOAD, VERSION, Friction, Kept, Payload, RobotEstimate, read_kept
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
-from estimators.online.robot.residual_attribution import GONE, PAYLOAD, Attribution, in_words
+from estimators.online.robot.findings.record import Finding, Findings
+from estimators.online.robot.residual_attribution import Verdict
 from estimators.online.robot.start import RobotStart
 from estimators.online.robot.watch import RobotWatch
 from estimators.quantities import Floats, Nanoseconds
@@ -31,6 +32,8 @@ from estimators.thresholds import AT_REST, START
 
 #: 1, argued: Times its deviation by which a change that was just found is doubted.
 DOUBTFUL: Final = 3.0
+#: 1, argued: Share of a change to which it is learnt at once, where one number was found for several.
+LEARNT_TO: Final = 0.1
 
 
 class RobotEstimator:
@@ -58,6 +61,7 @@ class RobotEstimator:
         self._time = self._doubted = 0  # ns
         self._measured, self._predicted = np.full((2, n), np.nan)
         self._events: list[Event] = []
+        self._findings, self._held = Findings(), dict[tuple[str, tuple[int, ...]], int]()  # number of what is held
 
     @property
     def learnt(self) -> int:
@@ -118,6 +122,10 @@ class RobotEstimator:
         """
         return *self._watch.contact.gathered(), self._learner.discrepancy.spread
 
+    def findings(self) -> tuple[Finding, ...]:
+        """What has happened, the oldest first: one record each, refined while more is known."""
+        return self._findings.every
+
     def events(self) -> list[Event]:
         """What happened since the last call."""
         told, self._events = self._events, []
@@ -130,7 +138,7 @@ class RobotEstimator:
     def keep(self) -> Kept | None:
         """State that outlives a restart; None while the start lasts or something is wrong."""
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy
-        if self._start.active or contact.reported.any() or self._watch.attribution.payload.carried:
+        if self._start.active or contact.reported.any() or self._held:
             return None
         bayesian = learner.bayesian
         return Kept(
@@ -180,19 +188,29 @@ class RobotEstimator:
         if changes is None:
             return
         fresh, over = changes
+        names = self.model.robot.names
         if fresh.any():
             watch.attribution.mark()
-            self._say("contact", watch.contact.words(fresh, unexplained, self.model.robot.names, self._units))
-        if over.any():
+            text = watch.contact.words(fresh, unexplained, names, self._units)
+            touched = tuple(name for name, one in zip(names, fresh, strict=True) if one)
+            if self._findings.examine(self._time, "contact", touched, text):
+                self._say("contact", text)
+        if over.any() and not watch.contact.reported.any() and not watch.attribution.suspects:
+            self._end_examination()
+
+    def _end_examination(self) -> None:
+        """What was examined is over, and no cause of it was found that stays."""
+        examined = self._findings.examined
+        if examined is not None:
             self._doubted = self._time + round(1e9 * SOON)
-            names = ", ".join(name for name, one in zip(self.model.robot.names, over, strict=True) if one)
-            self._say("recovered", f"{names}: the model explains the torque again")
+            self._findings.close(self._time)
+            self._say("recovered", f"{', '.join(examined.joints)}: the model explains the torque again")
 
     def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """Take one regression row at 50 Hz; r, u: (n,) residual without payload, and with it."""
         now = self._now
         self._motion.row(chunk, at, now.X[now.count], now.Y[now.count])
-        now.close(chunk.q[at], chunk.dq[at], r, u, self._watch.contact.sliding)
+        now.close(chunk.q[at], chunk.dq[at], chunk.ddq[at], r, u, self._watch.contact.sliding)
         self._start.count(self._moves)
         now.disturbed |= not self._watch.contact.calm
         if now.count % LOOK == 0:
@@ -205,49 +223,66 @@ class RobotEstimator:
         """Half a second of rows: look for what explains their residual."""
         now, watch, learner, pulls = self._now, self._watch, self._learner, None
         self._moves = bool(now.speed[now.lately].max() > AT_REST)
-        weights = 1.0 / (learner.variance * learner.correlation)
         if learner.encoders.known:
-            q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.carried
+            q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.explanation.carried
+            weights = 1.0 / (learner.variance * learner.correlation)
             *pulls, watch.contact.steps = learner.encoders.effects(q, r, weights, learner.theta, carried)
-        switched, verdict = watch.absorb(now, weights, pulls)
+        switched, verdict = watch.absorb(now, learner.variance, pulls)
         for one in switched:
             self._say("compensation", one.words(self.model.robot))
+        self._refine()
         if verdict is not None:
             learner.drop_waiting()
             self._doubted = 0
             self._carry_out(verdict)
+        elif not (watch.attribution.open or watch.contact.reported.any()):
+            self._end_examination()
 
-    def _carry_out(self, verdict: Attribution) -> None:
-        """Report a payload; change a friction, unless what drives the joint is a push."""
-        watch, start = self._watch, self._start
-        if verdict.cause in (PAYLOAD, GONE) and start.active:
+    def _refine(self) -> None:
+        """Follow in the records what has become of what is examined, and of what is held."""
+        attribution, known = self._watch.attribution, None
+        standing = attribution.standing
+        if standing is not None and standing.certain and not standing.decided:
+            names = tuple(one.cause.name for one in standing.rivals)
+            text = f"several causes fit: {', '.join(names)}"
+            self._findings.doubt(self._time, names, text)
+        for key, number in self._held.items():
+            fitted = attribution.explanation.holding.get(key)
+            if fitted is not None:
+                known = known or attribution.known(bare=True)
+                self._findings.refine(self._time, number, fitted.cause.words(known, fitted))
+
+    def _carry_out(self, verdict: Verdict) -> None:
+        """Hold what was found beside the model, or learn it."""
+        watch, start, cause = self._watch, self._start, verdict.fitted.cause
+        key = cause.name, cause.joints
+        if start.active and (verdict.held or key not in start.changed):
+            start.changed.add(key)
             self._begin_anew()
-        if verdict.cause == PAYLOAD and watch.attribution.payload.mass < 0.0:
-            missing = -watch.attribution.payload.mass
-            self._say("payload", f"about {missing:.2g} kg less than the model has is carried: no payload weighs that")
-        elif verdict.cause == PAYLOAD:
-            self._say("payload", f"a payload of about {watch.attribution.payload.mass:.2g} kg is carried")
-        elif verdict.cause == GONE:
-            self._say("payload", "the payload is gone")
+        if verdict.ends:
+            self._findings.close(self._time, self._held.pop(key, 0))
+            self._findings.close(self._time)
+            self._say(cause.name, verdict.text)
+        elif key not in self._held:
+            names = tuple(self.model.robot.names[j] for j in cause.joints)
+            number = self._findings.decide(self._time, cause.name, names, verdict.text, not verdict.held)
+            if verdict.held:
+                self._held[key] = number
+            if verdict.held or not start.active:  # of a start nothing is known yet that could have changed
+                self._say(cause.name, verdict.text)
         else:
-            self._change_friction(verdict)
+            self._findings.close(self._time)
+        watch.contact.explained()
+        if not verdict.held:
+            self._learn(verdict)
 
-    def _change_friction(self, verdict: Attribution) -> None:
-        attribution, learner, start, joint = self._watch.attribution, self._learner, self._start, verdict.cause
-        terms = attribution.friction_terms(joint)
-        before = learner.bayesian.theta[self.model.base + terms]
-        after = before + verdict.change[: len(terms)]
-        spread = np.sqrt(np.diag(verdict.covariance))[: len(terms)]
-        if (after < -DOUBTFUL * spread).any():  # friction never drives a joint: somebody pushes on
-            return
-        if not start.active:  # of a start nothing is known yet that could have changed
-            words = in_words(self.model.law_of(joint), before, after)
-            self._say("friction", f"the friction of {self.model.robot.names[joint]} has changed: {words}")
-        elif joint not in start.changed:
-            start.changed.add(joint)
-            self._begin_anew()
-        learner.change(self.model.base + attribution.terms[joint], verdict.change, DOUBTFUL**2 * verdict.covariance)
-        self._watch.contact.explained()
+    def _learn(self, verdict: Verdict) -> None:
+        """Move the model's own parameters by what was found, known as well as that."""
+        learner, fitted, q = self._learner, verdict.fitted, self.model.size + self._n
+        place = np.flatnonzero(fitted.moved[:q])
+        change, covariance = fitted.moved[place], fitted.spread[np.ix_(place, place)]
+        covariance = DOUBTFUL**2 * covariance + np.diag((LEARNT_TO * change) ** 2)
+        learner.change(place, change, covariance)
         learner.adopt()
         self._mark_reference()
 
@@ -267,7 +302,7 @@ class RobotEstimator:
         speeds = self._learner.begin_block()
         if speeds is not None:
             contact.slow = np.maximum(AT_REST, speeds)
-        if not (now.disturbed or self._watch.attribution.payload.carried or now.speed.max() <= AT_REST):
+        if not (now.disturbed or self._held or now.speed.max() <= AT_REST):
             self._learner.close(now, self._samples)
 
     def _mark_reference(self) -> None:

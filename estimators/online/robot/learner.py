@@ -17,6 +17,7 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import BLOCK, ROWS, Block
 from estimators.online.robot.estimate import Friction
 from estimators.online.robot.friction_discrepancy import FrictionDiscrepancy
+from estimators.online.robot.friction_terms import friction_columns, own_terms
 from estimators.online.robot.motion import QUICK, RobotMotion
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.online.robot.prediction import Prediction
@@ -75,10 +76,10 @@ class RobotLearner:
         n, q, self._reach = model.tree.size(), model.size + model.tree.size(), learnt.reach()
         self._model, self._motion, self._attribution, self._teaches = model, motion, attribution, teaches
         self.correlation, self.variance = learnt.correlation, learnt.variance.copy()
-        own = np.sort(np.concatenate([model.base + terms for terms in attribution.terms]))
+        own = np.sort(np.concatenate([own_terms(model, j) for j in range(n)]))
         self.bayesian = _bayesian(learnt, own, BLOCK / ROWS)
-        self._reported = attribution.friction_columns(np.outer(self._reach, SPEEDS))
-        self._resting = attribution.friction_columns(np.full((n, 1), AT_REST))
+        self._reported = friction_columns(model, np.outer(self._reach, SPEEDS))
+        self._resting = friction_columns(model, np.full((n, 1), AT_REST))
         self._process_noise = ProcessNoiseCorrection(q, self._reported)
         self._long_run = LongRun(learnt.correlation, self.bayesian.unknown, LONGEST, 1.0 - SLOWLY)
         self.encoders = Encoders(model, (QUICK, SLOW_PASS), period)
@@ -191,7 +192,9 @@ class RobotLearner:
         shares = self._motion.shares(theta[self._model.base : self._model.size])
         self.prediction = Prediction(self._model, theta, shares)
         self.stiction = np.array([abs(float(columns[0] @ theta[place])) for place, columns in self._resting])
-        self._attribution.discrepancy, self._attribution.covariance = self.discrepancy.spread, self.covariance
+        attribution = self._attribution
+        attribution.discrepancy, attribution.covariance = self.discrepancy.spread, self.covariance
+        attribution.theta, attribution.bodies = theta, self._model.standard(theta[: self._model.base])
 
 
 def _bayesian(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) -> PriorBounded:
