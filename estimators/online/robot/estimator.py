@@ -293,7 +293,7 @@ class RobotEstimator:
             start.active = False
             contact.settle()
             contact.explained()
-            self._watch.attribution.forget()
+            self._watch.attribution.settle()
             self._mark_reference()
             self._say("started", "the thresholds of the residuals stand")
         if not start.active and contact.calm and start.due:
@@ -314,6 +314,7 @@ class RobotEstimator:
         """Forget what was gathered of the start: it was before something has changed."""
         self._start.begin_anew()
         self._watch.contact.gather_anew()
+        self._watch.attribution.gather_anew()
 
     def _state(self) -> tuple[Phase, Status, tuple[Reason, ...]]:
         if self._time == 0 or not np.isfinite(self._measured).all():

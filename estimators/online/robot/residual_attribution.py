@@ -37,6 +37,10 @@ CALM: Final = 6
 CLOSES: Final = 0.5
 #: deviations, argued: Deviations of friction beyond its law that are usual (decision 021).
 BEYOND: Final = 2.0
+#: looks, argued: Looks of a start that say nothing yet: its low-passes settle.
+SETTLED: Final = 2
+#: 1, argued: Times the usual variance that a start may add to it: beyond that something is wrong, and not usual.
+MOST: Final = 25.0
 HELD: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt"})  # beside the model
 
 
@@ -87,7 +91,9 @@ class ResidualAttribution:
         """(q,) θ and the lags by which residuals are; (n, 10) the links by it."""
         self.looks = Looks()
         self._recent: deque[Rows] = deque(maxlen=BEFORE)
-        self._usual = np.ones(n)
+        self._usual, self._level = np.ones(n), np.ones(n)
+        self._starting = True
+        self._shares: list[Floats] = []  # of each look of the start, (n,): squares over those of the usual residual
         self.open, self._excess, self._calm, self._marked = False, 0.0, 0, MARKED + 1
         self._lasts, self._suspect, self._times = False, ("", tuple[int, ...]()), 0
         self.standing: Standing | None = None
@@ -105,8 +111,13 @@ class ResidualAttribution:
 
     def absorb(self, rows: Rows, variance: Floats) -> None:
         """Take a look; variance: (n,) R of the residual where nothing is wrong."""
-        self._usual = variance + (BEYOND * self.discrepancy) ** 2
+        self._usual = self._level * variance + (BEYOND * self.discrepancy) ** 2
         units = self._usual * self._correlation
+        moved = rows.there.sum(axis=0)
+        if self._starting:
+            self._shares.append(
+                np.where(moved > 0.0, (rows.u**2).sum(axis=0) / (self._usual * np.maximum(moved, 1.0)), np.nan)
+            )
         late = rows.u[-round(LATE * len(rows.u)) :]
         self._lasts = float(((late**2).sum(axis=0) / units).sum()) > float(
             (rows.there[-len(late) :].sum(axis=0) / self._correlation).sum()
@@ -158,7 +169,9 @@ class ResidualAttribution:
         jitter = 1e-12 * np.maximum(np.diag(self.covariance), 1e-12)
         root = np.linalg.cholesky(self.covariance + np.diag(jitter))
         carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
-        return Known(self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies)
+        return Known(
+            self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies, self._starting
+        )  # fmt: skip
 
     def verdict(self) -> Verdict | None:
         """What is certain by now, or None."""
@@ -208,6 +221,19 @@ class ResidualAttribution:
         for one in list(self.explanation.holding.values()):
             if self.looks.since is not None:
                 self._hold(known, one)
+
+    def gather_anew(self) -> None:
+        """Forget what was usual in the start so far."""
+        self._shares = []
+
+    def settle(self) -> None:
+        """End the start: what its residual was, look by look, is usual on this motion."""
+        shares = np.array(self._shares[SETTLED:] or [np.ones(self.columns.n)])
+        known = np.isfinite(shares).any(axis=0)
+        median = np.array([np.nanmedian(one) if there else 1.0 for one, there in zip(shares.T, known, strict=True)])
+        self._level = np.clip(median, 1.0, MOST)
+        self._shares, self._starting = [], False
+        self.forget()
 
     def forget(self) -> None:
         """Forget what was gathered; what is held stays."""

@@ -5,7 +5,7 @@ after how many looks it may be told.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class Known:
     reach: Floats  # (n,) rad/s (m/s) of the motion that was taught
     carried: Floats  # (10,) payload that is carried, 0 where none is
     bodies: Floats  # (n, 10) standard parameters of the links, without it
+    starting: bool  # what is so may have been so before
 
     def friction_terms(self, j: int) -> Integers:
         """Places in θ of joint j's friction law, without offset and rotor."""
@@ -50,8 +51,30 @@ class Fitted:
     values: Floats  # (k,)
     covariance: Floats  # (k, k)
     evidence: float  # nats over nothing at all
-    moved: Floats  # (columns,) change of ψ
-    spread: Floats  # (columns, columns) its covariance
+    moves: Floats  # (columns, k)
+
+    @property
+    def moved(self) -> Floats:
+        """Change of ψ, (columns,)."""
+        return np.asarray(self.moves @ self.values)
+
+    @property
+    def spread(self) -> Floats:
+        """Covariance of that, (columns, columns)."""
+        return np.asarray(self.moves @ self.covariance @ self.moves.T)
+
+
+class Prepared(NamedTuple):
+    """A cause as it is fitted now."""
+
+    cause: "Cause"
+    moves: Floats  # (columns, k)
+    root: Floats  # (k, k) L of its prior L Lᵀ
+
+    @classmethod
+    def of(cls, cause: "Cause", known: Known) -> "Prepared":
+        """By what is known now."""
+        return cls(cause, cause.moves(known), np.linalg.cholesky(cause.prior(known)))
 
 
 class Cause(Protocol):
@@ -80,8 +103,8 @@ class Cause(Protocol):
         """Covariance of its coefficients, (k, k)."""
         ...
 
-    def lasts(self, looks: int) -> bool:
-        """Whether it may be the cause of what has lasted for so many looks."""
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """Whether it may be the cause of what has lasted for so many looks; starting: or for longer than is known."""
         ...
 
     def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:

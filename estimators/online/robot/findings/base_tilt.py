@@ -33,7 +33,7 @@ class BaseTilt:
         """TILT about each."""
         return TILT**2 * np.eye(TILTS)
 
-    def lasts(self, looks: int) -> bool:
+    def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
         return True
 

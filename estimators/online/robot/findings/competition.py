@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.base import Cause, Fitted, Known
+from estimators.online.robot.findings.base import Cause, Fitted, Known, Prepared
 from estimators.online.robot.findings.looks import Sums, Window
 from estimators.quantities import Floats
 
@@ -74,7 +74,8 @@ def compete(
 
     psi: (k,) what is explained already; usual: (n,) variance of the residual; alike: (n,) rows that count as one.
     """
-    found = [_stand(causes, known, psi, window, usual, alike) for window in windows]
+    every = [Prepared.of(one, known) for one in causes]
+    found = [_stand(every, known, psi, window, usual, alike) for window in windows]
     return max(found, key=lambda one: one.best.evidence if one.best else -np.inf, default=None)
 
 
@@ -116,16 +117,17 @@ def _problem(known: Known, psi: Floats, sums: Sums, units: Floats) -> _Problem:
 
 
 def _stand(
-    causes: Sequence[Cause], known: Known, psi: Floats, window: Window, usual: Floats, alike: Floats
+    causes: Sequence[Prepared], known: Known, psi: Floats, window: Window, usual: Floats, alike: Floats
 ) -> Standing:  # fmt: skip
     problem = _problem(known, psi, window.sums, usual * alike)
     rows, scale, still = window.sums.rows / alike, np.ones(len(usual)), np.zeros_like(psi)
-    mine = [one for one in causes if one.lasts(window.looks)]
+    mine = [one for one in causes if one.cause.lasts(window.looks, known.starting)]
     fitted: list[Fitted] = []
     for _ in range(PASSES):
         S, b, inverse = problem.without_theta(scale)
-        every = (fit(one, known, S, b) for one in mine)
-        fitted = sorted((one for one in every if _possible(known, one)), key=lambda one: -one.evidence)
+        every = [fit(one, S, b) for one in mine]
+        every = [one for one in every if one.evidence > 0.0 and _possible(known, one)]
+        fitted = sorted(every, key=lambda one: -one.evidence)
         left = problem.left(fitted[0].moved if fitted else still, inverse, scale)
         scale = np.maximum((NU + left) / (NU + rows), 1.0)
     nothing = problem.left(still, inverse, scale)
@@ -139,7 +141,7 @@ def refitted(cause: Cause, known: Known, psi: Floats, window: Window, usual: Flo
     rows, scale = window.sums.rows / alike, np.ones(len(usual))
     for _ in range(PASSES):
         S, b, inverse = problem.without_theta(scale)
-        fitted = fit(cause, known, S, b)
+        fitted = fit(Prepared.of(cause, known), S, b)
         scale = np.maximum((NU + problem.left(fitted.moved, inverse, scale)) / (NU + rows), 1.0)
     return fitted
 
@@ -148,13 +150,12 @@ def _possible(known: Known, fitted: Fitted) -> bool:
     return fitted.cause.possible(known, fitted.values, np.sqrt(np.diag(fitted.covariance)))
 
 
-def fit(cause: Cause, known: Known, S: Floats, b: Floats) -> Fitted:
+def fit(cause: Prepared, S: Floats, b: Floats) -> Fitted:
     """A cause's coefficients and evidence; S: (k, k), b: (k,) of all columns."""
-    T, prior = cause.moves(known), cause.prior(known)
-    L = np.linalg.cholesky(prior)
+    T, L = cause.moves, cause.root
     own, pull = T.T @ S @ T, T.T @ b
-    inner = np.eye(len(prior)) + L.T @ own @ L
+    inner = np.eye(len(L)) + L.T @ own @ L
     C = L @ np.linalg.solve(inner, L.T)
     values = C @ pull
     evidence = 0.5 * float(pull @ values) - 0.5 * float(np.linalg.slogdet(inner)[1])
-    return Fitted(cause, values, C, evidence, T @ values, T @ C @ T.T)
+    return Fitted(cause.cause, values, C, evidence, T)

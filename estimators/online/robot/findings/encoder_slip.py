@@ -32,7 +32,7 @@ class EncoderSlip:
         """SLIPS."""
         return np.array([[SLIPS**2]])
 
-    def lasts(self, looks: int) -> bool:
+    def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
         return True
 

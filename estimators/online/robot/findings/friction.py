@@ -55,7 +55,7 @@ class JointFriction:
         """Each may change the friction by CHANGES."""
         return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
 
-    def lasts(self, looks: int) -> bool:
+    def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
         return True
 
@@ -91,7 +91,7 @@ class CommonFriction:
         """Each kind may change by CHANGES of itself."""
         return CHANGES**2 * np.eye(self.moves(known).shape[1])
 
-    def lasts(self, looks: int) -> bool:
+    def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
         return True
 

@@ -13,6 +13,8 @@ from estimators.quantities import Floats
 OFF: Final = 0.15
 #: looks, argued: Looks in a row that must say the same, as for friction.
 LOOKS: Final = 4
+#: looks, argued: Looks that a wrong model shows for, behind a start: links do not change while a robot moves.
+LASTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +34,9 @@ class Links:
         base = known.model.base
         return (OFF / SPREAD) ** 2 * known.prior[:base, :base]
 
-    def lasts(self, looks: int) -> bool:
+    def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
-        return True
+        return starting or looks >= LASTS
 
     def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
         """Any is that the prior lets be."""

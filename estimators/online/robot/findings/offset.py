@@ -27,7 +27,7 @@ class Offset:
         """That of the model."""
         return Contact(self.joints).prior(known)
 
-    def lasts(self, looks: int) -> bool:
+    def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
         return looks >= LASTS
 

@@ -42,7 +42,7 @@ class PayloadCause:
         mass, size = TOOL
         return np.linalg.inv(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3))))
 
-    def lasts(self, looks: int) -> bool:
+    def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
         return True
 

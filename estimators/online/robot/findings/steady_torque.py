@@ -31,7 +31,7 @@ class Contact:
         places = [known.offset_term(j) for j in self.joints]
         return WIDE**2 * np.diag(np.diag(known.prior)[places])
 
-    def lasts(self, looks: int) -> bool:
+    def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
         return looks < LASTS
 
