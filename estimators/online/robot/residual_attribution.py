@@ -31,6 +31,8 @@ LATE: Final = 0.4
 BEFORE: Final = 2
 #: looks, argued: Looks behind a mark, within which another mark belongs to the same event.
 MARKED: Final = 20
+#: looks, argued: Looks in a row that make a cause suspected: a push of a second is of two looks, and ends in the next.
+SUSPECT: Final = 2
 #: looks, argued: Looks without anything unexplained after which what was examined is over: three seconds.
 CALM: Final = 6
 #: 1, argued: Share of the evidence that opens a competition, below which it closes (hysteresis).
@@ -105,9 +107,8 @@ class ResidualAttribution:
 
     @property
     def suspects(self) -> bool:
-        """Whether something that is no contact may be the cause of what is examined."""
-        best = self.standing.best if self.standing is not None and self.open else None
-        return best is not None and best.cause.name != "contact" and best.evidence > CERTAIN
+        """Whether looks in a row have said that what is examined is no contact."""
+        return self.open and self._times >= SUSPECT and self._suspect[0] != "contact"
 
     def absorb(self, rows: Rows, variance: Floats) -> None:
         """Take a look; variance: (n,) R of the residual where nothing is wrong."""
@@ -160,7 +161,8 @@ class ResidualAttribution:
 
     def mark(self) -> None:
         """Note that a residual is beyond its threshold: a change may begin now."""
-        if self._marked > MARKED and not self.explanation.holding:
+        certain = self.standing is not None and self.standing.certain
+        if self._marked > MARKED and not certain and not self.explanation.holding:
             self._marked = 0
             self.looks.begin()
 
@@ -170,7 +172,8 @@ class ResidualAttribution:
         root = np.linalg.cholesky(self.covariance + np.diag(jitter))
         carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
         return Known(
-            self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies, self._starting
+            self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies,
+            self._starting, self.looks.count,
         )  # fmt: skip
 
     def verdict(self) -> Verdict | None:
@@ -182,8 +185,10 @@ class ResidualAttribution:
         psi = self.explanation.psi.copy()
         psi[self.columns.theta] = self.theta
         self.standing = compete(self.causes, known, psi, self.looks.windows(), self._usual, self._correlation)
-        if self.standing is None or not self.standing.decided or not self._lasts:
+        if self.standing is None or not self.standing.decided:
             self._suspect, self._times = ("", ()), 0
+            return None
+        if not self._lasts:
             return None
         best = self.standing.best
         assert best is not None

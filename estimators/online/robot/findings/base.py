@@ -29,6 +29,7 @@ class Known:
     carried: Floats  # (10,) payload that is carried, 0 where none is
     bodies: Floats  # (n, 10) standard parameters of the links, without it
     starting: bool  # what is so may have been so before
+    looks: int  # since something has been unexplained
 
     def friction_terms(self, j: int) -> Integers:
         """Places in θ of joint j's friction law, without offset and rotor."""

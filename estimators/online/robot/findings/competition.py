@@ -121,7 +121,7 @@ def _stand(
 ) -> Standing:  # fmt: skip
     problem = _problem(known, psi, window.sums, usual * alike)
     rows, scale, still = window.sums.rows / alike, np.ones(len(usual)), np.zeros_like(psi)
-    mine = [one for one in causes if one.cause.lasts(window.looks, known.starting)]
+    mine = [one for one in causes if one.cause.lasts(known.looks, known.starting)]
     fitted: list[Fitted] = []
     for _ in range(PASSES):
         S, b, inverse = problem.without_theta(scale)

@@ -56,17 +56,18 @@ class Looks:
     def __init__(self) -> None:
         self._last: deque[Sums] = deque(maxlen=max(SHORT))
         self._since: Sums | None = None
-        self._count = 0
+        self.count = 0
+        """Looks since a change may have begun."""
 
     def absorb(self, sums: Sums) -> None:
         """Add a look."""
         self._last.append(sums)
         self._since = sums if self._since is None else self._since.plus(sums, FADE)
-        self._count += 1
+        self.count += 1
 
     def begin(self) -> None:
         """A change may have begun: the long window begins with the next look, and the short ones keep what they have."""
-        self._since, self._count = None, 0
+        self._since, self.count = None, 0
 
     def clear(self) -> None:
         """Forget everything."""
@@ -75,7 +76,7 @@ class Looks:
 
     def only(self, looks: int) -> None:
         """Forget all but the last looks: what was before them was otherwise."""
-        if looks < self._count:
+        if looks < self.count:
             kept = list(self._last)[-looks:]
             self.clear()
             for one in kept:
@@ -84,7 +85,7 @@ class Looks:
     @property
     def since(self) -> Window | None:
         """The long window; None before the first look."""
-        return None if self._since is None else Window(self._since, self._count)
+        return None if self._since is None else Window(self._since, self.count)
 
     def windows(self) -> list[Window]:
         """All windows, the shortest first."""
@@ -95,6 +96,6 @@ class Looks:
                 for one in last[len(last) - looks + 1 :]:
                     total = total.plus(one)
                 found.append(Window(total, looks))
-        if self._since is not None and self._count > len(last):
-            found.append(Window(self._since, self._count))
+        if self._since is not None and self.count > len(last):
+            found.append(Window(self._since, self.count))
         return found

@@ -5,6 +5,8 @@ from typing import Final, NamedTuple
 
 #: findings, argued: Findings that are over and still told: enough for a page, and a bound on memory.
 KEPT: Final = 20
+#: ns, argued: Time behind the end of a contact within which another one of its joints is the same: SOON of contact.py.
+AGAIN: Final = 3_000_000_000
 
 
 class Finding(NamedTuple):
@@ -26,7 +28,7 @@ class Findings:
     def __init__(self) -> None:
         self._every: dict[int, Finding] = {}
         self._count = 0
-        self._examined = 0
+        self._examined = self._last = 0
 
     @property
     def every(self) -> tuple[Finding, ...]:
@@ -45,7 +47,12 @@ class Findings:
             more = tuple(dict.fromkeys((*before.joints, *joints)))
             self._every[before.number] = before._replace(updated=time, joints=more)
             return False
-        self._examined = self._new(time, cause, joints, text)
+        last = self._every.get(self._last)
+        if last is not None and last.cause == cause and set(joints) & set(last.joints) and time - last.updated < AGAIN:
+            self._examined = last.number
+            self._every[last.number] = last._replace(updated=time, over=False)
+            return False
+        self._examined = self._last = self._new(time, cause, joints, text)
         return True
 
     def doubt(self, time: int, others: tuple[str, ...], text: str) -> bool:
