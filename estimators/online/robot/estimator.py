@@ -324,12 +324,22 @@ class RobotEstimator:
             return Phase.STARTING, Status.LEARNING, (why,)
         if self._watch.contact.reported.any() or self._time < self._doubted:  # what has happened is known within SOON
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
-        payload = self._watch.attribution.payload
+        attribution, left = self._watch.attribution, self._watch.unexplained
+        others = tuple(
+            Reason(f"robot_{one.cause.name}", ", ".join(self.model.robot.names[j] for j in one.cause.joints) or None)
+            for one in attribution.explanation.others
+        )
+        if others:
+            return Phase.HELD, Status.LEARNING, others
+        payload = attribution.payload
         if payload.carried and payload.mass < 0.0:
             missing = {"missing": -payload.mass, "deviation": payload.mass_deviation}
             return Phase.HELD, Status.LEARNING, (Reason("payload_below_zero", None, missing),)
+        wrong = (Reason("robot_unexplained", None, {"percent": 100.0 * left.share}),) if left.too_much else ()
         if payload.carried:
-            return Phase.HELD, Status.HELD, (Reason("payload_carried"),)
+            return Phase.HELD, Status.LEARNING if wrong else Status.HELD, (*wrong, Reason("payload_carried"))
+        if wrong and self._moves:
+            return Phase.NORMAL, Status.LEARNING, wrong
         bent = self._learner.discrepancy.reasons(self.model.robot.names, self._units)
         if not self._moves:
             return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)

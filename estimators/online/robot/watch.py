@@ -21,7 +21,10 @@ from estimators.online.robot.residual_attribution import (
     torque_scale,
 )
 from estimators.quantities import Floats
+from estimators.thresholds import GOOD, MISFIT_OVER
 
+#: 1, argued: Weight of the past after a look in the share of torque that is unexplained: twenty looks count, ten seconds.
+RECENT: Final = 0.95
 NOTHING: Final = np.zeros((0, 0))
 
 
@@ -32,6 +35,25 @@ class Explained(NamedTuple):
     unexplained: Floats  # what of the measured torque that leaves
     learned: Floats  # by the learned compensation, whether it is used or not; no rows where there is none
     used: Floats  # what of it is used
+
+
+class Unexplained:
+    """Share of the torque of all joints that nothing explains, over the last seconds of motion."""
+
+    def __init__(self) -> None:
+        self._squares = np.zeros(2)  # of the residual and of the torque, faded
+        self.too_much = False
+
+    @property
+    def share(self) -> float:
+        """Rms of the residual over that of the torque."""
+        left, torque = self._squares.tolist()
+        return float(np.sqrt(left / torque)) if torque > 0.0 else 0.0
+
+    def absorb(self, residual: Floats, torque: Floats) -> None:
+        """Take a look, (rows, n) each, 0 where a row says nothing."""
+        self._squares = RECENT * self._squares + np.array([(residual**2).sum(), (torque**2).sum()])
+        self.too_much = self.share > (MISFIT_OVER if self.too_much else 1.0) * GOOD
 
 
 class RobotWatch:
@@ -47,6 +69,7 @@ class RobotWatch:
         self.compensation = Compensation(model, learnt.learned)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self.contact = ContactWatch(learnt.peaks, deviations, chunk)
+        self.unexplained = Unexplained()
         self.compensated = np.full(self._n, np.nan)  # of the last row, by the compensation in use
 
     def explain(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> Explained:
@@ -97,4 +120,5 @@ class RobotWatch:
         torque = r + X @ attribution.theta
         rows = Rows(X.copy(), Y.copy(), torque, u.copy(), there, motion, pulls_of(attribution.columns, pulls))
         attribution.absorb(rows, variance)
+        self.unexplained.absorb(rows.u, torque)
         return self.compensation.compare(), attribution.verdict() if self.contact.ready else None

@@ -26,6 +26,9 @@ CERTAIN: Final = 10.3
 BETTER: Final = 3.0
 #: 1, argued: Share of the unexplained square that a cause explains.
 EXPLAINS: Final = 0.8
+#: 1, argued: Squares that a cause explains over the usual ones: a torque within the usual residual is no finding, but is
+#: learnt as the model's own.
+NOTABLE: Final = 1.0
 #: rows, argued: Independent rows that the usual variance is worth on another motion: known to a factor of two.
 NU: Final = 8.0
 #: 1, argued: Passes of σ and the causes: the second changes σ by some per cent.
@@ -40,6 +43,7 @@ class Standing:
     fitted: tuple[Fitted, ...]  # those that are possible, the best first
     excess: float  # weighted squares beyond the usual that nothing explains
     explained: float  # of it by the best
+    usual: float  # weighted squares that are usual, of the joints whose residual the best makes smaller
     scale: Floats  # (n,) σ²
 
     @property
@@ -59,7 +63,8 @@ class Standing:
     def certain(self) -> bool:
         """Whether some cause is better than nothing."""
         best = self.best
-        return best is not None and best.evidence > CERTAIN and self.explained > EXPLAINS * self.excess
+        enough = max(EXPLAINS * self.excess, NOTABLE * self.usual)
+        return best is not None and best.evidence > CERTAIN and self.explained > enough
 
     @property
     def decided(self) -> bool:
@@ -131,8 +136,11 @@ def _stand(
         left = problem.left(fitted[0].moved if fitted else still, inverse, scale)
         scale = np.maximum((NU + left) / (NU + rows), 1.0)
     nothing = problem.left(still, inverse, scale)
-    explained = float((nothing - left).sum())
-    return Standing(window, tuple(fitted), float(nothing.sum() - rows.sum()), explained, scale)
+    gained = nothing - left
+    usual_there = float(rows[gained > 0.0].sum())
+    return Standing(
+        window, tuple(fitted), float(nothing.sum() - rows.sum()), float(gained.sum()), usual_there, scale
+    )  # fmt: skip
 
 
 def refitted(cause: Cause, known: Known, psi: Floats, window: Window, usual: Floats, alike: Floats) -> Fitted:
