@@ -260,8 +260,8 @@ class RobotEstimator:
             start.changed.add(key)
             self._begin_anew()
         if verdict.ends:
+            self._findings.drop()
             self._findings.close(self._time, self._held.pop(key, 0))
-            self._findings.close(self._time)
             self._say(cause.name, verdict.text)
         elif key not in self._held:
             names = tuple(self.model.robot.names[j] for j in cause.joints)
@@ -271,8 +271,9 @@ class RobotEstimator:
             if verdict.held or not start.active:  # of a start nothing is known yet that could have changed
                 self._say(cause.name, verdict.text)
         else:
-            self._findings.close(self._time)
+            self._findings.drop()
         watch.contact.explained()
+        watch.unexplained.forget()
         if not verdict.held:
             self._learn(verdict)
 

@@ -50,6 +50,10 @@ class Unexplained:
         left, torque = self._squares.tolist()
         return float(np.sqrt(left / torque)) if torque > 0.0 else 0.0
 
+    def forget(self) -> None:
+        """Begin anew: what was unexplained has found its cause."""
+        self._squares[:], self.too_much = 0.0, False
+
     def absorb(self, residual: Floats, torque: Floats) -> None:
         """Take a look, (rows, n) each, 0 where a row says nothing."""
         self._squares = RECENT * self._squares + np.array([(residual**2).sum(), (torque**2).sum()])
@@ -120,5 +124,6 @@ class RobotWatch:
         torque = r + X @ attribution.theta
         rows = Rows(X.copy(), Y.copy(), torque, u.copy(), there, motion, pulls_of(attribution.columns, pulls))
         attribution.absorb(rows, variance)
-        self.unexplained.absorb(rows.u, torque)
+        if not block.disturbed:  # a push is told by itself
+            self.unexplained.absorb(rows.u, torque)
         return self.compensation.compare(), attribution.verdict() if self.contact.ready else None

@@ -15,6 +15,8 @@ TILT: Final = 0.05
 MOST: Final = 0.5
 #: looks, argued: Looks in a row that must say the same, as for friction.
 LOOKS: Final = 4
+#: looks, argued: Looks that a tilt shows for, behind a start: bases do not move at once.
+LASTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class BaseTilt:
 
     def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
-        return True
+        return starting or looks >= LASTS
 
     def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
         """Whether it is small."""

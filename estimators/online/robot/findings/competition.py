@@ -26,9 +26,9 @@ CERTAIN: Final = 10.3
 BETTER: Final = 3.0
 #: 1, argued: Share of the unexplained square that a cause explains.
 EXPLAINS: Final = 0.8
-#: 1, argued: Squares that a cause explains over the usual ones: a torque within the usual residual is no finding, but is
-#: learnt as the model's own.
-NOTABLE: Final = 1.0
+#: 1, argued: Squares that a cause explains over the usual ones: with three the rms of the residual has doubled. What is
+#: smaller is within what the model usually leaves, and is learnt as the model's own.
+NOTABLE: Final = 3.0
 #: rows, argued: Independent rows that the usual variance is worth on another motion: known to a factor of two.
 NU: Final = 8.0
 #: 1, argued: Passes of σ and the causes: the second changes σ by some per cent.

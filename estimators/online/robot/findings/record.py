@@ -71,6 +71,11 @@ class Findings:
         self._every[number] = found._replace(updated=time, cause=cause, joints=joints, text=text, others=(), over=over)
         return number
 
+    def drop(self) -> None:
+        """What is examined was no finding of its own, but the end of another."""
+        self._every.pop(self._examined, None)
+        self._examined = 0
+
     def refine(self, time: int, number: int, text: str) -> None:
         """More is known of a finding."""
         if number in self._every:
