@@ -235,7 +235,7 @@ class RobotEstimator:
             learner.drop_waiting()
             self._doubted = 0
             self._carry_out(verdict)
-        elif not (watch.attribution.open or watch.contact.reported.any()):
+        elif watch.attribution.over and not watch.contact.reported.any():
             self._end_examination()
 
     def _refine(self) -> None:
@@ -323,7 +323,8 @@ class RobotEstimator:
         if self._start.active:
             why = Reason("robot_starting", None, {"seconds": self._start.rows / ROWS})
             return Phase.STARTING, Status.LEARNING, (why,)
-        if self._watch.contact.reported.any() or self._time < self._doubted:  # what has happened is known within SOON
+        examined = self._findings.examined is not None
+        if examined or self._watch.contact.reported.any() or self._time < self._doubted:  # what has happened is known within SOON
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
         attribution, left = self._watch.attribution, self._watch.unexplained
         others = tuple(

@@ -27,6 +27,8 @@ from estimators.quantities import Floats
 
 #: 1, argued: Share of a look, its end: what is over by then needs no explanation.
 LATE: Final = 0.4
+#: 1, argued: Squares at the end of a look over the usual ones, from which something lasts: chance doubles them rarely.
+LASTING: Final = 2.0
 #: looks, argued: Looks that are kept before causes compete: a change begins within the last ones.
 BEFORE: Final = 2
 #: looks, argued: Looks behind a mark, within which another mark belongs to the same event.
@@ -97,6 +99,7 @@ class ResidualAttribution:
         self._starting = True
         self._shares: list[Floats] = []  # of each look of the start, (n,): squares over those of the usual residual
         self.open, self._excess, self._calm, self._marked = False, 0.0, 0, MARKED + 1
+        self._over = 0  # looks in a row at whose end nothing is unexplained
         self._lasts, self._suspect, self._times = False, ("", tuple[int, ...]()), 0
         self.standing: Standing | None = None
 
@@ -110,6 +113,11 @@ class ResidualAttribution:
         """Whether looks in a row have said that what is examined is no contact."""
         return self.open and self._times >= SUSPECT and self._suspect[0] != "contact"
 
+    @property
+    def over(self) -> bool:
+        """Whether what was unexplained has passed."""
+        return not self.open or self._over >= SUSPECT
+
     def absorb(self, rows: Rows, variance: Floats) -> None:
         """Take a look; variance: (n,) R of the residual where nothing is wrong."""
         self._usual = self._level * variance + (BEYOND * self.discrepancy) ** 2
@@ -120,9 +128,9 @@ class ResidualAttribution:
                 np.where(moved > 0.0, (rows.u**2).sum(axis=0) / (self._usual * np.maximum(moved, 1.0)), np.nan)
             )
         late = rows.u[-round(LATE * len(rows.u)) :]
-        self._lasts = float(((late**2).sum(axis=0) / units).sum()) > float(
-            (rows.there[-len(late) :].sum(axis=0) / self._correlation).sum()
-        )
+        usual = float((rows.there[-len(late) :].sum(axis=0) / self._correlation).sum())
+        self._lasts = float(((late**2).sum(axis=0) / units).sum()) > LASTING * usual
+        self._over = 0 if self._lasts else self._over + 1
         beyond = float(((rows.u**2).sum(axis=0) / units).sum() - (rows.there.sum(axis=0) / self._correlation).sum())
         self._excess = FADE * self._excess + beyond
         self._calm = 0 if beyond > 0.0 else self._calm + 1
