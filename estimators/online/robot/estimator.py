@@ -17,6 +17,7 @@ import numpy as np
 
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.contact import SOON
 from estimators.online.robot.estimate import NO_PAYLOAD, VERSION, Friction, Kept, Payload, RobotEstimate, read_kept
@@ -34,6 +35,9 @@ from estimators.thresholds import AT_REST, START
 DOUBTFUL: Final = 3.0
 #: 1, argued: Share of a change to which it is learnt at once, where one number was found for several.
 LEARNT_TO: Final = 0.1
+#: ns, argued: Time behind a change within which the model's own may go on changing, and what it does not know is no
+#: contact: a minute, the time constant of a gear's oil.
+CHANGES_ON: Final = 60_000_000_000
 
 
 class RobotEstimator:
@@ -58,7 +62,7 @@ class RobotEstimator:
         self._start, self._reference = RobotStart(start * ROWS), self._learner.prediction
         self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
         self._now, self._samples, self._moves = Block(model.size + n, n), 0, False
-        self._time = self._doubted = 0  # ns
+        self._time = self._doubted = self._changing = 0  # ns
         self._measured, self._predicted = np.full((2, n), np.nan)
         self._events: list[Event] = []
         self._findings, self._held = Findings(), dict[tuple[str, tuple[int, ...]], int]()  # number of what is held
@@ -182,7 +186,11 @@ class RobotEstimator:
 
     def _judge(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> None:
         watch, starting = self._watch, self._start.active
-        changes = watch.judge(chunk, predicted, unexplained, self._learner.stiction, self._reference, starting)
+        contact, friction = watch.contact, self._learner.stiction
+        changing = self._time < self._changing and not starting and contact.ready
+        if changing and contact.exceeded(unexplained, friction):
+            contact.unknown = DOUBTFUL * self._unknown(chunk)
+        changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
         if not watch.contact.calm and not starting:
             self._learner.drop_waiting()
         if changes is None:
@@ -197,6 +205,13 @@ class RobotEstimator:
                 self._say("contact", text)
         if over.any() and not watch.contact.reported.any() and not watch.attribution.suspects:
             self._end_examination()
+
+    def _unknown(self, chunk: Chunk) -> Floats:
+        """Deviation (n,) of the predicted torque at the chunk's end by what is not known of θ."""
+        X, last = np.empty((self._n, self.model.size + self._n)), np.empty((self._n, PARAMETERS))
+        self._motion.row(chunk, len(chunk.q) - 1, X, last)
+        covariance = self._watch.attribution.covariance
+        return np.asarray(np.sqrt(np.maximum(np.einsum("jk,kl,jl->j", X, covariance, X), 0.0)))
 
     def _end_examination(self) -> None:
         """What was examined is over, and no cause of it was found that stays."""
@@ -231,7 +246,9 @@ class RobotEstimator:
         for one in switched:
             self._say("compensation", one.words(self.model.robot))
         self._refine()
-        if verdict is not None:
+        if verdict is not None and verdict.silent:
+            self._learn(verdict)
+        elif verdict is not None:
             learner.drop_waiting()
             self._doubted = 0
             self._carry_out(verdict)
@@ -242,7 +259,7 @@ class RobotEstimator:
         """Follow in the records what has become of what is examined, and of what is held."""
         attribution, known = self._watch.attribution, None
         standing = attribution.standing
-        if standing is not None and standing.certain and not standing.decided:
+        if standing is not None and standing.certain and standing.notable and not standing.decided:
             names = tuple(one.cause.name for one in standing.rivals)
             text = f"several causes fit: {', '.join(names)}"
             self._findings.doubt(self._time, names, text)
@@ -282,9 +299,13 @@ class RobotEstimator:
         learner, fitted, q = self._learner, verdict.fitted, self.model.size + self._n
         place = np.flatnonzero(fitted.moved[:q])
         change, covariance = fitted.moved[place], fitted.spread[np.ix_(place, place)]
-        covariance = DOUBTFUL**2 * covariance + np.diag((LEARNT_TO * change) ** 2)
+        floor = LEARNT_TO * np.abs(change)
+        if fitted.cause.name == "friction":  # what has changed goes on changing
+            floor = np.maximum(floor, LEARNT_TO * np.abs(learner.bayesian.theta[place]))
+        covariance = DOUBTFUL**2 * covariance + np.diag(floor**2)
         learner.change(place, change, covariance)
         learner.adopt()
+        self._changing = self._time + CHANGES_ON
         self._mark_reference()
 
     def _end_block(self) -> None:

@@ -65,6 +65,7 @@ class Verdict(NamedTuple):
 
     fitted: Fitted
     ends: bool  # something that was held is gone
+    silent: bool  # no finding, but the model's own friction that drifts: learnt
     text: str
 
     @property
@@ -193,21 +194,23 @@ class ResidualAttribution:
         psi = self.explanation.psi.copy()
         psi[self.columns.theta] = self.theta
         self.standing = compete(self.causes, known, psi, self.looks.windows(), self._usual, self._correlation)
-        if self.standing is None or not self.standing.decided:
+        standing = self.standing
+        if standing is None or not standing.decided:
             self._suspect, self._times = ("", ()), 0
             return None
-        if not self._lasts:
-            return None
-        best = self.standing.best
+        best = standing.best
         assert best is not None
+        silent = not standing.notable
+        if silent and (best.cause.name != "friction" or self._starting) or not silent and not self._lasts:
+            return None
         key = best.cause.name, best.cause.joints
         self._times = self._times + 1 if key == self._suspect else 1
         self._suspect = key
         if best.cause.name == "contact" or self._times < best.cause.looks:
             return None
-        return self._told(known, best, self.standing.window.looks)
+        return self._told(known, best, standing.window.looks, silent)
 
-    def _told(self, known: Known, best: Fitted, looks: int) -> Verdict:
+    def _told(self, known: Known, best: Fitted, looks: int, silent: bool) -> Verdict:
         text, ends = best.cause.words(known, best), False
         self.looks.only(looks)
         self._suspect, self._times, self._excess, self._calm = ("", ()), 0, 0.0, 0
@@ -220,7 +223,7 @@ class ResidualAttribution:
         if ends or best.cause.name not in HELD:
             self.looks.clear()
             self.open = bool(self.explanation.holding)
-        return Verdict(best, ends, text)
+        return Verdict(best, ends, silent, text)
 
     def _hold(self, known: Known, fitted: Fitted) -> None:
         before = self.explanation.holding.get((fitted.cause.name, fitted.cause.joints))

@@ -108,6 +108,7 @@ class RobotWatch:
         if not starting and self.contact.exceeded(unexplained, friction):
             before = unexplained + predicted - reference.of(chunk)[0]
         changes = self.contact.judge(unexplained, friction, before)
+        self.contact.unknown[:] = 0.0
         return None if starting else changes
 
     def absorb(

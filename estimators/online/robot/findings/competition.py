@@ -63,12 +63,16 @@ class Standing:
     def certain(self) -> bool:
         """Whether some cause is better than nothing."""
         best = self.best
-        enough = max(EXPLAINS * self.excess, NOTABLE * self.usual)
-        return best is not None and best.evidence > CERTAIN and self.explained > enough
+        return best is not None and best.evidence > CERTAIN and self.explained > EXPLAINS * self.excess
+
+    @property
+    def notable(self) -> bool:
+        """Whether the residual is larger than the usual one by so much that it is a finding."""
+        return self.explained > NOTABLE * self.usual
 
     @property
     def decided(self) -> bool:
-        """Whether the best may be told."""
+        """Whether the best is better than every cause of another name."""
         return self.certain and len(self.rivals) == 1
 
 
