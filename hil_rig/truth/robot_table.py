@@ -50,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missed = {name: limits(name, found[name], table[name]) for name in names}
     if options.json:
         rows = [{"row": name, **table[name], "missed": missed[name]} for name in names]
-        print(json.dumps({"seeds": options.seeds, "rows": rows, "causes": _causes(found), "ok": not any(missed.values())}))
+        print(
+            json.dumps({"seeds": options.seeds, "rows": rows, "causes": _causes(found), "ok": not any(missed.values())})
+        )
     else:
         _print(found, table, missed)
         print(f"{options.seeds} trials a row, {time.monotonic() - began:.0f} s on {workers} processors")
@@ -95,7 +97,9 @@ def _causes(found: Mapping[str, Sequence[Outcome]]) -> dict[str, dict[str, int]]
     return {name: dict(Counter(one.told for one in outcomes)) for name, outcomes in found.items()}
 
 
-def _print(found: Mapping[str, Sequence[Outcome]], table: Mapping[str, Mapping[str, Any]], missed: Mapping[str, list[str]]) -> None:
+def _print(
+    found: Mapping[str, Sequence[Outcome]], table: Mapping[str, Mapping[str, Any]], missed: Mapping[str, list[str]]
+) -> None:
     print(f"{'':24}" + "".join(f"{head:>9}" for head in HEAD))
     for name, row in table.items():
         cells = f"{row['valid']:9.1f}{row['lies']:9.2f}{row['right']:9}{row['wrong']:9}{row['not_told']:9}"

@@ -345,7 +345,9 @@ class RobotEstimator:
             why = Reason("robot_starting", None, {"seconds": self._start.rows / ROWS})
             return Phase.STARTING, Status.LEARNING, (why,)
         examined = self._findings.examined is not None
-        if examined or self._watch.contact.reported.any() or self._time < self._doubted:  # what has happened is known within SOON
+        if (
+            examined or self._watch.contact.reported.any() or self._time < self._doubted
+        ):  # what has happened is known within SOON
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
         attribution, left = self._watch.attribution, self._watch.unexplained
         others = tuple(

@@ -6,6 +6,7 @@ has been the best for as many looks as it asks for. A cause of the model's own (
 what is not of the model (a payload, a slip) is held beside it. See docs/decisions/027-findings-compete.md.
 """
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -37,8 +38,8 @@ MARKED: Final = 20
 SUSPECT: Final = 2
 #: looks, argued: Looks without anything unexplained after which what was examined is over: three seconds.
 CALM: Final = 6
-#: 1, argued: Share of the evidence that opens a competition, below which it closes (hysteresis).
-CLOSES: Final = 0.5
+#: deviations, argued: Deviations of the excess by which a competition opens: chance costs time only, and one in a hundred.
+CHANCE: Final = 2.5
 #: deviations, argued: Deviations of friction beyond its law that are usual (decision 021).
 BEYOND: Final = 2.0
 #: looks, argued: Looks of a start that say nothing yet: its low-passes settle.
@@ -99,7 +100,8 @@ class ResidualAttribution:
         self._usual, self._level = np.ones(n), np.ones(n)
         self._starting = True
         self._shares: list[Floats] = []  # of each look of the start, (n,): squares over those of the usual residual
-        self.open, self._excess, self._calm, self._marked = False, 0.0, 0, MARKED + 1
+        self.open, self._excess, self._spread, self._marked = False, 0.0, 0.0, MARKED + 1
+        self._beyond: deque[tuple[float, float]] = deque(maxlen=CALM)  # of the last looks: excess, and its variance
         self._over = 0  # looks in a row at whose end nothing is unexplained
         self._lasts, self._suspect, self._times = False, ("", tuple[int, ...]()), 0
         self.standing: Standing | None = None
@@ -132,17 +134,23 @@ class ResidualAttribution:
         usual = float((rows.there[-len(late) :].sum(axis=0) / self._correlation).sum())
         self._lasts = float(((late**2).sum(axis=0) / units).sum()) > LASTING * usual
         self._over = 0 if self._lasts else self._over + 1
-        beyond = float(((rows.u**2).sum(axis=0) / units).sum() - (rows.there.sum(axis=0) / self._correlation).sum())
-        self._excess = FADE * self._excess + beyond
-        self._calm = 0 if beyond > 0.0 else self._calm + 1
+        rows_alike = float((rows.there.sum(axis=0) / self._correlation).sum())
+        beyond = float(((rows.u**2).sum(axis=0) / units).sum()) - rows_alike
+        self._excess, self._spread = FADE * self._excess + beyond, FADE**2 * self._spread + 2.0 * rows_alike
+        self._beyond.append((beyond, 2.0 * rows_alike))
         self._marked += 1
         self._recent.append(rows)
-        if self._calm >= CALM or 0.5 * self._excess < CLOSES * CERTAIN * (not self.open):
+        if not self.open and (_large(self._excess, self._spread) or _large(*self._beyond[-1])):
+            self._open()
+        elif self.open and not self.explanation.holding and self._passed():
             self._close()
         elif self.open:
             self.looks.absorb(self._summed(rows))
-        elif 0.5 * max(self._excess, beyond) > CERTAIN:
-            self._open()
+
+    def _passed(self) -> bool:
+        """Whether nothing was unexplained in the last looks."""
+        excess, spread = np.sum(self._beyond, axis=0).tolist()
+        return len(self._beyond) == CALM and not _large(excess, spread)
 
     def _open(self) -> None:
         self.open = True
@@ -151,10 +159,9 @@ class ResidualAttribution:
             self.looks.absorb(self._summed(one))
 
     def _close(self) -> None:
-        if self.open and not self.explanation.holding:
-            self.looks.clear()
-            self.open, self.standing = False, None
-        self._excess = max(self._excess, 0.0) if self._calm < CALM else 0.0
+        self.looks.clear()
+        self.open, self.standing = False, None
+        self._excess = self._spread = 0.0
 
     def _summed(self, rows: Rows) -> Sums:
         columns, count = self.columns, len(rows.u)
@@ -213,7 +220,7 @@ class ResidualAttribution:
     def _told(self, known: Known, best: Fitted, looks: int, silent: bool) -> Verdict:
         text, ends = best.cause.words(known, best), False
         self.looks.only(looks)
-        self._suspect, self._times, self._excess, self._calm = ("", ()), 0, 0.0, 0
+        self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
         if best.cause.name in HELD:
             if isinstance(best.cause, PayloadCause) and is_gone(known, best.values):
                 ends = True
@@ -255,8 +262,13 @@ class ResidualAttribution:
         """Forget what was gathered; what is held stays."""
         self.looks.clear()
         self.open = bool(self.explanation.holding)
-        self._suspect, self._times, self._excess, self._calm = ("", ()), 0, 0.0, 0
+        self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
         self.standing = None
+
+
+def _large(excess: float, variance: float) -> bool:
+    """Whether weighted squares beyond the usual may be a finding, and are not chance."""
+    return excess > max(2.0 * CERTAIN, CHANCE * math.sqrt(variance))
 
 
 def torque_scale(theta: Floats, covariance: Floats) -> float:

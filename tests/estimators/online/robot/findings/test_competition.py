@@ -43,7 +43,7 @@ BODIES = MODEL.robot.parameters
 def known(starting: bool = False, looks: int = 4, carried: Floats | None = None) -> Known:
     rng = np.random.default_rng(1)
     theta = np.concatenate([MODEL.projection.G @ BODIES.ravel(), rng.uniform(0.5, 1.5, len(MODEL.terms)), np.zeros(N)])
-    root = 0.02 * np.tril(rng.standard_normal((COLUMNS.q, COLUMNS.q)))
+    root = 0.002 * np.tril(rng.standard_normal((COLUMNS.q, COLUMNS.q)))
     prior = np.diag(np.maximum(0.5 * np.abs(theta), 0.1) ** 2)
     body = np.zeros(PARAMETERS) if carried is None else carried
     return Known(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), body, BODIES, starting, looks)
@@ -122,9 +122,7 @@ def test_evidence_is_the_ratio_of_marginal_likelihoods(number: int) -> None:
     X, columns = flat[:, COLUMNS.theta] @ told.root, flat @ T @ root
     scale = standing.scale if PASSES > 1 else np.ones(N)
     before = np.diag(np.tile(NOISE**2 * scale, ROWS)) + X @ X.T
-    wanted = [
-        multivariate_normal.logpdf(residual.ravel(), cov=cov) for cov in (before + columns @ columns.T, before)
-    ]
+    wanted = [multivariate_normal.logpdf(residual.ravel(), cov=cov) for cov in (before + columns @ columns.T, before)]
     if wanted[0] - wanted[1] < 1.0:
         return  # not fitted: nothing at all is likelier
     best = standing.best

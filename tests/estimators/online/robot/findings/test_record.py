@@ -14,7 +14,14 @@ def test_what_is_examined_is_one_finding_whatever_joints_follow_and_becomes_its_
     assert findings.every[0].others == ("friction", "contact")
     assert findings.decide(30, "friction", ("a",), "it rubs", over=True) == 1
     [one] = findings.every
-    assert (one.cause, one.joints, one.since, one.updated, one.over, one.others) == ("friction", ("a",), 10, 30, True, ())
+    assert (one.cause, one.joints, one.since, one.updated, one.over, one.others) == (
+        "friction",
+        ("a",),
+        10,
+        30,
+        True,
+        (),
+    )
     assert findings.examined is None
     assert not findings.doubt(40, ("offset",), "")
 
