@@ -89,7 +89,8 @@ class ArmInMotion(RigidArm):
     def __init__(self, arm: DrawnArm, seed: int, motion: int, jumps: Sequence[Jump] = ()) -> None:
         """motion: which one is drawn."""
         series = FourierMotion(frequency=arm.frequency, draw=motion).series(arm.limits)
-        super().__init__(arm.rows, arm.links, arm.friction, series, RATE, BANDWIDTH, jumps, arm.rotors)
+        friction = {name: one.tolist() for name, one in arm.friction.items()}
+        super().__init__(arm.rows, arm.links, friction, series, RATE, BANDWIDTH, jumps, arm.rotors)
         self._bits, self._noise = arm.bits, NOISE * arm.effort
         self._rng = np.random.default_rng([seed, motion, SEED])
 

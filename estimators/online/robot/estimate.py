@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Phase, Status
+from estimators.online.robot.findings.record import Finding
 from estimators.online.robot.friction_discrepancy import KNOTS, SUMS
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -54,6 +55,7 @@ class RobotEstimate:
     payload: Payload
     progress: float  # of the start, per cent
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
+    findings: tuple[Finding, ...] = ()  # what has happened, the oldest first
 
 
 @dataclass(frozen=True, slots=True)

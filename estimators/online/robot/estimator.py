@@ -2,8 +2,8 @@
 
     every 10 ms   residual torque against the model and its threshold (contact.py)
     50 Hz         regression rows: base parameters, friction, the last link's ten parameters (motion.py)
-    0.5 s         what explains the residual: a payload, or the friction of one joint (residual_attribution.py)? Does a
-                  learned compensation, where one was asked for, still help (compensation.py)?
+    0.5 s         what explains the residual: causes compete (residual_attribution.py). Does a learned compensation, where
+                  one was asked for, still help (compensation.py)?
     1 s           Bayesian update towards the prior; a block teaches three seconds later, if nothing happened meanwhile
 
 All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
@@ -21,9 +21,10 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.contact import SOON
 from estimators.online.robot.estimate import NO_PAYLOAD, VERSION, Friction, Kept, Payload, RobotEstimate, read_kept
+from estimators.online.robot.findings.record import Finding
+from estimators.online.robot.findings.told import ToldFindings, state_beside
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
-from estimators.online.robot.findings.record import Finding, Findings
 from estimators.online.robot.residual_attribution import Verdict
 from estimators.online.robot.start import RobotStart
 from estimators.online.robot.watch import RobotWatch
@@ -65,7 +66,7 @@ class RobotEstimator:
         self._time = self._doubted = self._changing = 0  # ns
         self._measured, self._predicted = np.full((2, n), np.nan)
         self._events: list[Event] = []
-        self._findings, self._held = Findings(), dict[tuple[str, tuple[int, ...]], int]()  # number of what is held
+        self._findings = ToldFindings(model.robot.names)
 
     @property
     def learnt(self) -> int:
@@ -103,7 +104,7 @@ class RobotEstimator:
         contacts = tuple((contact.reported & (not self._start.active)).tolist())
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, contact.deviations, contact.limits,
-            contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
+            contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated, self._findings.every,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -142,7 +143,7 @@ class RobotEstimator:
     def keep(self) -> Kept | None:
         """State that outlives a restart; None while the start lasts or something is wrong."""
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy
-        if self._start.active or contact.reported.any() or self._held:
+        if self._start.active or contact.reported.any() or self._findings.held:
             return None
         bayesian = learner.bayesian
         return Kept(
@@ -245,7 +246,7 @@ class RobotEstimator:
         switched, verdict = watch.absorb(now, learner.variance, pulls)
         for one in switched:
             self._say("compensation", one.words(self.model.robot))
-        self._refine()
+        self._findings.follow(self._time, watch.attribution)
         if verdict is not None and verdict.silent:
             self._learn(verdict)
         elif verdict is not None:
@@ -255,20 +256,6 @@ class RobotEstimator:
         elif watch.attribution.over and not watch.contact.reported.any():
             self._end_examination()
 
-    def _refine(self) -> None:
-        """Follow in the records what has become of what is examined, and of what is held."""
-        attribution, known = self._watch.attribution, None
-        standing = attribution.standing
-        if standing is not None and standing.certain and standing.notable and not standing.decided:
-            names = tuple(one.cause.name for one in standing.rivals)
-            text = f"several causes fit: {', '.join(names)}"
-            self._findings.doubt(self._time, names, text)
-        for key, number in self._held.items():
-            fitted = attribution.explanation.holding.get(key)
-            if fitted is not None:
-                known = known or attribution.known(bare=True)
-                self._findings.refine(self._time, number, fitted.cause.words(known, fitted))
-
     def _carry_out(self, verdict: Verdict) -> None:
         """Hold what was found beside the model, or learn it."""
         watch, start, cause = self._watch, self._start, verdict.fitted.cause
@@ -276,19 +263,9 @@ class RobotEstimator:
         if start.active and (verdict.held or key not in start.changed):
             start.changed.add(key)
             self._begin_anew()
-        if verdict.ends:
-            self._findings.drop()
-            self._findings.close(self._time, self._held.pop(key, 0))
+        new = self._findings.take(self._time, verdict)
+        if new and (verdict.held or not start.active):  # of a start nothing is known yet that could have changed
             self._say(cause.name, verdict.text)
-        elif key not in self._held:
-            names = tuple(self.model.robot.names[j] for j in cause.joints)
-            number = self._findings.decide(self._time, cause.name, names, verdict.text, not verdict.held)
-            if verdict.held:
-                self._held[key] = number
-            if verdict.held or not start.active:  # of a start nothing is known yet that could have changed
-                self._say(cause.name, verdict.text)
-        else:
-            self._findings.drop()
         watch.contact.explained()
         watch.unexplained.forget()
         if not verdict.held:
@@ -324,7 +301,7 @@ class RobotEstimator:
         speeds = self._learner.begin_block()
         if speeds is not None:
             contact.slow = np.maximum(AT_REST, speeds)
-        if not (now.disturbed or self._held or now.speed.max() <= AT_REST):
+        if not (now.disturbed or self._findings.held or now.speed.max() <= AT_REST):
             self._learner.close(now, self._samples)
 
     def _mark_reference(self) -> None:
@@ -344,27 +321,13 @@ class RobotEstimator:
         if self._start.active:
             why = Reason("robot_starting", None, {"seconds": self._start.rows / ROWS})
             return Phase.STARTING, Status.LEARNING, (why,)
-        examined = self._findings.examined is not None
-        if (
-            examined or self._watch.contact.reported.any() or self._time < self._doubted
-        ):  # what has happened is known within SOON
+        happened = self._findings.examined is not None or self._watch.contact.reported.any()
+        if happened or self._time < self._doubted:  # what has happened is known within SOON
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
-        attribution, left = self._watch.attribution, self._watch.unexplained
-        others = tuple(
-            Reason(f"robot_{one.cause.name}", ", ".join(self.model.robot.names[j] for j in one.cause.joints) or None)
-            for one in attribution.explanation.others
-        )
-        if others:
-            return Phase.HELD, Status.LEARNING, others
-        payload = attribution.payload
-        if payload.carried and payload.mass < 0.0:
-            missing = {"missing": -payload.mass, "deviation": payload.mass_deviation}
-            return Phase.HELD, Status.LEARNING, (Reason("payload_below_zero", None, missing),)
-        wrong = (Reason("robot_unexplained", None, {"percent": 100.0 * left.share}),) if left.too_much else ()
-        if payload.carried:
-            return Phase.HELD, Status.LEARNING if wrong else Status.HELD, (*wrong, Reason("payload_carried"))
-        if wrong and self._moves:
-            return Phase.NORMAL, Status.LEARNING, wrong
+        watch = self._watch
+        beside = state_beside(watch.attribution, watch.unexplained, self.model.robot.names, self._moves)
+        if beside is not None:
+            return beside
         bent = self._learner.discrepancy.reasons(self.model.robot.names, self._units)
         if not self._moves:
             return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)

@@ -17,13 +17,13 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import LOOK
 from estimators.online.robot.estimate import NO_PAYLOAD, Payload
-from estimators.online.robot.findings.base import Fitted, Known
-from estimators.online.robot.findings.catalogue import catalogue
+from estimators.online.robot.findings.causes.base import Fitted, Known
+from estimators.online.robot.findings.causes.catalogue import catalogue
+from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
 from estimators.online.robot.findings.columns import Columns, slip_columns, tilt_columns
 from estimators.online.robot.findings.competition import CERTAIN, Standing, compete, refitted
 from estimators.online.robot.findings.explanation import Explanation
 from estimators.online.robot.findings.looks import FADE, Looks, Sums, sums_of
-from estimators.online.robot.findings.payload import PayloadCause, is_gone
 from estimators.quantities import Floats
 
 #: 1, argued: Share of a look, its end: what is over by then needs no explanation.
@@ -185,7 +185,7 @@ class ResidualAttribution:
     def known(self, bare: bool = False) -> Known:
         """What causes are judged by now; bare: as if nothing was held."""
         jitter = 1e-12 * np.maximum(np.diag(self.covariance), 1e-12)
-        root = np.linalg.cholesky(self.covariance + np.diag(jitter))
+        root = np.asarray(np.linalg.cholesky(self.covariance + np.diag(jitter)), np.float64)
         carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
         return Known(
             self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies,
@@ -208,7 +208,7 @@ class ResidualAttribution:
         best = standing.best
         assert best is not None
         silent = not standing.notable
-        if silent and (best.cause.name != "friction" or self._starting) or not silent and not self._lasts:
+        if (silent and (best.cause.name != "friction" or self._starting)) or (not silent and not self._lasts):
             return None
         key = best.cause.name, best.cause.joints
         self._times = self._times + 1 if key == self._suspect else 1
@@ -252,8 +252,8 @@ class ResidualAttribution:
     def settle(self) -> None:
         """End the start: what its residual was, look by look, is usual on this motion."""
         shares = np.array(self._shares[SETTLED:] or [np.ones(self.columns.n)])
-        known = np.isfinite(shares).any(axis=0)
-        median = np.array([np.nanmedian(one) if there else 1.0 for one, there in zip(shares.T, known, strict=True)])
+        told = [one[np.isfinite(one)] for one in shares.T]
+        median = np.array([float(np.median(one)) if len(one) else 1.0 for one in told])
         self._level = np.clip(median, 1.0, MOST)
         self._shares, self._starting = [], False
         self.forget()

@@ -1,5 +1,5 @@
-"""What a whole robot's residual torque comes from. Read competition.py first: causes compete over windows of looks
+"""What a whole robot's residual torque comes from. Read competition.py first: causes (causes/) compete over windows of
 
-(looks.py), each in a file of its own and listed in catalogue.py; explanation.py holds what was found and is no part of
-the model (a payload, a slip), and record.py tells it as one finding that is refined.
+looks (looks.py); explanation.py holds what was found and is no part of the model (a payload, a slip), and record.py
+tells it as one finding that is refined.
 """

@@ -54,7 +54,7 @@ class Columns(NamedTuple):
     @property
     def size(self) -> int:
         """How many they are."""
-        return self.gains.stop
+        return self.q + PARAMETERS + 2 * self.n + TILTS
 
 
 def slip_columns(model: WholeRobot, bodies: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.base import Cause, Fitted, Known, Prepared
+from estimators.online.robot.findings.causes.base import Cause, Fitted, Known, Prepared
 from estimators.online.robot.findings.looks import Sums, Window
 from estimators.quantities import Floats
 
@@ -116,7 +116,7 @@ class _Problem:
         whole = moved.copy()
         whole[theta] += inverse @ b[theta]
         left = self.squares - 2.0 * self.c @ whole + np.einsum("k,jkl,l->j", whole, self.G, whole)
-        return np.maximum(left, 0.0) / self.units
+        return np.asarray(np.maximum(left, 0.0) / self.units)
 
 
 def _problem(known: Known, psi: Floats, sums: Sums, units: Floats) -> _Problem:

@@ -8,7 +8,7 @@ import numpy as np
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.estimate import NO_PAYLOAD, Payload
-from estimators.online.robot.findings.base import Fitted
+from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.columns import Columns, slip_columns, tilt_columns
 from estimators.online.robot.motion import Chunk
 from estimators.quantities import Floats

@@ -2,7 +2,6 @@
 
 from typing import Final, NamedTuple
 
-
 #: findings, argued: Findings that are over and still told: enough for a page, and a bound on memory.
 KEPT: Final = 20
 #: ns, argued: Time behind the end of a contact within which another one of its joints is the same: SOON of contact.py.

@@ -8,19 +8,19 @@ from estimators.models.robots.description import RobotDescription, RobotJoint, p
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.findings.base import Known, Prepared
-from estimators.online.robot.findings.base_tilt import BaseTilt
-from estimators.online.robot.findings.catalogue import catalogue
+from estimators.online.robot.findings.causes.base import Known, Prepared
+from estimators.online.robot.findings.causes.base_tilt import BaseTilt
+from estimators.online.robot.findings.causes.catalogue import catalogue
+from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
+from estimators.online.robot.findings.causes.friction import CommonFriction, JointFriction
+from estimators.online.robot.findings.causes.links import Links
+from estimators.online.robot.findings.causes.offset import Offset
+from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
+from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact
+from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import Columns, slip_columns, tilt_columns
 from estimators.online.robot.findings.competition import PASSES, compete
-from estimators.online.robot.findings.encoder_slip import EncoderSlip
-from estimators.online.robot.findings.friction import CommonFriction, JointFriction
-from estimators.online.robot.findings.links import Links
 from estimators.online.robot.findings.looks import FADE, SHORT, Looks, Sums, Window, sums_of
-from estimators.online.robot.findings.offset import Offset
-from estimators.online.robot.findings.payload import PayloadCause, is_gone
-from estimators.online.robot.findings.steady_torque import LASTS, Contact
-from estimators.online.robot.findings.torque_constant import TorqueConstant
 from estimators.quantities import Axis, Floats
 
 N, ROWS, NOISE = 3, 60, 0.2
@@ -216,7 +216,7 @@ def test_each_cause_has_words_of_its_own() -> None:
     for cause in catalogue(N):
         prepared = Prepared.of(cause, told)
         k = len(prepared.root)
-        from estimators.online.robot.findings.base import Fitted
+        from estimators.online.robot.findings.causes.base import Fitted
 
         words.append(cause.words(told, Fitted(cause, np.full(k, 0.1), np.eye(k), 20.0, prepared.moves)))
     assert "a payload of about 2.1 kg is carried" in words

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from estimators.online.robot.findings.base import Cause
-from estimators.online.robot.findings.base_tilt import BaseTilt
-from estimators.online.robot.findings.encoder_slip import EncoderSlip
-from estimators.online.robot.findings.friction import CommonFriction, JointFriction
-from estimators.online.robot.findings.links import Links
-from estimators.online.robot.findings.offset import Offset
-from estimators.online.robot.findings.payload import PayloadCause
-from estimators.online.robot.findings.steady_torque import Contact
-from estimators.online.robot.findings.torque_constant import TorqueConstant
+from estimators.online.robot.findings.causes.base import Cause
+from estimators.online.robot.findings.causes.base_tilt import BaseTilt
+from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
+from estimators.online.robot.findings.causes.friction import CommonFriction, JointFriction
+from estimators.online.robot.findings.causes.links import Links
+from estimators.online.robot.findings.causes.offset import Offset
+from estimators.online.robot.findings.causes.payload import PayloadCause
+from estimators.online.robot.findings.causes.steady_torque import Contact
+from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 
 EVERY: Final[Sequence[Callable[[int], Sequence[Cause]]]] = (  # by the number of joints
     lambda _n: [PayloadCause()],

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
 from estimators.online.robot.findings.columns import TILTS
 from estimators.quantities import Floats
 

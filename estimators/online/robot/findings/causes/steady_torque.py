@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
 from estimators.quantities import Floats
 
 #: deviations of the model's prior, argued: One deviation of a push, and of another zero, over that of an offset's prior.

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.models.robots.inertia import metric, standard
-from estimators.online.robot.findings.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
 from estimators.quantities import Floats
 
 #: kg, argued: The least payload that is reported.
@@ -40,7 +40,7 @@ class PayloadCause:
     def prior(self, known: Known) -> Floats:
         """The pullback metric's of a tool."""
         mass, size = TOOL
-        return np.linalg.inv(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3))))
+        return np.asarray(np.linalg.inv(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3)))), np.float64)
 
     def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""
@@ -49,9 +49,10 @@ class PayloadCause:
     def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
         """Whether the link still weighs something, and the centre of what it carries is within reach."""
         total = known.carried + values
-        if total[0] < -DOUBT * deviations[0] - (0.0 if known.carried.any() else known.bodies[-1, 0]):
+        spare = 0.0 if known.carried.any() else float(known.bodies[-1, 0])
+        if float(total[0]) < -DOUBT * float(deviations[0]) - spare:
             return False
-        if not known.carried.any() and abs(values[0]) < max(CERTAIN * deviations[0], MASS):
+        if not known.carried.any() and abs(float(values[0])) < max(CERTAIN * float(deviations[0]), MASS):
             return False
         if is_gone(known, values):
             return True

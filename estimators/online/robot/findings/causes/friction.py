@@ -6,7 +6,8 @@ from typing import Final
 import numpy as np
 
 from estimators.models.friction.base import FrictionLaw
-from estimators.online.robot.findings.base import Fitted, Known, chosen
+from estimators.numerics.nnls import Integers
+from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a friction's change, relative: a cold gear has half as much again, a worn one half.
@@ -43,7 +44,7 @@ class JointFriction:
     name: str = "friction"
     looks: int = LOOKS
 
-    def places(self, known: Known) -> Floats:
+    def places(self, known: Known) -> Integers:
         """Places in θ, joint by joint."""
         return np.concatenate([known.friction_terms(j) for j in self.joints])
 
@@ -113,9 +114,9 @@ def _words(known: Known, joints: tuple[int, ...], moved: Floats) -> str:
         return f"the friction of {names[joints[0]]} has changed: {told}"
     shares = []
     for j in joints:
-        columns, own = known.friction_columns(j, np.array([SPEEDS[1] * known.reach[j]]))[0], known.friction_terms(j)
-        before = float(columns @ known.theta[own])
-        shares.append(f"{names[j]} {100.0 * float(columns @ moved[own]) / before if before else np.inf:+.0f} %")
+        columns, places = known.friction_columns(j, np.array([SPEEDS[1] * known.reach[j]]))[0], known.friction_terms(j)
+        torque, change = float(columns @ known.theta[places]), float(columns @ moved[places])
+        shares.append(f"{names[j]} {100.0 * change / torque if torque else np.inf:+.0f} %")
     return f"the friction of {len(joints)} joints has changed, at half their speed: {', '.join(shares)}"
 
 

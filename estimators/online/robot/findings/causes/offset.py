@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from estimators.online.robot.findings.base import Fitted, Known
-from estimators.online.robot.findings.steady_torque import LASTS, Contact
+from estimators.online.robot.findings.causes.base import Fitted, Known
+from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact
 from estimators.quantities import Floats
 
 #: looks, argued: Looks in a row that must say the same, as for friction.

@@ -75,7 +75,7 @@ class Prepared(NamedTuple):
     @classmethod
     def of(cls, cause: "Cause", known: Known) -> "Prepared":
         """By what is known now."""
-        return cls(cause, cause.moves(known), np.linalg.cholesky(cause.prior(known)))
+        return cls(cause, cause.moves(known), np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64))
 
 
 class Cause(Protocol):

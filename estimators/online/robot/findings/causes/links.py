@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.models.robots.whole_robot import SPREAD
-from estimators.online.robot.findings.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a link from its model in the pullback metric: data sheets are some 15 % off.
