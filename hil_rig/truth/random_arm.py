@@ -56,12 +56,11 @@ def draw(seed: int) -> DrawnArm:
     length = size * np.where(np.arange(n) % 2 == 0, 0.0, rng.uniform(0.0, 0.15, n))
     rows = np.column_stack((alpha, length, depth, np.zeros(n)))
     masses = size**2 * np.linspace(5.0, 1.5, n) * rng.uniform(0.7, 1.3, n)
+    centres = [np.array([*rng.uniform(-0.03, 0.03, 2), 0.5 * after]) for after in [*depth[1:], 0.06]]
+    sizes = rng.uniform(0.05, 0.1, (n, 3))
     links = np.array(
-        [
-            body(mass, np.array([*rng.uniform(-0.03, 0.03, 2), 0.5 * after]), mass * np.diag(rng.uniform(0.05, 0.1, 3) ** 2))
-            for mass, after in zip(masses, [*depth[1:], 0.06], strict=True)
-        ]
-    )  # fmt: skip
+        [body(m, centre, m * np.diag(one**2)) for m, centre, one in zip(masses, centres, sizes, strict=True)]
+    )
     strength = size**3 * np.geomspace(2.8, 0.7, n)
     friction = {
         "offset": strength * rng.uniform(-0.15, 0.15, n),

@@ -1,8 +1,8 @@
 """Whole robots against their truth: what is told of arms drawn from a seed while one thing happens to each.
 
-Every arm is identified from one motion and watched on another. Judged are the causes that are told, the friction of each
-joint at two speeds, and the mass of a payload. A value lies materially where it is over four of its deviations, over 5 %
-of itself, and over 1 % of the joint's torque off while it is trusted.
+Every arm is identified from one motion and watched on another. Judged are the causes that are told, the friction of
+each joint at two speeds, and the mass of a payload. A value lies materially where it is over four of its deviations,
+over 5 % of itself, and over 1 % of the joint's torque off while it is trusted.
 """
 
 from collections.abc import Mapping
@@ -82,9 +82,8 @@ def run(name: str, seed: int) -> Outcome:
     told, right, joint, false = _judged(estimator.findings(), disturbance)
     if disturbance.slip and not _weighs(moves, disturbance, q, estimate.deviations):
         right = None
-    return Outcome(
-        looks, trusted, lying, told, right, joint, false, delay, np.array(scores).ravel(), np.array(masses).reshape(-1, 2)
-    )  # fmt: skip
+    z = np.array(scores).ravel()
+    return Outcome(looks, trusted, lying, told, right, joint, false, delay, z, np.array(masses).reshape(-1, 2))
 
 
 def _weighs(moves: ArmInMotion, disturbance: Disturbance, q: Floats, usual: Floats) -> bool:

@@ -1,8 +1,8 @@
 """`jointwatch bench truth --robots [--seeds N] [--first S] [--only ROW] [--json]`: whole robots, and their causes.
 
-Per row: share of the time behind the start that is trusted, material lies in it, trials whose cause is right, wrong (or
-several fit), and not told at all, false findings an hour, the slowest telling, rms z of the friction; below, which cause
-was told of which.
+Per row: share of the time behind the start that is trusted, material lies in it, trials whose cause is right, wrong
+(or several fit), and not told at all (or that nobody can tell), false findings an hour, the slowest telling, rms z of
+the friction; below, which cause was told of which.
 """
 
 import argparse

@@ -14,7 +14,8 @@ from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Livelines
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
 from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.online.gear.lost_motion import LostMotion
-from estimators.online.robot.estimate import NO_PAYLOAD, Friction, RobotEstimate
+from estimators.online.robot.estimate import Friction, RobotEstimate
+from estimators.online.robot.findings.carried import NO_PAYLOAD
 from estimators.online.robot.findings.record import Finding
 from estimators.reasons import Reason
 

@@ -2,8 +2,8 @@
 
     every 10 ms   residual torque against the model and its threshold (contact.py)
     50 Hz         regression rows: base parameters, friction, the last link's ten parameters (motion.py)
-    0.5 s         what explains the residual: causes compete (residual_attribution.py). Does a learned compensation, where
-                  one was asked for, still help (compensation.py)?
+    0.5 s         what explains the residual: causes compete (residual_attribution.py). Does a learned compensation,
+                  where one was asked for, still help (compensation.py)?
     1 s           Bayesian update towards the prior; a block teaches three seconds later, if nothing happened meanwhile
 
 All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
@@ -17,16 +17,16 @@ import numpy as np
 
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
-from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.contact import SOON
-from estimators.online.robot.estimate import NO_PAYLOAD, VERSION, Friction, Kept, Payload, RobotEstimate, read_kept
+from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
+from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.record import Finding
-from estimators.online.robot.findings.told import ToldFindings, state_beside
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
 from estimators.online.robot.residual_attribution import Verdict
 from estimators.online.robot.start import RobotStart
+from estimators.online.robot.told_findings import ToldFindings, state_beside
 from estimators.online.robot.watch import RobotWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
@@ -34,8 +34,6 @@ from estimators.thresholds import AT_REST, START
 
 #: 1, argued: Times its deviation by which a change that was just found is doubted.
 DOUBTFUL: Final = 3.0
-#: 1, argued: Share of a change to which it is learnt at once, where one number was found for several.
-LEARNT_TO: Final = 0.1
 #: ns, argued: Time behind a change within which the model's own may go on changing, and what it does not know is no
 #: contact: a minute, the time constant of a gear's oil.
 CHANGES_ON: Final = 60_000_000_000
@@ -104,7 +102,8 @@ class RobotEstimator:
         contacts = tuple((contact.reported & (not self._start.active)).tolist())
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, contact.deviations, contact.limits,
-            contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated, self._findings.every,
+            contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
+            self._findings.every,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -190,7 +189,7 @@ class RobotEstimator:
         contact, friction = watch.contact, self._learner.stiction
         changing = self._time < self._changing and not starting and contact.ready
         if changing and contact.exceeded(unexplained, friction):
-            contact.unknown = DOUBTFUL * self._unknown(chunk)
+            contact.unknown = DOUBTFUL * self._learner.unknown(chunk)
         changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
         if not watch.contact.calm and not starting:
             self._learner.drop_waiting()
@@ -206,13 +205,6 @@ class RobotEstimator:
                 self._say("contact", text)
         if over.any() and not watch.contact.reported.any() and not watch.attribution.suspects:
             self._end_examination()
-
-    def _unknown(self, chunk: Chunk) -> Floats:
-        """Deviation (n,) of the predicted torque at the chunk's end by what is not known of θ."""
-        X, last = np.empty((self._n, self.model.size + self._n)), np.empty((self._n, PARAMETERS))
-        self._motion.row(chunk, len(chunk.q) - 1, X, last)
-        covariance = self._watch.attribution.covariance
-        return np.asarray(np.sqrt(np.maximum(np.einsum("jk,kl,jl->j", X, covariance, X), 0.0)))
 
     def _end_examination(self) -> None:
         """What was examined is over, and no cause of it was found that stays."""
@@ -272,16 +264,8 @@ class RobotEstimator:
             self._learn(verdict)
 
     def _learn(self, verdict: Verdict) -> None:
-        """Move the model's own parameters by what was found, known as well as that."""
-        learner, fitted, q = self._learner, verdict.fitted, self.model.size + self._n
-        place = np.flatnonzero(fitted.moved[:q])
-        change, covariance = fitted.moved[place], fitted.spread[np.ix_(place, place)]
-        floor = LEARNT_TO * np.abs(change)
-        if fitted.cause.name == "friction":  # what has changed goes on changing
-            floor = np.maximum(floor, LEARNT_TO * np.abs(learner.bayesian.theta[place]))
-        covariance = DOUBTFUL**2 * covariance + np.diag(floor**2)
-        learner.change(place, change, covariance)
-        learner.adopt()
+        """Move the model's own parameters by what was found."""
+        self._learner.move(verdict.fitted, DOUBTFUL)
         self._changing = self._time + CHANGES_ON
         self._mark_reference()
 

@@ -116,7 +116,7 @@ class FrictionDiscrepancy:
         self.moved[which] = 0.0
 
     def reasons(self, names: tuple[str, ...], units: tuple[str, ...]) -> tuple[Reason, ...]:
-        """Reasons of the joints whose discrepancy is too large, where the robot's torque is off by too much for them."""
+        """Reasons of the joints whose discrepancy is too large, where all torque is off by too much for them."""
         return tuple(
             self._reason(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)) if self._matters
         )

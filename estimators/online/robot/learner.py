@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from estimators.misfit.long_run import LongRun
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.torque_lag import unknown
+from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import BLOCK, ROWS, Block
 from estimators.online.robot.estimate import Friction
+from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.friction_terms import friction_columns, own_terms
 from estimators.online.robot.friction_discrepancy import FrictionDiscrepancy
-from estimators.online.robot.friction_terms import friction_columns, own_terms
-from estimators.online.robot.motion import QUICK, RobotMotion
+from estimators.online.robot.motion import QUICK, Chunk, RobotMotion
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import ResidualAttribution
@@ -44,6 +46,8 @@ AFTER: Final = 3
 SLOWLY: Final = 0.02
 #: rows, argued: Rows after which residuals count as independent: 2 s at 50 Hz.
 LONGEST: Final = 100
+#: 1, argued: Share of a change to which it is learnt at once, where one number was found for several.
+LEARNT_TO: Final = 0.1
 NOTHING: Final = np.zeros((0, 0))
 #: 1, argued: Shares of the highest speed seen at which friction torque is reported.
 SPEEDS: Final = (0.1, 0.5)
@@ -185,6 +189,24 @@ class RobotLearner:
         self.quantiser.forget(place)
         self.discrepancy.forget(place)
         self._process_noise.known(place)
+
+    def move(self, fitted: Fitted, doubt: float) -> None:
+        """Move θ by what was found, and predict with it; doubt: times its deviation to which it is known."""
+        q, kept = self._model.size + self._model.tree.size(), fitted.moved
+        place = np.flatnonzero(kept[:q])
+        floor = LEARNT_TO * np.abs(kept[place])
+        if fitted.cause.name == "friction":  # what has changed goes on changing
+            floor = np.maximum(floor, LEARNT_TO * np.abs(self.bayesian.theta[place]))
+        self.change(place, kept[place], doubt**2 * fitted.spread[np.ix_(place, place)] + np.diag(floor**2))
+        self.adopt()
+
+    def unknown(self, chunk: Chunk) -> Floats:
+        """Deviation (n,) of the predicted torque at the chunk's end by what is not known of θ."""
+        n = self._model.tree.size()
+        X, last = np.empty((n, self._model.size + n)), np.empty((n, PARAMETERS))
+        self._motion.row(chunk, len(chunk.q) - 1, X, last)
+        covariance = self._attribution.covariance
+        return np.asarray(np.sqrt(np.maximum(np.einsum("jk,kl,jl->j", X, covariance, X), 0.0)))
 
     def adopt(self) -> None:
         """Predict with the present parameters from here on."""

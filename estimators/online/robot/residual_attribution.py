@@ -16,7 +16,7 @@ import numpy as np
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import LOOK
-from estimators.online.robot.estimate import NO_PAYLOAD, Payload
+from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.causes.base import Fitted, Known
 from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
@@ -38,7 +38,7 @@ MARKED: Final = 20
 SUSPECT: Final = 2
 #: looks, argued: Looks without anything unexplained after which what was examined is over: three seconds.
 CALM: Final = 6
-#: deviations, argued: Deviations of the excess by which a competition opens: chance costs time only, and one in a hundred.
+#: deviations, argued: Deviations of the excess by which a competition opens: chance costs time only, once in a hundred.
 CHANCE: Final = 2.5
 #: deviations, argued: Deviations of friction beyond its law that are usual (decision 021).
 BEYOND: Final = 2.0
@@ -149,7 +149,7 @@ class ResidualAttribution:
 
     def _passed(self) -> bool:
         """Whether nothing was unexplained in the last looks."""
-        excess, spread = np.sum(self._beyond, axis=0).tolist()
+        excess, spread = (sum(parts) for parts in zip(*self._beyond, strict=True))
         return len(self._beyond) == CALM and not _large(excess, spread)
 
     def _open(self) -> None:

@@ -23,7 +23,7 @@ from estimators.online.robot.residual_attribution import (
 from estimators.quantities import Floats
 from estimators.thresholds import GOOD, MISFIT_OVER
 
-#: 1, argued: Weight of the past after a look in the share of torque that is unexplained: twenty looks count, ten seconds.
+#: 1, argued: Weight of the past after a look in the share of torque that is unexplained: ten seconds count.
 RECENT: Final = 0.95
 NOTHING: Final = np.zeros((0, 0))
 

@@ -4,8 +4,8 @@
     log evidence over nothing at all:   L_h = ½ bᵀ C b − ½ log det(1 + P_h S)      C = (S + P_h⁻¹)⁻¹
 
 S and b are the sums of Z_h after θ' has explained what it can: what is not known of θ is no finding. c_j rows count as
-one. σ_j ≥ 1 is what the best cause leaves of joint j's residual over the usual, by NU rows of prior belief in the usual:
-where the model is wrong in a way that no cause has, all evidence shrinks. A cause is told only where it is better than
+one. σ_j ≥ 1 is what the best cause leaves of joint j's residual over the usual, which is believed for NU rows: where
+the model is wrong in a way that no cause has, all evidence shrinks. A cause is told only where it is better than
 nothing by CERTAIN, than every cause of another name by BETTER, and explains EXPLAINS of what is unexplained.
 """
 

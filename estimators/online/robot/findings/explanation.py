@@ -7,7 +7,7 @@ import numpy as np
 
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.estimate import NO_PAYLOAD, Payload
+from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload, as_payload
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.columns import Columns, slip_columns, tilt_columns
 from estimators.online.robot.motion import Chunk
@@ -75,15 +75,3 @@ class Explanation:
         if psi[columns.tilts].any():
             found += tilt_columns(self._model, bodies, chunk.q) @ psi[columns.tilts]
         return found
-
-
-def as_payload(values: Floats, covariance: Floats, scale: float) -> Payload:
-    """A body's ten parameters (10,) as mass and centre with deviations; scale: relative deviation of the torque."""
-    mass = float(values[0])
-    deviation = float(np.sqrt(covariance[0, 0] + (scale * mass) ** 2))
-    if abs(mass) < deviation:
-        return Payload(mass, deviation, np.full(3, np.nan), np.full(3, np.inf), False)
-    centre = values[1:4] / mass
-    jacobian = np.column_stack([-centre / mass, np.eye(3) / mass])
-    spread = np.sqrt(np.diag(jacobian @ covariance[:4, :4] @ jacobian.T))
-    return Payload(mass, deviation, centre, spread, False)

@@ -66,7 +66,7 @@ class Looks:
         self.count += 1
 
     def begin(self) -> None:
-        """A change may have begun: the long window begins with the next look, and the short ones keep what they have."""
+        """A change may have begun: the long window begins with the next look; the short ones keep what they have."""
         self._since, self.count = None, 0
 
     def clear(self) -> None:

@@ -9,8 +9,8 @@ from estimators.models.robots.description import RobotDescription, RobotJoint, p
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.findings.explanation import as_payload
-from estimators.online.robot.friction_terms import law_terms
+from estimators.online.robot.findings.carried import as_payload
+from estimators.online.robot.findings.friction_terms import law_terms
 from estimators.online.robot.residual_attribution import CALM, ResidualAttribution, Rows, Verdict, torque_scale
 from estimators.quantities import Axis, Floats
 

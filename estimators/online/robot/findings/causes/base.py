@@ -12,7 +12,7 @@ import numpy as np
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.nnls import Integers
 from estimators.online.robot.findings.columns import Columns
-from estimators.online.robot.friction_terms import law_columns, law_terms, own_terms
+from estimators.online.robot.findings.friction_terms import law_columns, law_terms, own_terms
 from estimators.quantities import Floats
 
 

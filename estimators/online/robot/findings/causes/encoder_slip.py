@@ -43,5 +43,5 @@ class EncoderSlip:
     def words(self, known: Known, fitted: Fitted) -> str:
         """By how much."""
         joint = known.model.robot.joints[self.joints[0]]
-        size = 1e3 * fitted.values[0]
-        return f"the encoder of {joint.name} has slipped: it reads about {size:+.3g} m{joint.axis.length} beyond what it did"
+        size = f"{1e3 * fitted.values[0]:+.3g} m{joint.axis.length}"
+        return f"the encoder of {joint.name} has slipped: it reads about {size} beyond what it did"

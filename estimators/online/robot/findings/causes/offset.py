@@ -37,5 +37,5 @@ class Offset:
 
     def words(self, known: Known, fitted: Fitted) -> str:
         """By how much."""
-        (joint,), robot = self.joints, known.model.robot
-        return f"the torque of {robot.names[joint]} has another zero: {fitted.values[0]:+.3g} {robot.joints[joint].axis.effort}"
+        joint = known.model.robot.joints[self.joints[0]]
+        return f"the torque of {joint.name} has another zero: {fitted.values[0]:+.3g} {joint.axis.effort}"

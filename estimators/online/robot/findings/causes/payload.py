@@ -57,7 +57,7 @@ class PayloadCause:
         if is_gone(known, values):
             return True
         slack = DOUBT * float(np.linalg.norm(deviations[1:4]))
-        return float(np.linalg.norm(total[1:4])) <= WITHIN * abs(total[0]) + slack
+        return float(np.linalg.norm(total[1:4])) <= WITHIN * abs(float(total[0])) + slack
 
     def words(self, known: Known, fitted: Fitted) -> str:
         """What is carried now."""
@@ -72,4 +72,4 @@ class PayloadCause:
 def is_gone(known: Known, change: Floats) -> bool:
     """Whether so much is taken off what is carried that nothing is left; change: (10,)."""
     before, now = float(known.carried[0]), float((known.carried + change)[0])
-    return bool(known.carried.any()) and abs(now) < max(GONE_BELOW * abs(before), 0.5 * MASS)
+    return bool(known.carried.any() and abs(now) < max(GONE_BELOW * abs(before), 0.5 * MASS))

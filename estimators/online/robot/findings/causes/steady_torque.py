@@ -8,8 +8,6 @@ import numpy as np
 from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
 from estimators.quantities import Floats
 
-#: deviations of the model's prior, argued: One deviation of a push, and of another zero, over that of an offset's prior.
-WIDE: Final = 1.0
 #: looks, argued: Looks after which a steady torque is another zero: who pushes does so for less than ten seconds.
 LASTS: Final = 20
 
@@ -29,7 +27,7 @@ class Contact:
     def prior(self, known: Known) -> Floats:
         """That of offsets."""
         places = [known.offset_term(j) for j in self.joints]
-        return WIDE**2 * np.diag(np.diag(known.prior)[places])
+        return np.diag(np.diag(known.prior)[places])
 
     def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""

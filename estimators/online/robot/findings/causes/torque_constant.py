@@ -43,4 +43,5 @@ class TorqueConstant:
     def words(self, known: Known, fitted: Fitted) -> str:
         """By how much."""
         name = known.model.robot.names[self.joints[0]]
-        return f"the torque of {name} is told {100.0 * fitted.values[0]:+.0f} % beyond what it was: another torque constant"
+        percent = f"{100.0 * fitted.values[0]:+.0f} %"
+        return f"the torque of {name} is told {percent} beyond what it was: another torque constant"

@@ -1,4 +1,4 @@
-"""Evidence against a brute-force marginal likelihood, columns against finite rotations, and what is physically possible."""
+"""Evidence against a brute-force marginal likelihood, columns against finite rotations, and what is possible."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from estimators.models.robots.description import RobotDescription, RobotJoint, p
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.findings.causes.base import Known, Prepared
+from estimators.online.robot.findings.causes.base import Fitted, Known, Prepared
 from estimators.online.robot.findings.causes.base_tilt import BaseTilt
 from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
@@ -216,8 +216,6 @@ def test_each_cause_has_words_of_its_own() -> None:
     for cause in catalogue(N):
         prepared = Prepared.of(cause, told)
         k = len(prepared.root)
-        from estimators.online.robot.findings.causes.base import Fitted
-
         words.append(cause.words(told, Fitted(cause, np.full(k, 0.1), np.eye(k), 20.0, prepared.moves)))
     assert "a payload of about 2.1 kg is carried" in words
     assert "the base is tilted by +5.7° about its x and +5.7° about its y" in words
