@@ -25,6 +25,7 @@ from estimators.online.robot.findings.competition import CERTAIN, Standing, comp
 from estimators.online.robot.findings.explanation import Explanation
 from estimators.online.robot.findings.looks import FADE, Looks, Sums, sums_of
 from estimators.quantities import Floats
+from estimators.thresholds import RIDGE
 
 #: 1, argued: Share of a look, its end: what is over by then needs no explanation.
 LATE: Final = 0.4
@@ -184,7 +185,7 @@ class ResidualAttribution:
 
     def known(self, bare: bool = False) -> Known:
         """What causes are judged by now; bare: as if nothing was held."""
-        jitter = 1e-12 * np.maximum(np.diag(self.covariance), 1e-12)
+        jitter = RIDGE * np.maximum(np.diag(self.covariance), RIDGE)
         root = np.asarray(np.linalg.cholesky(self.covariance + np.diag(jitter)), np.float64)
         carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
         return Known(
