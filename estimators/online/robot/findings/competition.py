@@ -134,9 +134,7 @@ def _stand(
     fitted: list[Fitted] = []
     for _ in range(PASSES):
         S, b, inverse = problem.without_theta(scale)
-        every = [fit(one, S, b) for one in mine]
-        every = [one for one in every if one.evidence > 0.0 and _possible(known, one)]
-        fitted = sorted(every, key=lambda one: -one.evidence)
+        fitted = _best(known, [fit(one, S, b) for one in mine])
         left = problem.left(fitted[0].moved if fitted else still, inverse, scale)
         scale = np.maximum((NU + left) / (NU + rows), 1.0)
     nothing = problem.left(still, inverse, scale)
@@ -156,6 +154,17 @@ def refitted(cause: Cause, known: Known, psi: Floats, window: Window, usual: Flo
         fitted = fit(Prepared.of(cause, known), S, b)
         scale = np.maximum((NU + problem.left(fitted.moved, inverse, scale)) / (NU + rows), 1.0)
     return fitted
+
+
+def _best(known: Known, every: Sequence[Fitted]) -> list[Fitted]:
+    """The possible causes that are better than nothing, the best first, as far as they may be its rivals."""
+    found: list[Fitted] = []
+    for one in sorted(every, key=lambda each: -each.evidence):
+        if one.evidence <= (found[0].evidence - BETTER if found else 0.0) or one.evidence <= 0.0:
+            break
+        if _possible(known, one):
+            found.append(one)
+    return found
 
 
 def _possible(known: Known, fitted: Fitted) -> bool:
