@@ -35,7 +35,7 @@ def test_what_is_done_is_done_to_the_arm_or_to_its_sensors(name: str) -> None:
     assert same is not done.from_start
     after = slice(round((CHANGE + 0.5) * RATE), None)
     changed = np.abs(q[after] - quiet[0][after]).max(), np.abs(torque[after] - quiet[1][after]).max()
-    assert (max(changed) > 1e-3) is (name != NOTHING)
+    assert bool(max(changed) > 1e-3) is (name != NOTHING)
     if done.slip:
         assert changed[0] == pytest.approx(SLIP)
 
