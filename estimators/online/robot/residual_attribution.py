@@ -1,7 +1,7 @@
 """Residual attribution: when causes compete for the unexplained torque of a whole robot, and what is made of it.
 
 Each half second ("look") the residual of what is explained so far is compared with the usual one. Where it has been
-larger for long enough that a cause might be certain, all of findings/catalogue.py compete, and the best is told once it
+larger for long enough that a cause might be certain, all of causes/catalogue.py compete, and the best is told once it
 has been the best for as many looks as it asks for. A cause of the model's own (friction, offset, links) is then learnt;
 what is not of the model (a payload, a slip) is held beside it. See docs/decisions/027-findings-compete.md.
 """
