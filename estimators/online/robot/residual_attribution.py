@@ -274,7 +274,7 @@ def _large(excess: float, variance: float) -> bool:
 
 def torque_scale(theta: Floats, covariance: Floats) -> float:
     """Relative deviation to which links known by a prior tell what the torque's unit is; (base,), (base, base)."""
-    return float(1.0 / np.sqrt(max(theta @ np.linalg.solve(covariance, theta), 1.0)))
+    return 1.0 / math.sqrt(max(float(theta @ np.linalg.solve(covariance, theta)), 1.0))
 
 
 def pulls_of(columns: Columns, found: Sequence[Floats] | None) -> Floats:
