@@ -106,8 +106,10 @@ class CoreProcess:
         baselines = self._inbox.changed()
         if baselines is not None:
             self._pipeline.set_baselines(baselines)
+        seen = self._inbox.acknowledged()
+        messages = self._pipeline.acknowledge(seen or {})
+        _publish(self._updates, messages)
         late = len(readings) > 0 and now - int(readings["time"][0]) > LATE
-        messages: list[Message] = []
         for of_joint in self._pipeline.absorb_each_joint(readings, epoch, clock, late) if len(readings) else ():
             _publish(self._updates, of_joint)
             messages += of_joint
@@ -122,7 +124,7 @@ class CoreProcess:
         _log_mistakes(messages)
         self._checkpoints.send_next_state(self._pipeline)
         if self._transcript is not None:
-            batch = Batch(len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late)
+            batch = Batch(len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late, seen)
             self._transcript.note(readings, batch, messages)
             self._resumed = None
         receiver.keep(self._buffer.waiting())

@@ -16,6 +16,7 @@ from estimators.quantities import Settings
 
 TOPIC: Final = b"baselines"  # message from outlet to core: new baselines
 WATCHED: Final = b"watched"  # message from outlet to core: somebody watches the page
+SEEN: Final = b"acknowledged"  # message from outlet to core: a person has seen what has changed of joints, by name
 KEPT: Final = 20  # baselines of one joint that stay in the file
 JUDGED: Final = (Status.VALID, Status.HELD)  # the values of which can be trusted
 

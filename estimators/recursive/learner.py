@@ -38,6 +38,7 @@ class Learnt(Layout, version=8):
     grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's
     usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most
     held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)²
+    weighed: Annotated[Vector, "outputs"]  # mean of the squared weights of the rows that the residual's variance is of
     signal: float = 0.0  # rms of y, whitened
 
 
@@ -56,6 +57,7 @@ class Learner:
             deviations=np.full(parameters, np.inf),
             reversal=np.ones(outputs),
             usual=np.ones(outputs),
+            weighed=np.ones(outputs),
             parameters=parameters,
             outputs=outputs,
         )
@@ -100,6 +102,10 @@ class Learner:
         copy(state, self.rls.state)
         self.rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
         self.rls.state.alarms = max(alarms, self.rls.state.alarms)
+
+    def row_variance(self) -> Floats:
+        """Recent residual variance of rows as they came, before their weights: (outputs,), in the unit of y squared."""
+        return np.asarray(self.rls.variance() * self.rls.noise / self.kept.weighed)
 
     @property
     def threshold(self) -> Threshold:
