@@ -364,6 +364,30 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "Look at lost samples and at the clock first (`jointwatch doctor`). If both are in order, put on the tool that "
         "the robot was identified with, or identify it again without.",
     ),
+    "robot_unexplained": ReasonEntry(
+        _ROBOT,
+        "{percent:.0f} % of the torque of all joints is unexplained",
+        "In the last ten seconds of motion the model, and what was found beside it, left more than 5 % of the torque.",
+        "Look at the findings. If there is none, identify the robot again on motion like this one.",
+    ),
+    "robot_torque_constant": ReasonEntry(
+        _ROBOT,
+        "{parameter}: its torque is told by another factor than before",
+        "The residual of this joint follows all of its torque. The model does not learn meanwhile.",
+        "Look at the torque constant, the gain of the sensor, and the drive's settings; then identify the robot again.",
+    ),
+    "robot_encoder_slip": ReasonEntry(
+        _ROBOT,
+        "{parameter}: its encoder reads another angle than before",
+        "The residuals are those of a robot whose joint is elsewhere than it says. The model does not learn meanwhile.",
+        "Look at the coupling of the encoder and at its zero, and set the joint's zero anew.",
+    ),
+    "robot_base_tilt": ReasonEntry(
+        _ROBOT,
+        "the base stands otherwise than the model's",
+        "The residuals are those of another direction of gravity. The model does not learn meanwhile.",
+        "Level the base, or tell the model its true mounting.",
+    ),
     "friction_beyond_law": ReasonEntry(
         _ROBOT,
         "{parameter}: friction differs from its law by {torque:+.2g}{unit} at {speed:.2g} {rate}, "
