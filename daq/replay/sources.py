@@ -8,6 +8,7 @@ describes, columns JOINT.ROLE in SI (see daq/recording/columns.py), and stored r
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from drivers.files.can_log import LogFile
 from drivers.files.player import CsvFile, FileSettings, PlayedFile
 from drivers.reading import READING, empty
 
+# endings that only tables have; .csv, .txt, .log and .mf4 may be logs of frames
+COLUMNAR: Final = (".npz", ".npy", ".mat", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather", ".tsv", ".dat")
+
 Batch = NDArray[np.void]
 Counts = dict[str, Counter[str]]  # driver → cause → count
 
@@ -35,7 +39,9 @@ def readings_of(
     if columns is None and file.suffix.lower() == ".npz" and _is_readings(file):
         return _stored(file, config)
     described = any(isinstance(one, FileSettings) and one.columns for one in config.drivers.values())
-    columnar = file.suffix.lower() in (".npz", ".mat") or is_bag(file) or (not described and _has_columns(file))
+    columnar = (
+        file.is_dir() or file.suffix.lower() in COLUMNAR or is_bag(file) or (not described and _has_columns(file))
+    )
     if columns is not None or columnar:
         return _from_columns(file, config, columns)
     return _from_log(file, _drivers(file, config, driver), config, counts)

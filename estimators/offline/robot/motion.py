@@ -64,7 +64,7 @@ class Piece(NamedTuple):
 
     def filtered(self, values: Floats) -> Floats:
         """Values (samples, …) through the same low-pass as position and torque."""
-        return _low_pass(values, self.rate)
+        return low_pass(values, self.rate)
 
 
 def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats | None = None) -> list[Piece]:
@@ -122,8 +122,8 @@ def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:
     grid = np.linspace(time[0], time[-1], len(time))
     if np.abs(grid - time).max() > 1e-6 / rate:
         q, tau, twist = (_even(time, one, grid) for one in (q, tau, twist))
-    raw, q, tau = q, _low_pass(q, rate), _low_pass(tau, rate)
-    twist = _low_pass(twist, rate) if twist.any() else twist
+    raw, q, tau = q, low_pass(q, rate), low_pass(tau, rate)
+    twist = low_pass(twist, rate) if twist.any() else twist
     spline = CubicSpline(np.arange(len(grid)), q)
     at = np.arange(np.ceil(EDGE * rate), len(grid) - 1 - EDGE * rate, max(rate / RATE, 1.0))
     nearest = np.round(at)
@@ -148,7 +148,8 @@ def _even(time: Floats, values: Floats, grid: Floats) -> Floats:
     return np.asarray(CubicSpline(time, values)(grid))
 
 
-def _low_pass(values: Floats, rate: float) -> Floats:
+def low_pass(values: Floats, rate: float) -> Floats:
+    """Values (samples, …) at `rate` Hz, forwards and backwards."""
     sections = butter(ORDER, CUTOFF, fs=rate, output="sos")
     ends = min(len(values) - 1, int(rate))
     return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=ends))
