@@ -18,6 +18,7 @@ from daq.config.sections import Config
 from daq.recording.columns import Columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag
+from daq.replay.own_stamps import even, is_uneven
 from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
@@ -83,8 +84,12 @@ def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterat
     if missing:
         raise RecordingError("\n".join(f"{file}: {_missing(route)}" for route in missing))
     parts = []
+    counted = {route.joint for route in asked if route.role == COUNTER}
+    uneven = {route.joint for route in asked if is_uneven(channels[route.joint][route.role])} - counted
     for index, route in enumerate(asked):
         series = channels[route.joint][route.role]
+        if route.joint in uneven:
+            series = even(series, config.joints[route.joint].rate)
         part = np.zeros(len(series.time), READING)
         part["time"] = np.round(series.time * 1e9).astype(np.int64)
         part["value"], part["channel"] = series.values, index

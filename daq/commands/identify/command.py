@@ -28,7 +28,7 @@ from estimators.models.mechanisms.mechanism import MechanismError
 from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
-from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
+from estimators.models.robots.whole_robot import DEFAULT, FRICTION_LAWS, RobotFriction
 from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
@@ -95,6 +95,8 @@ def law_of(options: argparse.Namespace) -> RobotFriction | None:
         raise ValueError(f"--{key} goes with --friction bearing")
     if options.friction is None:
         return None
+    if options.friction == DEFAULT.kind:
+        return DEFAULT
     try:
         law: RobotFriction = _LAW.validate_python({"kind": options.friction} | given)
     except ValidationError as error:
