@@ -45,7 +45,8 @@ def test_every_page_is_in_the_menu_once() -> None:
 
 
 def test_the_menu_has_four_parts_behind_the_start() -> None:
-    parts = re.findall(r"^  - ([\w ]+):", (ROOT / "docs" / "site.yml").read_text("utf-8"), re.MULTILINE)
+    menu = (ROOT / "docs" / "site.yml").read_text("utf-8").split("\nnav:\n")[1]
+    parts = re.findall(r"^  - ([\w ]+):", menu, re.MULTILINE)
     assert parts == ["Start", "Learn", "Do", "Understand", "Look up"]
 
 

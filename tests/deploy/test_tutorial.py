@@ -1,8 +1,8 @@
 """The tutorial does what it says: its files are written, its commands run, and what it shows is what is printed.
 
-A comment in front of a block of docs/tutorial.md says what to do with it: `<!-- file NAME -->` writes it, `<!-- run -->` runs it,
-`<!-- keep -->` leaves it running, `<!-- again -->` runs it until the block of text behind it is seen. `slow` in front of these words
-leaves a block to `make test-slow`.
+A comment in front of a block of docs/tutorial.md says what to do with it: `<!-- file NAME -->` writes it,
+`<!-- run -->` runs it, `<!-- keep -->` leaves it running, `<!-- again -->` runs it until the block of text behind it
+is seen. `slow` in front of these words leaves a block to `make test-slow`.
 """
 
 import os
@@ -66,7 +66,7 @@ def skeleton(line: str) -> str:
 
 
 def missing(shown: str, said: str) -> list[str]:
-    """Lines that a page shows and a command did not print; a value ± σ has to be within six of both σ of the shown one."""
+    """Lines that the page shows and a command did not print; values ± σ have to be within six σ of those shown."""
     printed = said.splitlines()
     return [line for line in shown.splitlines() if not any(same(line, one) for one in printed)]
 

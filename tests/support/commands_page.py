@@ -12,9 +12,9 @@ from daq.commands.examples import EXAMPLES
 PAGE: Final = Path(__file__).parents[2] / "docs" / "commands.md"
 HEAD: Final = """# Commands
 
-`jointwatch COMMAND --help` lists every option with its text. Exit codes: 0 good, 1 it failed while running, 2 the command
-line is wrong, 78 the configuration is wrong. Results go to stdout, progress and questions to stderr. This page is
-written by `python tests/support/commands_page.py --write`.
+`jointwatch COMMAND --help` lists every option with its text. Exit codes: 0 good, 1 it failed while running, 2 the
+command line is wrong, 78 the configuration is wrong. Results go to stdout, progress and questions to stderr. This page
+is written by `python tests/support/commands_page.py --write`.
 """
 
 
