@@ -84,6 +84,13 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
         ("jointwatch excite arm.urdf --limits limits.toml --out motion.csv", "a motion that tells most"),
         ("jointwatch excite arm.urdf --limits limits.toml --check mine.csv", "what a motion of your own is worth"),
     ),
+    "clearance": (
+        ("jointwatch clearance now.csv --columns arm.columns.toml", "the clearance of a bearing, from a recording"),
+        (
+            "jointwatch clearance now.csv --before new.csv --columns arm.columns.toml",
+            "how much it has grown since the other recording",
+        ),
+    ),
     "doctor": (
         ("jointwatch doctor arm.toml", "what is on the wires of a configuration, what is lost and why"),
         ("jointwatch doctor --interface socketcan --channel can0", "an unknown bus: proposes a configuration"),
