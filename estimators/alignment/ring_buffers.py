@@ -4,10 +4,10 @@ An entry's place is its number modulo the size of its ring, a power of two. It i
 decided (device_clock.py).
 
 Where up to `bridge` values in a row are missing (lost or not finite), a cubic through the values around them is taken:
-the one behind the gap and three before it, a gap apart from each other, so that nothing is waited for beyond the gap and
-white noise is not amplified by more than 1.04. With the length h of the gap it is off by x⁗ h⁴ 0.04 at most. Where those
-before are not there, it is the straight line, which is off by x″ h² / 8, and of a lost row by turns in either direction,
-since the second derivative that follows from it has the sum zero.
+the one behind the gap and three before it, a gap apart from each other, so that nothing is waited for beyond the gap
+and white noise is amplified by 1.04 at most. With the gap's length h it is off by x⁗ h⁴ 0.04 at most. Where those before
+are not there, it is the straight line, which is off by x″ h² / 8, and of a lost row by turns in either direction, since
+the second derivative that follows from it has the sum zero.
 """
 
 from typing import Annotated, Final
@@ -200,7 +200,7 @@ def _cubic(tick: float, low: int, high: int, oldest: int, ring: Ring) -> float:
         return line
     x, w = float(values[nearer & mask]), float(values[farther & mask])
     p, q = (c - float(instants[nearer & mask])) / gap, (c - float(instants[farther & mask])) / gap
-    if not (np.isfinite(x) and np.isfinite(w) and EVEN_LEAST < p and p + EVEN_LEAST < q < EVEN_MOST):
+    if not (np.isfinite(x) and np.isfinite(w) and p > EVEN_LEAST and p + EVEN_LEAST < q < EVEN_MOST):
         return line
     first = (z - y) - (y - x) / p  # divided differences, in gaps
     second = first / (1.0 + p)
