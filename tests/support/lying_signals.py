@@ -51,9 +51,35 @@ def frames(begin: float, end: float, rate: float = RATE, seed: int = 1) -> Table
     """Frames sampled at this rate (Hz) between two instants (s), with a counter of frames."""
     t = begin + np.arange(round((end - begin) * rate)) / rate
     q, v, a = motion(t)
+    return measured(t, q, _torque(q, v, a), seed)
+
+
+def resting(end: float, stop: float, go: float, load: float, frozen: bool) -> Table:
+    """Frames up to `end` (s) of a joint that slows down at `stop` and moves again at `go`, within a second each.
+
+    load: N·m, amplitude of what other joints do to it while it rests; frozen: its encoder stays from the rest on.
+    """
+    t = np.arange(round(end * RATE)) / RATE
+    slower, faster = np.clip(t - stop, 0.0, 1.0), np.clip(t - go, 0.0, 1.0)
+    pace = 1.0 - (3 - 2 * slower) * slower**2 + (3 - 2 * faster) * faster**2
+    change = 6.0 * (faster - faster**2 - slower + slower**2)
+    when = np.concatenate([[0.0], np.cumsum((pace[1:] + pace[:-1]) / 2)]) / RATE
+    q, v, a = motion(when)
+    torque = _torque(q, v * pace, a * pace**2 + v * change)
+    torque += load * np.sin(4.0 * np.pi * t) * (pace == 0.0)
+    return measured(t, np.where(frozen & (t >= go), q[round((go - 0.1) * RATE)], q), torque)
+
+
+def _torque(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """N·m that moves the joint so."""
     torque = TRUTH["inertia"] * a + TRUTH["viscous"] * v + TRUTH["coulomb"] * np.sign(v) + TRUTH["offset"]
-    torque += TRUTH["gravity_sin"] * np.sin(q) + TRUTH["gravity_cos"] * np.cos(q)
-    torque += NOISE * np.random.default_rng([seed, round(begin * 1e3)]).standard_normal(len(t))
+    return np.asarray(torque + TRUTH["gravity_sin"] * np.sin(q) + TRUTH["gravity_cos"] * np.cos(q))
+
+
+def measured(t: np.ndarray, q: np.ndarray, torque: np.ndarray, seed: int = 1) -> Table:
+    """Frames of these instants (s), positions and torques with the encoder's steps and noise, with a counter."""
+    begin = t[0]
+    torque = torque + NOISE * np.random.default_rng([seed, round(begin * 1e3)]).standard_normal(len(t))
     table = np.zeros((len(t), 3), READING)
     table["time"] = BEGIN + np.round(t * 1e9).astype(np.int64)[:, None]
     table["channel"] = [0, 1, 2]

@@ -8,7 +8,6 @@ rate unknown, and frames that come twice look like twice the rate. The first tha
 from collections.abc import Callable
 from typing import Final
 
-from estimators.plausibility.signals.acting_torque import ActingTorqueValidator
 from estimators.plausibility.signals.base import StreamFacts, Validator
 from estimators.plausibility.signals.counter import CounterValidator
 from estimators.plausibility.signals.dead_zone import DeadZoneValidator
@@ -27,7 +26,6 @@ VALIDATORS: Final[tuple[Callable[[StreamFacts], Validator], ...]] = (
     RateValidator,
     FreezingValidator,
     LeapValidator,
-    ActingTorqueValidator,
     TorqueHeldValidator,
     FlatTorqueValidator,
     DeadZoneValidator,

@@ -36,6 +36,8 @@ STEPS: Final = 3.0
 BACK: Final = (0.6, 0.9)
 #: 1, argued: Way of all against what those frames went back: the few between them go at least so far.
 ONWARD: Final = 0.5
+#: frames, argued: Ways onward in a window: one alone is a hole in time, behind which the joint is somewhere else.
+ONCE_MORE: Final = 2
 #: windows, argued: Windows of the last blocks that show it: one may be a shock.
 WINDOWS: Final = 3
 #: blocks, argued: Blocks in which they are counted, a second.
@@ -86,6 +88,8 @@ class OrderValidator:
                 onward = part * usual <= 0.0
                 alone = not (onward[1:] & onward[:-1]).any()
                 if not abs(usual) >= STEPS * step or onward.mean() > 1.0 - share or not alone:
+                    continue
+                if onward.sum() < ONCE_MORE:
                     continue
                 back = abs(float(part[~onward].sum()))
                 found += -np.sign(usual) * float(part.sum()) >= ONWARD * back

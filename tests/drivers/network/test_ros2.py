@@ -1,7 +1,10 @@
 """Joint states of ROS 2 over DDS on loopback: values bit for bit, what is lost, and CDR that other people wrote."""
 
 import os
+import signal
 import struct
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -63,6 +66,47 @@ def test_every_value_is_the_one_that_was_sent_bit_by_bit_and_none_is_lost() -> N
     assert got.tobytes() == values.tobytes()
     stamps = readings["value"][readings["channel"] == 21]
     assert stamps.tolist() == [1_700_000_000 + 1e-9 * (1_000_000 * (n % 1000)) for n in range(count)]
+
+
+READER = """
+import sys
+from drivers.base import Wanted
+from tests.drivers.network.test_ros2 import settings
+
+with settings(int(sys.argv[1])).open([Wanted(0, "joint_1.stamp")]) as driver:
+    print("open", flush=True)
+    end = int(sys.argv[2]) * 1e-3
+    newest = 0.0
+    while newest < end:
+        found = driver.read(20.0)
+        if not len(found):
+            break
+        newest = found["value"][-1]
+    print(driver.counters()["frames"], flush=True)
+"""
+
+
+def test_a_reader_that_gets_no_processor_for_three_seconds_loses_nothing() -> None:
+    """Stopped while three thousand messages of seven joints come; Cyclone's own socket holds half of them."""
+    room = int(Path("/proc/sys/net/core/rmem_max").read_text())
+    if room < 4 << 20:
+        pytest.skip(f"needs net.core.rmem_max of 4 MiB, found {room}")
+    where, count = domain(7), 3000
+    writer, state, head = publisher(where, TOPIC)
+    values = [[0.1] * len(JOINTS)] * 3
+    words = [sys.executable, "-c", READER, str(where), str(count)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as reader:
+        assert reader.stdout is not None
+        try:
+            assert reader.stdout.readline() == "open\n"
+            matched(writer)
+            os.kill(reader.pid, signal.SIGSTOP)
+            for number in range(1, count + 1):
+                writer.write(state(head(*divmod(1_000_000 * number, 10**9)), JOINTS, *values))
+            os.kill(reader.pid, signal.SIGCONT)
+            assert int(reader.stdout.readline()) == count
+        finally:
+            reader.kill()
 
 
 def test_another_device_on_the_topic_missing_efforts_and_rubbish_are_counted() -> None:

@@ -269,9 +269,9 @@ def test_nothing_is_interpolated_across_a_lost_frame() -> None:
 
 
 def test_a_few_missing_samples_are_interpolated_and_counted() -> None:
-    """A straight line and a parabola; frames lost singly, by two and by three, with their counter."""
+    """A straight line and a parabola; frames lost at once, singly, by two and by three, with their counter."""
     n = np.arange(2000)
-    lost = [700, 900, 901, 1200, 1201, 1202, 1500]
+    lost = [2, 700, 900, 901, 1200, 1201, 1202, 1500]
     kept = np.delete(n, lost)
     readings = frames(kept * P, 3.0 * kept, (kept * P) ** 2, kept % 256.0)
     resampler = together(2, counter_modulo=256, bridge=2)
@@ -281,11 +281,35 @@ def test_a_few_missing_samples_are_interpolated_and_counted() -> None:
     known = np.isfinite(rows[:, 0])
     np.testing.assert_allclose(rows[known, 0], 3.0 * n[: len(rows)][known], rtol=1e-9)
     off = rows[:, 1] - (n[: len(rows)] * P) ** 2
-    # linear interpolation of x = t²: x″ (t − a)(b − t) / 2
-    np.testing.assert_allclose(off[[700, 900, 901]], [P**2, 2 * P**2, 2 * P**2], rtol=1e-3)
-    assert np.nanmax(np.abs(np.delete(off, [700, 900, 901, 1500]))) < 1e-12
+    # before there are four values that far apart, the straight line of x = t²: x″ (t − a)(b − t) / 2
+    assert off[2] == pytest.approx(P**2, rel=1e-3)
+    assert np.nanmax(np.abs(np.delete(off, 2))) < 1e-12
     assert resampler.counters()["lost"] == len(lost)
-    assert resampler.counters()["interpolated"] == 4
+    assert resampler.counters()["interpolated"] == 5
+
+
+@pytest.mark.parametrize("missing", [1, 3])
+def test_missing_samples_of_a_motion_lie_on_the_cubic_through_their_neighbours(missing: int) -> None:
+    """Losses at distances that leave three values before a gap, and some that lie within another gap's reach."""
+    n = np.arange(3000)
+    first = np.arange(100, 2900, 47)
+    lost = np.concatenate([first + k for k in range(missing)] + [first[::5] + 2 * missing + 3])
+    kept = np.setdiff1d(n, lost)
+    noise = 1e-6 * np.random.default_rng(3).standard_normal(len(n))
+    x = np.sin(2 * np.pi * 3.0 * n * P)
+    readings = frames(kept * P, x[kept], noise[kept], kept % 256.0)
+    _, rows = together(2, counter_modulo=256, bridge=missing).absorb(*readings)
+    gap = missing + 1
+    for one in first[10::5][:-1]:  # all four there: against Lagrange's polynomial through them
+        at = one - 1 + gap * np.array([-2, -1, 0, 1])
+        inner = np.arange(one, one + missing)
+        if np.isin(at, lost).any():
+            continue
+        wanted = np.array([np.polyval(np.polyfit((at - one) / gap, x[at], 3), (k - one) / gap) for k in inner])
+        np.testing.assert_allclose(rows[inner, 0], wanted, atol=1e-11)
+    line = (2 * np.pi * 3.0 * gap * P) ** 2 / 8
+    assert np.abs(rows[: len(rows), 0] - x[: len(rows)]).max() < 0.02 * line
+    assert np.std(rows[np.intersect1d(lost, n[: len(rows)]), 1]) < 1.3e-6, "noise is not amplified"
 
 
 def test_values_that_are_no_numbers_are_bridged_and_long_ones_are_not() -> None:
