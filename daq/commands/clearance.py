@@ -35,7 +35,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recording", nargs="+", type=Path, metavar="RECORDING", help="of the joint as it is now")
     parser.add_argument("--joint", metavar="NAME", help="which joint, where a recording has several")
     parser.add_argument("--columns", type=Path, metavar="TABLE", help="table of the recordings' columns (.toml)")
-    parser.add_argument("--before", nargs="+", action="extend", default=[], type=Path, metavar="RECORDING")
+    parser.add_argument(
+        "--before", nargs="+", action="extend", default=[], type=Path, metavar="RECORDING",
+        help="of the same joint at an earlier time: whether its clearance has grown since",
+    )  # fmt: skip
     parser.add_argument("--mass", type=_positive, metavar="KG", help="of all that the pin carries")
     parser.add_argument("--pin", type=_positive, metavar="M", help="radius of the pin")
     parser.add_argument("--slip", type=_positive, default=1e-3, metavar="M/S", help="at which friction is full (0.001)")

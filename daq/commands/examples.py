@@ -84,6 +84,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
         ("jointwatch excite arm.urdf --limits limits.toml --out motion.csv", "a motion that tells most"),
         ("jointwatch excite arm.urdf --limits limits.toml --check mine.csv", "what a motion of your own is worth"),
     ),
+    "clearance": (
+        ("jointwatch clearance now.csv --mass 2.5 --pin 0.01 --before new.csv",
+         "from torque, and whether it has grown since the earlier recording"),
+        ("jointwatch clearance arm.csv --joint elbow --json", "one joint, from its proximity sensors, as JSON"),
+    ),
     "doctor": (
         ("jointwatch doctor arm.toml", "what is on the wires of a configuration, what is lost and why"),
         ("jointwatch doctor --interface socketcan --channel can0", "an unknown bus: proposes a configuration"),
