@@ -68,7 +68,7 @@ def _contents(chunk: Chunk) -> list[McapRecord]:
     """The records of a chunk, whose checksum is right. Raises ValueError and McapError."""
     raw = decompressed(chunk.data, chunk.compression)
     if chunk.uncompressed_crc not in (0, zlib.crc32(raw)):
-        raise ValueError("the checksum of a chunk is wrong")
+        raise ValueError("the checksum (CRC) of a chunk is wrong")
     found: list[McapRecord] = []
     place = 0
     while place < len(raw):
