@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--columns", type=Path, metavar="TABLE", help="table of the recordings' columns (.toml)")
     parser.add_argument(
         "--before", nargs="+", action="extend", default=[], type=Path, metavar="RECORDING",
-        help="of the same joint at an earlier time: whether its clearance has grown since",
+        help="of the same joint earlier, to compare with",
     )  # fmt: skip
     parser.add_argument("--mass", type=_positive, metavar="KG", help="of all that the pin carries")
     parser.add_argument("--pin", type=_positive, metavar="M", help="radius of the pin")

@@ -85,9 +85,11 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
         ("jointwatch excite arm.urdf --limits limits.toml --check mine.csv", "what a motion of your own is worth"),
     ),
     "clearance": (
-        ("jointwatch clearance now.csv --mass 2.5 --pin 0.01 --before new.csv",
-         "from torque, and whether it has grown since the earlier recording"),
-        ("jointwatch clearance arm.csv --joint elbow --json", "one joint, from its proximity sensors, as JSON"),
+        ("jointwatch clearance now.csv --columns arm.columns.toml", "the clearance of a bearing, from a recording"),
+        (
+            "jointwatch clearance now.csv --before new.csv --columns arm.columns.toml",
+            "how much it has grown since the other recording",
+        ),
     ),
     "doctor": (
         ("jointwatch doctor arm.toml", "what is on the wires of a configuration, what is lost and why"),

@@ -3,10 +3,13 @@
 import argparse
 import importlib
 import re
+import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +22,7 @@ from hil_rig.commands.compile import arguments_of_compile
 from hil_rig.commands.demo import address_of, arguments_of_demo
 from hil_rig.commands.reproduce import arguments_of_reproduce
 
+ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "rig": parser_of_rig,
     "demo": arguments_of_demo,
@@ -74,6 +78,20 @@ def test_the_examples_are_understood_by_the_command(command: str) -> None:
         if command == "reproduce":
             words = [word for word in words if word != "--data" and not word.startswith("~")]
         parser_of(command).parse_args(words[2:])
+
+
+def test_the_page_of_commands_is_what_the_catalogues_say() -> None:
+    written = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    assert written == runpy.run_path(str(ROOT / "tests" / "support" / "commands_page.py"))["page"](), (
+        "python tests/support/commands_page.py --write"
+    )
+
+
+def test_the_version_is_in_one_place(capsys: pytest.CaptureFixture[str]) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out == f"{declared}\n"
+    assert "\nversion:" not in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
