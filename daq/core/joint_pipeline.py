@@ -88,6 +88,7 @@ class JointPipeline:
         self._last_arrival = 0  # ns
         self._newest = 0  # ns, last sample of the newest window without a gap, and when that came
         self._row_arrival = 0
+        self._clipped = 0  # samples at saturation until then
         self._last_update = 0  # ns
         self._words: Any = None  # of the last update: what its texts depend on; None where a new form is needed
         model = joint.model.build()
@@ -281,6 +282,7 @@ class JointPipeline:
         silent = bool(self._missing) and self._missing[0].code not in ROWLESS  # no row is to be expected meanwhile
         if newest != self._newest or not self._row_arrival or silent or self.refused:
             self._newest, self._row_arrival = newest, arrival
+            self._clipped = self.estimator.front.state.clipped
 
     @property
     def _rowless_after(self) -> int:
@@ -297,7 +299,8 @@ class JointPipeline:
         support, former = self.estimator.conditioner.support, self.estimator.conditioner.former
         finite = np.isfinite(former.raw[max(0, former.filled - support) : former.filled])
         dead = [role for role, there in zip(self.estimator.channels, finite.T, strict=False) if not there.any()]
-        if dead and len(finite) == support:
+        clipped = self.estimator.front.state.clipped - self._clipped >= support  # left out, although they are numbers
+        if dead and len(finite) == support and not clipped:
             return tuple(Reason("channel_dead", role, {"seconds": round(waited / 1e9, 1)}) for role in dead)
         return (Reason("no_rows", None, {"seconds": waited / 1e9, "samples": float(support)}),)
 

@@ -66,6 +66,8 @@ ELSEWHERE: Final = {  # where it needs a service or a source tree of its own, th
     "decode": "tests/daq/commands/test_decode.py",
     "excite": "tests/daq/commands/test_excite.py",
     "clearance": "tests/daq/commands/test_clearance.py",
+    "model": "tests/daq/commands/test_model.py",
+    "rig": "tests/contracts/test_rigs.py",
 }
 
 

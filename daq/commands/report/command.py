@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from daq.commands.codes import fail, tell_breaks
+from daq.commands.codes import fail, tell_break
 from daq.commands.progress import Progress
 from daq.commands.report.document import document
 from daq.commands.report.run import gather
@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
             progress.stage("drawing")
             page.write_text(document(content), encoding="utf-8")
         print(page)
-        tell_breaks(files)
+        for words in content.breaks:
+            tell_break(words)
         if options.pdf:
             print(_pdf(page))
     except RecordingError as error:

@@ -76,7 +76,11 @@ def xl330_published(data: Path, model: str) -> dict[str, float]:
 
 def sea(data: Path, name: str) -> tuple[Floats, Floats, Floats]:
     """Time, s, deflection, rad, and measured torque, N·m: (samples,) each, not equidistant."""
-    table = _read(data / "sea_imperial" / name, arrays)
+    return _read(data / "sea_imperial" / name, _bench)
+
+
+def _bench(file: Path) -> tuple[Floats, Floats, Floats]:
+    table = arrays(file)
     return table["time"], np.deg2rad(table["displacement"]), table["torque_out"]
 
 

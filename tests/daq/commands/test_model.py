@@ -149,6 +149,12 @@ def test_what_changed_between_two_models_is_said_with_its_deviation(
     assert f"1 of {len(theta)} parameters changed" in said
     assert main(["model", "show", str(tmp_path / "a.toml")]) == 0
     assert "coulomb.j1" in capsys.readouterr().out
+    assert main(["model", "diff", str(tmp_path / "a.toml"), str(tmp_path / "b.toml"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in told["parameters"] if one["changed"]] == ["coulomb.j1"]
+    assert main(["model", "show", str(tmp_path / "a.toml"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["value"] for one in told["parameters"]] == pytest.approx(before.theta)
 
 
 def test_a_file_that_is_no_model_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
