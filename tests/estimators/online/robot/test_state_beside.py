@@ -11,7 +11,7 @@ from estimators.online.robot.residual_attribution import HELD
 from estimators.online.robot.told_findings import BESIDE
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from tests.estimators.online.robot.test_estimator import RATE, arm, measured, motion, taught, torque
+from tests.support.three_joints import RATE, arm, measured, motion, taught, torque
 
 pytestmark = pytest.mark.compiled
 
@@ -30,18 +30,10 @@ def played(q: Floats, tau: Floats) -> RobotEstimator:
 
 
 def tilted() -> Floats:
-    """What a base turned by TILT about its x adds to the torque: as turning all that the arm carries the other way."""
-    pin = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install pin")
+    """What a base turned by TILT about its x adds to the torque: that of gravity which is turned the other way."""
     _, q, dq, ddq = motion(SEED, SECONDS)
-    model = pin.Model()
-    for i, joint in enumerate(arm().joints):
-        place = pin.SE3(joint.placement[:3, :3], joint.placement[:3, 3])
-        index = model.addJoint(i, pin.JointModelRZ(), place, joint.name)
-        model.appendBodyToJoint(index, pin.Inertia.FromDynamicParameters(arm().parameters[i]), pin.SE3.Identity())
-    model.gravity.linear = -9.81 * np.array([0.0, np.sin(TILT), np.cos(TILT)])
-    data = model.createData()
-    found = np.array([pin.rnea(model, data, *row) for row in zip(q, dq, ddq, strict=True)])
-    return np.asarray(found - torque(arm().parameters, q, dq, ddq))
+    turned = -9.81 * np.array([0.0, np.sin(TILT), np.cos(TILT)])
+    return torque(arm().parameters, q, dq, ddq, turned) - torque(arm().parameters, q, dq, ddq)
 
 
 @pytest.mark.parametrize("cause", sorted(BESIDE))
