@@ -64,6 +64,8 @@ class ChangeRecord:
             found += f"; {self.cause}"
         if self.reference == "start":
             found += "; measured against the joint's own start, since no baseline is set"
+        if self.over and self.over == self.acknowledged:
+            return f"{found}; another reference has settled it"
         return found if not self.over else f"{found}; it is within its limits again"
 
     def plain(self) -> Map:

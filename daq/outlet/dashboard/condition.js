@@ -29,7 +29,10 @@ const WEAR = [
   [/offset/, "Look at the torque sensor's zero and at pulling cables."],
 ];
 
-const wear = (name) => WEAR.find(([pattern]) => pattern.test(name))?.[1] ?? "Compare its friction curve with the baseline's.";
+const wear = (name, reference) => {
+  const todo = WEAR.find(([pattern]) => pattern.test(name))?.[1] ?? "Compare its friction curve with the baseline's.";
+  return reference === "start" ? todo.replace(/(at|than at) (its|the) baseline/, "$1 $2 start") : todo;
+};
 
 // "a", "a and b", "a, b and c"
 export const listed = (words) => (words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
@@ -83,8 +86,8 @@ const TELL = {
     const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
     const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
     const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
-    const against = worst.reference === "start" ? " since its start (no baseline is set)" : "";
-    return [texts[0], Math.abs(worst.change) || 0, [`${all}${sudden}${against}`], found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : wear(worst.name)];
+    const against = worst.reference === "start" ? "; against its start, since no baseline is set" : "";
+    return [texts[0], Math.abs(worst.change) || 0, [`${all}${sudden}${against}`], found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : wear(worst.name, worst.reference)];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],
   starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint.reasons.filter(({ code }) => code !== "at_standstill")) || "Keep it moving."],
