@@ -125,9 +125,9 @@ def _print(
     for name, row in table.items():
         cells = f"{row['valid']:9.1f}{row['lies']:9.2f}{row['right']:9}{row['wrong']:9}{row['not_told']:9}"
         cells += f"{row['false']:9.1f}{row['slowest']:9.1f}{row['rms']:9.2f}"
-        words = {"MISSED": [one for row, one in _left(missed) if row == name]}
-        words["not met, as below"] = [one for one in missed[name] if one not in words["MISSED"]]
-        told = "; ".join(f"{key}: {', '.join(those)}" for key, those in words.items() if those)
+        verdicts = {"MISSED": [one for row, one in _left(missed) if row == name]}
+        verdicts["not met, as below"] = [one for one in missed[name] if one not in verdicts["MISSED"]]
+        told = "; ".join(f"{key}: {', '.join(those)}" for key, those in verdicts.items() if those)
         print(f"{name:24}{cells}  {told}".rstrip())
         if np.isfinite(row["mass_off"]):
             words = f"{row['mass_off']:.1f} % off at most, {row['mass_inside']:.0f} % inside two deviations"
