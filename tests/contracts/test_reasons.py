@@ -15,7 +15,7 @@ from estimators.reasons import MISFITS, Reason
 ROOT = Path(__file__).parents[2]
 ROOMS = ("daq", "estimators", "hil_rig")
 GIVEN = re.compile(r'(?:Reason|_reason)\(\s*"(\w+)"')
-SHAPES = re.compile(r"^SHAPES: Final = \{(.+)\}", re.MULTILINE)  # of model_fit.py: codes by cause
+BY_CAUSE = re.compile(r"^(?:SHAPES|BESIDE): Final = \{([^}]+)\}", re.MULTILINE)  # codes by cause
 PAGE = re.compile(r"^const WEAK = \[(.+)\];", re.MULTILINE)  # of condition.js: codes that the page says together
 
 # numbers and words as they are given, by code; `parameter` stands for one where there is one
@@ -41,7 +41,7 @@ def given() -> set[str]:
     found = set[str]()
     for text in sources():
         found |= set(GIVEN.findall(text))
-        found |= {code for line in SHAPES.findall(text) for code in re.findall(r'"(\w+)"', line)}
+        found |= {code for line in BY_CAUSE.findall(text) for code in re.findall(r': "(\w+)"', line)}
     return found
 
 

@@ -346,10 +346,11 @@ class RobotEstimator:
         if happened or self._time < self._doubted:  # what has happened is known within SOON
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
         watch = self._watch
-        beside = state_beside(watch.attribution, watch.unexplained, self.model.robot.names, self._moves)
+        too_much, names = watch.unexplained.too_much, self.model.robot.names
+        bent = self._learner.discrepancy.reasons(names, self._units, too_much)
+        beside = state_beside(watch.attribution, watch.unexplained, names, self._moves)
         if beside is not None:
-            return beside
-        bent = self._learner.discrepancy.reasons(self.model.robot.names, self._units)
+            return beside[0], beside[1], (*beside[2], *(bent if too_much else ()))
         if not self._moves:
             return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)
         return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent

@@ -115,10 +115,15 @@ class FrictionDiscrepancy:
         """Set the errors of these parameters to zero: they have been found anew."""
         self.moved[which] = 0.0
 
-    def reasons(self, names: tuple[str, ...], units: tuple[str, ...]) -> tuple[Reason, ...]:
-        """Reasons of the joints whose discrepancy is too large, where all torque is off by too much for them."""
+    def reasons(self, names: tuple[str, ...], units: tuple[str, ...], anyway: bool) -> tuple[Reason, ...]:
+        """Reasons of the joints whose discrepancy is too large, where all torque is off by too much for them.
+
+        anyway: whether too much of all torque is unexplained, of which they are a part.
+        """
         return tuple(
-            self._reason(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)) if self._matters
+            self._reason(j, names[j], units[j])
+            for j in map(int, np.flatnonzero(self._named))
+            if self._matters or anyway
         )
 
     def _reason(self, j: int, name: str, unit: str) -> Reason:

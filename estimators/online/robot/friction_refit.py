@@ -19,6 +19,7 @@ from estimators.models.friction.base import FrictionLaw
 from estimators.models.friction.structure import RefitModel, look
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import ROWS, Block
+from estimators.online.robot.findings.competition import EXPLAINS
 from estimators.quantities import Floats, Parameter
 from estimators.refit.inline import Inline
 from estimators.refit.outcome import SearchReport
@@ -68,7 +69,7 @@ class _Joint:
         self.fixed, self.signals = np.zeros((room, len(self.still))), np.zeros((room, 3))  # q, dq, torque
         self.count = self.seen = 0
         self.left = False  # whether the window is unlike what the law has left before
-        self.usual = np.nan  # residual variance that η in force left when the start had ended
+        self._usual = (np.nan, np.nan)  # residual variance that η in force left, and power of the friction, by then
         self.pending: Future[Refit] | None = None
 
     def absorb(self, block: Block, theta: Floats, rest: Floats) -> None:
@@ -105,6 +106,27 @@ class _Joint:
         """Residual variance of least squares with this η."""
         A, y = self.columns(eta), self.signals[:, 2]
         return float(np.mean((y - A @ np.linalg.lstsq(A, y)[0]) ** 2))
+
+    @property
+    def knows_usual(self) -> bool:
+        """Whether the motion of the start has told what η in force leaves."""
+        return bool(np.isfinite(self._usual[0]))
+
+    @property
+    def usual(self) -> float:
+        """Residual variance that a right η leaves now: the start's, and more where the friction's power is larger.
+
+        What low-passes and a law's own simplifications leave of a friction grows with it.
+        """
+        variance, power = self._usual
+        return variance * max(1.0, self._power() / power) if power > 0.0 else variance
+
+    def keep_usual(self) -> None:
+        """Take what η in force leaves of this window for usual."""
+        self._usual = self.residual(self.law.start), self._power()
+
+    def _power(self) -> float:
+        return float(np.mean(self.signals[:, 2] ** 2))
 
     def gain(self, correlation: float) -> float:
         """χ² that one Gauss–Newton step of ln η explains more than η in force does."""
@@ -181,8 +203,9 @@ class FrictionRefits:
     def _look(self, joint: _Joint, calm: bool) -> None:
         if joint.pending is not None or not joint.full:
             return
-        if np.isnan(joint.usual):
-            joint.usual = joint.residual(joint.law.start) if calm else np.nan
+        if not joint.knows_usual:
+            if calm:
+                joint.keep_usual()
             return
         joint.left = joint.residual(joint.law.start) > self._accept.noise**2 * joint.usual
         moved = joint.left and joint.gain(self._correlation[joint.joint]) > self._accept.better
@@ -233,6 +256,8 @@ class FrictionRefits:
         told = []
         if variance > accept.noise**2 * joint.usual:
             told.append(f"the residual is {np.sqrt(variance / joint.usual):.2f} times the usual one")
+        if before - variance < EXPLAINS * (before - joint.usual):
+            told.append("most of what the law leaves beyond the usual stays unexplained")
         if (before - variance) * found.rows / (max(variance, LEAST_DIVISOR) * factor) <= accept.better:
             told.append("the nonlinear parameters in force explain the motion nearly as well")
         if not (etas <= accept.certain).all():

@@ -172,7 +172,7 @@ class ResidualAttribution:
         Z[:, :, columns.theta], Z[:, :, columns.body] = rows.X, rows.Y
         Z[:, :, columns.slips] = slip_columns(self._model, bodies, *rows.motion)
         Z[:, :, columns.tilts] = tilt_columns(self._model, bodies, rows.motion[0])
-        predicted = rows.torque - rows.u
+        predicted = rows.X @ self.theta  # by the model alone, without what is held beside it: as Explanation.torque
         Z[:, :, columns.gains] = predicted[:, :, None] * np.eye(columns.n)
         return sums_of(Z, rows.torque, rows.there, rows.pulls)
 

@@ -1,5 +1,7 @@
 """What is told of the causes: records that follow them, and the state of a robot beside whose model something holds."""
 
+from typing import Final
+
 from estimators.base import Phase, Status
 from estimators.online.robot.findings.record import Findings
 from estimators.online.robot.residual_attribution import ResidualAttribution, Verdict
@@ -7,6 +9,13 @@ from estimators.online.robot.watch import Unexplained
 from estimators.reasons import Reason
 
 State = tuple[Phase, Status, tuple[Reason, ...]]
+
+# codes of reasons, by the cause that holds beside the model
+BESIDE: Final = {
+    "torque_constant": "robot_torque_constant",
+    "encoder_slip": "robot_encoder_slip",
+    "base_tilt": "robot_base_tilt",
+}
 
 
 class ToldFindings(Findings):
@@ -59,7 +68,7 @@ def state_beside(
     names: of the joints; moves: whether it is in motion.
     """
     others = tuple(
-        Reason(f"robot_{one.cause.name}", ", ".join(names[j] for j in one.cause.joints) or None)
+        Reason(BESIDE[one.cause.name], ", ".join(names[j] for j in one.cause.joints) or None)
         for one in attribution.explanation.others
     )
     if others:

@@ -8,7 +8,7 @@ from hil_rig.plants.robots.dynamics import GRAVITY
 from hil_rig.truth.disturbances import CARRIED, CHANGE, DISTURBANCES, SLIP, Disturbance
 from hil_rig.truth.random_arm import RATE, ArmInMotion, draw
 from hil_rig.truth.robot_findings import NOTHING, SEVERAL, Outcome, _judged, run
-from hil_rig.truth.robot_table import figures, limits
+from hil_rig.truth.robot_table import NOT_MET, _left, figures, limits
 
 
 def test_arms_have_four_to_seven_axes_and_obey_their_limits() -> None:
@@ -72,10 +72,18 @@ def test_a_row_misses_what_it_does_not_meet() -> None:
     assert missed(outcome(), outcome()) == []
     assert missed(outcome(lying=1), outcome()) == ["lies"]
     assert missed(outcome(right=False, told="contact"), outcome()) == ["right cause", "found in time"]
+    assert missed(outcome(right=False, told=SEVERAL), outcome()) == ["one cause", "found in time"]
     assert missed(outcome(false=1), outcome()) == ["false findings"]
     assert missed(outcome(delay=2.5), outcome()) == ["found in time"]
     assert missed(outcome(masses=np.array([[0.15, 0.2]])), outcome()) == ["mass"]
     assert missed(outcome(masses=np.array([[0.08, 0.03]] * 10)), outcome()) == ["deviation of the mass"]
+
+
+def test_a_limit_that_is_not_met_has_a_row_and_a_reason_and_any_other_is_missed() -> None:
+    assert set(NOT_MET) <= set(DISTURBANCES)
+    name, known = next(iter(NOT_MET.items()))
+    assert _left({name: list(known)}) == []
+    assert _left({name: [*known, "lies"], NOTHING: ["false findings"]}) == [(name, "lies"), (NOTHING, "false findings")]
 
 
 def test_two_kilograms_are_told_in_time_and_nothing_else() -> None:
