@@ -78,9 +78,15 @@ class Parts:
             elapsed=rls.state.since * motion.row,
             variance=rls.recent_variance(),
             level=rls.variance(),
-            covered=bool((self.validity.valid >= wanted).all()),
+            covered=self._covered(wanted),
             same=self._same,
         )
+
+    def _covered(self, wanted: NDArray[np.bool_]) -> bool:
+        """Whether what was known before an alarm is so again; of a linear model it is its prediction."""
+        if self.nonlinear is None and self.validity.good:
+            return True
+        return bool((self.validity.valid >= wanted).all())
 
     @property
     def _same(self) -> bool:

@@ -174,6 +174,7 @@ class Phases:
             return
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
             parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
+            parts.validity.kept.renew = True
             if parts.nonlinear is None:
                 parts.fit.follow(parts.learner, self.phase is Phase.NORMAL)
             if self.kept.asking and self.phase is Phase.NORMAL:

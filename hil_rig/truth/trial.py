@@ -89,7 +89,8 @@ def run(trial: Trial) -> TrialOutcome:
             continue
         looks += 1
         truth = trial.truth()
-        indices = [i for i, name in enumerate(estimate.names) if name in truth]
+        known = estimate.known
+        indices = [i for i, name in enumerate(estimate.names) if name in truth and known[i]]
         wanted = np.array([truth[estimate.names[i]] for i in indices])
         z = (estimate.values[indices] - wanted) / estimate.deviations[indices]
         last = {
@@ -104,7 +105,7 @@ def run(trial: Trial) -> TrialOutcome:
         trusted += 1
         if not any(0.0 <= now - change < UNSEEN for change in trial.changes):
             scores.append(z)
-        largest = float(np.abs(z).max())
+        largest = float(np.abs(z).max(initial=0.0))
         lying += largest > 4.0
         if largest > worst:
             worst, worst_name = largest, estimate.names[indices[int(np.abs(z).argmax())]]
