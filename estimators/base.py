@@ -45,6 +45,13 @@ class ParameterState(NamedTuple):
     untold_torque: bool = False  # whether it is not identifiable from a torque of the angle that the model may lack
 
 
+class Uncertainty(NamedTuple):
+    """How certain θ is by direction, and what the motion that is remembered makes of it."""
+
+    covariance: Floats  # (parameters, parameters) Σ
+    gram: Floats  # (parameters, parameters) mean φφᵀ of a row over the mean y²: the prediction's share is √tr(gram Σ)
+
+
 class Spectrum(NamedTuple):
     """How well the motion tells the parameters apart, see spectrum.py."""
 
@@ -83,6 +90,7 @@ class Estimate(NamedTuple):
     progress: float  # of the starting procedure, per cent
     spectrum: Spectrum = UNKNOWN  # of the start, so far; then of what was learnt from last, start or refit
     states: tuple[ParameterState, ...] = ()  # (parameters,) which values may be used; (): not told
+    uncertainty: Uncertainty | None = None  # of the values that the motion is linear in; None: not told
 
     @property
     def known(self) -> tuple[bool, ...]:

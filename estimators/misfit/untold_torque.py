@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.misfit.directions import Directions
+from estimators.numerics.directions import Directions
 from estimators.misfit.regressors import TURNS
 from estimators.misfit.scores import LEVEL
 from estimators.quantities import Floats

@@ -15,6 +15,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.misfit import regressors, scores
+from estimators.numerics.directions import Directions
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
@@ -105,7 +106,7 @@ class ModelFit:
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
-        for one in (kept.steps, kept.late, kept.lattice):
+        for one in (kept.steps, kept.late, kept.lattice, kept.lost):
             one[:] = 0.0
         learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
         learner.correlated[:], learner.misfit[:] = np.eye(learner.rls.p), 0.0
@@ -169,6 +170,7 @@ class ModelFit:
             self.correct(learner, time)
             kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
             widen(kept, learner, self._left_of_steps(learner), self._known)
+            self._lose(learner)
             self.roughen(learner, time)
 
     def follow(self, learner: Learner, settled: bool) -> None:
@@ -191,7 +193,7 @@ class ModelFit:
     @property
     def _corrected(self) -> bool:
         """Whether θ has been corrected for the steps."""
-        return self._corrects and bool(np.isfinite(self.kept.steps).all())
+        return self._corrects and not self.kept.lost.any()
 
     def coarse(self, steps: Steps) -> None:
         """Tell it that the readings of an encoder have steps."""
@@ -230,39 +232,45 @@ class ModelFit:
         """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""
         self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
         self.correct(learner, time)
-        learner.misfit[:] = self._left_of_steps(learner)
+        learner.misfit[:], learner.kept.untold[:] = self._left_of_steps(learner), 0.0
+        self._lose(learner)
 
     def _left_of_steps(self, learner: Learner) -> Floats:
-        """Covariance of θ (p, p) that the steps leave; where an encoder is too coarse it is of LOST times the torque."""
+        """Covariance of θ (p, p) that the steps leave.
+
+        Along a direction of which steps are most of the information θ is not known, and so its column is mostly noise:
+        what its true part would explain is in the residual, so the prediction is off by the residual's rms at most.
+        """
         kept, rls, reading = self.kept, learner.rls, self.quantiser.reading
-        left, lost = UNSURE * np.outer(kept.steps, kept.steps), np.isinf(kept.steps)
-        if not self._corrected:
-            within = np.where(lost, 0.0, kept.steps)
-            left = np.outer(within, within)
-        elif reading is not None:
+        left = (UNSURE if self._corrected else 1.0) * np.outer(kept.steps, kept.steps)
+        if self._corrected and reading is not None:
             noise, own = self._steps[0].noise[0], self._steps[0].own[0]
             kept.lattice[:] = self.quantiser.covariance(
                 rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own
             )
             lost = np.isinf(np.diag(kept.lattice))
-            left += np.where(lost | lost[:, None], 0.0, kept.lattice)
-        if lost.any():
-            left[lost, :], left[:, lost] = 0.0, 0.0
-            left[lost, lost] = (LOST * learner.kept.signal / learner.leverage[lost]) ** 2
-        return np.asarray(left)
+            kept.lattice[lost] = kept.lattice[:, lost] = 0.0
+            left += kept.lattice
+            kept.lost[:] = np.diag(np.where(lost, 1.0 / learner.leverage**2, 0.0))
+        return np.asarray(left + rls.variance() * rls.noise[0] * kept.lost)
 
     @property
     def _known(self) -> Widening:
         """What is known of the rows beforehand."""
         return Widening(self._own, self._overlap, self._corrected, self._corrects, self._prior)
 
+    def _lose(self, learner: Learner) -> None:
+        """Widen θ, but not its prediction, along directions of which steps are most of the information."""
+        learner.kept.untold += LOST**2 * learner.kept.power * self.kept.lost
+
     def _weigh_steps(self, weight: Floats, time: int) -> None:
         """Compute by how much the steps move θ."""
         kept, p = self.kept, len(self.kept.scores.theta)
         noise, own = noise_of_rows(self._steps, weight * kept.rough, time, p)
         if noise.any():
-            gram = np.ascontiguousarray(scores.products(kept.scores.gram, weight, p)[:p, :p])
-            kept.steps[:] = bias_of(gram, noise, own, kept.scores.theta)
+            gram = scores.products(kept.scores.gram, weight, p)[:p, :p]
+            kept.steps[:], lost = bias_of(Directions.of(gram), noise, own, kept.scores.theta)
+            kept.lost[:] = max(float(kept.rows.sum()), 1.0) * lost @ lost.T
 
     # --- reports
 
@@ -282,7 +290,8 @@ class ModelFit:
         noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.kept.unexcited[which, which]
         if noise >= MOSTLY * deviation**2:
             return ()
-        if self._steps and max(self.kept.steps[which] ** 2, self.kept.lattice[which, which]) >= MOSTLY * deviation**2:
+        steps = self.kept.steps[which] ** 2 + self.kept.lattice[which, which]
+        if self._steps and (self.kept.lost[which, which] > 0.0 or steps >= MOSTLY * deviation**2):
             return (self._too_coarse(),)
         if self.kept.share > 0.0:
             return self.causes

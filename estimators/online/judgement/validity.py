@@ -212,7 +212,9 @@ def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: 
         code = KNOWN
     elif alone <= limit * (1.0 if before == DOUBTFUL else LOSE):
         code = UNTOLD_TORQUE if judged.covariance[which, which] <= limit * limit else NOT_IDENTIFIABLE
-    if code == NOT_IDENTIFIABLE:
+    elif alone > prior:
+        code = NOT_IDENTIFIABLE
+    if code == NOT_IDENTIFIABLE and alone <= prior:
         anew = judged.renew or before != code
         bits = partners(judged.whole, which, limit) if anew else judged.partners[which]
     if code != before or bits != judged.partners[which]:

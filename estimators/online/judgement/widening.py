@@ -4,13 +4,13 @@
 
 C: covariance of the scores in units of white noise, S (directions.py), averaged with that of the start, which weighs as
 much as KNOWN blocks, and along no direction less than white noise under the kernel. The others are outer products:
-pulled: effect of rows that saw a reversal, and of columns that the model does not have (misfit/regressors.py), on θ;
-near: of rows behind reversals (backlash, friction with memory); behind: how far θ is from its own mean under the same
+pulled: effect of rows that saw a reversal on θ; near: of rows behind reversals (backlash, friction with memory); behind: how far θ is from its own mean under the same
 forgetting, and so from a truth that moves at a constant rate (Brown's double exponential smoothing); late: what a lag
 of the torque that is not known may do (scores.py); steps: of an encoder. Each is taken without what noise explains,
 along its own directions. A direction that is not told may explain all of the torque; of a joint that moves one way, these are
 the directions that rows clear of any stop do not tell, since at a stop friction is any torque up to Coulomb's.
-None of these changes θ. What a torque of the angle may have done is beside Σ (misfit/untold_torque.py).
+None of these changes θ. Beside Σ is what columns that the model does not have did to θ (misfit/regressors.py), or may
+have done (misfit/untold_torque.py): where they are known to act, or may, the prediction is right because of it.
 """
 
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.misfit import scores
-from estimators.misfit.directions import Directions, contrast
+from estimators.numerics.directions import Directions, contrast
 from estimators.misfit.regressors import columns
 from estimators.misfit.untold_torque import Floor, places, untold_torque
 from estimators.online.judgement.fit_state import FitState
@@ -65,7 +65,7 @@ def widen(kept: FitState, learner: Learner, left: Floats, known: Widening) -> No
     learner.correlated[:] = floor.mixed(back @ noise @ back.T)
 
     straight = told.theta + kept.steps if known.corrected else told.theta
-    pulled = directions.beyond_noise(rls.theta - straight, noise) + told.bias  # by what reversals and regressors do
+    pulled = directions.beyond_noise(rls.theta - straight, noise)
     outputs = len(weight)
     near = contrast(directions, scores.products(kept.sums.special[outputs:-outputs], weight, p), told.theta, noise)
     learner.misfit[:] = left + directions.untold(float(whole[p, p])) + _one_way(kept, weight, p)
@@ -104,9 +104,12 @@ def _one_way(kept: FitState, weight: Floats, p: int) -> Floats:
 
 
 def _consider(kept: FitState, learner: Learner, directions: Directions, floor: Floor, known: Widening) -> None:
-    """Write what torques of the angle may have done to θ, those of one output at a time."""
+    """Write what torques that the model has not may have done to θ: those that are seen, and of the angle any.
+
+    At the poses of this motion they make the prediction right, so they are no part of Σ.
+    """
     rls, p = learner.rls, learner.rls.p
-    learner.kept.untold[:] = learner.kept.seen[:] = 0.0
+    learner.kept.untold[:] = learner.kept.seen[:] = np.outer(kept.scores.bias, kept.scores.bias)
     if not known.prior > 0.0 or not known.linear or known.own < columns(turns=True):
         return
     factor = float(np.mean(learner.honesty**2))

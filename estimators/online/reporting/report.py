@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Estimate, Knowledge, ParameterState, Phase, Spectrum, Status
+from estimators.base import Estimate, Knowledge, ParameterState, Phase, Spectrum, Status, Uncertainty
 from estimators.numerics.jit import inline, kernel
 from estimators.online.judgement.gate import GateState
 from estimators.online.judgement.motion import MotionCount
@@ -120,7 +120,7 @@ class EstimateReport:
         done = progress(phase, parts.motion, parts.validity)
         return Estimate(
             self._time.time, now, status, reasons, names, values, deviations, error, forgetting, measured, predicted,
-            done, spectrum, self.states(phase),
+            done, spectrum, self.states(phase), self.uncertainty(phase),
         )  # fmt: skip
 
     def states(self, phase: Phase) -> tuple[ParameterState, ...]:
@@ -130,6 +130,13 @@ class EstimateReport:
         if phase is Phase.TRANSIENT:  # any of them may have changed
             return (UNCERTAIN,) * len(self._names)
         return self._parts.validity.states + self._eta_states
+
+    def uncertainty(self, phase: Phase) -> Uncertainty | None:
+        """How certain the values are by direction; None where values from before an alarm are reported, or η is."""
+        learnt, judged = self.state.learnt, self.state.judged
+        if phase is not Phase.NORMAL or self._parts.nonlinear is not None or not learnt.power > 0.0:
+            return None
+        return Uncertainty(judged.covariance + learnt.seen, learnt.gram / learnt.power)
 
     @property
     def _eta_states(self) -> tuple[ParameterState, ...]:

@@ -94,12 +94,11 @@ class Gathering:
 
     @property
     def prediction(self) -> float:
-        """Deviation of the prediction over the rms of the torque, by noise alone: √(p·v·share·h²/rows)/signal."""
-        learner, rls = self._learner, self._learner.rls
+        """Deviation of the prediction over the rms of the torque, by the noise of rows that saw no reversal."""
+        learner = self._learner
         if not learner.kept.signal > 0.0:
             return np.inf
-        square = rls.p * rls.variance() * rls.share() * float(learner.honesty[0]) ** 2 / max(len(self.rows), 1)
-        return float(np.sqrt(square)) / learner.kept.signal
+        return self.rows.prediction(learner.rls.noise, learner.leverage, self._least) / learner.kept.signal
 
     @property
     def elapsed(self) -> float:

@@ -188,6 +188,28 @@ class StartRows:
         residual = (y - phi @ rls.theta)[:rows].ravel()
         return honesty(phi[:rows].reshape(-1, rls.p), residual, rls.covariance(), rls.variance(), block * outputs)
 
+    def prediction(self, noise: Floats, scale: Floats, least: float) -> float:
+        """Deviation of what least squares over the rows without a reversal predict of such rows, whitened.
+
+        √(p·v·h²/rows), with their residual variance v, and h the geometric mean of its honesty. Rows with a reversal
+        will weigh by their own variance; where there are no others they count. Arguments as of solution().
+        """
+        phi, y = self._rows()
+        seen = np.concatenate(self._seen).any(axis=1)
+        if np.count_nonzero(~seen) < BLOCKS * phi.shape[2]:
+            seen[:] = False
+        theta, weight = self.solution(noise, scale, least, np.repeat(~seen[:, None], y.shape[1], 1)), 1 / np.sqrt(noise)
+        phi, y = phi[~seen] * weight[:, None], y[~seen] * weight
+        p, outputs = phi.shape[2], y.shape[1]
+        block = max(1, len(y) // (BLOCKS * p))
+        rows = len(y) // block * block
+        flat, residual = phi[:rows].reshape(-1, p), (y - phi @ theta)[:rows].ravel()
+        covariance = np.linalg.pinv(flat.T @ flat / np.outer(scale, scale), SINGULAR) / np.outer(scale, scale)
+        variance = float(np.mean(residual**2))
+        factors = honesty(flat, residual, covariance, variance, block * outputs)
+        known = np.diag(covariance) > 0.0
+        return float(np.sqrt(p * variance / max(rows, 1)) * np.exp(np.mean(np.log(factors[known]))))
+
     def _rows(self) -> tuple[Floats, Floats]:
         """phi (rows, outputs, parameters), y (rows, outputs), zeros where an output is not finite."""
         if self._finite is None:
