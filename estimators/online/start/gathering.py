@@ -94,11 +94,11 @@ class Gathering:
 
     @property
     def prediction(self) -> float:
-        """Deviation of the prediction over the rms of the torque, by the noise of rows that saw no reversal."""
+        """Deviation of the prediction over the rms of the torque, by the noise of usual rows."""
         learner = self._learner
         if not learner.kept.signal > 0.0:
             return np.inf
-        return self.rows.prediction(learner.rls.noise, learner.leverage, self._least) / learner.kept.signal
+        return self.rows.prediction(learner.rls.noise) / learner.kept.signal
 
     @property
     def elapsed(self) -> float:

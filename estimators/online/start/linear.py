@@ -83,12 +83,9 @@ class LinearStart:
     @property
     def _ready(self) -> bool:
         """Whether there was enough motion for a prediction that is certain."""
-        motion, needed = self._motion, self._motion.needed
-        enough = motion.kept.count >= needed
-        if not motion.kept.cycle:  # no period that must be whole
-            long = self.gathering.elapsed >= needed * motion.row
-            enough = enough or (long and motion.kept.count >= IN_MOTION * needed)
-        return enough and self.gathering.prediction <= SMALL
+        motion, length = self._motion, self._motion.length
+        enough = motion.kept.count >= max(IN_MOTION * length, motion.kept.cycle)
+        return enough and self.gathering.elapsed >= length * motion.row and self.gathering.prediction <= SMALL
 
     def found(self, _found: EndedRefit) -> Verdict:
         """Wait: this start searches nothing."""
