@@ -51,6 +51,7 @@ class Trial:
     stamped: bool = False  # the device's own time travels with each sample
     order: tuple[str, ...] = ("position", "torque")  # roles of the sampled columns
     delays: Mapping[str, float] = field(default_factory=dict)  # s by which a channel is configured to be late
+    jitter: float = 0.0  # s by which frames arrive late, at most, evenly
 
 
 class TrialOutcome(NamedTuple):
@@ -159,12 +160,13 @@ def run(trial: Trial) -> TrialOutcome:
     """The trial from its first sample to its last."""
     joint = _joint(trial)
     line = JointPipeline("joint", joint, Publication("truth", "joint", 0, "N·m"), 20_000_000, None)
-    columns = len(line.estimator.channels) + trial.stamped
+    columns, rng = len(line.estimator.channels) + trial.stamped, np.random.default_rng(8)
     observer, chunk = Observer(trial, line), max(1, round(CHUNK * min(trial.rate / 1000.0, 1.0)))
     for first in range(0, round(trial.seconds * trial.rate), chunk):
         sampled = trial.sample(chunk)
         order = [trial.order.index(role) for role in line.estimator.channels]
-        readings = _readings(sampled._replace(values=sampled.values[:, order]), trial.stamped, columns)
+        late = trial.jitter * rng.random(len(sampled.values))
+        readings = _readings(sampled._replace(values=sampled.values[:, order]), trial.stamped, columns, late)
         line.estimator.absorb(*line.aligner.absorb(*readings))
         observer.look((first + chunk) / trial.rate)
     return observer.outcome()
@@ -178,12 +180,18 @@ def _joint(trial: Trial) -> JointSection:
     return JointSection.model_validate(settings | stamp | {"channels": channels})
 
 
-def _readings(sampled: Sampled, stamped: bool, columns: int) -> tuple[NDArray[np.int64], Floats, NDArray[np.int32]]:
-    """One frame a sample, every value of which has arrived when it was taken and the wire is through."""
+def _readings(
+    sampled: Sampled, stamped: bool, columns: int, late: Floats
+) -> tuple[NDArray[np.int64], Floats, NDArray[np.int32]]:
+    """One frame a sample, every value of which has arrived when it was taken and the wire is through.
+
+    late: s, of each frame; none overtakes another.
+    """
     values, stamps = sampled
     if stamped:
         values = np.column_stack((values, stamps))
-    arrivals = np.repeat(np.round(stamps * 1e9).astype(np.int64) + FRAME, columns)
+    ticks = np.maximum.accumulate(np.round((stamps + late) * 1e9).astype(np.int64))
+    arrivals = np.repeat(ticks + FRAME, columns)
     flat, which = values.reshape(-1), np.tile(np.arange(columns, dtype=np.int32), len(values))
     came = ~np.repeat(np.isnan(values).any(axis=1), columns)
     return arrivals[came], np.ascontiguousarray(flat[came]), which[came]
