@@ -56,6 +56,7 @@ class UntoldTorque(NamedTuple):
 
     seen: Floats  # what of it the rows show
     whole: Floats  # all that it may have done
+    prior: Floats  # the same if no row showed any of it
 
 
 def places(parameters: int, own: int, output: int) -> tuple[slice, slice]:
@@ -110,4 +111,4 @@ def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, prior: 
         apparent = size * (E @ np.where(shows, x, 0.0))
         size = max(size, float(np.sqrt(np.mean(amplitude**2))))
     moved, shown, ways = C @ amplitude, C @ apparent, C @ E
-    return UntoldTorque(np.outer(shown, shown), np.outer(moved, moved) + (ways * left) @ ways.T)
+    return UntoldTorque(np.outer(shown, shown), np.outer(moved, moved) + (ways * left) @ ways.T, size**2 * C @ C.T)

@@ -13,6 +13,7 @@ from estimators.online.judgement.model_fit import ModelFit
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Moment, Monitor
+from estimators.online.monitor.recall import Recall
 from estimators.online.normal_loop import NormalLoop
 from estimators.online.start.base import Start
 from estimators.quantities import Parameter
@@ -56,6 +57,7 @@ class Parts:
     monitor: Monitor
     fit: ModelFit
     nonlinear: Nonlinear | None = None
+    recall: Recall | None = None  # of a model without nonlinear parameters
     names: tuple[str, ...] = field(init=False)  # of θ
 
     def __post_init__(self) -> None:

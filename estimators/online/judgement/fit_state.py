@@ -33,6 +33,7 @@ class FitState(Layout, version=8):
     found: Annotated[Vector, "regressors"]  # their coefficients
     lattice: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by the place of an encoder's steps
     lost: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ that moves the torque by 1, where steps hide it
+    prior: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by torques of the angle that no row shows
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves
     spoiled: bool = False  # whether it is too much for anything to be valid

@@ -101,12 +101,21 @@ class ModelFit:
         kept.sums.begin_block()
         kept.due, kept.forgotten = now + self._block, 0.0
 
+    @property
+    def block(self) -> int:
+        """Rows of a block."""
+        return self._block
+
+    def consider_anew(self, learner: Learner) -> None:
+        """Behind an alarm the rows have not shown yet what torques of the angle may have done to new values."""
+        learner.kept.untold += self.kept.prior
+
     def forget(self, learner: Learner) -> None:
         """Forget the last report as well: nothing is known of the model any more."""
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
-        for one in (kept.steps, kept.late, kept.lattice, kept.lost):
+        for one in (kept.steps, kept.late, kept.lattice, kept.lost, kept.prior):
             one[:] = 0.0
         learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
         learner.correlated[:], learner.misfit[:] = np.eye(learner.rls.p), 0.0

@@ -110,6 +110,7 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
     """
     rls, p = learner.rls, learner.rls.p
     learner.kept.untold[:] = learner.kept.seen[:] = np.outer(kept.scores.bias, kept.scores.bias)
+    kept.prior[:] = 0.0
     if not known.prior > 0.0 or not known.linear or known.own < columns(turns=True):
         return
     factor = float(np.mean(learner.honesty**2))
@@ -128,3 +129,4 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
         if found is not None:
             learner.kept.seen[:] += found.seen
             learner.kept.untold[:] += found.whole
+            kept.prior[:] += found.prior
