@@ -18,9 +18,11 @@ BITS: Final = 19
 Extra = Callable[[Motion, Floats], Floats]
 
 
-def free_motion(rng: np.random.Generator, rate: float = RATE, size: float = 1.0, speed: float = 1.0) -> Motion:
+def free_motion(
+    rng: np.random.Generator, rate: float = RATE, size: float = 1.0, speed: float = 1.0, seconds: float = SECONDS
+) -> Motion:
     """A motion that does not repeat: four sines; size: rad; speed: times of about 2 rad/s."""
-    t, parts = np.arange(round(SECONDS * rate)) / rate, np.zeros((3, round(SECONDS * rate)))
+    t, parts = np.arange(round(seconds * rate)) / rate, np.zeros((3, round(seconds * rate)))
     for w in speed * rng.uniform(0.5, 4.0, 4):
         x, amplitude = w * t + rng.uniform(0.0, 2.0 * np.pi), size * rng.uniform(0.2, 0.6) / max(w / speed, 1.0)
         parts += amplitude * np.array([np.sin(x), w * np.cos(x), -w * w * np.sin(x)])
@@ -32,7 +34,7 @@ def _one(
 ) -> Trial:
     """A joint in free motion with a torque that its model does not have; kind: of the draw."""
     rng = np.random.default_rng([seed, 40 + kind])
-    motion, model = free_motion(rng), trial.get("model", MODEL)
+    motion, model = free_motion(rng, seconds=trial.pop("seconds", SECONDS)), trial.get("model", MODEL)
     truth = drawn(rng, level=not model.get("gravity_cos"))
     truth["gravity_sin"] = truth["inertia"] * rng.uniform(2.0, 6.0)
     return measured(rng, motion, joint(rng, motion, truth, extra(rng, truth)), RATE, BITS, **trial)
@@ -104,7 +106,7 @@ def push(seed: int) -> Trial:
 
         return torque
 
-    return _one(seed, 5, extra, changes=(60.0,))
+    return _one(seed, 5, extra, changes=(60.0,), seconds=240.0)
 
 
 def payloads(seed: int) -> Trial:

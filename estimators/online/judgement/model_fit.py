@@ -19,7 +19,7 @@ from estimators.numerics.directions import Directions
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.widening import EITHER, Widening, widen
+from estimators.online.judgement.widening import EITHER, Widening, consider, widen
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
@@ -241,7 +241,8 @@ class ModelFit:
         """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""
         self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
         self.correct(learner, time)
-        learner.misfit[:], learner.kept.untold[:] = self._left_of_steps(learner), 0.0
+        learner.misfit[:] = self._left_of_steps(learner)
+        consider(self.kept, learner, self._known)
         self._lose(learner)
 
     def _left_of_steps(self, learner: Learner) -> Floats:

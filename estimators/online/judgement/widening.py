@@ -75,6 +75,14 @@ def widen(kept: FitState, learner: Learner, left: Floats, known: Widening) -> No
     _consider(kept, learner, directions, floor, known)
 
 
+def consider(kept: FitState, learner: Learner, known: Widening) -> None:
+    """Write what torques of the angle may have done at the end of a start, before there are scores enough."""
+    gram = scores.products(kept.scores.gram, learner.rls.noise[0] / learner.rls.noise, learner.rls.p)
+    blocks = kept.scores.effective_blocks
+    floor = _floor(learner, 1.0, blocks / (blocks + KNOWN), known)
+    _consider(kept, learner, Directions.of(np.ascontiguousarray(gram[:-1, :-1])), floor, known)
+
+
 def _root(learner: Learner) -> Floats:
     """S (p, p): of white noise the covariance of θ is S Sᵀ, the start's factors included."""
     rls = learner.rls
