@@ -65,7 +65,9 @@ class ScoreState(Layout, version=1):
     @property
     def covariance(self) -> Floats:
         """Covariance of the summed scores (N, N): J without what their mean adds."""
-        return np.asarray(self.spread - np.outer(self.sums, self.sums) * self.squared_weight / max(self.weight, 1.0) ** 2)
+        return np.asarray(
+            self.spread - np.outer(self.sums, self.sums) * self.squared_weight / max(self.weight, 1.0) ** 2
+        )
 
     @property
     def effective_blocks(self) -> float:

@@ -34,6 +34,12 @@ SAME: Final = 1e-7
 UNSEEN: Final = 1e-10
 #: deviations, argued: Part of an effect that is taken for noise.
 NOISE: Final = 2.0
+#: deviations, argued: An effect beyond it shows that there is such a torque, and then σ holds all that it may have done;
+#: by chance it is passed in one look of a hundred, and makes σ wider only.
+SHOWN: Final = 3.0
+#: 1, argued: Share of the variance of what may be unseen that σ told of a known value holds in any case: half a deviation,
+#: so that what two deviations of the prior do to it is within four of σ.
+SHARE: Final = 0.25
 #: times, argued: Rounds in which the prior follows what is seen; a fourth changes it by less than a tenth.
 REPEATS: Final = 3
 
@@ -54,7 +60,7 @@ class Floor(NamedTuple):
 class UntoldTorque(NamedTuple):
     """Covariances (p, p) that θ owes to such a torque."""
 
-    seen: Floats  # what of it the rows show
+    seen: Floats  # what σ of a known value holds of it: all, where the rows show that there is one
     whole: Floats  # all that it may have done
     prior: Floats  # the same if no row showed any of it
 
@@ -111,4 +117,6 @@ def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, prior: 
         apparent = size * (E @ np.where(shows, x, 0.0))
         size = max(size, float(np.sqrt(np.mean(amplitude**2))))
     moved, shown, ways = C @ amplitude, C @ apparent, C @ E
-    return UntoldTorque(np.outer(shown, shown), np.outer(moved, moved) + (ways * left) @ ways.T, size**2 * C @ C.T)
+    whole = np.outer(moved, moved) + (ways * left) @ ways.T
+    seen = whole if bool((t2 > SHOWN**2).any()) else np.outer(shown, shown) + SHARE * whole
+    return UntoldTorque(seen, whole, size**2 * C @ C.T)

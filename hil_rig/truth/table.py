@@ -29,7 +29,19 @@ SOON_SHARE: Final = 90.0  # % of trials, of programs that must be trusted soon
 BEYOND: Final = 1.0  # %, in rows whose model is right
 RMS: Final = (0.7, 1.2)
 VALID: Final = 95.0  # % of the time, in rows whose model is right
-HEAD: Final = ("valid %", "lies %", "mater. %", "worst z", "rms z", "±", ">3σ %", "alarms", "drifts", "left %", "soon %")
+HEAD: Final = (
+    "valid %",
+    "lies %",
+    "mater. %",
+    "worst z",
+    "rms z",
+    "±",
+    ">3σ %",
+    "alarms",
+    "drifts",
+    "left %",
+    "soon %",
+)
 
 
 def main() -> int:

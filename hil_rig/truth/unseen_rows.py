@@ -7,7 +7,15 @@ from hil_rig.truth import left_out, programs
 from hil_rig.truth.given import MODEL
 from hil_rig.truth.truth_row import TruthRow
 
-PICKS: Final = ((100.0, 18), (125.0, 20), (250.0, 20), (500.0, 19), (1000.0, 17), (2000.0, 18), (4000.0, 17))  # Hz, bits
+PICKS: Final = (
+    (100.0, 18),
+    (125.0, 20),
+    (250.0, 20),
+    (500.0, 19),
+    (1000.0, 17),
+    (2000.0, 18),
+    (4000.0, 17),
+)  # Hz, bits
 
 
 def _pick(rate: float, bits: int) -> TruthRow:

@@ -32,7 +32,9 @@ class FitState(Layout, version=8):
     gains: Annotated[Vector, "regressors"]  # share of y² that each misfit regressor explains, as reported
     found: Annotated[Vector, "regressors"]  # their coefficients
     lattice: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by the place of an encoder's steps
-    lost: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ that moves the torque by 1, where steps hide it
+    lost: Annotated[
+        Matrix, "parameters", "parameters"
+    ]  # covariance of θ that moves the torque by 1, where steps hide it
     prior: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by torques of the angle that no row shows
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves

@@ -202,7 +202,11 @@ def plausible(judged: ValidityState, which: int) -> bool:
 @inline
 def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: float, signal: float) -> None:
     """Write excess, state and deviation of a parameter; alone: its deviation if all others were known."""
-    limit, deviation, before = GOOD * abs(judged.values[which]), np.sqrt(judged.whole[which, which]), judged.states[which]
+    limit, deviation, before = (
+        GOOD * abs(judged.values[which]),
+        np.sqrt(judged.whole[which, which]),
+        judged.states[which],
+    )
     prior = np.inf
     if signal > 0.0 and leverage > 0.0:
         limit, prior = max(limit, SMALL * signal / leverage), signal / leverage
