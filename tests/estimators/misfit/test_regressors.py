@@ -75,14 +75,20 @@ class Given:
 def test_the_products_are_those_of_the_columns() -> None:
     given = Given()
     sums = given.gathered(())
-    products, turned = sums.products, sums.turned
+    products, special = sums.products, sums.special
     for output in range(3):
         rows, reversing, behind, kept = given.written_out(output)
         assert len(reversing) > 5
         assert 5 < len(behind) < len(rows)
         np.testing.assert_allclose(products[output], np.tril(rows.T @ rows), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(turned[output], np.tril(reversing.T @ reversing), rtol=1e-9)
-        np.testing.assert_allclose(turned[3 + output], np.tril(behind.T @ behind), rtol=1e-9)
+        np.testing.assert_allclose(special[output], np.tril(reversing.T @ reversing), rtol=1e-9)
+        np.testing.assert_allclose(special[3 + output], np.tril(behind.T @ behind), rtol=1e-9)
+        v, rms = given.motion[:, OWNERS[output], 1], given.speed[:, OWNERS[output]]
+        usable = np.isfinite(given.phi[:, output]).all(axis=1) & np.isfinite(given.y[:, output])
+        clear = usable & (np.abs(v) >= 0.99 * (rms + 0.1 * SLOW))
+        own = np.column_stack([given.phi[:, output], given.y[:, output]])[clear]
+        assert 5 < len(own) < len(rows)
+        np.testing.assert_allclose(special[6 + output], np.tril(own.T @ own), rtol=1e-9, atol=1e-12)
         joint = OWNERS[output]
         assert sums.count[output] == len(rows)
         assert sums.turned_count[output] == len(reversing)

@@ -174,10 +174,11 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     fit, learner = parts.fit, parts.learner
     fit.kept.left, fit.kept.share = 0.1, 0.0
     fit.kept.late[:], learner.misfit[:] = 0.0, 0.0
+    fit.kept.steps[:] = 0.0
     assert fit.cause(learner, 0, 1e3) == (Reason("residual_not_noise"),)
-    learner.misfit[0] = 1e6
+    learner.misfit[0, 0] = 1e6
     assert fit.cause(learner, 0, 1e3) == (Reason("reversal_friction"),)
-    fit.kept.late[0] = 1e6
+    fit.kept.late[0, 0] = 1e3
     assert fit.cause(learner, 0, 1e3) == (Reason("instant_not_identifiable"),)
     fit.kept.left = 0.0
     assert fit.cause(learner, 0, 1e3) == ()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from estimators.online.judgement.parameter_state import DOUBTFUL
 from estimators.online.judgement.validity import Validity, sick
 from estimators.quantities import Parameter
 from estimators.reasons import Reason
@@ -97,7 +98,7 @@ def test_a_deviation_is_small_by_either_measure_and_infinite_by_none() -> None:
         (0.99, 0.1, True),
         (1.1, 0.1, False),
     ):
-        validity.kept.valid[:] = False
+        validity.kept.states[:] = DOUBTFUL
         validity.weigh(np.array([1.0, 1.0]), np.full(2, deviation), np.full(2, leverage), 10.0)
         assert validity.valid.tolist() == [small] * 2
     validity.weigh(np.array([1.0, 1.0]), np.array([np.inf, 0.01]), np.ones(2), 10.0)
@@ -120,14 +121,14 @@ def test_another_cause_than_a_want_of_motion_is_told_with_value_and_deviation() 
         return (Reason("friction_shape"), Reason("torque_lag", None, {}, {"lag": "2 ms late"})) if which == 0 else ()
 
     validity.weigh(np.array([1.5, 0.2]), np.array([0.25, 1.0]), np.array([10.0, 10.0]), 10.0)
-    assert tuple(map(str, validity.told(cause))) == (
+    assert tuple(map(str, validity.told(cause, lambda: ()))) == (
         "inertia = 1.5 ± 0.25 kg·m²: friction has another shape over speed than the law's",
         "inertia = 1.5 ± 0.25 kg·m²: the torque is 2 ms late against the position",
         "offset is not certain enough yet: 0.2 ± 1 N·m; it needs a more varied motion",
     )
     assert asked == [(0, 0.25), (1, 1.0)]
     validity.weigh(np.array([1.5, 0.2]), np.array([0.01, 0.01]), np.ones(2), 10.0)
-    assert validity.told(cause) == ()
+    assert validity.told(cause, lambda: ()) == ()
     assert len(asked) == 2
 
 
