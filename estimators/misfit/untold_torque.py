@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.numerics.directions import Directions
 from estimators.misfit.regressors import TURNS
 from estimators.misfit.scores import LEVEL
+from estimators.numerics.directions import Directions
 from estimators.quantities import Floats
 
 #: 1, argued: Harmonics of the angle that are considered: tilt, balancer and cable act once a turn, most ripple that is

@@ -15,8 +15,8 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.misfit import regressors, scores
-from estimators.numerics.directions import Directions
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
+from estimators.numerics.directions import Directions
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.widening import EITHER, Widening, consider, widen

@@ -156,9 +156,11 @@ class Validity:
         return tuple(one for i in which for one in self._caused(i, causes(i, float(self.kept.deviations[i]))))
 
     def _doubted(self) -> list[int]:
-        """Parameters that are doubtful, or outside their range."""
-        codes = self.kept.states.tolist()
-        return [i for i, code in enumerate(codes) if code == DOUBTFUL or not plausible(self.kept, i)]
+        """Parameters that are doubtful, not identifiable whatever the others are, or outside their range."""
+        kept = self.kept
+        told = zip(kept.states.tolist(), kept.partners.tolist(), strict=True)
+        alone = [code == DOUBTFUL or (code == NOT_IDENTIFIABLE and not bits) for code, bits in told]
+        return [i for i, weak in enumerate(alone) if weak or not plausible(kept, i)]
 
     def _uncertain(self) -> Reason:
         """That all of θ together is not certain enough, though each parameter may be."""
@@ -204,7 +206,7 @@ def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: 
     """Write excess, state and deviation of a parameter; alone: its deviation if all others were known."""
     limit, deviation, before = (
         GOOD * abs(judged.values[which]),
-        np.sqrt(judged.whole[which, which]),
+        np.sqrt(max(judged.whole[which, which], 0.0)),
         judged.states[which],
     )
     prior = np.inf
@@ -236,7 +238,7 @@ def judge(judged: ValidityState, leverage: Floats, signal: float) -> None:
     p = len(judged.valid)
     alone, usable = np.empty(p), True
     for i in range(p):
-        alone[i] = np.sqrt(judged.whole[i, i])
+        alone[i] = np.sqrt(max(judged.whole[i, i], 0.0))
         usable = usable and np.isfinite(alone[i]) and alone[i] > 0.0
     if usable:
         conditional(judged.whole, alone)

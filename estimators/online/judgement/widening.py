@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.misfit import scores
-from estimators.numerics.directions import Directions, contrast
 from estimators.misfit.regressors import columns
 from estimators.misfit.untold_torque import Floor, places, untold_torque
+from estimators.numerics.directions import Directions, contrast
 from estimators.online.judgement.fit_state import FitState
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learner

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from estimators.quantities import Floats
 from estimators.recursive import reversals
 from estimators.rows import Rows, moved
 

@@ -7,7 +7,6 @@ from estimators.base import Estimate, Knowledge, Phase, Status
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
-from estimators.reasons import joined
 
 TRUTH = {"inertia": 0.5, "viscous": 2.0, "coulomb": 1.5, "offset": 0.4}
 PERIOD = 1e-3
@@ -54,7 +53,7 @@ def test_motion_in_one_direction_does_not_tell_friction_from_an_offset() -> None
 
 
 def test_what_is_told_later_is_known_then() -> None:
-    joint, values = built(), samples(np.concatenate([one_way(25.0), -one_way(8.0)]))
+    joint, values = built(), samples(np.concatenate([one_way(25.0), -one_way(16.0)]))
     fed(joint, values[:25_000])
     found = fed(joint, values[25_000:], 25_000)
     assert found.status is Status.VALID, found.reasons
