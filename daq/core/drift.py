@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daq.config.drift_limits import DriftSettings
 from daq.state.baselines import JUDGED, Baseline
@@ -62,6 +63,7 @@ class Drift:
         before = np.array([self.baseline.values[name] for name in names])
         uncertain = np.array([self.baseline.deviations[name] for name in names])
         change, percent, z = compare(estimate.values, estimate.deviations, before, uncertain)
+        z = np.where(self._known(estimate), z, 0.0)  # of values that are not known, now or then, nothing can be said
         crossing = [
             (name, float(percent[index]), float(z[index]))
             for index, name in enumerate(names)
@@ -81,6 +83,11 @@ class Drift:
         columns = {"baseline": before, "change": change, "percent": percent, "z": z}
         named = {key: dict(zip(names, column.tolist(), strict=True)) for key, column in columns.items()}
         return {"since": self.baseline.since, "drifted": drifted, "cause": self.cause, **named}, changes
+
+    def _known(self, estimate: Estimate) -> NDArray[np.bool_]:
+        """Which parameters are known in both: (parameters,)."""
+        then = self.baseline.known
+        return np.array(estimate.known) & np.array([then is None or name in then for name in estimate.names])
 
     def _crosses(self, name: str, percent: float, z: float, time: int) -> bool:
         """Whether a parameter has been on the other side of its limits for `hold`."""
@@ -181,4 +188,7 @@ def _from(estimate: Estimate, first: int) -> Estimate:
     """The estimate of the parameters from index `first` on."""
     part = slice(first, None)
     values, deviations = estimate.values[part], estimate.deviations[part]
-    return estimate._replace(names=estimate.names[part], values=values, deviations=deviations)
+    states = estimate.states[part]
+    return estimate._replace(
+        names=estimate.names[part], values=values, deviations=deviations, states=states, uncertainty=None
+    )

@@ -20,7 +20,7 @@ from daq.stream.curve_points import points
 from daq.stream.reasons import as_maps, with_todo
 from daq.stream.schema import SPECTRUM, WINDOW
 from daq.stream.update import REFITS, ROBOT, Map
-from estimators.base import Phase, Status
+from estimators.base import Knowledge, Phase, Status
 from estimators.models.curves import POINT, Curves
 from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import LOST_MOTION as PLACE
@@ -196,7 +196,10 @@ class History:
             if all(map(math.isfinite, found)):
                 values[one.name], deviations[one.name] = found
         health, fixed = joint.state["health"], joint.curves.fixed if joint.curves else None
-        return CurrentValues(row[0], health["status"], health["reasons"], values, deviations, fixed)
+        states = joint.state.get("states")
+        unknown = [name for name, one in (states or {}).items() if one["state"] != Knowledge.KNOWN]
+        known = tuple(name for name in values if name not in unknown) if states else None
+        return CurrentValues(row[0], health["status"], health["reasons"], values, deviations, fixed, known)
 
     def latest(self, now: float) -> Map:
         """The newest values of everything, for /api/state."""
@@ -242,20 +245,13 @@ class History:
             self.layout += 1
         return joint
 
-    def _estimate(self, joint: JointHistory, update: Map, now: float) -> None:
-        names = tuple(update["parameters"])
-        if names != joint.names:
-            joint.names, joint.estimates = names, Trace(3 + 2 * len(names), ESTIMATES)
-            self.layout += 1
-        if joint.estimates.wants(update["timestamp"]):
-            head = (update["timestamp"], update["error"], update["forgetting"])
-            joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
-        joint.state = {
-            key: update[key]
-            for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", *SPECTRUM)
-            if key in update
-        } | {"received": now}
-        if reasons := update["health"]["reasons"]:
+            def _estimate(self, joint: JointHistory, update: Map, now: float) -> None: names =
+            tuple(update["parameters"]) if names != joint.names: joint.names, joint.estimates = names, Trace(3 + 2 *
+            len(names), ESTIMATES) self.layout += 1 if joint.estimates.wants(update["timestamp"]): head =
+            (update["timestamp"], update["error"], update["forgetting"]) joint.estimates.append((*head,
+            *update["parameters"].values(), *update["deviations"].values())) joint.state = { key: update[key] for key
+            in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", "states",
+            *SPECTRUM) if key in update } | {"received": now} if reasons := update["health"]["reasons"]:
             joint.state["health"] = update["health"] | {"reasons": with_todo(reasons)}
 
     def _samples(self, joint: JointHistory, update: Map) -> None:

@@ -9,13 +9,13 @@
 
 side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill speed. A column that the model already has
 explains nothing more. The columns need only what a row says of its joint, so every model has one set for each output.
-Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py). The
-sums do not depend on how rows are cut into batches.
-Rows that see a reversal are left out. Around a reversal a joint sticks, and its bristles and teeth change sides. That
-is an error of a hundred deviations, and any column that is large near standstill would explain it. Their products [Φ y]
-are summed separately; the weight of such rows follows from them (recursive/reversals.py). Rows behind a reversal, up to
-twice the NEAR stop, are summed in both places, which shows by how much they alone move θ; and so are rows that are clear
-of any stop, which say what a motion one way tells of θ.
+Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py).
+The sums do not depend on how rows are cut into batches. Rows that see a reversal are left out. Around a reversal a
+joint sticks, and its bristles and teeth change sides. That is an error of a hundred deviations, and any column that is
+large near standstill would explain it. Their products [Φ y] are summed separately; the weight of such rows follows
+from them (recursive/reversals.py). Rows behind a reversal, up to twice the NEAR stop, are summed in both places, which
+shows by how much they alone move θ; and so are rows that are clear of any stop, which say what a motion one way tells
+of θ.
 """
 
 from typing import Annotated, Final

@@ -34,11 +34,11 @@ SAME: Final = 1e-7
 UNSEEN: Final = 1e-10
 #: deviations, argued: Part of an effect that is taken for noise.
 NOISE: Final = 2.0
-#: deviations, argued: An effect beyond it shows that there is such a torque, and then σ holds all that it may have done;
-#: by chance it is passed in one look of a hundred, and makes σ wider only.
+#: deviations, argued: An effect beyond it shows that there is such a torque, and then σ holds all that it may have
+#: done; by chance it is passed in one look of a hundred, and makes σ wider only.
 SHOWN: Final = 3.0
-#: 1, argued: Share of the variance of what may be unseen that σ told of a known value holds in any case: half a deviation,
-#: so that what two deviations of the prior do to it is within four of σ.
+#: 1, argued: Share of the variance of what may be unseen that σ told of a known value holds in any case: half a
+#: deviation, so that what two deviations of the prior do to it is within four of σ.
 SHARE: Final = 0.25
 #: times, argued: Rounds in which the prior follows what is seen; a fourth changes it by less than a tenth.
 REPEATS: Final = 3

@@ -6,8 +6,8 @@ v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for
 unexcited: covariance of directions that no motion has excited yet; C, misfit: what the rows since have shown of the
 residual's correlation (a matrix in units of S, for a factor of each parameter would turn one direction into another)
 and of the model, see online/judgement/model_fit.py. All are matrices: what the data do not tell apart is a direction.
-Beside Σ: untold and seen, what torques of the angle that the model has not may have done to θ (misfit/untold_torque.py);
-searched: what θ owes to η not being known, which stays while P becomes small.
+Beside Σ: untold and seen, what torques of the angle that the model has not may have done to θ
+(misfit/untold_torque.py); searched: what θ owes to η not being known, which stays while P becomes small.
 """
 
 from typing import Annotated, Any

@@ -1,4 +1,5 @@
-"""Rigid joints whose model leaves something out, or whose measurement does: tilt, ripple, balancer, dead zone, belt …"""
+"""Rigid joints whose model leaves something out, or whose measurement does: tilt, ripple, balancer, dead zone, belt
+…"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -69,8 +69,8 @@ class ModelFit:
     ) -> None:
         """owners: the joint of each output; row: s between rows; gate: of the joint; turns: whether positions
         are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
-        is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same; prior: rms of
-        a torque of the angle that the model may lack, over that of the torque."""
+        is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same; prior: rms
+        of a torque of the angle that the model may lack, over that of the torque."""
         p, m, own = len(parameters), len(owners), regressors.columns(turns)
         self._lags = np.array([one.late for one in parameters])
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))

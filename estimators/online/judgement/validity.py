@@ -6,9 +6,9 @@ With Σ the covariance of θ, R the mean φφᵀ and s the rms torque of the mot
     a parameter is known        √Σ*_ii ≤ ℓ_i = max(GOOD·|θ_i|, SMALL · s / leverage_i), lost at LOSE times that
     … is not identifiable       1/√(Σ*⁻¹)_ii ≤ ℓ_i: it would be known if some others were (parameter_state.py)
 
-Σ* = Σ + what untold torques of the angle may have done (misfit/untold_torque.py). They count for parameters, but not for
-the prediction of the motion that is remembered, which they make right. σ of a known parameter is of Σ and of what of
-these torques is seen; σ of another one is √Σ*_ii, infinite where that is more than all of the torque would explain.
+Σ* = Σ + what untold torques of the angle may have done (misfit/untold_torque.py). They count for parameters, but not
+for the prediction of the motion that is remembered, which they make right. σ of a known parameter is of Σ and of what
+of these torques is seen; σ of another one is √Σ*_ii, infinite where that is more than all of the torque would explain.
 The reasons are in docs/decisions/026-validity-by-direction.md.
 """
 
