@@ -28,6 +28,8 @@ from estimators.models.joints.lost_motion import PARAMETERS as OF_GEAR
 from estimators.models.joints.lost_motion import WEARS
 from estimators.reasons import Reason
 
+# the fields of an estimate that a page gets as they are
+SHOWN: Final = ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", "states")
 ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
 RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest period that a joint's motion shows
 POINTS: Final = 25.0  # rows/s kept of points of curves: a cloud of 3000
@@ -245,13 +247,16 @@ class History:
             self.layout += 1
         return joint
 
-            def _estimate(self, joint: JointHistory, update: Map, now: float) -> None: names =
-            tuple(update["parameters"]) if names != joint.names: joint.names, joint.estimates = names, Trace(3 + 2 *
-            len(names), ESTIMATES) self.layout += 1 if joint.estimates.wants(update["timestamp"]): head =
-            (update["timestamp"], update["error"], update["forgetting"]) joint.estimates.append((*head,
-            *update["parameters"].values(), *update["deviations"].values())) joint.state = { key: update[key] for key
-            in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", "states",
-            *SPECTRUM) if key in update } | {"received": now} if reasons := update["health"]["reasons"]:
+    def _estimate(self, joint: JointHistory, update: Map, now: float) -> None:
+        names = tuple(update["parameters"])
+        if names != joint.names:
+            joint.names, joint.estimates = names, Trace(3 + 2 * len(names), ESTIMATES)
+            self.layout += 1
+        if joint.estimates.wants(update["timestamp"]):
+            head = (update["timestamp"], update["error"], update["forgetting"])
+            joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
+        joint.state = {key: update[key] for key in (*SHOWN, *SPECTRUM) if key in update} | {"received": now}
+        if reasons := update["health"]["reasons"]:
             joint.state["health"] = update["health"] | {"reasons": with_todo(reasons)}
 
     def _samples(self, joint: JointHistory, update: Map) -> None:

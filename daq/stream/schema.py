@@ -70,25 +70,48 @@ HEAD: Final[Schema] = {
 JOINT: Final[Schema] = {"joint": _text("[joints.NAME]")}
 
 
-                        def _estimate(names: Iterable[str]) -> Schema: return JOINT | { "phase": _text("what the
-                        estimator does", (str(one) for one in Phase)), "parameters": _numbers("estimates, in the units
-                        of meta", names), "deviations": _numbers("their standard deviations", names), "states": {
-                        "type": "object", "description": "what is known of each parameter; left out while nothing is",
-                        "additionalProperties": _object( "one parameter", { "state": _text( "known: its value may be
-                        used; not_identifiable: this motion does not tell it apart from others, " "and its deviation
-                        says so; doubtful: not certain enough, whatever the others are", (str(one) for one in
-                        Knowledge), ), "from": _texts("the parameters from which it is not identifiable"),
-                        "untold_torque": { "type": "boolean", "description": "true where it is not identifiable from a
-                        torque that the model may lack", }, }, ("state",), ), }, "error": _number("rms prediction error
-                        over rms measured, of the last seconds"), "forgetting": _number("lambda of the last update; 1
-                        forgets nothing"), "progress": _number("of the starting procedure, per cent"), "condition":
-                        _number("of the motion so far while starting, then of the last start or refit; 1 is best"),
-                        "singular_values": _list("of its regressor, columns whitened and of length one, largest
-                        first"), "weakest": _text("the parameters that it tells least apart"), "health": _object(
-                        "whether to trust the values", { "status": _text("what a consumer may do with them", (str(one)
-                        for one in Status)), "reasons": _reasons("why the status is not valid"), }, ("status",
-                        "reasons"), ), "arrival": _number("Unix s at which the newest frame that went in came"),
-                        "latency": _number("s from there to this message"), }
+def _estimate(names: Iterable[str]) -> Schema:
+    return JOINT | {
+        "phase": _text("what the estimator does", (str(one) for one in Phase)),
+        "parameters": _numbers("estimates, in the units of meta", names),
+        "deviations": _numbers("their standard deviations", names),
+        "states": {
+            "type": "object",
+            "description": "what is known of each parameter; left out while nothing is",
+            "additionalProperties": _object(
+                "one parameter",
+                {
+                    "state": _text(
+                        "known: its value may be used; not_identifiable: this motion does not tell it apart from "
+                        "others, as its deviation says; doubtful: not certain enough, whatever the others are",
+                        (str(one) for one in Knowledge),
+                    ),
+                    "from": _texts("the parameters from which it is not identifiable"),
+                    "untold_torque": {
+                        "type": "boolean",
+                        "description": "true where it is not identifiable from a torque that the model may lack",
+                    },
+                },
+                ("state",),
+            ),
+        },
+        "error": _number("rms prediction error over rms measured, of the last seconds"),
+        "forgetting": _number("lambda of the last update; 1 forgets nothing"),
+        "progress": _number("of the starting procedure, per cent"),
+        "condition": _number("of the motion so far while starting, then of the last start or refit; 1 is best"),
+        "singular_values": _list("of its regressor, columns whitened and of length one, largest first"),
+        "weakest": _text("the parameters that it tells least apart"),
+        "health": _object(
+            "whether to trust the values",
+            {
+                "status": _text("what a consumer may do with them", (str(one) for one in Status)),
+                "reasons": _reasons("why the status is not valid"),
+            },
+            ("status", "reasons"),
+        ),
+        "arrival": _number("Unix s at which the newest frame that went in came"),
+        "latency": _number("s from there to this message"),
+    }
 
 
 def _residual(_: Iterable[str]) -> Schema:
