@@ -103,7 +103,7 @@ class Gathering:
     @property
     def elapsed(self) -> float:
         """Seconds since the first row, rests included."""
-        return 0.0 if self.rows.span is None else 1e-9 * (self.rows.span[1] - self.rows.span[0])
+        return 0.0 if self.rows.span is None else (self.rows.span[1] - self.rows.span[0]) / 1e9
 
     def solve(self) -> None:
         """Begin with least squares over all rows, 0 along directions that are not identifiable."""

@@ -202,7 +202,7 @@ class StartRows:
         phi, y = self._rows()
         usual = ~np.concatenate(self._seen).any(axis=1)
         if np.count_nonzero(usual) < BLOCKS * phi.shape[2]:
-            usual[:] = True
+            usual = np.ones_like(usual)
         weight = 1.0 / np.sqrt(noise)
         flat, wanted = (phi[usual] * weight[:, None]).reshape(-1, phi.shape[2]), (y[usual] * weight).ravel()
         p, factor = phi.shape[2], np.ones(len(wanted))
