@@ -234,8 +234,10 @@ class Metrics:
             self._get("parameter_value", joint, name).set(value)
         for name, value in update["deviations"].items():
             self._get("parameter_deviation", joint, name).set(value)
-        for name, state in update.get("states", {}).items():
-            self._get("parameter_known", joint, name).set(float(state["state"] == Knowledge.KNOWN))
+        states = update.get("states", {})
+        for name in update["parameters"]:
+            known = states.get(name, {}).get("state") == Knowledge.KNOWN
+            self._get("parameter_known", joint, name).set(float(known))
         self._phase(joint, update["phase"], update["health"]["status"])
 
     def _whole(self, update: Mapping[str, Any]) -> None:

@@ -282,7 +282,7 @@ SPECTRUM: Final = ("condition", "singular_values", "weakest")
 WINDOW: Final = ("from", "to")
 # family → (title, fields, fields that may be missing)
 TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[str]]]] = {
-    "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting", *SPECTRUM))),
+    "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting", "states", *SPECTRUM))),
     "residual/": ("torque of a joint", _residual, frozenset(("measured", "predicted", "residual"))),
     "event/": ("something happened to a joint", _event, frozenset(WINDOW)),
     "drift/": ("a joint against its baseline", _drift, frozenset()),
