@@ -177,7 +177,8 @@ class Validity:
         )
 
     def _numbers(self, which: int) -> dict[str, float]:
-        return {"value": float(self.kept.values[which]), "deviation": float(self.kept.deviations[which])}
+        deviation = float(np.sqrt(max(self.kept.whole[which, which], 0.0)))
+        return {"value": float(self.kept.values[which]), "deviation": deviation}
 
     def _reason(self, which: int) -> Reason:
         """What the motion does not show of a parameter, or that its value cannot be."""
