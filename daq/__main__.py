@@ -28,7 +28,7 @@ COMMANDS: Final = {
     "replay": ("daq.commands.recordings.replay", "a recording through the same pipeline, offline"),
     "columns": ("daq.commands.recordings.columns", "the table of a recording's columns, proposed from its header"),
     "decode": ("daq.commands.recordings.decode", "what a DBC makes of a log: counts, losses by cause, values"),
-    "top": ("daq.commands.top", "the overview of a running service, in this terminal"),
+    "top": ("daq.commands.running_service.top", "the overview of a running service, in this terminal"),
     "export": (
         "daq.commands.recordings.export",
         "a recording as tables: estimates, residuals, drift, events, readings",
@@ -42,7 +42,11 @@ COMMANDS: Final = {
     "fleet": ("daq.commands.fleet.command", "many recordings at once: every robot and joint against its siblings"),
     "excite": ("daq.commands.excite", "a trajectory that tells most of a robot within its limits; what one is worth"),
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),
-    "baseline": ("daq.commands.baseline", "what each joint was when it was commissioned: show it, or set it"),
+    "baseline": (
+        "daq.commands.running_service.baseline",
+        "what each joint was when it was commissioned: show it, or set it",
+    ),
+    "changes": ("daq.commands.running_service.changes", "what has changed of each joint: show it, or acknowledge it"),
     "schema": ("daq.commands.schema", "JSON Schema of the stream's topics, or of the configuration"),
     "reasons": ("daq.commands.reasons", "why values may not be used: what each reason means, and what to do"),
     "keys": ("daq.commands.keys", "make keys for a locked stream: the server's, and one pair for each client named"),

@@ -174,6 +174,12 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The window of the start could not be fitted.",
         "Keep it moving, in another way than so far: the search is repeated with more motion.",
     ),
+    "start_unsettled": ReasonEntry(
+        _ETA,
+        "the start does not keep the limits that are set: {cause}",
+        "monitor.delta or monitor.delta_theta of the configuration is smaller than what the motion so far allows.",
+        "Keep it moving, in another way than so far, or allow more: the search is repeated with more motion.",
+    ),
     "nonlinear_encoder_steps": ReasonEntry(
         _ETA,
         "{parameter} = {value:.4g}{unit} is uncertain by {percent:.0f} %: "

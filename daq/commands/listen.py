@@ -63,6 +63,8 @@ def _line(topic: str, update: dict[str, object]) -> str:
         return f"{clock} {topic:24} {update.get('phase', ''):9} {values}"
     if "joints" in update:
         return f"{clock} {topic:24} {update['robot']}, configuration {update['configuration']}"
+    if isinstance(records := update.get("records"), list):
+        return f"{clock} {topic:24} {'; '.join(_change(record) for record in records) or 'nothing has changed'}"
     if "drifted" in update:
         percent = update["percent"]
         found = percent.items() if isinstance(percent, dict) else ()
@@ -71,3 +73,8 @@ def _line(topic: str, update: dict[str, object]) -> str:
         words = (f"{name} {update[name]:9.4f}" for name in ("measured", "predicted", "residual"))
         return f"{clock} {topic:24} {'  '.join(words)} {update['unit']}"
     return f"{clock} {topic:24} {update.get('kind', '')}: {update.get('text', '')}"
+
+
+def _change(record: dict[str, object]) -> str:
+    """One record of what has changed; what nobody has acknowledged is marked."""
+    return f"{'' if record['acknowledged'] else '◆ '}{record['text']}"

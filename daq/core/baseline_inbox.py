@@ -1,4 +1,7 @@
-"""Receives from the outlet: new baselines, and whether somebody watches the page; reads the file once, at the start."""
+"""Receives from the outlet: new baselines, which changes a person has seen, and whether somebody watches the page.
+
+The file of baselines is read once, at the start.
+"""
 
 import contextlib
 import math
@@ -6,10 +9,11 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+import msgpack
 import zmq
 
 from daq.processes.logs import log
-from daq.state.baselines import TOPIC, WATCHED, Baselines, parse, read
+from daq.state.baselines import SEEN, TOPIC, WATCHED, Baselines, parse, read
 from daq.state.files import BaselineError
 from daq.stream.sockets import Socket, open_receiver
 
@@ -25,10 +29,11 @@ class BaselineInbox:
     def __init__(self, context: "zmq.Context[Socket]", address: str, file: Path) -> None:
         """address: ipc:// that the outlet sends to; file: of the baselines."""
         self._file = file
-        self._news = open_receiver(context, address, (TOPIC.decode(), WATCHED.decode()))
+        self._news = open_receiver(context, address, (TOPIC.decode(), WATCHED.decode(), SEEN.decode()))
         self._last = b""
         self._watched = -math.inf  # monotonic s of the last message that somebody watches
         self._changed: dict[str, Any] = {}
+        self._seen: dict[str, float] = {}
         self._due = 0.0
         try:
             self._take(read(file))
@@ -46,11 +51,18 @@ class BaselineInbox:
                 topic, content = self._news.recv_multipart(zmq.NOBLOCK)
                 if topic == WATCHED:
                     self._watched = now
+                elif topic == SEEN:
+                    self._seen |= dict.fromkeys(msgpack.unpackb(content), time.time())
                 elif content != self._last:
                     self._last = content
                     self._take(parse(content, self._file))
         changed, self._changed = self._changed, {}
         return changed or None
+
+    def acknowledged(self) -> dict[str, float] | None:
+        """Whose changes a person has acknowledged since the last call: joint → Unix s; None: nobody's."""
+        seen, self._seen = self._seen, {}
+        return seen or None
 
     @property
     def watched(self) -> bool:

@@ -19,6 +19,7 @@ import zmq
 
 import estimators
 from daq.config.sections import Config, JointSection
+from daq.core.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
 from daq.core.pipeline import Pipeline
 from daq.processes.logs import log
@@ -40,6 +41,7 @@ ROOMS: Final = (
     "alignment",
     "plausibility",
 )
+CHANGES: Final = change_state_name("")  # what the names of states of changes end with
 
 
 @cache
@@ -75,6 +77,11 @@ def key(joint: JointSection) -> str:
     return hashlib.sha256(f"{edition()} {joint.model_dump_json(by_alias=True)}".encode()).hexdigest()[:16]
 
 
+def _settings(joint: JointSection) -> str:
+    """A digest of the joint's settings alone: what has changed of it stays so under another version of the program."""
+    return hashlib.sha256(joint.model_dump_json(by_alias=True).encode()).hexdigest()[:16]
+
+
 class Checkpoints:
     """The core's side: reads the file once at the start, then sends states."""
 
@@ -82,6 +89,7 @@ class Checkpoints:
         """address: ipc:// that the writer listens to."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
         self._keys |= {gear_state_name(name): self._keys[name] for name in config.joints}
+        self._keys |= {change_state_name(name): _settings(joint) for name, joint in config.joints.items()}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot_model.encode()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
@@ -109,6 +117,8 @@ class Checkpoints:
             return "belongs to a joint that is no longer configured"
         if its_key != self._keys[name]:
             return "was written by another version of the program, or with other settings"
+        if name.endswith(CHANGES):  # what has changed stays so, for however long the service was away
+            return ""
         age = time.time() - saved if isinstance(saved, (int, float)) else math.nan
         if not 0 <= age <= OLDEST:
             return f"is {age:.0f} s old, expected {OLDEST:g} s at most"
@@ -122,6 +132,7 @@ class Checkpoints:
         joints = pipeline.joints
         states: list[tuple[str, Callable[[], Any]]] = [(joint.name, joint.estimator.keep) for joint in joints]
         states += [(gear_state_name(joint.name), joint.gear.keep) for joint in joints if joint.gear is not None]
+        states += [(change_state_name(joint.name), joint.comparison.keep) for joint in joints]
         if pipeline.robot is not None:
             states.append((ROBOT, pipeline.robot.keep))
         self._due = now + EVERY / len(states)

@@ -9,6 +9,9 @@ no percentage; then z decides alone.
 
 Where all parameters that scale with the torque have changed by one common factor, they share one cause
 (numerics/one_factor.py): a single event reports it, and parameters that drift later for the same cause get no event.
+
+A joint without a baseline is compared with the values of its own start, as they are after half a minute of trusted
+estimates; `change_records.py` keeps what has changed.
 """
 
 import math
@@ -19,11 +22,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from daq.config.drift_limits import DriftSettings
+from daq.core.change_records import ChangeRecords
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Map, Publication
-from estimators.base import Estimate
+from estimators.base import Estimate, Status
 from estimators.numerics.one_factor import one_factor
 from estimators.quantities import Floats
 
@@ -32,6 +37,9 @@ EVERY: Final = 1_000_000_000
 UNSCALED: Final = ("offset", "omega_")  # parts of names that no torque scales, or that a sensor's own zero may move
 #: deviations, argued: A baseline value below this cannot be told from zero, and gets no per cent.
 NOTHING: Final = 2.0
+#: 1, argued: Comparisons, one a second, over which the values of a start may still become the reference: half of the
+#: minute of motion that an estimate remembers, so the reference is about as certain as what is compared with it.
+SETTLING: Final = 30
 
 
 class DriftChange(NamedTuple):
@@ -56,6 +64,16 @@ class Drift:
         theirs = self.baseline
         named = set(names) == theirs.values.keys() == theirs.deviations.keys()
         return theirs.model == model and theirs.friction in (None, friction) and named
+
+    @property
+    def leaving(self) -> set[str]:
+        """Parameters that are beyond their limits, for however short a time."""
+        return self.drifted | self._since.keys()
+
+    @property
+    def returning(self) -> set[str]:
+        """Drifted parameters that are within their limits, but not yet for long enough."""
+        return self.drifted & self._since.keys()
 
     def update(self, estimate: Estimate) -> tuple[Map, list[DriftChange]]:
         """Compare a trusted estimate; returns what is published, and the parameters that crossed their limits."""
@@ -110,24 +128,33 @@ class Drift:
 
 
 class Comparison:
-    """Compares one joint, or the robot, once a second with its baseline, where it has one, and makes the messages."""
+    """Compares one joint, or the robot, once a second with its reference, and makes the messages.
 
-    def __init__(self, model: str, settings: DriftSettings, publication: Publication) -> None:
-        """model: its kind, which must be the baseline's as well."""
+    The reference is the baseline. A joint without one is compared with the values of its own start, and its changes are
+    recorded; the whole robot is compared with a baseline only.
+    """
+
+    def __init__(
+        self, model: str, settings: DriftSettings, publication: Publication, units: Mapping[str, str] | None = None
+    ) -> None:
+        """model: its kind, which must be the baseline's as well; units: of a joint's parameters; None: the robot."""
         self._model, self._settings, self._publication = model, settings, publication
         self._baseline: Baseline | None = None  # to compare with, whether it fits or not
+        self._own = False  # whether that are the values of the start
+        self._settling = 0  # comparisons for which these may still be replaced
         self._drift: Drift | None = None
         self._friction: Map = {}  # the friction law at the last comparison
         self._looked = -1  # s of the rows' clock, of the last comparison
+        self.records = None if units is None else ChangeRecords(publication, units)
 
     def set_baseline(self, baseline: Baseline) -> None:
         """Compare with this baseline from now on."""
         if baseline != self._baseline:
-            self._baseline, self._drift, self._looked = baseline, None, -1
+            self._baseline, self._own, self._drift, self._looked = baseline, False, None, -1
 
     def due(self, time: int) -> bool:
         """Whether an estimate of this time (ns) would be compared."""
-        return self._baseline is not None and time // EVERY != self._looked
+        return (self._baseline is not None or self.records is not None) and time // EVERY != self._looked
 
     def compare(
         self,
@@ -142,9 +169,13 @@ class Comparison:
         from the estimate.
         """
         judged = estimate.status in JUDGED
-        if self._baseline is None or estimate.time // EVERY == self._looked or not (judged or extend):
+        if not self.due(estimate.time) or not (judged or extend):
             return []
-        own, law = len(estimate.names), friction()
+        law = friction()
+        self._begin_from_start(estimate, law, timestamp)
+        if self._baseline is None:
+            return []
+        own = len(estimate.names)
         if extend is not None:
             estimate = extend(estimate, self._baseline)
         if not judged:  # the appended parameters count even where the estimate itself is not trusted
@@ -153,20 +184,91 @@ class Comparison:
             estimate = _from(estimate, own)
         fresh, self._looked = self._looked < 0 or law != self._friction, estimate.time // EVERY
         self._friction = law
-        messages = []
-        if fresh:
-            drift = Drift(self._settings, self._baseline)
-            self._drift = drift if drift.fits(self._model, law, estimate.names) else None
-            since = datetime.fromtimestamp(self._baseline.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            text = f"drift is measured against the baseline of {since}"
-            if self._drift is None:
-                text = f"the baseline of {since} is of another model or friction law: set a new one"
-            messages.append(self._publication.event("baseline", text, timestamp))
+        messages = self._begin(law, estimate.names, timestamp) if fresh else []
         if self._drift is not None:
             compared, changes = self._drift.update(estimate)
+            compared["reference"] = "start" if self._own else "baseline"
             messages.append(self._publication.drift(compared, timestamp))
             messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
+            if self.records is not None:
+                known = self._baseline.deviations
+                going = (self._drift.leaving, self._drift.returning)
+                messages += self.records.update(compared, *going, estimate, known, timestamp)
         return messages
+
+    def note_alarm(self, begin: float) -> None:
+        """An alarm has come: what follows is no start any more. begin: Unix s of its first row."""
+        self._settling = 0
+        if self.records is not None:
+            self.records.note_alarm(begin)
+
+    def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
+        """A person has seen what has changed: without a baseline the present values are the reference from here on.
+
+        timestamp: Unix s. Returns the message about it.
+        """
+        if self.records is None:
+            return []
+        if not self._own:
+            return self.records.acknowledge(timestamp)
+        self._baseline, self._own, self._drift, self._looked = None, False, None, -1
+        return self.records.refer(timestamp, timestamp)
+
+    def keep(self) -> Map | None:
+        """What outlives a restart: the values of the start that are compared with, and the records; None: nothing."""
+        if self.records is None or not (self._own or self.records.records):
+            return None
+        own = self._baseline.model_dump() if self._own and self._baseline is not None else None
+        return {"start": own, "settling": self._settling, **self.records.keep()}
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Continue from what was kept. Raises TypeError, KeyError or ValueError where it is of another kind."""
+        assert self.records is not None
+        if kept["start"] is not None and self._baseline is None:
+            self._baseline, self._own = Baseline.model_validate(kept["start"]), True
+            self._settling = int(kept["settling"])
+        self.records.resume(kept)
+
+    def _begin(self, law: Map, names: tuple[str, ...], timestamp: float) -> list[tuple[bytes, bytes]]:
+        """Begin to compare with the present reference; of a baseline it is said."""
+        assert self._baseline is not None
+        drift = Drift(self._settings, self._baseline)
+        self._drift = drift if drift.fits(self._model, law, names) else None
+        settled: list[tuple[bytes, bytes]] = []
+        if self.records is not None:
+            settled = [] if self._own else self.records.refer(self._baseline.since, timestamp)
+            drift.drifted |= self.records.standing(names)
+        if self._own:
+            return settled
+        since = datetime.fromtimestamp(self._baseline.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        text = f"drift is measured against the baseline of {since}"
+        if self._drift is None:
+            text = f"the baseline of {since} is of another model or friction law: set a new one"
+        return [self._publication.event("baseline", text, timestamp), *settled]
+
+    def _begin_from_start(self, estimate: Estimate, law: Map, timestamp: float) -> None:
+        """Take trusted values of a joint without a baseline as its reference, while its start settles."""
+        if self.records is None or estimate.status is not Status.VALID or not (self._own or self._baseline is None):
+            return
+        if self._baseline is not None and not Drift(self._settings, self._baseline).fits(
+            self._model, law, estimate.names
+        ):
+            self._baseline, self._looked = None, -1  # another friction law: its values mean something else
+        if self._baseline is None:
+            self._settling, self._drift = SETTLING, None
+        if self._settling <= 0 or (self._drift is not None and self._drift.leaving):
+            return
+        values, deviations = (
+            dict(zip(estimate.names, one.tolist(), strict=True)) for one in (estimate.values, estimate.deviations)
+        )
+        try:
+            found = Baseline(since=timestamp, model=self._model, friction=law, values=values, deviations=deviations)
+        except ValidationError:
+            return  # not all of them are known yet
+        self._settling -= 1
+        self._baseline, self._own = found, True
+        if self._drift is not None:
+            self._drift = Drift(self._settings, found)
 
 
 def compare(values: Floats, deviations: Floats, before: Floats, uncertain: Floats) -> tuple[Floats, Floats, Floats]:

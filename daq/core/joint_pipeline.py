@@ -83,7 +83,9 @@ class JointPipeline:
         self._row_arrival = 0
         self._last_update = 0  # ns
         self._words: Any = None  # of the last update: what its texts depend on; None where a new form is needed
-        self._comparison = Comparison(joint.model.kind, joint.drift, publication)
+        model = joint.model.build()
+        units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
+        self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # gets the samples, too
 
     def absorb(
@@ -158,7 +160,7 @@ class JointPipeline:
     def _fill_form(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
         """An update with the texts of the last one and new numbers; none where it needs more than that."""
         report, publication = self.estimator.phases.report, self._publication
-        if not publication.formed or self._comparison.due(report.time):
+        if not publication.formed or self.comparison.due(report.time):
             return []
         numbers, measured, predicted = report.numbers()
         self.updates, self._last_update = self.updates + 1, now()
@@ -246,7 +248,7 @@ class JointPipeline:
 
     def set_baseline(self, baseline: Baseline) -> None:
         """Measure drift against this baseline from the next update on."""
-        self._comparison.set_baseline(baseline)
+        self.comparison.set_baseline(baseline)
 
     def _silent_channels(self, now: int) -> tuple[Reason, ...]:
         """Every channel that gives no data."""
@@ -310,7 +312,7 @@ class JointPipeline:
         return [
             self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
             self._publication.residual(estimate, timestamp),
-            *self._comparison.compare(
+            *self.comparison.compare(
                 estimate, self.estimator.friction, timestamp, None if self.gear is None else self.gear.extended
             ),
         ]
@@ -322,7 +324,11 @@ class JointPipeline:
             time = arrival if event.kind == "resumed" else event.time
             first, last = event.window or (0, 0)
             window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
-            messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window))
+            if event.kind == "alarm":
+                self.comparison.note_alarm(((first or time) + epoch) / 1e9)
+            messages.append(
+                self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window, event.details)
+            )
         return messages
 
     def _recovered(self, time: int) -> list[Message]:

@@ -29,6 +29,7 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.batch_pass import BatchPass
+from daq.core.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
 from daq.core.joint_pipeline import JointPipeline, Message, described
 from daq.state.baselines import Baseline
@@ -72,7 +73,7 @@ class Pipeline:
         columns = {joint.name: joint.estimator.channels for joint in self.joints}
         self._pass = BatchPass(Sorter(routes(config), names, columns), [joint.state for joint in self.joints])
         introduced = {name: described(joint) for name, joint in config.joints.items()}
-        self.robot = _robot_pipeline(config, boot, interval)
+        self.robot = _robot_pipeline(config, boot, interval, executor)
         if self.robot is not None:
             for joint in self.joints:
                 joint.follower = self.robot.note
@@ -131,6 +132,15 @@ class Pipeline:
         if self.robot is not None and ROBOT in baselines:
             self.robot.set_baseline(Baseline.model_validate(baselines[ROBOT]))
 
+    def acknowledge(self, seen: Mapping[str, float]) -> list[Message]:
+        """A person has seen what has changed: joint → Unix s at which. Returns the messages about it."""
+        return [
+            message
+            for joint in self.joints
+            if joint.name in seen
+            for message in joint.comparison.acknowledge(seen[joint.name])
+        ]
+
     def resume(self, states: Mapping[str, Any]) -> None:
         """Let joints continue from stored states. One that cannot starts again from nothing, and raises
         NotTheSameError."""
@@ -139,6 +149,8 @@ class Pipeline:
                 joint.resume(states[joint.name])
             if joint.gear is not None and gear_state_name(joint.name) in states:
                 joint.gear.resume(states[gear_state_name(joint.name)])
+            if change_state_name(joint.name) in states:
+                joint.comparison.resume(states[change_state_name(joint.name)])
         if self.robot is not None and ROBOT in states:
             self.robot.resume(states[ROBOT])
 
@@ -157,7 +169,7 @@ def _offset(index: int, joints: int, interval: int) -> int:
     return index * groups // joints * interval // groups
 
 
-def _robot_pipeline(config: Config, boot: int, interval: int) -> "RobotPipeline | None":
+def _robot_pipeline(config: Config, boot: int, interval: int, executor: Executor | None) -> "RobotPipeline | None":
     """The pipeline of the whole robot, where the configuration names a model of it."""
     if config.robot.model is None:
         return None
@@ -166,4 +178,8 @@ def _robot_pipeline(config: Config, boot: int, interval: int) -> "RobotPipeline 
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
     learnt = model_of(config)
-    return None if learnt is None else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift)
+    return (
+        None
+        if learnt is None
+        else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift, executor)
+    )

@@ -65,14 +65,25 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     core.close()
 
 
+def _robot_nonlinear(config: Config) -> bool:
+    """Whether a friction in the whole robot's model has nonlinear parameters."""
+    if config.robot.model is None:
+        return False
+    from daq.config.robot_model import model_of  # kernels that only a whole robot needs
+
+    learnt = model_of(config)
+    model = None if learnt is None else learnt.model()
+    return model is not None and any(model.law_of(j).nonlinear for j in range(model.tree.size()))
+
+
 class CoreProcess:
     """The pipeline of all joints and the sockets around it."""
 
     def __init__(self, config: Config, runtime: Path) -> None:
         """Build the pipeline, connect to the other processes and resume from the last checkpoint."""
         self._boot = boot = int.from_bytes(os.urandom(6), "little")
-        nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
-        self._worker = RefitWorker(nonlinear, config.refit.scheduler or "") if nonlinear else None
+        nonlinear = any(joint.model.build().nonlinear for joint in config.joints.values()) or _robot_nonlinear(config)
+        self._worker = RefitWorker(config.refit.scheduler or "") if nonlinear else None
         self._refits = None if self._worker is None else DeferredExecutor(self._worker)
         # without a worker a thread makes the looks: 0.2 s once in a start, most of it outside of the interpreter
         self._looks = DeferredExecutor(self._worker or ThreadPoolExecutor(1, "looks"), LOOKS)
@@ -106,8 +117,10 @@ class CoreProcess:
         baselines = self._inbox.changed()
         if baselines is not None:
             self._pipeline.set_baselines(baselines)
+        seen = self._inbox.acknowledged()
+        messages = self._pipeline.acknowledge(seen or {})
+        _publish(self._updates, messages)
         late = len(readings) > 0 and now - int(readings["time"][0]) > LATE
-        messages: list[Message] = []
         for of_joint in self._pipeline.absorb_each_joint(readings, epoch, clock, late) if len(readings) else ():
             _publish(self._updates, of_joint)
             messages += of_joint
@@ -122,7 +135,7 @@ class CoreProcess:
         _log_mistakes(messages)
         self._checkpoints.send_next_state(self._pipeline)
         if self._transcript is not None:
-            batch = Batch(len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late)
+            batch = Batch(len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late, seen)
             self._transcript.note(readings, batch, messages)
             self._resumed = None
         receiver.keep(self._buffer.waiting())

@@ -1,5 +1,7 @@
 """Sets baselines from the present values, writes them to their file, and sends them to the core.
 
+It also tells the core which joints' changes a person has acknowledged.
+
 The file counts: after any change the core gets the new content within a second or two. The core itself does not read
 the disk while it runs. The file is read and written in a thread, so a slow disk delays nothing here.
 """
@@ -9,9 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import msgpack
+
 from daq.outlet.history import History
 from daq.processes.logs import log
-from daq.state.baselines import JUDGED, NOT_KNOWN, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
+from daq.state.baselines import JUDGED, NOT_KNOWN, SEEN, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
 from daq.state.files import BaselineError
 from daq.stream.reasons import in_words
 from daq.stream.sockets import Socket
@@ -49,6 +53,17 @@ class Commissioning:
     def watched(self) -> None:
         """Tell the core that somebody watches the page."""
         self._core.send_multipart((WATCHED, b""))
+
+    async def acknowledge(self, history: History, joint: str | None) -> None:
+        """Tell the core that a person has seen what has changed of a joint, or of all (None).
+
+        Raises ValueError where nothing has changed that is not acknowledged.
+        """
+        found = [name for name in history.changed() if joint in (None, name)]
+        if not found:
+            raise ValueError(f"nothing has changed of {joint or 'any joint'} that is not acknowledged")
+        log.info("changes acknowledged: %s", ", ".join(found))
+        self._core.send_multipart((SEEN, msgpack.packb(found)))
 
     def _now(self, history: History, name: str) -> Baseline:
         found = history.current_values(name)

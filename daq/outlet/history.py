@@ -80,6 +80,7 @@ class JointHistory:
     excitation: list[float] = field(default_factory=list)
     usual: float = math.nan  # standard deviation of the residual at the start, N·m (N)
     drift: Map = field(default_factory=dict)  # the newest drift/<joint>, see daq.stream.schema
+    changes: list[Map] = field(default_factory=list)  # the records of the newest change/<joint>
     gear: Map = field(default_factory=dict)  # the newest lost_motion/<joint>, see daq.stream.schema
     gears: Trace = field(default_factory=lambda: Trace(3, 1.0))  # time, lost motion, its deviation
     laws: Map = field(default_factory=dict)  # what was drawn last
@@ -128,8 +129,10 @@ class History:
         elif family == "drift" and name == ROBOT:
             self._whole.drift = {key: update.get(key, "") for key in ("since", "drifted", "cause", "percent", "z")}
         elif family == "drift":
-            keys = ("since", "drifted", "cause", "baseline", "percent", "z")
+            keys = ("since", "drifted", "cause", "baseline", "percent", "z", "reference")
             self._joint(name).drift = {"cause": ""} | {key: update[key] for key in keys if key in update}
+        elif family == "change":
+            self._joint(name).changes = update["records"]
         elif family == "lost_motion":
             joint = self._joint(name)
             joint.gear = {key: update[key] for key in GEAR if key in update}
@@ -203,6 +206,10 @@ class History:
         known = tuple(name for name in values if name not in unknown) if states else None
         return CurrentValues(row[0], health["status"], health["reasons"], values, deviations, fixed, known)
 
+    def changed(self) -> list[str]:
+        """Joints of which something has changed that nobody has acknowledged."""
+        return [name for name, joint in self._joints.items() if any(not one["acknowledged"] for one in joint.changes)]
+
     def latest(self, now: float) -> Map:
         """The newest values of everything, for /api/state."""
         joints = {}
@@ -224,6 +231,7 @@ class History:
                 **(dict(zip(("measured", "predicted"), torque[1:], strict=True)) if torque else {}),
                 "excitation": dict(zip(joint.names, joint.excitation, strict=False)),
                 "drift": joint.drift,
+                "changes": joint.changes,
                 **({"lost_motion": joint.gear} if joint.label.gear else {}),
                 "alarm": joint.alarms.last()[1:] or None,
                 **joint.totals,
@@ -310,6 +318,7 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
     if fresh:
         told |= {
             "drift": joint.drift,
+            "changes": joint.changes,
             "gear": joint.gear,
             "laws": joint.laws,
             "excitation": joint.excitation,

@@ -63,6 +63,12 @@ TABLE: Final = (
     Metric("drift_ratio", Gauge, ("joint", "parameter"), "", "Change against the baseline, over its magnitude."),
     Metric("drift_z", Gauge, ("joint", "parameter"), "", "The change in its own standard deviations."),
     Metric("drifted", Gauge, ("joint", "parameter"), "", "1 while the parameter is beyond its limits of drift."),
+    Metric(
+        "change_open", Gauge, ("joint", "parameter"), "", "1 while it has changed and nobody has acknowledged that."
+    ),
+    Metric(
+        "change_percent", Gauge, ("joint", "parameter"), "", "By how much it has changed, per cent of the reference."
+    ),
     Metric("lost_motion_known", Gauge, ("joint",), "", "1 while the motion says how much lost motion the gear has."),
     Metric("lost_motion_reversals", Gauge, ("joint",), "", "Reversals of the gear's load in the window that says it."),
     Metric("lost_motion_grown", Gauge, ("joint",), "", "1 while lost motion is beyond what it was at first."),
@@ -133,7 +139,7 @@ class Metrics:
     def absorb(self, topic: str, update: Mapping[str, Any]) -> None:
         """One update or internal status map."""
         family, _, name = topic.partition("/")
-        if family in ("estimate", "residual", "event", "drift", "robot", "lost_motion"):
+        if family in ("estimate", "residual", "event", "drift", "change", "robot", "lost_motion"):
             self._follow_sequence(topic, update)
         if family == "estimate":
             self._estimate(name, update)
@@ -143,6 +149,8 @@ class Metrics:
             self._friction(update)
         elif family == "drift":
             self._drift(name, update)
+        elif family == "change":
+            self._changes(name, update)
         elif family == "lost_motion":
             self._gear(name, update)
         elif family == "event":
@@ -291,6 +299,12 @@ class Metrics:
             self._get("drift_ratio", joint, name).set(percent / 100)
             self._get("drift_z", joint, name).set(update["z"][name])
             self._get("drifted", joint, name).set(name in update["drifted"])
+
+    def _changes(self, joint: str, update: Mapping[str, Any]) -> None:
+        """Set a parameter's metrics from its newest record."""
+        for record in update["records"]:
+            self._get("change_open", joint, record["parameter"]).set(not record["acknowledged"])
+            self._get("change_percent", joint, record["parameter"]).set(record["percent"])
 
     def _gear(self, joint: str, update: Mapping[str, Any]) -> None:
         """Set the gear's metrics; its numbers are parameters of the joint, NaN where they are not known."""

@@ -5,10 +5,10 @@ from pathlib import Path
 import zmq
 
 from daq.config.sections import Config
-from daq.outlet.baseline_request import BaselineRequest
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import JointLabel
 from daq.outlet.server import Tls, serve
+from daq.outlet.token_request import TokenRequest
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
 from daq.processes.process import CannotStartError, endpoint, may_take_priority
@@ -30,15 +30,16 @@ def _tls(config: Config) -> Tls | None:
     return None if lock is None else Tls(lock.certificate, lock.key)
 
 
-def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | None:
-    """The handler of requests that set baselines; None where there is no token for them."""
+def _request(config: Config, commissioning: Commissioning) -> TokenRequest | None:
+    """The handler of requests that set baselines and acknowledge changes; None where there is no token for them."""
     try:
         token, where = token_of(config, make=True)
     except BaselineError as error:
         log.warning("the page cannot set baselines: %s", error)
         return None
     log.info("the token that allows to set baselines is in %s", where)
-    return BaselineRequest(token, frozenset(_models(config)), commissioning.set)
+    actions = {"/api/baseline": commissioning.set, "/api/changes": commissioning.acknowledge}
+    return TokenRequest(token, frozenset(_models(config)), actions)
 
 
 def _models(config: Config) -> dict[str, str]:

@@ -29,10 +29,10 @@ from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from daq.outlet.baseline_request import BaselineRequest
 from daq.outlet.connections import BACKLOG, PAGES, PATIENCE, Connection, limit_server_logs, room, room_for_pages, source
 from daq.outlet.history import History, JointLabel
 from daq.outlet.metrics import Metrics
+from daq.outlet.token_request import TokenRequest
 from daq.outlet.web_guard import WebGuard
 from daq.stream.json_numbers import finite
 from daq.stream.keys import Curve
@@ -78,7 +78,7 @@ class Outlet:
         self._malformed = 0
         self.metrics = Metrics({label.name: _units(label) for label in joints})
         self.history = History(robot, joints)
-        self.baseline: BaselineRequest | None = None
+        self.requests: TokenRequest | None = None  # that change anything
         self.watched: Callable[[], None] = lambda: None  # tells the core that somebody watches the page
         self.most_pages = PAGES  # open at once
         self._pages: dict[asyncio.Queue[bytes | None], OpenPage] = {}  # the oldest first
@@ -92,7 +92,8 @@ class Outlet:
         routes = [
             Route("/metrics", self._scrape, methods=["GET"]),
             Route("/api/state", self._state, methods=["GET"]),
-            Route("/api/baseline", self._baseline, methods=["POST"]),
+            Route("/api/baseline", self._change, methods=["POST"]),
+            Route("/api/changes", self._change, methods=["POST"]),
             WebSocketRoute("/live", self._live),
             *(Route(path, self._asset, methods=["GET"]) for path in self._assets),
         ]
@@ -155,7 +156,7 @@ class Outlet:
                 queue.put_nowait(message)
 
     def _snapshot(self) -> bytes:
-        more = {"edition": self._edition, "writable": self.baseline is not None}
+        more = {"edition": self._edition, "writable": self.requests is not None}
         packed: bytes = msgpack.packb(self.history.snapshot(time.time()) | more)
         return packed
 
@@ -214,10 +215,10 @@ class Outlet:
         body, kind = self.metrics.exposition(request.headers.get("accept", ""))
         return Response(body, headers={"Content-Type": kind})
 
-    async def _baseline(self, request: Request) -> Response:
-        if self.baseline is None:
+    async def _change(self, request: Request) -> Response:
+        if self.requests is None:
             return Response("This service keeps no baselines.\n", 404, media_type="text/plain")
-        return await self.baseline.answer(request, self.history)
+        return await self.requests.answer(request, self.history)
 
     async def _state(self, _: Request) -> Response:
         body = json.dumps(finite(self.history.latest(time.time())), allow_nan=False, ensure_ascii=False)
@@ -240,7 +241,7 @@ def serve(
     joints: Sequence[JointLabel],
     ready: Callable[[], None] = lambda: None,
     curve: Curve | None = None,
-    baseline: BaselineRequest | None = None,
+    requests: TokenRequest | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
     beat: Callable[[], None] = lambda: None,
     tls: Tls | None = None,
@@ -251,7 +252,7 @@ def serve(
 
     updates, status: ipc:// addresses that core and supervisor connect to (public and internal topics); endpoint: public
     address of the updates; host, port: of the page (0: any free port, named in the log); ready: called once everything
-    is open; baseline: handles requests to set baselines; beside: another task until the end; beat: called at every
+    is open; requests: handles those that change anything; beside: another task until the end; beat: called at every
     tick; tls: the page's certificate; watched: called every second while a page is open; priority: real-time priority
     of the forwarder. Raises EndpointError when an address cannot be served.
     """
@@ -262,7 +263,7 @@ def serve(
         internal = open_receiver(context, status, INTERNAL)
         try:
             outlet = Outlet(forwarder.tap, internal, robot, joints, lambda: forwarder.refused)
-            outlet.baseline, outlet.watched = baseline, watched
+            outlet.requests, outlet.watched = requests, watched
             shown = f"[{host}]" if ":" in host else host
             log.info(
                 "page http%s://%s:%d  updates %s",

@@ -15,6 +15,7 @@ from estimators.reason_words import CATALOGUE
 Schema = dict[str, Any]
 
 CHANGES: Final = "version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone"
+REFERENCES: Final = ("baseline", "start")
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -129,6 +130,23 @@ def _event(_: Iterable[str]) -> Schema:
         "text": _text("the cause, in words"),
         "from": _number("Unix s of the first row that it speaks of"),
         "to": _number("Unix s of the last one"),
+        "search": {
+            "type": "object",
+            "description": "how nonlinear parameters were found, of refit_accepted and refit_rejected",
+            "properties": {
+                "method": _text("name of the global search"),
+                "visits": {"type": "integer", "minimum": 0, "description": "points at which it has looked"},
+                "evaluations": {"type": "integer", "minimum": 0, "description": "of the residual, on the window"},
+                "runner_up": {
+                    "type": "object",
+                    "additionalProperties": {"type": "number"},
+                    "description": "the second-best minimum: nonlinear parameter → value; absent where there is none",
+                },
+                "gap": _number("χ² by which the runner-up is worse"),
+            },
+            "required": ["method", "visits", "evaluations"],
+            "additionalProperties": False,
+        },
     }
 
 
@@ -137,11 +155,38 @@ def _drift(names: Iterable[str]) -> Schema:
         "since": _number("Unix s at which the baseline was set"),
         "drifted": _texts("parameters beyond their limits, with hysteresis"),
         "cause": _text("of all that has drifted, where it is one: the torque's scale; else empty"),
+        "reference": _text("what it is compared with: a baseline, or the values of the joint's own start", REFERENCES),
         "baseline": _numbers("values at commissioning", names),
         "change": _numbers("estimate - baseline, in the parameter's unit", names),
         "percent": _numbers("change over |baseline|, per cent", names),
         "z": _numbers("change over its own standard deviation", names),
     }
+
+
+def _change(_: Iterable[str]) -> Schema:
+    record = _object(
+        "one change of one parameter",
+        {
+            "parameter": _text("its name"),
+            "unit": _text("of both values"),
+            "from": _number("value of the reference"),
+            "from_deviation": _number("its standard deviation"),
+            "to": _number("newest value while the change stands"),
+            "to_deviation": _number("its standard deviation"),
+            "percent": _number("change over |from|, per cent; missing where from cannot be told from zero"),
+            "z": _number("change over its standard deviation"),
+            "since": _number("Unix s at which it began: the first row of its alarm, or when it was last within limits"),
+            "told": _number("Unix s at which it was recorded"),
+            "evidence": _text("alarm: it came with an alarm; gradual: without one", ("alarm", "gradual")),
+            "reference": _text("what it is measured against", REFERENCES),
+            "cause": _text("common to all that has changed, where it is one; else empty"),
+            "over": _number("Unix s at which it was within its limits again; 0: it is not"),
+            "acknowledged": _number("Unix s at which a person acknowledged it; 0: nobody has"),
+            "text": _text("the sentence about it"),
+        },
+        ("parameter", "unit", "since", "told", "evidence", "reference", "over", "acknowledged", "text"),
+    )
+    return JOINT | {"records": {"type": "array", "items": record, "description": "of all changes, the oldest first"}}
 
 
 def _lost_motion(_: Iterable[str]) -> Schema:
@@ -284,8 +329,9 @@ WINDOW: Final = ("from", "to")
 TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[str]]]] = {
     "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting", "states", *SPECTRUM))),
     "residual/": ("torque of a joint", _residual, frozenset(("measured", "predicted", "residual"))),
-    "event/": ("something happened to a joint", _event, frozenset(WINDOW)),
-    "drift/": ("a joint against its baseline", _drift, frozenset()),
+    "event/": ("something happened to a joint", _event, frozenset({*WINDOW, "search"})),
+    "drift/": ("a joint against its baseline, or its start", _drift, frozenset(("reference",))),
+    "change/": ("what has changed of a joint, until a person acknowledges it", _change, frozenset()),
     "lost_motion/": ("the gear between two encoders", _lost_motion, frozenset(("first",))),
     "robot": ("the whole robot", _robot, frozenset()),
     "robot/parameters": ("parameters of the whole robot", _robot_parameters, frozenset()),

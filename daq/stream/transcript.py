@@ -38,6 +38,7 @@ class Batch(NamedTuple):
     baseline: Mapping[str, Any] | None  # the baselines that held from here on, where they changed
     resumed: Mapping[str, Any] | None = None  # joint → the state that it continued from, at the core's start
     late: bool = False  # whether the core was behind, and made only the last of several updates of a joint
+    seen: Mapping[str, float] | None = None  # joint → Unix s at which a person acknowledged what has changed of it
 
 
 @dataclass(slots=True)
@@ -62,12 +63,15 @@ def unpack(data: bytes) -> TurnBlock:
     head, rows = columns.unpack(data)
     try:
         told = msgpack.unpackb(head)
-        # a batch of an older recording may have one more value, which has no meaning any longer
-        return TurnBlock(
-            told["boot"], told["number"], [Batch(*one[: len(Batch._fields)]) for one in told["batches"]], rows
-        )
+        return TurnBlock(told["boot"], told["number"], [_batch(one) for one in told["batches"]], rows)
     except (msgpack.UnpackException, KeyError, TypeError) as error:
         raise ValueError(f"not a block of readings: {error}") from error
+
+
+def _batch(values: Sequence[Any]) -> Batch:
+    """A batch from its values; an older recording may have a number as its last one, which has no meaning any more."""
+    batch = Batch(*values[: len(Batch._fields)])
+    return batch if batch.seen is None or isinstance(batch.seen, dict) else batch._replace(seen=None)
 
 
 class RecordedClock:

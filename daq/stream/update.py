@@ -21,7 +21,7 @@ from estimators.base import Estimate, ParameterState
 
 VERSION: Final = 2  # 2: reasons are maps with a code; before they were texts
 PUBLIC: Final = (
-    *("estimate/", "residual/", "event/", "drift/", "lost_motion/"),
+    *("estimate/", "residual/", "event/", "drift/", "change/", "lost_motion/"),
     *("robot", "robot/parameters", "process/", "meta"),
 )
 REFITS: Final = "refits"  # name of the refit worker in process/refits; no driver can have it
@@ -178,13 +178,20 @@ class Publication:
         return f"lost_motion/{self.joint}".encode(), msgpack.packb(self.head("lost_motion", timestamp) | body)
 
     def event(
-        self, kind: str, text: str, timestamp: float, window: tuple[float, float] | None = None
+        self,
+        kind: str,
+        text: str,
+        timestamp: float,
+        window: tuple[float, float] | None = None,
+        details: Mapping[str, Any] | None = None,
     ) -> tuple[bytes, bytes]:
         """`event/<joint>`: something happened (kind: see EVENTS), with its cause in words.
 
-        window: Unix s of the first and the last row that it is about.
+        window: Unix s of the first and the last row that it is about; details: of a search, see docs/stream.md.
         """
         body = self.head("event", timestamp) | {"kind": kind, "text": text}
+        if details:
+            body["search"] = dict(details)
         if window is not None:
             body |= {"from": window[0], "to": window[1]}
         return f"event/{self.joint}".encode(), msgpack.packb(body)

@@ -8,6 +8,9 @@ standstill) holds for all rows that still wait. Results do not depend on how row
 
 from typing import TYPE_CHECKING, Annotated, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from estimators.base import Phase
 from estimators.conditioning.stop import DONE, LIMITS, REVIEW, ROOM, TAUGHT
 from estimators.misfit.regressors import BlockSums, gather_row
@@ -147,6 +150,14 @@ def _weigh(
 
 
 @inline
+def _note_weights(motion: Floats, owners: NDArray[np.int64], learnt: Learnt) -> None:
+    """Follow the mean of the squared weights as slowly as the residual's variance follows the rows."""
+    for output in range(len(owners)):
+        weight = motion[owners[output], WEIGHT]
+        learnt.weighed[output] += learnt.state.rate_long * (weight * weight - learnt.weighed[output])
+
+
+@inline
 def _as_learnt(learning: Learning) -> None:
     """Prepare the rows that wait: columns of η in force, or weights of their rounding and their timing."""
     formed, rows, first, count = learning.formed, learning.rows, learning.first, learning.count
@@ -183,10 +194,12 @@ def _learn(first: int, last: int, learning: Learning) -> int:
         phi, y = learning.weighed_phi[: last - first], learning.weighed_y[: last - first]
         _weigh(rows.phi[first:last], rows.y[first:last], speed, motion, reversal, slow, phi, y)
     end = first + advance(learnt, gate, learning.judged, loop, phi, y, speed, least, taught, finite)
+    owners = learning.formed.owners
     for row in range(first, end):
         if learning.moving:
             see(rows.speed[row, 0], rows.motion[row, 0, 0], learning.seen)
             if learning.taught[row] and not learning.idle:
+                _note_weights(rows.motion[row], owners, learnt)
                 gather_row(
                     rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.motion[row], slow, learning.sums
                 )  # fmt: skip

@@ -361,7 +361,7 @@ class Phases:
         parts, pending, alarmed = self.parts, found.pending, self.phase is Phase.TRANSIENT
         reason, explains = nonlinear.relearning.judge(found)
         if reason or found.outcome is None:
-            nonlinear.refits.rejected(pending, reason)
+            nonlinear.refits.rejected(pending, reason, found.outcome.search if found.outcome else None)
             rejection = Rejection(pending.first, pending.last, explains, parts.motion.needed)
             self._carry_out(parts.monitor.rejected(rejection, alarmed), None)
             return

@@ -43,6 +43,7 @@ class Learnt(Layout, version=9):
     grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's
     usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most
     held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)²
+    weighed: Annotated[Vector, "outputs"]  # mean of the squared weights of the rows that the residual's variance is of
     signal: float = 0.0  # rms of y, whitened
     power: float = 0.0  # mean y² of a row, as of gram
 
@@ -62,6 +63,7 @@ class Learner:
             deviations=np.full(parameters, np.inf),
             reversal=np.ones(outputs),
             usual=np.ones(outputs),
+            weighed=np.ones(outputs),
             parameters=parameters,
             outputs=outputs,
         )
@@ -109,6 +111,10 @@ class Learner:
         copy(state, self.rls.state)
         self.rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
         self.rls.state.alarms = max(alarms, self.rls.state.alarms)
+
+    def row_variance(self) -> Floats:
+        """Recent residual variance of rows as they came, before their weights: (outputs,), in the unit of y squared."""
+        return np.asarray(self.rls.variance() * self.rls.noise / self.kept.weighed)
 
     @property
     def threshold(self) -> Threshold:

@@ -24,7 +24,7 @@ PROGRAMS: Final = {  # in hil_rig/papers; `jointwatch reproduce NAME --help` lis
 
 
 def main() -> int:
-    """Run the program of that name with the other words of the command line; 0 where every figure is met."""
+    """Run the program of that name with the other words of the command line; 0 where no figure fails."""
     words = sys.argv[1:]
     name = next((word for word in words if word in PROGRAMS), None)
     if name is None:

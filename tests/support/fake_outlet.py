@@ -7,9 +7,9 @@ from pathlib import Path
 
 from fake_core import JOINTS
 
-from daq.outlet.baseline_request import BaselineRequest
 from daq.outlet.history import History, JointLabel
 from daq.outlet.server import Tls, serve
+from daq.outlet.token_request import TokenRequest
 from daq.stream.sockets import EndpointError
 
 TOKEN = "correct-horse"
@@ -33,11 +33,11 @@ def main() -> int:
     options = parser.parse_args()
     logging.basicConfig(stream=sys.stderr, level="INFO", format="%(message)s")
     labels = [JointLabel.of(joint.name, joint.model) for joint in JOINTS[: options.joints]]
-    baseline = BaselineRequest(TOKEN, frozenset(label.name for label in labels), set_baseline)
+    baseline = TokenRequest(TOKEN, frozenset(label.name for label in labels), {"/api/baseline": set_baseline})
     try:
         serve(
             options.updates, options.status, options.endpoint, options.host, options.port, "demo-arm", labels,
-            ready=lambda: print("ready", flush=True), baseline=baseline,
+            ready=lambda: print("ready", flush=True), requests=baseline,
             tls=Tls(*options.tls) if options.tls else None, watched=lambda: print("watched", flush=True),
         )  # fmt: skip
     except EndpointError as error:

@@ -134,6 +134,8 @@ def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream
         print(f"{joint.name}: {estimate.phase}, {estimate.status}; {joint.samples} samples; {lost}", file=stream)
         for reason in estimate.reasons:
             print(f"    {reason}", file=stream)
+        for record in joint.comparison.records.records if joint.comparison.records is not None else ():
+            print(f"    changed: {record.text}", file=stream)
         if estimate.spectrum.values:
             print(f"    {estimate.spectrum}", file=stream)
         for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):

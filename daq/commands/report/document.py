@@ -99,6 +99,7 @@ def _joint(run: ReportContent, joint: JointRun) -> str:
         if event["joint"] == joint.name and event["kind"] in TONES
     ]
     marks.sort(key=lambda mark: mark[1] == "bad")  # what is bad lies on top
+    changed = "".join(f"<p>{_beyond(record['text'])}</p>" for record in joint.changes)
     reasons = f" · {escape('; '.join(joint.reasons))}" if joint.reasons else ""
     status = f'<span class="state {CERTAIN.get(joint.status, "busy")}">{escape(joint.status)}</span>{reasons}'
     times, found = joint.estimates[:, 0], joint.estimates[:, 1]
@@ -109,7 +110,7 @@ def _joint(run: ReportContent, joint: JointRun) -> str:
     residual = envelope("residual", joint.residuals[:, 0], joint.residuals[:, 1], run.start, run.end, marks)
     error = envelope("prediction error", times, 100 * found, run.start, run.end, marks)
     return (
-        f'<section class="joint" id="joint-{escape(joint.name)}"><h2>{escape(joint.name)}</h2><p>{status}</p>'
+        f'<section class="joint" id="joint-{escape(joint.name)}"><h2>{escape(joint.name)}</h2><p>{status}</p>{changed}'
         f'<div class="pair"><div class="curves">{_curves(joint)}</div>{_parameters(joint)}</div>'
         f'<h3>Parameters over time</h3><div class="grid">{figures}</div>'
         f'<h3>What the model does not explain</h3><div class="wide">'

@@ -38,6 +38,7 @@ class JointRun:
         self.phases: Counter[str] = Counter()  # updates by phase
         self.status, self.reasons = "unestimated", list[str]()  # the last ones
         self.drift: Map = {}  # the newest, see daq.stream.schema; empty without a baseline
+        self.changes: list[Map] = []  # the records of the newest change/<joint>
         self.points: Floats = np.zeros((0, 1 + len(POINT)))  # time, then POINT
         self.excitation: Floats = np.zeros(0)
         self.samples = 0
@@ -56,6 +57,8 @@ class JointRun:
             self._residuals.extend((update["timestamp"], update.get("residual", UNKNOWN)))
         elif family == "drift":
             self.drift = update
+        elif family == "change":
+            self.changes = update["records"]
         elif family == "event" and update["kind"] == "baseline":
             self.drift = {}  # from here on there is another baseline, or none
 

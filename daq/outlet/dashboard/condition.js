@@ -4,15 +4,15 @@ import * as format from "./format.js";
 import { phase, readable } from "./words.js";
 
 // worst first
-const ORDER = ["faulted", "transient", "drifting", "waiting", "starting", "unsure", "held", "normal"];
+const ORDER = ["faulted", "transient", "changed", "waiting", "starting", "unsure", "held", "normal"];
 export const TROUBLES = ORDER.slice(0, 3); // what somebody should look at
 
 // events that begin a condition, and those that end it
-export const BEGINS = { faulted: ["fault"], transient: ["alarm", "transient"], drifting: ["drift"] };
+export const BEGINS = { faulted: ["fault"], transient: ["alarm", "transient"], changed: ["drift"] };
 export const ENDS = {
   faulted: ["recovered", "started", "resumed"],
   transient: ["recovered", "refit_accepted", "refit_rejected", "started", "fault"],
-  drifting: ["recovered", "baseline", "started"],
+  changed: ["recovered", "baseline", "started"],
 };
 const SETTLES = ["started", "resumed", "recovered", "refit_accepted", "moving"];
 
@@ -56,15 +56,20 @@ function unsure({ names, reasons }) {
   return reasons.some(({ parameter }) => !names.includes(parameter)) ? names.length : found.length;
 }
 
+// parameters beyond their limits of which there is no record
+const unrecorded = (joint) => (joint.drift.drifted ?? []).filter((name) => !joint.changes.some(({ parameter, over }) => parameter === name && !over));
+
+// what has changed and is not acknowledged, the largest first
 function drifts(joint) {
-  const changes = (joint.drift.drifted ?? []).map((name) => ({ name, ...joint.drifted(name) }));
+  const recorded = joint.open.map((one) => ({ ...one, name: one.parameter, change: (one.percent ?? NaN) / 100 }));
+  const changes = [...recorded, ...unrecorded(joint).map((name) => ({ name, ...joint.drifted(name) }))];
   const size = ({ change, z }) => (Number.isFinite(change) ? Math.abs(change) : Math.abs(z) / 100);
   return changes.sort((a, b) => size(b) - size(a));
 }
 
 function kindOf(joint) {
   if (joint.phase === "faulted" || joint.phase === "transient") return joint.phase;
-  if (joint.drift.drifted?.length) return "drifting";
+  if (joint.open.length || unrecorded(joint).length) return "changed";
   return joint.phase === "normal" && joint.state.health?.status === "learning" ? "unsure" : joint.phase;
 }
 
@@ -72,11 +77,14 @@ function kindOf(joint) {
 const TELL = {
   faulted: (joint) => [brief(joint.reasons)[0] ?? "", 1, brief(joint.reasons), asks(joint.reasons.slice(0, 1)) || "Do not use its values; jointwatch doctor looks closer."],
   transient: (joint) => ["changed", 1, [...brief(joint.reasons), `prediction error ${format.percent(joint.state.error)}`], "Wait: the last good values stand. If it does not end: a collision, another load, a slipping brake?"],
-  drifting: (joint) => {
+  changed: (joint) => {
     const found = drifts(joint), worst = found[0];
     if (joint.drift.cause) return ["torque scale", Math.abs(worst.change) || 0, [joint.drift.cause], "Compare the torque constant, or its sensor, with a known load."];
     const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
-    return [texts[0], Math.abs(worst.change) || 0, [listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts)], wear(worst.name)];
+    const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
+    const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
+    const against = worst.reference === "start" ? " since its start (no baseline is set)" : "";
+    return [texts[0], Math.abs(worst.change) || 0, [`${all}${sudden}${against}`], found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : wear(worst.name)];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],
   starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint.reasons.filter(({ code }) => code !== "at_standstill")) || "Keep it moving."],
@@ -88,6 +96,7 @@ const TELL = {
 // when the condition began, Unix s: as its event says, else since the page has seen it; null: longer than anybody here knows
 function beginning(joint, key, events, now) {
   const kinds = BEGINS[key] ?? (key === "normal" ? SETTLES : []);
+  if (key === "changed" && joint.open.length) return Math.min(...joint.open.map(({ since }) => since));
   const told = events.findLast((event) => event.joint === joint.name && kinds.includes(event.kind))?.timestamp;
   if (joint.condition.key !== key) joint.seen = joint.condition.key === undefined ? null : now;
   return joint.seen && (!told || told < joint.seen - 5) ? joint.seen : told ?? null;

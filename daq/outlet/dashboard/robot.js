@@ -66,7 +66,8 @@ class Joint {
     this.gears = new Trace(3, BREAK.gears); // time, lost motion, its deviation
     this.gear = {}; // the newest of lost_motion/<joint>; empty before the first
     this.laws = {}; // name → [[abscissa …], [torque …]]
-    this.drift = {}; // since, drifted, cause, baseline, percent, z; empty without a baseline
+    this.drift = {}; // since, drifted, cause, baseline, percent, z, reference; empty while there is nothing to compare with
+    this.changes = []; // records of what has changed, the oldest first; see the schema of change/<joint>
     this.excitation = [];
     this.usual = NaN; // standard deviation of the residual at the start
     this.elastic = this.geared = false;
@@ -83,6 +84,9 @@ class Joint {
     const { percent, z, drifted } = this.drift;
     return percent?.[name] === undefined ? null : { change: percent[name] / 100, z: z[name], beyond: drifted.includes(name) };
   }
+
+  // records that nobody has acknowledged
+  get open() { return this.changes.filter(({ acknowledged }) => !acknowledged); }
 
   get reasons() { return this.state.health?.reasons ?? []; }
 
@@ -152,6 +156,7 @@ export class Robot {
       if (told.laws) {
         joint.laws = Object.fromEntries(Object.entries(told.laws).map(([law, rows]) => [law, columns(rows)]));
         joint.drift = told.drift;
+        joint.changes = told.changes ?? [];
         joint.gear = told.gear;
         joint.excitation = told.excitation;
         joint.usual = told.usual;

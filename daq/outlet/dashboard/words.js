@@ -7,7 +7,8 @@ export const PHASES = {
   transient: ["Transient", "Something changed. The last good values stay until the change is identified.", "wave"],
   held: ["Held", "The joint stands still, so there is nothing to learn; the values stay.", "pause"],
   faulted: ["Faulted", "The values must not be used.", "cross"],
-  drifting: ["Drifting", "The model explains the motion, but a parameter has exceeded its limits around the baseline.", "diamond"],
+  changed: ["Changed", "The model explains the motion, but a parameter has left its limits around the baseline or its start. It stays here until somebody acknowledges it.", "diamond"],
+  drifting: ["Drifting", "The model explains the motion, but a friction torque has left its limits around the baseline.", "diamond"],
   unsure: ["Needs motion", "The model explains the motion, but not every parameter is identifiable from this motion.", "dots"],
 };
 

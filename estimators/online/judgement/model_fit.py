@@ -118,6 +118,7 @@ class ModelFit:
         for one in (kept.steps, kept.late, kept.lattice, kept.lost, kept.prior):
             one[:] = 0.0
         learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
+        learner.kept.weighed[:] = 1.0
         learner.correlated[:], learner.misfit[:] = np.eye(learner.rls.p), 0.0
         learner.kept.untold[:] = learner.kept.seen[:] = 0.0
 
@@ -229,13 +230,13 @@ class ModelFit:
 
     def roughen(self, learner: Learner, time: int) -> None:
         """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
-        rls, grain = learner.rls, learner.kept.grain
+        rls, grain, variance = learner.rls, learner.kept.grain, learner.row_variance()
         learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)
-        learner.kept.held[:] = self._instant / (rls.variance() * rls.noise)
+        learner.kept.held[:] = self._instant / variance
         for o in range(len(grain) if self._corrected else 0):
             noise, own = noise_of_rows(self._steps, np.eye(len(grain))[o], time, rls.p)
             white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
-            grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
+            grain[o] = max(0.0, white) / variance[o]
 
     def _begin_with_steps(self, learner: Learner, time: int) -> None:
         """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""

@@ -1,7 +1,7 @@
 """Declares the report of a whole robot at one instant, and its state that outlives a restart."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -71,6 +71,7 @@ class Kept:
     bends: Floats  # (n,) of friction beyond its law, see friction_discrepancy.py
     moved: Floats  # (p + n, n, knots) by it
     seen: Floats  # (SUMS, n, knots) of it
+    etas: list[float] = field(default_factory=list)  # nonlinear parameters of the frictions, see friction_refit.py
 
 
 def read_kept(kept: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:

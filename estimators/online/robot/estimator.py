@@ -11,6 +11,7 @@ The reasons for this design are in docs/decisions/018-whole-robots-learning.md.
 """
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.contact import SOON
 from estimators.online.robot.estimate import NO_PAYLOAD, VERSION, Friction, Kept, Payload, RobotEstimate, read_kept
+from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
 from estimators.online.robot.residual_attribution import GONE, PAYLOAD, Attribution, in_words
@@ -40,8 +42,18 @@ class RobotEstimator:
     this class feeds them rows, and carries out what follows from one for the others.
     """
 
-    def __init__(self, learnt: IdentifiedRobot, period: float, start: float = START, teaches: bool = True) -> None:
-        """period: s between rows; start: s of motion that the start lasts; teaches: False keeps the parameters."""
+    def __init__(
+        self,
+        learnt: IdentifiedRobot,
+        period: float,
+        start: float = START,
+        teaches: bool = True,
+        executor: Executor | None = None,
+    ) -> None:
+        """period: s between rows; start: s of motion that the start lasts; teaches: False keeps the parameters.
+
+        executor: where searches of a friction's nonlinear parameters run, by default inline.
+        """
         self.model = model = learnt.model()
         self._n = n = model.tree.size()
         self._chunk, self._stride = max(1, round(CHUNK / period)), max(1, round(1.0 / (ROWS * period)))
@@ -52,6 +64,7 @@ class RobotEstimator:
         self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates)
         attribution = self._watch.attribution
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
+        self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)
         self._start, self._reference = RobotStart(start * ROWS), self._learner.prediction
         self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
         self._now, self._samples, self._moves = Block(model.size + n, n), 0, False
@@ -136,12 +149,14 @@ class RobotEstimator:
         return Kept(
             VERSION, bayesian.theta, bayesian.covariance + learner.quantiser.covariance, learner.variance,
             contact.thresholds, contact.deviations, self.learnt, self._watch.compensation.keep(), discrepancy.spread,
-            discrepancy.moved, discrepancy.seen,
+            discrepancy.moved, discrepancy.seen, self._refits.etas,
         )  # fmt: skip
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what `keep` gave, as a map of lists. Raises ValueError where it is of another model or version."""
         found, learner, watch = read_kept(kept, self._n, self.model.size + self._n), self._learner, self._watch
+        self._refits.resume(kept.get("etas", self._refits.etas))
+        learner.follow_laws()
         compensation = np.array(kept.get("compensation", np.zeros_like(watch.compensation.keep()) - 1.0))
         watch.compensation.resume(compensation)
         learner.bayesian.begin(found["theta"], found["covariance"])
@@ -246,6 +261,7 @@ class RobotEstimator:
         elif joint not in start.changed:
             start.changed.add(joint)
             self._begin_anew()
+        self._refits.spoil()
         learner.change(self.model.base + attribution.terms[joint], verdict.change, DOUBTFUL**2 * verdict.covariance)
         self._watch.contact.explained()
         learner.adopt()
@@ -253,6 +269,7 @@ class RobotEstimator:
 
     def _end_block(self) -> None:
         """One second of rows: end the start, set thresholds anew, let what is three seconds old teach."""
+        self._refit_friction()
         contact, start, now = self._watch.contact, self._start, self._now
         if start.active and start.enough:
             start.active = False
@@ -269,6 +286,26 @@ class RobotEstimator:
             contact.slow = np.maximum(AT_REST, speeds)
         if not (now.disturbed or self._watch.attribution.payload.carried or now.speed.max() <= AT_REST):
             self._learner.close(now, self._samples)
+
+    def _refit_friction(self) -> None:
+        """Look whether a friction has left its law, and put in force what a search has found; see FrictionRefits."""
+        if self._start.active or self._watch.attribution.payload.carried:
+            return
+        learner, calm = self._learner, not self._now.disturbed
+        for one in self._refits.absorb(self._now, learner.bayesian.theta, calm):
+            name, details = self.model.robot.names[one.joint], None if one.search is None else one.search.plain
+            if one.reason:
+                self._say("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
+                continue
+            self._say("refit_accepted", f"friction of {name}: {one.words}", details)
+            learner.restore(one.place, self._refits.rest)
+            learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
+            learner.follow_laws()
+            self._watch.contact.explained()
+            learner.adopt()
+            self._mark_reference()
+        if self._refits.doubtful:
+            learner.drop_waiting()
 
     def _mark_reference(self) -> None:
         """The thresholds are those of residuals of the present prediction."""
@@ -299,8 +336,8 @@ class RobotEstimator:
             return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)
         return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent
 
-    def _say(self, kind: str, text: str) -> None:
-        self._events.append(Event(self._time, kind, text))
+    def _say(self, kind: str, text: str, details: Mapping[str, Any] | None = None) -> None:
+        self._events.append(Event(self._time, kind, text, None, details))
 
 
 def _possible(payload: Payload) -> Payload:

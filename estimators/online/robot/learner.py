@@ -77,8 +77,7 @@ class RobotLearner:
         self.correlation, self.variance = learnt.correlation, learnt.variance.copy()
         own = np.sort(np.concatenate([model.base + terms for terms in attribution.terms]))
         self.bayesian = _bayesian(learnt, own, BLOCK / ROWS)
-        self._reported = attribution.friction_columns(np.outer(self._reach, SPEEDS))
-        self._resting = attribution.friction_columns(np.full((n, 1), AT_REST))
+        self.follow_laws()
         self._process_noise = ProcessNoiseCorrection(q, self._reported)
         self._long_run = LongRun(learnt.correlation, self.bayesian.unknown, LONGEST, 1.0 - SLOWLY)
         self.encoders = Encoders(model, (QUICK, SLOW_PASS), period)
@@ -89,6 +88,12 @@ class RobotLearner:
         self._closed = np.zeros(0, np.int64), np.zeros((0, PLACES, n))  # samples and e of the last block that may teach
         self._blocks = self.learnt = self.faults = 0  # blocks so far, that have taught, and that could not
         self.adopt()
+
+    def follow_laws(self) -> None:
+        """Take the friction's columns from the laws as they are now."""
+        at_rest = np.full((self._model.tree.size(), 1), AT_REST)
+        self._reported = self._attribution.friction_columns(np.outer(self._reach, SPEEDS))
+        self._resting = self._attribution.friction_columns(at_rest)
 
     @property
     def theta(self) -> Floats:
@@ -177,6 +182,12 @@ class RobotLearner:
         self.learnt += 1
         self.adopt()
         return True
+
+    def restore(self, place: NDArray[np.int64], theta: Floats) -> None:
+        """Go back to θ (p + n,) from before, but for these places: what was taught since, a wrong law has taught."""
+        others = np.delete(np.arange(len(theta)), place)
+        self.bayesian.theta[others] = theta[others]
+        self.drop_waiting()
 
     def change(self, place: NDArray[np.int64], change: Floats, covariance: Floats) -> None:
         """Move parameters at these places, whose friction has changed, and forget how uncertain they were."""

@@ -127,6 +127,7 @@ class Gathering:
         self.learn(self.noise())
         roughen(learner, self.rows.span[1] if self.rows.span else 0)
         lighten(self.rows.weigh(weighed, owners))
+        learner.kept.weighed[:] = self.rows.squared_weights(owners)
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, self._least)
 
     @property

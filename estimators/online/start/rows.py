@@ -12,7 +12,7 @@ from estimators.numerics.robust import OUTLIER, honesty, robust_mean
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive import reversals
 from estimators.recursive.estimator import RecursiveLeastSquares
-from estimators.rows import MOTION, ROUNDING, Rows
+from estimators.rows import MOTION, ROUNDING, WEIGHT, Rows
 from estimators.thresholds import LEAST_DIVISOR, NOISE_FLOOR
 from estimators.window.motion_period import motion_period
 
@@ -87,6 +87,14 @@ class StartRows:
         self._parts, self._motion, self._finite = [(rows.phi, rows.y)], [rows.motion], None
         before, after = (one[:, owners, ROUNDING].sum(axis=0) for one in (motion, rows.motion))
         return np.asarray(np.where(before > 0.0, after / np.where(before > 0.0, before, 1.0), 1.0))
+
+    def squared_weights(self, owners: NDArray[np.int64]) -> Floats:
+        """Mean squared weight of the rows of each output, 1 where rows do not say how their joint moved: (outputs,).
+
+        owners: the joint of each output.
+        """
+        motion = np.concatenate(self._motion) if self._motion else np.zeros((0, 1, MOTION))
+        return np.asarray(np.mean(motion[:, owners, WEIGHT] ** 2, axis=0)) if len(motion) else np.ones(len(owners))
 
     def raw(self) -> tuple[Floats, Floats]:
         """Return phi (rows, outputs, parameters) and y (rows, outputs) as they came."""

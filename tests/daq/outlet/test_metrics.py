@@ -92,6 +92,9 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     metrics.absorb("event/elbow", {"joint": "elbow", "kind": "alarm", "text": "", "seq": 0, "boot": 1})
     drift = {"since": 9.0, "percent": {"inertia": 12.0, "viscous": -3.0}, "z": {"inertia": 7.0, "viscous": -1.0}}
     metrics.absorb("drift/elbow", drift | {"drifted": ["inertia"], "joint": "elbow", "seq": 0, "boot": 1})
+    record = {"parameter": "inertia", "percent": 12.0, "acknowledged": 0.0}
+    seen = {"parameter": "viscous", "percent": -3.0, "acknowledged": 8.0}
+    metrics.absorb("change/elbow", {"records": [record, seen], "joint": "elbow", "seq": 0, "boot": 1})
     numbers = {"parameters": {"lost_motion": 15e-5}, "deviations": {"lost_motion": 2e-6}}
     gear = {"known": True, "reversals": 12, "grown": False, "joint": "elbow", "seq": 0, "boot": 1}
     metrics.absorb("lost_motion/elbow", numbers | gear)
@@ -126,6 +129,12 @@ def test_the_whole_robot_is_told(make_estimate: Callable[..., Estimate]) -> None
     assert (values["robot_blocks_total"], values["health,robot,valid"]) == (7, 1)
     metrics.stale({}, core_away=True)
     assert scrape(metrics)["health,robot,faulted"] == 1
+
+
+def test_what_has_changed_is_open_until_it_is_acknowledged(make_estimate: Callable[..., Estimate]) -> None:
+    values = scrape(filled(make_estimate))
+    assert (values["change_open,elbow,inertia"], values["change_open,elbow,viscous"]) == (1, 0)
+    assert (values["change_percent,elbow,inertia"], values["change_percent,elbow,viscous"]) == (12.0, -3.0)
 
 
 def test_an_estimate_is_told(make_estimate: Callable[..., Estimate]) -> None:

@@ -99,6 +99,7 @@ def test_schemas_are_printed() -> None:
         "residual",
         "event",
         "drift",
+        "change",
         "lost_motion",
         "robot",
         "robot/parameters",

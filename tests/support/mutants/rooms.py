@@ -49,7 +49,7 @@ ROOMS: Final = {
         Room("daq/processes", "daq/core/test_refit_worker.py"),
         Room("daq/recording", "daq/replay/test_repeat.py daq/commands/test_columns.py daq/commands/test_skew.py"),
         Room("daq/replay", "daq/commands/test_skew.py daq/commands/test_identify.py"),
-        Room("daq/state", "daq/core/test_checkpoint.py daq/outlet/test_baseline_request.py"),
+        Room("daq/state", "daq/core/test_checkpoint.py daq/outlet/test_token_request.py"),
         Room("daq/stream", "daq/test_subscriber.py daq/processes/test_priority.py contracts/test_updates.py"),
         Room("drivers/can", "drivers/test_links.py contracts/test_drivers.py"),
         Room("drivers/decode", "drivers/layout drivers/serial drivers/test_links.py"),

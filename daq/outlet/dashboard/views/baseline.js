@@ -1,31 +1,31 @@
-// "Set baseline": the only thing that the page can change, and only with the service's token.
+// What the page can change, and only with the service's token: set a baseline, acknowledge what has changed.
 
 import { element, write } from "../elements.js";
 
-const WHERE = "api/baseline";
 let token = ""; // kept only while the page is open
 
-async function send(joint, given) {
+async function send(where, joint, given) {
   const headers = { "Content-Type": "application/json", Authorization: `Bearer ${given}` };
-  const answer = await fetch(WHERE, { method: "POST", headers, body: JSON.stringify({ joint }) });
+  const answer = await fetch(where, { method: "POST", headers, body: JSON.stringify({ joint }) });
   if (!answer.ok) throw new Error((await answer.text()).trim());
 }
 
-function ask(joint) {
+// where: the address of the request; words: title, what happens, label of the button
+function ask(joint, where, [title, text, label]) {
   const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", "aria-label": "Token" });
   const refusal = element("p", { class: "refusal", role: "alert" });
   const cancel = element("button", { type: "button", class: "choice" }, "Cancel");
-  const set = element("button", { type: "button", class: "choice primary" }, "Set baseline");
-  const dialog = element("dialog", { "aria-label": "Set baseline" },
-    element("h2", {}, `Baseline of ${joint.name}`),
-    element("p", {}, "From now on drift is measured against the values of this moment. The old baseline stays in its file."),
+  const set = element("button", { type: "button", class: "choice primary" }, label);
+  const dialog = element("dialog", { "aria-label": label },
+    element("h2", {}, title),
+    element("p", {}, text),
     element("p", {}, "Token, printed by the service when it started:"), input, refusal, element("menu", {}, cancel, set));
   input.value = token;
   const commit = async () => {
     set.disabled = true;
     write(refusal, "");
     try {
-      await send(joint.name, input.value.trim());
+      await send(where, joint.name, input.value.trim());
       token = input.value.trim();
       dialog.close();
     } catch (error) { write(refusal, error.message || "The service does not answer."); }
@@ -40,8 +40,14 @@ function ask(joint) {
   input.focus();
 }
 
-export function baselineButton(joint) {
-  const button = element("button", { type: "button", class: "choice" }, "Set baseline…");
-  button.addEventListener("click", () => ask(joint));
+function askingButton(label, ...asked) {
+  const button = element("button", { type: "button", class: "choice" }, `${label}…`);
+  button.addEventListener("click", () => ask(...asked));
   return button;
 }
+
+export const baselineButton = (joint) => askingButton("Set baseline", joint, "api/baseline", [`Baseline of ${joint.name}`,
+  "From now on drift is measured against the values of this moment. The old baseline stays in its file.", "Set baseline"]);
+
+export const acknowledgeButton = (joint) => askingButton("Acknowledge", joint, "api/changes", [`What has changed of ${joint.name}`,
+  "You have seen it. Without a baseline, changes are measured against the values of this moment from now on.", "Acknowledge"]);

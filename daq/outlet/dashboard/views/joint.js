@@ -1,6 +1,7 @@
 // One joint in full: every parameter with its band, torque and residual, error and forgetting, health and events.
 
 import { baselineButton } from "./baseline.js";
+import { ChangeList } from "./changes.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
 import { GearSection } from "./gear.js";
 import { element, mark, write } from "../elements.js";
@@ -45,7 +46,7 @@ class Knowledge {
   update() {
     const { joint } = this;
     mark(this.table, "baseline", String(Boolean(joint.drift.since)));
-    write(this.since, joint.drift.since ? `baseline of ${format.date(joint.drift.since)}` : "no baseline yet");
+    write(this.since, joint.drift.reference === "start" ? `since its start, ${format.clock(joint.drift.since)}; no baseline yet` : joint.drift.since ? `baseline of ${format.date(joint.drift.since)}` : "no baseline yet");
     for (const { bar, excited, certain, drift, z, name, i } of this.rows) {
       const share = joint.excitation[i];
       bar.style.width = `${100 * (share ?? 0)}%`;
@@ -112,6 +113,7 @@ export class JointView {
     this.alarm.plot.levels = [[100, "bad"]];
     this.curves = [frictionPanel(joint), ...(joint.elastic ? [torsionPanel(joint)] : [])];
     this.knowledge = new Knowledge(joint, robot.writable);
+    this.changes = new ChangeList(joint, robot.writable);
     this.gear = joint.geared ? new GearSection(joint) : null;
     this.drawn = 0;
     this.node = this.build(robot);
@@ -137,6 +139,7 @@ export class JointView {
         element("div", { class: "health" }, this.explanation, this.reasons, this.todo,
           element("div", { class: "startup" }, this.progress, this.progressText), this.spectrum),
         figures, this.line.node),
+      this.changes.node,
       element("div", { class: `grid pictures ${this.curves.length > 1 ? "three" : ""}` }, ...this.curves.map((panel) => panel.node), this.knowledge.node),
       element("h2", {}, "Parameters", element("small", {}, "estimate with its ±1 σ band")),
       this.parameterGrid(),
@@ -188,7 +191,7 @@ export class JointView {
     this.pill.update(key);
     mark(this.node, "phase", key);
     write(this.explanation, phase(key)[1]);
-    const reasons = key === "drifting" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons);
+    const reasons = key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons);
     if (reasons.join() !== this.told) {
       this.told = reasons.join();
       this.reasons.replaceChildren(...reasons.map((reason) => element("li", {}, reason)));
@@ -209,6 +212,7 @@ export class JointView {
     write(figures.lost.value, format.count(joint.totals.lost && format.total(joint.totals.lost)));
     write(figures.lost.more, format.causes(joint.totals.lost));
     this.knowledge.update(robot);
+    this.changes.update();
     this.gear?.update();
     const alarm = joint.alarms.last(1);
     write(this.alarm.live.firstChild, alarm === null ? "–" : `${(100 * alarm).toFixed(0)} %`);

@@ -41,7 +41,7 @@ class Headline {
     write(this.what, lines.join("; "));
     write(this.since, Number.isFinite(since) ? `since ${format.clock(since)}, ${format.duration(Math.max(1, now - since))}` : "");
     write(this.todo, todo);
-    mark(this.node, "curve", String(key === "drifting" && Boolean(joint.laws.friction && joint.laws.friction_baseline)));
+    mark(this.node, "curve", String(key === "changed" && Boolean(joint.laws.friction && joint.laws.friction_baseline)));
   }
 
   draw() {

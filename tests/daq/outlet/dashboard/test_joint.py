@@ -109,7 +109,7 @@ def test_drift_is_shown_against_the_baseline(
 ) -> None:
     page = open_page(seven)
     shoulder = page.locator('[data-joint="shoulder"]')
-    expect(shoulder.locator(".pill")).to_have_text("Drifting")
+    expect(shoulder.locator(".pill")).to_have_text("Changed")
     expect(shoulder.locator(".meaning")).to_contain_text("viscous +1")
     expect(page.locator('[data-joint="lift"] .pill')).to_have_text("Normal")
     expect(page.locator('[data-headline="shoulder"] .what')).to_contain_text("coulomb +1")

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.requests import Request
 
-from daq.outlet.baseline_request import MOST_WRONG, BaselineRequest
 from daq.outlet.history import History
+from daq.outlet.token_request import MOST_WRONG, TokenRequest
 
 GOOD = {"Authorization": "Bearer correct-horse", "Content-Type": "application/json"}
 
@@ -81,8 +81,8 @@ def test_guessing_is_slow_however_many_guess_at_once(shared: Any) -> None:
 
 
 def test_wrong_tokens_count_only_while_their_pauses_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("daq.outlet.baseline_request.PAUSE", 0.01)
-    answering = BaselineRequest("correct-horse", frozenset(), lambda *_: None)  # type: ignore[arg-type, return-value]
+    monkeypatch.setattr("daq.outlet.token_request.PAUSE", 0.01)
+    answering = TokenRequest("correct-horse", frozenset(), {})
     scope = {"type": "http", "client": ("10.0.0.7", 5), "headers": [(b"authorization", b"Bearer guess")]}
     history = History("arm", [])
 

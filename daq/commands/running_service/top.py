@@ -44,6 +44,7 @@ PHASES: Final = {
     "transient": ("~", "#e69f00"),
     "held": ("‖", "#8a98a5"),
     "faulted": ("✗", "#d55e00"),
+    "changed": ("◆", "#e69f00"),
 }
 
 State = dict[str, Any]
@@ -168,7 +169,7 @@ class Overview:
         return Group(*parts)
 
     def _head(self, state: State) -> Text:
-        phases = [joint.get("phase", "waiting") for joint in state["joints"].values()]
+        phases = [_condition(joint) for joint in state["joints"].values()]
         head = Text.assemble(("jointwatch ", "bold #56b4e9"), (state["robot"], "bold"), f"  {len(phases)} joints: ")
         for phase in PHASES:
             if count := phases.count(phase):
@@ -182,7 +183,7 @@ class Overview:
             "joint", "state", ">error", *self._wide("last seconds"), ">alarm", ">lost", *self._wide(">latency"), "why"
         )
         for index, (name, joint) in enumerate(state["joints"].items()):
-            phase = joint.get("phase", "waiting")
+            phase = _condition(joint)
             sign, colour = PHASES.get(phase, ("?", "white"))
             age = state["now"] - joint["received"] if "received" in joint else None
             word = f"{sign} {phase}" if age is None or age < STALE else f"{sign} stale {age:.0f} s"
@@ -194,7 +195,7 @@ class Overview:
                 _percent((joint.get("alarm") or [None])[0]),
                 str(sum(joint.get("lost", {}).values())),
                 *self._wide(_milliseconds(joint.get("latency"))),
-                Text(in_words(joint.get("health", {}).get("reasons", ())), colour),
+                Text(_why(joint), colour),
             )
         return table
 
@@ -289,6 +290,23 @@ def _events(state: State, lines: int) -> Table:
         clock = time.strftime("%H:%M:%S", time.localtime(event["timestamp"]))
         table.add_row(f"  {clock}", event["joint"], event["kind"].replace("_", " "), event["text"])
     return table
+
+
+def _open_changes(joint: State) -> list[State]:
+    """What has changed of a joint and is not acknowledged."""
+    return [one for one in joint.get("changes", ()) if not one["acknowledged"]]
+
+
+def _condition(joint: State) -> str:
+    """The phase, or that something has changed, as on the page."""
+    phase: str = joint.get("phase", "waiting")
+    return "changed" if _open_changes(joint) and phase not in ("faulted", "transient") else phase
+
+
+def _why(joint: State) -> str:
+    """What has changed, then why the values are not valid."""
+    changes = [one["text"] for one in _open_changes(joint)]
+    return "; ".join([*changes, *filter(None, [in_words(joint.get("health", {}).get("reasons", ()))])])
 
 
 def _drift(drift: State, parameter: str) -> Text:

@@ -1,8 +1,8 @@
-"""POST /api/baseline: the only request that changes anything; checks who sends it.
+"""The requests that change anything: POST /api/baseline and /api/changes; checks who sends them.
 
 The token is in a header that no form can set, and that a foreign page can set only after a preflight request of the
-browser, which is never answered here; so a click on another page cannot set a baseline. The web guard compares origins
-as well. A wrong token costs its sender a pause, one after the other, so that guessing is hopeless; of a sender that has
+browser, which is never answered here; so a click on another page can change nothing. The web guard compares origins as
+well. A wrong token costs its sender a pause, one after the other, so that guessing is hopeless; of a sender that has
 several such pauses before it, no token is looked at.
 """
 
@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import json
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from starlette.requests import ClientDisconnect, Request
@@ -23,15 +23,17 @@ LONGEST: Final = 1000  # bytes of a request
 PAUSE: Final = 0.5  # s that a wrong token costs; one at a time of each source
 MOST_WRONG: Final = 8  # wrong tokens of one source whose pauses are not over
 
-# Sets the baseline of a joint, or of all (None). Raises ValueError with the reason why it cannot be done now.
-SetBaseline = Callable[[History, str | None], Awaitable[None]]
+# Sets the baseline of a joint, or of all (None), or acknowledges its changes. Raises ValueError with the reason why it
+# cannot be done now.
+Action = Callable[[History, str | None], Awaitable[None]]
 
 
-class BaselineRequest:
+class TokenRequest:
     """Checks a request and passes it on."""
 
-    def __init__(self, token: str, joints: frozenset[str], set_baseline: SetBaseline) -> None:
-        self._token, self._joints, self._set = token.encode(), joints, set_baseline
+    def __init__(self, token: str, joints: frozenset[str], actions: Mapping[str, Action]) -> None:
+        """actions: path of the request → what it does."""
+        self._token, self._joints, self._actions = token.encode(), joints, actions
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by source
         self._wrong: Counter[str] = Counter()  # by source
         self._log = CountedLog("page: requests with a wrong token: %d, the last from %s")
@@ -63,7 +65,7 @@ class BaselineRequest:
         if joint is not None and not (isinstance(joint, str) and joint in self._joints):
             return _refuse(404, f"There is no joint {joint!r}.")
         try:
-            await self._set(history, joint)
+            await self._actions[request.url.path](history, joint)
         except ValueError as error:
             return _refuse(409, f"{error}.")
         return Response(status_code=204)

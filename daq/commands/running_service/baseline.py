@@ -1,23 +1,17 @@
 """`jointwatch baseline CONFIG`: shows the baseline of each joint, or sets it in the running service."""
 
 import argparse
-import json
-import ssl
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
-from typing import Final
 
 from daq.commands.codes import fail, refuse
+from daq.commands.running_service.page_request import send
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.state.baselines import Baselines, read
-from daq.state.files import BaselineError, place, token_of
+from daq.state.files import BaselineError, place
 from daq.stream.update import ROBOT
-
-TIMEOUT: Final = 10.0  # s
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,22 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _set(config: Config, joints: list[str], page: str) -> None:
     """Ask the running service to set baselines: only the service has the values."""
-    headers = {"Authorization": f"Bearer {token_of(config)[0]}", "Content-Type": "application/json"}
-    for asked in [{"joint": joint} for joint in joints] or [{}]:
-        body = json.dumps(asked).encode()
-        request = urllib.request.Request(f"{page.rstrip('/')}/api/baseline", body, headers, method="POST")
-        try:
-            urllib.request.urlopen(request, timeout=TIMEOUT, context=_trusted(config)).close()
-        except urllib.error.HTTPError as error:
-            raise BaselineError(error.read().decode(errors="replace").strip() or str(error)) from error
-        except OSError as error:
-            raise BaselineError(f"{page} does not answer: {error}; is jointwatch running there?") from error
-
-
-def _trusted(config: Config) -> ssl.SSLContext | None:
-    """A context that trusts our own certificate, self-signed or not; None without one."""
-    lock = config.publish.tls
-    return None if lock is None else ssl.create_default_context(cafile=lock.certificate)
+    send(config, page, "api/baseline", joints)
 
 
 def _show(config: Config, baselines: Baselines) -> None:

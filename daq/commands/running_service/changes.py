@@ -1,0 +1,42 @@
+"""`jointwatch changes CONFIG`: shows what has changed of each joint of the running service, or acknowledges it."""
+
+import argparse
+from pathlib import Path
+
+from daq.commands.codes import fail, refuse
+from daq.commands.running_service.page_request import send, state
+from daq.config.load import load
+from daq.config.words import ConfigError
+from daq.state.files import BaselineError
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("config", type=Path, help="of the running service")
+    parser.add_argument(
+        "--acknowledge", nargs="*", metavar="JOINT", help="what has changed of these joints (none named: of all)"
+    )
+    parser.add_argument("--page", metavar="URL", help="of the running service (default: the configuration's)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Acknowledge if that is asked for, else show every record that is open or not over."""
+    try:
+        config = load(options.config)
+    except ConfigError as mistakes:
+        return refuse(mistakes)
+    page = options.page or config.publish.page
+    try:
+        if options.acknowledge is not None:
+            send(config, page, "api/changes", options.acknowledge)
+            return 0
+        joints = state(config, page)["joints"]
+    except BaselineError as error:
+        return fail(error)
+    for name, joint in joints.items():
+        shown = [one for one in joint.get("changes", ()) if not (one["acknowledged"] and one["over"])]
+        for record in shown:
+            print(f"{name}: {record['text']}{'; acknowledged' if record['acknowledged'] else ''}")
+        if not shown:
+            print(f"{name}: nothing has changed")
+    return 0
