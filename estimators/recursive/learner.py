@@ -25,7 +25,7 @@ from estimators.recursive.unidentifiable import Unexcited
 from jointwatch_layout import Layout, Matrix, Vector, copy
 
 
-class Learnt(Layout, version=9):
+class Learnt(Layout, version=10):
     """State of a Learner."""
 
     state: RecursiveState
