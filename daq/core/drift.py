@@ -105,7 +105,8 @@ class Drift:
     def _known(self, estimate: Estimate) -> NDArray[np.bool_]:
         """Which parameters are known in both: (parameters,)."""
         then = self.baseline.known
-        return np.array(estimate.known) & np.array([then is None or name in then for name in estimate.names])
+        both = zip(estimate.names, estimate.known, strict=True)
+        return np.array([known and (then is None or name in then) for name, known in both], np.bool_)
 
     def _crosses(self, name: str, percent: float, z: float, time: int) -> bool:
         """Whether a parameter has been on the other side of its limits for `hold`."""

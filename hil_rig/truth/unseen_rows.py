@@ -30,7 +30,7 @@ def _ripple(model: Mapping[str, Any]) -> TruthRow:
 
 # Not met yet, with the cause as far as it is known.
 SLOW_RATE: Final = {
-    "lies": "a row spans the corners of a move, where the acceleration jumps: inertia and viscous friction are 4 to 6 σ off",
+    "lies": "a row spans the corners of a move, where the acceleration jumps: inertia is 4 to 6 σ off",
     ">3σ": "the same",
     "soon": "the kernel's span at this rate comes on top of 12 s of start",
 }
