@@ -224,6 +224,18 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
             "centre": payload.centre.tolist(),
             "centre_deviation": payload.centre_deviation.tolist(),
         },
+        "findings": [
+            {
+                "number": one.number,
+                "seconds": (found.time - one.since) / 1e9,
+                "cause": one.cause,
+                "joints": list(one.joints),
+                "text": one.text,
+                "others": list(one.others),
+                "over": one.over,
+            }
+            for one in found.findings
+        ],
     }
 
 

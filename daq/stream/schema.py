@@ -279,12 +279,31 @@ def _robot(_: Iterable[str]) -> Schema:
             {
                 "carried": {"type": "boolean", "description": "certain enough to be counted"},
                 "mass": _number("kg"),
-                "mass_deviation": _number("kg; at least a tenth of the mass where torque is motor current"),
+                "mass_deviation": _number("kg; where torque is motor current, with what is not known of its unit"),
                 "centre": _list("m, in the last link's frame"),
                 "centre_deviation": _list("m"),
             },
             ("carried",),
         ),
+        "findings": {
+            "type": "array",
+            "description": "what has happened, the oldest first: one each, refined while more is known",
+            "items": _object(
+                "one finding",
+                {
+                    "number": _number("its identity, which stays"),
+                    "seconds": _number("since it began"),
+                    "cause": _text(
+                        "contact, payload, friction, torque_constant, encoder_slip, offset, base_tilt, links"
+                    ),
+                    "joints": {"type": "array", "description": "that it names", "items": {"type": "string"}},
+                    "text": _text("in words"),
+                    "others": {"type": "array", "description": "causes that fit as well", "items": {"type": "string"}},
+                    "over": {"type": "boolean", "description": "it has passed, or is part of the model by now"},
+                },
+                ("number", "cause", "text", "over"),
+            ),
+        },
     }
 
 

@@ -22,6 +22,7 @@ from mcap.opcode import Opcode
 from mcap.records import Attachment, Channel, Chunk, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import breakup_chunk
 
+from drivers.files.bytes_read import note
 from drivers.files.decompression import decompressed
 
 MAGIC: Final = b"\x89MCAP0\r\n"
@@ -92,6 +93,7 @@ def _bodies(stream: BinaryIO, strict: bool) -> Iterator[tuple[int, bytes]]:
             raise ValueError(f"a record of kind {opcode} and {length} bytes stands at {place - length - HEAD.size}")
         if place > limit:
             break
+        note(HEAD.size + length)
         yield opcode, stream.read(length)
     if strict and end is None:
         raise ValueError(f"it breaks off within its {limit} bytes")

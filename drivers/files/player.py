@@ -69,6 +69,14 @@ class FileSettings(CanLayoutSettings):
         signals = {f"{MESSAGE}.{name}": _signal(place, one) for place, (name, one) in enumerate(self.columns.items())}
         return Layout({0: 8 * len(signals)}, signals)
 
+    def modules(self) -> tuple[str, ...]:
+        """Kernels of the decoder and of candump logs."""
+        return "drivers.files.player", "drivers.files.candump"
+
+    def wire(self) -> tuple[str, ...]:
+        """Every bus of a log is a wire of its own."""
+        return "file", str(self.path), self.channel
+
     def open(self, wanted: Sequence[Wanted]) -> "FilePlayer":
         """A driver for exactly these signals. Raises LayoutError."""
         self.check(wanted)

@@ -164,7 +164,7 @@ def jitter(seed: int) -> Trial:
     rng = np.random.default_rng([seed, 49])
     motion = free_motion(rng, 250.0)
     late = float(rng.uniform(1e-3, 8e-3))
-    return measured(rng, motion, joint(rng, motion, drawn(rng)), 250.0, BITS, jitter=late)
+    return measured(rng, motion, joint(rng, motion, drawn(rng)), 250.0, BITS, late=late)
 
 
 def fast(seed: int) -> Trial:

@@ -19,9 +19,11 @@ from typing import Final
 
 from scipy.stats import t as student
 
-from hil_rig.truth.rows import ROWS
+from hil_rig.truth import rows
+from hil_rig.truth.signals import SIGNALS
 from hil_rig.truth.trial import FIGURES, Trial, TrialOutcome, run, together
 
+ROWS: Final = rows.ROWS | SIGNALS
 LIES: Final = 1.0  # % of the time, in rows whose model is right …
 WRONG_LIES: Final = 2.0  # … and in the others
 MATERIAL_LIES: Final = 0.5  # %, in every row

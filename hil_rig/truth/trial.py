@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,7 +52,8 @@ class Trial:
     stamped: bool = False  # the device's own time travels with each sample
     order: tuple[str, ...] = ("position", "torque")  # roles of the sampled columns
     delays: Mapping[str, float] = field(default_factory=dict)  # s by which a channel is configured to be late
-    jitter: float = 0.0  # s by which frames arrive late, at most, evenly
+    late: float = 0.0  # s by which frames arrive late at most, in order
+    watched: bool = False  # validators look at the frames before anything is learnt, as in the service
 
 
 class TrialOutcome(NamedTuple):
@@ -77,7 +79,7 @@ class Observer:
     """Counts what the estimate of one joint says, look by look."""
 
     def __init__(self, trial: Trial, line: JointPipeline) -> None:
-        self._trial, self._estimator = trial, line.estimator
+        self._trial, self._line, self._estimator = trial, line, line.estimator
         self._estimate = line.estimator.estimate()
         self._looks = self._trusted = self._lying = self._material = self._alarms = self._drifts = 0
         self._worst, self._worst_name, self._judged = 0.0, "", -1
@@ -89,19 +91,23 @@ class Observer:
         self._last: dict[str, tuple[float, float, float]] = {}
         self._drift: Drift | None = None
 
-    def look(self, now: float) -> None:
-        """Look at the estimate; now: s."""
+    def look(self, now: float, events: list[str]) -> None:
+        """Look at the estimate; now: s; events: the kinds of those since the last look."""
         trial, estimator = self._trial, self._estimator
         if not estimator.phases.parts.gate.resting:
             self._began = min(self._began, now)
         changed = any(0.0 <= now - change < EXCUSED for change in trial.changes)
-        for event in estimator.events():
-            self._started = min(self._started, now) if event.kind == "started" else self._started
-            self._alarms += event.kind == "alarm" and not changed
+        for kind in events:
+            self._started = min(self._started, now) if kind == "started" else self._started
+            self._alarms += kind == "alarm" and not changed
         self._estimate = estimate = estimator.estimate()
         if now <= self._started:
             return
         self._looks += 1
+        if self._line.refused:  # as faulted as the service says
+            named = self._line.refused[0].named
+            self._reasons[named] = self._reasons.get(named, 0) + 1
+            return
         self._errors.append(estimate.error)
         if estimate.status in JUDGED:
             self._first = min(self._first, now)
@@ -160,15 +166,14 @@ def run(trial: Trial) -> TrialOutcome:
     """The trial from its first sample to its last."""
     joint = _joint(trial)
     line = JointPipeline("joint", joint, Publication("truth", "joint", 0, "N·m"), 20_000_000, None)
-    columns, rng = len(line.estimator.channels) + trial.stamped, np.random.default_rng(8)
+    columns, arrivals = len(line.estimator.channels) + trial.stamped, np.random.default_rng(29)
     observer, chunk = Observer(trial, line), max(1, round(CHUNK * min(trial.rate / 1000.0, 1.0)))
     for first in range(0, round(trial.seconds * trial.rate), chunk):
         sampled = trial.sample(chunk)
         order = [trial.order.index(role) for role in line.estimator.channels]
-        late = trial.jitter * rng.random(len(sampled.values))
+        late = arrivals.uniform(0.0, trial.late, chunk) if trial.late else np.zeros(chunk)
         readings = _readings(sampled._replace(values=sampled.values[:, order]), trial.stamped, columns, late)
-        line.estimator.absorb(*line.aligner.absorb(*readings))
-        observer.look((first + chunk) / trial.rate)
+        observer.look((first + chunk) / trial.rate, _events(line, readings, trial.watched))
     return observer.outcome()
 
 
@@ -180,18 +185,25 @@ def _joint(trial: Trial) -> JointSection:
     return JointSection.model_validate(settings | stamp | {"channels": channels})
 
 
-def _readings(
-    sampled: Sampled, stamped: bool, columns: int, late: Floats
-) -> tuple[NDArray[np.int64], Floats, NDArray[np.int32]]:
-    """One frame a sample, every value of which has arrived when it was taken and the wire is through.
+Readings = tuple[NDArray[np.int64], Floats, NDArray[np.int32]]
 
-    late: s, of each frame; none overtakes another.
-    """
+
+def _events(line: JointPipeline, readings: Readings, watched: bool) -> list[str]:
+    """Let a joint take readings; returns the kinds of its events."""
+    if watched:
+        messages = line.absorb(*readings, 0, lambda: 0)
+        return [msgpack.unpackb(body)["kind"] for topic, body in messages if topic.startswith(b"event/")]
+    line.estimator.absorb(*line.aligner.absorb(*readings))
+    return [event.kind for event in line.estimator.events()]
+
+
+def _readings(sampled: Sampled, stamped: bool, columns: int, late: Floats) -> Readings:
+    """One frame a sample, every value of which has arrived when it was taken and the wire is through. late: s, each."""
     values, stamps = sampled
     if stamped:
         values = np.column_stack((values, stamps))
-    ticks = np.maximum.accumulate(np.round((stamps + late) * 1e9).astype(np.int64))
-    arrivals = np.repeat(ticks + FRAME, columns)
+    came_at = np.maximum.accumulate(np.round((stamps + late) * 1e9).astype(np.int64)) + FRAME
+    arrivals = np.repeat(came_at, columns)
     flat, which = values.reshape(-1), np.tile(np.arange(columns, dtype=np.int32), len(values))
     came = ~np.repeat(np.isnan(values).any(axis=1), columns)
     return arrivals[came], np.ascontiguousarray(flat[came]), which[came]

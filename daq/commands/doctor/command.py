@@ -19,57 +19,21 @@ from daq.commands.doctor import host as doctor_host
 from daq.commands.doctor.bus import Talk, talks
 from daq.commands.doctor.bus import load as bus_load
 from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, Finding
+from daq.commands.doctor.losses import losses, tell_causes, tell_losses
 from daq.commands.doctor.proposal import bus_proposal, port_proposal
 from daq.config.load import load
 from daq.config.physics import coarse
 from daq.config.routes import Route, routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from drivers import AnyDriver
 from drivers.base import DriverError, EndOfFileError, LayoutError, Wanted
-from drivers.can.bus_errors import CAUSES as BUS_CAUSES
+from drivers.catalogue import AnyDriver, kinds, named
 from drivers.layout.frame import EXTENDED, Frames
 from drivers.listen import listen_bus, listen_port
 from drivers.reading import empty
 
 MARKS: Final = {GOOD: "  ok  ", NOTE: " note ", WARN: " WARN ", BAD: " BAD  "}
 RATE_TOLERANCE: Final = 0.05
-
-# every counter: what it counts, and what to do about it
-CAUSES: Final[Mapping[str, tuple[str, str]]] = {
-    "unmatched": ("frames whose id the layout does not know", "harmless if they are not yours; else add them"),
-    "truncated": ("frames shorter than the layout", "compare the frame's length with the layout (the table below)"),
-    "remote_frames": ("requests, which carry no data", "harmless"),
-    "error_frames": ("errors that the controller saw", "wiring, termination, bit rate"),
-    "malformed": ("bytes that are no frame", "wrong bit or baud rate, or another protocol than configured"),
-    "dropped": ("frames that the kernel had no room for", "a larger net.core.rmem_max (see socket queue)"),
-    "lost": ("frames missing by their own counter", "the sender skips, the link drops, or the queue ran over"),
-    "restarted": ("the frames' counter went back", "the device was reset"),
-    "silent": ("frames that stayed away beyond their time-out", "is that device on?"),
-    "bad_checksum": ("frames refused by their checksum", "another kind of checksum, or a disturbed wire"),
-    "bad_crc": ("packets refused by their CRC", "the baud rate, the kind of CRC, or a disturbed line"),
-    "bad_cobs": ("bytes between delimiters that are no packet", "the baud rate, or another framing"),
-    "oversized": ("packets longer than described", "compare the fields with the device's"),
-    "garbage_bytes": ("bytes outside packets", "the baud rate, or another framing"),
-    "invalid": ("values that the device marked as invalid", "is the axis referenced and enabled?"),
-    "own_frames": ("frames that this host sent itself", "harmless: commands; own_frames = false leaves them out"),
-    "restamped": ("frames whose own stamp could not be true", "harmless once: somebody set the clock"),
-    "other_channels": ("frames of other buses in the recording", "harmless: `channel` says which one is wanted"),
-    "out_of_range": ("values outside the layout's limits", "scale, sign and byte order; or the DBC's limits are wrong"),
-    "non_finite": ("floats that are no number", "byte order and start bit"),
-    # of the running service, behind its drivers
-    "readings_lost_total": ("readings that the core was too slow to take", "a free processor, or [processes] priority"),
-    "late": (
-        "values that came after their sample had left",
-        "the wire's jitter, or a channel's delay (jointwatch skew)",
-    ),
-    "duplicate": ("frames that came twice by their counter or stamp", "harmless: the second one is not used"),
-    "out_of_order": ("frames older than the one before", "a link that reorders frames; the older one is not used"),
-    "glitch": ("encoder values beyond reason", "encoder and cable; `wrap` of the channel"),
-    "restart": ("clocks set anew", "the device was reset, or the wire was silent for longer than its counter can tell"),
-    "rejected": ("frames whose device time runs ahead", "unit and `wrap` of device_time; a damaged stamp"),
-    "interpolated": ("samples given across missing values", "harmless: no losses; `bridge` says how many in a row"),
-}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,7 +51,10 @@ def run(options: argparse.Namespace) -> int:
             findings += _driver(name, config, options.seconds, data)
     else:
         findings += doctor_host.host()
-        if options.channel is not None:
+        if options.kind is not None:
+            found, proposal = _place_of(options, data)
+            findings += found
+        elif options.channel is not None:
             found, proposal = _bus(options, data)
             findings += found
         elif options.port is not None:
@@ -103,8 +70,22 @@ def run(options: argparse.Namespace) -> int:
             tell(finding, options.explain)
         if options.explain:
             tell_causes()
+            tell_losses([options.kind] if options.kind else kinds())
         print(proposal, end="")
     return EXIT_RUNTIME if any(finding.level == BAD for finding in findings) else 0
+
+
+def _place_of(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Finding], str]:
+    """Listen with a driver of this kind at a place: findings, and a proposed configuration."""
+    subject = f"{options.kind} {options.at}".strip()
+    given = dict(one.partition("=")[::2] for one in options.set)
+    try:
+        probe = named(options.kind).probe(options.at, options.seconds, given)
+    except (DriverError, ValueError) as error:  # a setting that is none is a ValueError
+        return [Finding(BAD, subject, " ".join(str(error).split()))], ""
+    data["said"] = probe.said
+    level = GOOD if probe.proposal else BAD
+    return [Finding(level, subject, line) for line in probe.said], probe.proposal
 
 
 def tell(finding: Finding, explain: bool) -> None:
@@ -114,16 +95,6 @@ def tell(finding: Finding, explain: bool) -> None:
         print(f"{'':9} → {finding.remedy}", file=sys.stderr)
     if finding.why and explain:
         print(f"{'':9} {finding.why}", file=sys.stderr)
-
-
-def tell_causes() -> None:
-    """Print every cause that the service counts, with its meaning and remedy, on stderr."""
-    print("What is counted, and what to do about it:", file=sys.stderr)
-    for cause, (meaning, remedy) in CAUSES.items():
-        print(f"{'':9} {cause}: {meaning} → {remedy}", file=sys.stderr)
-    for name, bus_cause in BUS_CAUSES.items():
-        text = bus_cause.text.format(name="can0") or "how a bus works: nothing to mend"
-        print(f"{'':9} {name}: {text}", file=sys.stderr)
 
 
 def _next_step() -> list[Finding]:
@@ -158,7 +129,7 @@ def _bus(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Findin
         options.data_bitrate or _bitrate(options, "data_bittiming"),
     )
     findings += _traffic(options.channel, frames, found, options.seconds, *rates)
-    findings += _losses(options.channel, counts)
+    findings += losses(options.channel, counts)
     proposal = bus_proposal(options.interface, options.channel, options.bitrate, found)
     if not found:
         remedy = "is the robot on? is the bit rate right? are CAN high and low swapped? is the bus terminated?"
@@ -204,18 +175,6 @@ def _traffic(
         )
 
 
-def _losses(subject: str, counts: Mapping[str, int]) -> Iterator[Finding]:
-    """A finding for every counter of losses that is not zero."""
-    for cause, count in counts.items():
-        if not count or cause == "frames":
-            continue
-        if cause in BUS_CAUSES:
-            yield Finding(WARN, subject, f"{cause} = {count}: {BUS_CAUSES[cause].text.format(name=subject)}")
-            continue
-        meaning, remedy = CAUSES.get(cause, ("", ""))
-        yield Finding(NOTE if remedy.startswith("harmless") else WARN, subject, f"{cause} = {count}: {meaning}", remedy)
-
-
 def _port(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Finding], str]:
     """Listen to an unknown serial line: findings, and a proposed configuration."""
     findings = [] if options.port in doctor_host.ports() else list(doctor_host.serial_port(options.port))
@@ -252,7 +211,7 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
         return
     data.setdefault("drivers", {})[name] = {"counters": counts}
     yield Finding(GOOD if counts.get("frames") else BAD, name, f"{counts.get('frames', 0) / seconds:.0f} frames/s")
-    yield from _losses(name, counts)
+    yield from losses(name, counts, settings.losses)
     seen = {asked[channel].signal: _values(readings, channel) for channel in np.unique(readings["channel"]).tolist()}
     data["drivers"][name]["signals"] = seen
     for route in routes(config):

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from daq.commands.codes import fail, tell_breaks
+from daq.commands.progress import Progress
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.recording.reader import RecordingError, blocks, configuration, said
@@ -91,7 +92,10 @@ def run(options: argparse.Namespace) -> int:
     files: list[Path] = options.recording
     folder: Path = options.out or files[0].with_suffix("")
     try:
-        for path in export(files, folder, options.to):
+        with Progress("export") as progress:
+            progress.stage("writing tables", 2 * sum(file.stat().st_size for file in files), "B")
+            paths = export(files, folder, options.to)
+        for path in paths:
             print(path)
         tell_breaks(files)
     except (RecordingError, ExportError) as error:

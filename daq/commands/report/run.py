@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -101,13 +101,14 @@ class ReportContent:
     readings: int = 0
 
 
-def gather(files: Sequence[Path]) -> ReportContent:
-    """Read consecutive recordings. Raises RecordingError."""
+def gather(files: Sequence[Path], stage: Callable[[str], None] = lambda _: None) -> ReportContent:
+    """Read consecutive recordings; stage is told what begins. Raises RecordingError."""
     config = configuration(files[0])
     joints = {name: JointRun(name, joint) for name, joint in config.joints.items()}
     run = ReportContent(list(files), config, digest(files[0]), list(joints.values()))
     repetition = Repetition(files)
     continuity = Continuity()
+    stage("reading messages")
     for file in files:
         for one in said(file):
             _take(run, joints, continuity, one)
@@ -115,6 +116,7 @@ def gather(files: Sequence[Path]) -> ReportContent:
     run.events.sort(key=lambda event: float(event["timestamp"]))
     stamps = np.concatenate([joint.estimates[:, 0] for joint in run.joints])
     run.start, run.end = (float(stamps.min()), float(stamps.max())) if len(stamps) else (0.0, 0.0)
+    stage("repeating the readings")
     _repeat(run, joints, repetition)
     return run
 

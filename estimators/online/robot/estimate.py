@@ -7,24 +7,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Phase, Status
+from estimators.online.robot.findings.carried import Payload
+from estimators.online.robot.findings.record import Finding
 from estimators.online.robot.friction_discrepancy import KNOTS, SUMS
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
 VERSION: Final = 3  # of what is kept
-
-
-class Payload(NamedTuple):
-    """Declares a body that the last link carries beyond the model."""
-
-    mass: float  # kg
-    mass_deviation: float
-    centre: Floats  # (3,) m, in the last link's frame; NaN where the mass is within its deviation
-    centre_deviation: Floats  # (3,)
-    carried: bool  # certain enough to be counted
-
-
-NO_PAYLOAD: Final = Payload(0.0, np.inf, np.full(3, np.nan), np.full(3, np.inf), False)
 
 
 class Friction(NamedTuple):
@@ -54,6 +43,7 @@ class RobotEstimate:
     payload: Payload
     progress: float  # of the start, per cent
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
+    findings: tuple[Finding, ...] = ()  # what has happened, the oldest first
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class FrictionDiscrepancy:
         """Σ B r, Σ |B|, Σ B², and Σ B u of each place that an encoder's steps may lie at, faded: (…, n, knots)."""
         self._chance, self._power = np.full(n, np.inf), np.zeros((2, n))  # power: Σ τ², and rows
         self._named: NDArray[np.bool_] = np.zeros(n, np.bool_)
+        self._matters = False
         self.spread = self._known
         """D (n,), N·m (N)."""
 
@@ -75,6 +76,7 @@ class FrictionDiscrepancy:
         self._power = FADE * self._power + np.stack([(torque**2).sum(axis=0), np.count_nonzero(torque, axis=0)])
         self.spread = np.sqrt(np.maximum(self._squares().sum(axis=1), self._known**2))
         self._named = self._share() > np.where(self._named, MISFIT_OVER, 1.0) * GOOD
+        self._matters = self.share > (MISFIT_OVER if self._matters else 1.0) * GOOD
 
     def _squares(self) -> Floats:
         """Squared residual at each knot beyond chance: (n, knots)."""
@@ -85,11 +87,21 @@ class FrictionDiscrepancy:
         return np.asarray(np.maximum((pulled**2 - steps) / whole**2 - self._chance[:, None] / whole, 0.0))
 
     def _share(self) -> Floats:
-        """Share of the torque that the discrepancy explains in the rows so far: (n,)."""
+        """Share of each joint's torque that the discrepancy explains in the rows so far: (n,)."""
+        found, power = self._powers()
+        return np.asarray(np.sqrt(found / np.where(power > 0.0, power, np.inf)))
+
+    @property
+    def share(self) -> float:
+        """The same of the torque of all joints together."""
+        found, power = self._powers()
+        return float(np.sqrt(found.sum() / power.sum())) if power.sum() > 0.0 else 0.0
+
+    def _powers(self) -> tuple[Floats, Floats]:
+        """Mean squares of the discrepancy and of the torque, (n,) each."""
         rows = self.seen[1]
         found = (self._squares() * rows).sum(axis=1) / np.maximum(rows.sum(axis=1), 1.0)
-        power = self._power[0] / np.maximum(self._power[1], 1.0)
-        return np.asarray(np.sqrt(found / np.where(power > 0.0, power, np.inf)))
+        return found, np.asarray(self._power[0] / np.maximum(self._power[1], 1.0))
 
     def absorb(self, learner: PriorBounded, X: Floats, dq: Floats, weights: Floats) -> None:
         """Follow a block that the learner has just learnt: X (rows, n, q), dq (rows, n), weights (n,)."""
@@ -104,8 +116,10 @@ class FrictionDiscrepancy:
         self.moved[which] = 0.0
 
     def reasons(self, names: tuple[str, ...], units: tuple[str, ...]) -> tuple[Reason, ...]:
-        """Reasons of the joints whose discrepancy is too large."""
-        return tuple(self._reason(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)))
+        """Reasons of the joints whose discrepancy is too large, where all torque is off by too much for them."""
+        return tuple(
+            self._reason(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)) if self._matters
+        )
 
     def _reason(self, j: int, name: str, unit: str) -> Reason:
         where = int(np.argmax(self._squares()[j]))

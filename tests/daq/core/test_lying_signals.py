@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from estimators.reasons import Reason
+from tests.support.lies import FAULTS, LIES
 from tests.support.lying_signals import (
-    FAULTS,
-    LIES,
     ONSET,
     LyingSignal,
     cases,
@@ -30,7 +29,8 @@ def named(case: tuple[LyingSignal, bool, bool]) -> str:
 def test_every_reason_of_a_validator_is_given_for_a_lie() -> None:
     assert {code for lie in (*LIES, *FAULTS) for code in lie.codes} == {
         *("wrong_rate", "counter_stuck", "counter_backwards", "counter_jumps", "frames_repeated", "encoder_frozen"),
-        *("frames_zigzag", "frames_disordered", "values_held", "torque_dead_zone"),
+        *("encoder_leaps", "torque_held", "torque_frozen", "torque_clipped", "channel_dead"),
+        *("frames_zigzag", "frames_disordered", "values_held", "torque_dead_zone", "counter_fast", "counter_smaller"),
     }
 
 

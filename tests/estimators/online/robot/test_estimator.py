@@ -320,7 +320,7 @@ def test_missing_values_start_the_low_pass_anew_and_tell_nothing() -> None:
     assert np.isfinite(estimator.parameters()[0]).all()
 
 
-@pytest.mark.parametrize(("bend", "status"), [(1.0, "valid"), (8.0, "learning")])
+@pytest.mark.parametrize(("bend", "status"), [(0.7, "valid"), (8.0, "learning")])
 def test_friction_beyond_its_law_is_in_the_deviations_and_named_where_it_is_much(bend: float, status: str) -> None:
     def bent(seed: int, seconds: float) -> tuple[Floats, Floats, Floats]:
         t, q, tau, dq = measured(seed, seconds)
