@@ -259,13 +259,10 @@ class Comparison:
             self._settling, self._drift = SETTLING, None
         if self._settling <= 0 or (self._drift is not None and self._drift.leaving):
             return
-        values, deviations = (
-            dict(zip(estimate.names, one.tolist(), strict=True)) for one in (estimate.values, estimate.deviations)
-        )
         try:
-            found = Baseline(since=timestamp, model=self._model, friction=law, values=values, deviations=deviations)
+            found = Baseline.of(estimate, timestamp, self._model, dict(law))
         except ValidationError:
-            return  # not all of them are known yet
+            return  # a value is not finite
         self._settling -= 1
         self._baseline, self._own = found, True
         if self._drift is not None:

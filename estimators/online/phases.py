@@ -207,7 +207,7 @@ class Phases:
             return False
         parts.recall.restore()
         self.kept.asking = False
-        parts.fit.begin(now)
+        parts.fit.begin(now, told=True)
         parts.validity.judge(parts.learner)
         self._recover("what was known before explains the motion again: it has passed")
         return True
@@ -277,12 +277,14 @@ class Phases:
         if parts.recall is not None:
             parts.recall.alarmed(parts.loop.kept.snapshot, parts.history.total, parts.motion.needed)
             parts.fit.consider_anew(parts.learner)
+        # it may be of what had never been told, which is no change
+        untold = parts.nonlinear is None and (parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN)
         parts.motion.kept.count = 0
-        parts.fit.begin(parts.history.total)
+        parts.fit.begin(parts.history.total, told=untold)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
-        if parts.nonlinear is None and (parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN):
-            self.kept.asking = False  # it may be of what had never been told, which is no change
+        if untold:
+            self.kept.asking = False
         elif parts.nonlinear is None:
             parts.learner.doubt()
         else:

@@ -11,7 +11,7 @@ from estimators.quantisation.shifted_quantiser import QuantiserState
 from jointwatch_layout import Layout, Matrix, Vector
 
 
-class FitState(Layout, version=8):
+class FitState(Layout, version=9):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -35,6 +35,7 @@ class FitState(Layout, version=8):
     lost: Annotated[
         Matrix, "parameters", "parameters"
     ]  # covariance of θ that moves the torque by 1, where steps hide it
+    effects: Annotated[Matrix, "parameters", "parameters"]  # Learnt.misfit without directions that are not told
     prior: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by torques of the angle that no row shows
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves

@@ -19,7 +19,7 @@ from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.numerics.directions import Directions
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.widening import EITHER, Widening, consider, widen
+from estimators.online.judgement.widening import EITHER, Widening, consider, tell_directions, widen
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
@@ -89,12 +89,19 @@ class ModelFit:
         """Number of the row that ends the block."""
         return self.kept.due if self.active else ENDLESS
 
-    def begin(self, now: int) -> None:
-        """Forget all sums: rows so far had other columns; now: number of the next row. The last report stands."""
+    def begin(self, now: int, told: bool = False) -> None:
+        """Forget all sums: rows so far had other columns or another truth. The last report stands.
+
+        now: number of the next row; told: whether the directions that rows have told so far still count as told, for
+        what follows is no change of what they told.
+        """
         kept = self.kept
+        clear = kept.sums.special[2 * len(kept.rows) :]
+        before = clear.copy()
         for one in (kept.rows, kept.rough, kept.forth, kept.turns, kept.owed, kept.trail, kept.behind):
             one[:] = 0.0
         kept.sums.products[:] = kept.sums.special[:] = 0.0
+        clear[:] = before if told else 0.0
         kept.scores.clear()
         self.quantiser.clear()
         kept.sums.when[:] = -math.inf
@@ -115,7 +122,7 @@ class ModelFit:
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
-        for one in (kept.steps, kept.late, kept.lattice, kept.lost, kept.prior):
+        for one in (kept.steps, kept.late, kept.lattice, kept.lost, kept.effects, kept.prior):
             one[:] = 0.0
         learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
         learner.kept.weighed[:] = 1.0
@@ -154,11 +161,13 @@ class ModelFit:
         kept.due = now + self._block
         forgotten = rls.state.forgotten
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
+        sums.special[: 2 * len(kept.rows)] *= fade
+        if kept.forgotten > 0.0:  # what an alarm of something else forgets is still told
+            sums.special[2 * len(kept.rows) :] *= fade
         kept.forgotten = forgotten
         kept.rows[:] = fade * kept.rows + sums.count
         kept.turns[:] = fade * (kept.turns + sums.turned_count)
         kept.forth[:] = fade * kept.forth + sums.forth
-        sums.special *= fade
         kept.rough[:] = fade * kept.rough + sums.noise
         kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
         if self._corrects:
@@ -170,6 +179,8 @@ class ModelFit:
         if self.kept.scores.effective_blocks < LEAST or rls.state.cusum > 0.0:
             if settled and kept.left == 0.0:
                 self._begin_with_steps(learner, time)
+            elif settled:
+                tell_directions(kept, learner)
             return
         told = kept.scores
         kept.gains[:], kept.found[:], kept.late[:] = told.gains, told.coefficients, told.lag

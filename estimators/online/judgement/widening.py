@@ -69,10 +69,10 @@ def widen(kept: FitState, learner: Learner, left: Floats, known: Widening) -> No
     pulled = directions.beyond_noise(rls.theta - straight, noise)
     outputs = len(weight)
     near = contrast(directions, scores.products(kept.sums.special[outputs:-outputs], weight, p), told.theta, noise)
-    learner.misfit[:] = left + directions.untold(float(whole[p, p])) + _one_way(kept, weight, p)
+    kept.effects[:] = left
     for effect in (pulled, near, kept.behind, *kept.late):
-        learner.misfit += np.outer(effect, effect)
-    learner.kept.gram[:], learner.kept.power = whole[:p, :p] / rows, float(whole[p, p]) / rows
+        kept.effects += np.outer(effect, effect)
+    tell_directions(kept, learner)
     _consider(kept, learner, directions, floor, known)
 
 
@@ -104,12 +104,25 @@ def _floor(learner: Learner, least: float, share: float, known: Widening) -> Flo
     return Floor(share, least, lowest)
 
 
-def _one_way(kept: FitState, weight: Floats, p: int) -> Floats:
-    """Covariance (p, p) along what rows clear of any stop do not tell of a joint that has moved one way only."""
-    if (np.minimum(kept.forth, kept.rows - kept.forth) >= EITHER).all():
-        return np.zeros((p, p))
+def tell_directions(kept: FitState, learner: Learner) -> None:
+    """Widen along what no row tells, and of a joint that has moved one way only along what rows at stops alone tell.
+
+    This needs no residuals, so it follows at once where a motion begins to tell what it did not. Rows clear of any stop
+    count from before an alarm, too, where that was of what had not been told (model_fit.py).
+    """
+    p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
+    whole = scores.products(kept.scores.gram, weight, p)
     clear = scores.products(kept.sums.special[2 * len(weight) :], weight, p)
-    return Directions.of(np.ascontiguousarray(clear[:p, :p])).untold(float(clear[p, p]))
+    learner.misfit[:] = kept.effects + _untold(whole + clear, p)
+    if not (np.minimum(kept.forth, kept.rows - kept.forth) >= EITHER).all():
+        learner.misfit += _untold(clear, p)
+    rows = max(float(kept.rows.sum()), 1.0)
+    learner.kept.gram[:], learner.kept.power = whole[:p, :p] / rows, float(whole[p, p]) / rows
+
+
+def _untold(products: Floats, p: int) -> Floats:
+    """Covariance (p, p) along what rows do not tell; products: (p + 1, p + 1) of their [φ y]."""
+    return Directions.of(np.ascontiguousarray(products[:p, :p])).untold(float(products[p, p]))
 
 
 def _consider(kept: FitState, learner: Learner, directions: Directions, floor: Floor, known: Widening) -> None:
