@@ -44,9 +44,13 @@ class Directions(NamedTuple):
         return np.asarray(power * ways @ ways.T)
 
     def beyond_noise(self, difference: Floats, noise: Floats) -> Floats:
-        """What of a difference of θ (p,) is more than noise; noise: (p, p), its covariance if nothing else is."""
+        """What of a difference of θ (p,) is more than noise; noise: (p, p), its covariance if nothing else is.
+
+        Nothing along what is not told: there estimates differ by convention, and untold() says what may be.
+        """
         spread, ways = np.linalg.eigh(noise * np.outer(self.scale, self.scale))
-        along = ways.T @ (self.scale * difference)
+        told = self.ways[:, self.told]
+        along = ways.T @ (told @ (told.T @ (self.scale * difference)))
         kept = np.sign(along) * np.sqrt(np.maximum(along**2 - np.maximum(spread, 0.0), 0.0))
         return np.asarray(ways @ kept / self.scale)
 

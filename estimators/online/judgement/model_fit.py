@@ -253,7 +253,8 @@ class ModelFit:
         """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""
         self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
         self.correct(learner, time)
-        learner.misfit[:] = self._left_of_steps(learner)
+        self.kept.effects[:] = self._left_of_steps(learner)
+        tell_directions(self.kept, learner)
         consider(self.kept, learner, self._known)
         self._lose(learner)
 

@@ -47,7 +47,7 @@ RANGE_MARGIN: Final = 3.0
 RUNAWAY: Final = 1e4
 
 
-class ValidityState(Layout, version=3):
+class ValidityState(Layout, version=4):
     """State of a Validity."""
 
     values: Annotated[Vector, "parameters"]
@@ -59,7 +59,7 @@ class ValidityState(Layout, version=3):
     states: Annotated[Integers, "parameters"]  # of parameter_state.py
     partners: Annotated[Integers, "parameters"]  # from which others one is not identifiable, as bits
     covariance: Scratch[Annotated[Matrix, "parameters", "parameters"]]  # Σ
-    whole: Scratch[Annotated[Matrix, "parameters", "parameters"]]  # Σ*
+    whole: Annotated[Matrix, "parameters", "parameters"]  # Σ*
     variances: Scratch[Annotated[Vector, "parameters"]]  # of known parameters
     prediction: float = np.inf  # deviation of the prediction, over the rms of the torque
     good: bool = False  # whether the prediction may be trusted

@@ -113,7 +113,10 @@ def tell_directions(kept: FitState, learner: Learner) -> None:
     p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
     whole = scores.products(kept.scores.gram, weight, p)
     clear = scores.products(kept.sums.special[2 * len(weight) :], weight, p)
-    learner.misfit[:] = kept.effects + _untold(whole + clear, p)
+    learner.misfit[:] = kept.effects
+    if not kept.rows.any():
+        return
+    learner.misfit += _untold(whole + clear, p)
     if not (np.minimum(kept.forth, kept.rows - kept.forth) >= EITHER).all():
         learner.misfit += _untold(clear, p)
     rows = max(float(kept.rows.sum()), 1.0)

@@ -94,11 +94,10 @@ class Gathering:
 
     @property
     def prediction(self) -> float:
-        """Deviation of the prediction over the rms of the torque, by the noise of usual rows."""
-        learner = self._learner
-        if not learner.kept.signal > 0.0:
-            return np.inf
-        return self.rows.prediction(learner.rls.noise) / learner.kept.signal
+        """Deviation of the prediction over the rms of the torque, each output weighed by its own noise."""
+        noise = self.noise()
+        _, signal = self.rows.scale(noise)
+        return self.rows.prediction(noise) / signal if signal > 0.0 else np.inf
 
     @property
     def elapsed(self) -> float:

@@ -53,10 +53,16 @@ def test_motion_in_one_direction_does_not_tell_friction_from_an_offset() -> None
 
 
 def test_what_is_told_later_is_known_then() -> None:
-    joint, values = built(), samples(np.concatenate([one_way(25.0), -one_way(16.0)]))
+    joint, values = built(), samples(np.concatenate([one_way(25.0), -one_way(16.0), one_way(16.0)]))
     fed(joint, values[:25_000])
-    found = fed(joint, values[25_000:], 25_000)
+    found = fed(joint, values[25_000:41_000], 25_000)
     assert found.status is Status.VALID, found.reasons
+    assert found.known[:3] == (True, True, True)
+    assert found.values == pytest.approx(list(TRUTH.values()), rel=0.02)
+    assert found.deviations.max() < 0.1, "the alarm has made it forget most of the other way, but not that it was told"
+    found = fed(joint, values[41_000:], 41_000)
+    assert found.status is Status.VALID, found.reasons
+    assert all(found.known)
     for name, value, deviation in zip(found.names, found.values, found.deviations, strict=True):
         assert value == pytest.approx(TRUTH[name], rel=0.02), name
         assert deviation < 0.05, name

@@ -67,12 +67,20 @@ def learnt(*args: object, **kwargs: object) -> Estimate:
 
 @pytest.mark.parametrize("memory", [0.0, 0.9, 0.97])
 def test_noise_is_no_misfit_and_deviations_are_what_errors_are(memory: float) -> None:
-    found = [learnt(90.0, seed=seed, memory=memory) for seed in range(20)]
-    assert not [reason for one in found for reason in one.reasons if "unexplained" in reason.numbers]
-    assert memory or [one.status for one in found] == [Status.VALID] * 20
-    z = np.concatenate([((one.values - THETA) / one.deviations)[list(one.known)] for one in found])
-    assert len(z) > 60
-    assert 0.6 < math.sqrt(np.mean(z**2)) < 1.3, "120 draws: a standard normal's is within 0.87 and 1.13 at 2 σ"
+    z: list[Floats] = []
+    for seed in range(20):
+        joint = phases()
+        joint.absorb(rows(90.0, seed=seed, memory=memory))
+        found, known = joint.estimate(), list(joint.estimate().known)
+        assert not [reason for reason in found.reasons if "unexplained" in reason.numbers]
+        assert memory or found.status is Status.VALID
+        allowed = np.diag(joint.parts.learner.kept.seen)[known]  # for torques of the angle, which this joint has not
+        error, variance = (found.values - THETA)[known], found.deviations[known] ** 2
+        assert (variance > allowed).all()
+        z.append(error / np.sqrt(variance - allowed))
+    assert len(np.concatenate(z)) > 60
+    rms = math.sqrt(np.mean(np.concatenate(z) ** 2))
+    assert 0.6 < rms < 1.3, "120 draws: a standard normal's is within 0.87 and 1.13 at 2 σ"
 
 
 def kicks(t: Floats, _q: Floats, _v: Floats) -> Floats:
