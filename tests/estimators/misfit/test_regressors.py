@@ -24,7 +24,7 @@ class Given:
         self.motion = moved(self.q, self.v)
         self.motion[:, :, ROUNDING] = rng.uniform(0.5, 2.0, (ROWS, 2))
         self.motion[7, 1, WEIGHT], self.motion[50, 0, WEIGHT] = 0.25, 0.5
-        self.speed = 1.002 * np.abs(self.v) + 0.002
+        self.speed = np.abs(self.v) + np.where(np.arange(ROWS) % 2, 0.02, 0.0)[:, None]
         weight = self.motion[:, OWNERS, WEIGHT]
         self.phi, self.y = self.phi * weight[..., None], self.y * weight
 
