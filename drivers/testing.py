@@ -2,9 +2,9 @@
 
 In a test file of the package that has the driver (pytest collects the rules by inheritance)::
 
-    from drivers.testing import DriverRules, Wire
+    from drivers.testing import DriverRules, DriverWire
 
-    class Loopback(Wire):
+    class Loopback(DriverWire):
         ...                       # settings, send, rubbish, close
 
     class TestMyDriver(DriverRules):
@@ -41,7 +41,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 """
 
 
-class Wire:
+class DriverWire:
     """The far end of a driver's wire: what a test sends with. Its constructor opens it, on loopback."""
 
     settings: Mapping[str, Any]  # the [drivers.NAME] table that listens to it
@@ -69,7 +69,7 @@ class Wire:
         raise NotImplementedError
 
 
-def configured(wire: Wire) -> DriverSettings:
+def configured(wire: DriverWire) -> DriverSettings:
     """The settings, found by their kind in the catalogue."""
     settings: DriverSettings = TypeAdapter(AnyDriver).validate_python(dict(wire.settings))
     return settings
@@ -87,16 +87,16 @@ def collect(driver: Driver, count: int) -> NDArray[np.void]:
 class DriverRules:
     """Every rule of the contract, as tests of one driver on one wire."""
 
-    wire_type: ClassVar[type[Wire]]
+    wire_type: ClassVar[type[DriverWire]]
 
     @pytest.fixture
-    def wire(self) -> Iterator[Wire]:
+    def wire(self) -> Iterator[DriverWire]:
         """A fresh wire."""
         made = self.wire_type()
         yield made
         made.close()
 
-    def test_the_wanted_channels_come_out_in_si_scaled_and_in_order_of_time(self, wire: Wire) -> None:
+    def test_the_wanted_channels_come_out_in_si_scaled_and_in_order_of_time(self, wire: DriverWire) -> None:
         with configured(wire).open(_wanted(wire)) as driver:
             before = time.monotonic_ns()
             for count in range(-50, 50):
@@ -112,7 +112,7 @@ class DriverRules:
         assert readings["time"][0] >= before - wire.early
         assert readings["time"][-1] <= after
 
-    def test_a_quiet_wire_gives_nothing_within_the_timeout(self, wire: Wire) -> None:
+    def test_a_quiet_wire_gives_nothing_within_the_timeout(self, wire: DriverWire) -> None:
         with configured(wire).open(_wanted(wire)) as driver:
             for timeout in (0.0, 0.05):
                 start = time.monotonic()
@@ -123,7 +123,7 @@ class DriverRules:
                 assert timeout * 0.9 <= took < timeout + 2.0
             assert set(driver.counters().values()) == {0}
 
-    def test_rubbish_is_counted_by_cause_and_nothing_else_happens(self, wire: Wire) -> None:
+    def test_rubbish_is_counted_by_cause_and_nothing_else_happens(self, wire: DriverWire) -> None:
         with configured(wire).open(_wanted(wire)) as driver:
             wire.send(1)
             causes = wire.rubbish()
@@ -135,7 +135,7 @@ class DriverRules:
         assert {cause for cause, count in counters.items() if count} - {*TRAFFIC, "lost"} == causes
         assert counters["frames"] >= 2
 
-    def test_counters_only_grow_and_keep_their_names(self, wire: Wire) -> None:
+    def test_counters_only_grow_and_keep_their_names(self, wire: DriverWire) -> None:
         with configured(wire).open(_wanted(wire)) as driver:
             seen = [dict(driver.counters())]
             for round_ in range(5):
@@ -148,7 +148,7 @@ class DriverRules:
             assert all(later[name] >= earlier[name] for name in later)
             assert later["frames"] > earlier["frames"]
 
-    def test_only_what_is_wanted_is_delivered(self, wire: Wire) -> None:
+    def test_only_what_is_wanted_is_delivered(self, wire: DriverWire) -> None:
         with configured(wire).open([Wanted(0, wire.position)]) as driver:
             wire.send(9)
             expected = (0, pytest.approx(9 * wire.position_step))
@@ -157,7 +157,7 @@ class DriverRules:
             wire.send(9)
             assert len(driver.read(0.2)) == 0
 
-    def test_signals_are_listed_with_si_units_and_unknown_ones_refused(self, wire: Wire) -> None:
+    def test_signals_are_listed_with_si_units_and_unknown_ones_refused(self, wire: DriverWire) -> None:
         settings = configured(wire)
         signals = settings.signals()
         assert signals[wire.position] == "rad"
@@ -169,7 +169,7 @@ class DriverRules:
             with pytest.raises(LayoutError, match=rf'"{wrong}", did you mean "{wire.position}"\?'):
                 refuse([Wanted(0, wrong)])
 
-    def test_closing_twice_is_harmless_and_a_closed_driver_says_so(self, wire: Wire) -> None:
+    def test_closing_twice_is_harmless_and_a_closed_driver_says_so(self, wire: DriverWire) -> None:
         driver = configured(wire).open(_wanted(wire))
         with pytest.raises(LinkError, match="not open"):
             driver.read(0.0)
@@ -180,7 +180,7 @@ class DriverRules:
             driver.read(0.0)
         assert driver.counters()["frames"] == 0
 
-    def test_a_driver_can_be_opened_again(self, wire: Wire) -> None:
+    def test_a_driver_can_be_opened_again(self, wire: DriverWire) -> None:
         driver = configured(wire).open(_wanted(wire))
         for count in (1, 2):
             with driver:
@@ -188,7 +188,7 @@ class DriverRules:
                 assert collect(driver, 2)["value"][0] == pytest.approx(2 * wire.torque_step * count)
                 assert driver.counters()["frames"] == 1, "totals are since opening"
 
-    def test_a_lost_wire_is_said_every_time_and_can_be_closed(self, wire: Wire) -> None:
+    def test_a_lost_wire_is_said_every_time_and_can_be_closed(self, wire: DriverWire) -> None:
         if not wire.lost_words:
             pytest.skip("this wire has no end that could be pulled")
         with configured(wire).open(_wanted(wire)) as driver:
@@ -200,7 +200,7 @@ class DriverRules:
                     driver.read(1.0)
             assert driver.counters()["frames"] == 1
 
-    def test_settings_survive_the_way_to_another_process(self, wire: Wire) -> None:
+    def test_settings_survive_the_way_to_another_process(self, wire: DriverWire) -> None:
         settings = configured(wire)
         adapter: TypeAdapter[DriverSettings] = TypeAdapter(AnyDriver)
         revived = adapter.validate_json(adapter.dump_json(settings))
@@ -209,13 +209,13 @@ class DriverRules:
             wire.send(4)
             assert len(collect(driver, 2)) == 2
 
-    def test_its_modules_can_be_imported_ahead_and_start_no_thread(self, wire: Wire) -> None:
+    def test_its_modules_can_be_imported_ahead_and_start_no_thread(self, wire: DriverWire) -> None:
         command = [sys.executable, "-c", _MODULES, *configured(wire).modules()]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert done.stdout.strip() == "0", "threads that were started by an import"
 
-    def test_every_loss_has_words_and_its_example_is_usable(self, wire: Wire) -> None:
+    def test_every_loss_has_words_and_its_example_is_usable(self, wire: DriverWire) -> None:
         settings = configured(wire)
         with settings.open(_wanted(wire)) as driver:
             counters = set(driver.counters())
@@ -226,5 +226,5 @@ class DriverRules:
                 assert TypeAdapter(AnyDriver).validate_python(table).signals()
 
 
-def _wanted(wire: Wire) -> list[Wanted]:
+def _wanted(wire: DriverWire) -> list[Wanted]:
     return [Wanted(7, wire.torque, 2.0), Wanted(3, wire.position, 1.0, 5.0)]

@@ -29,7 +29,7 @@ class MessageForm(NamedTuple):
         return len(message) == self.length and all(message.startswith(part, at) for at, part in self.fixed)
 
 
-class _Cursor:
+class _CdrReader:
     """A place in a message."""
 
     def __init__(self, message: bytes) -> None:
@@ -74,7 +74,7 @@ def stamp(message: bytes) -> float:
 
 def form_of(message: bytes, kind: str) -> MessageForm:
     """The form of a message of a kind. Raises ValueError or struct.error where it is none."""
-    cursor = _Cursor(message)
+    cursor = _CdrReader(message)
     cursor.at += 8  # the stamp
     places: dict[str, int] = {}
     fixed: list[tuple[int, bytes]] = []
@@ -98,7 +98,7 @@ def form_of(message: bytes, kind: str) -> MessageForm:
 
 
 def _interfaces(
-    cursor: _Cursor, names: list[str], start: int, fixed: list[tuple[int, bytes]]
+    cursor: _CdrReader, names: list[str], start: int, fixed: list[tuple[int, bytes]]
 ) -> Iterator[tuple[str, int]]:
     """Where the values of a DynamicJointState lie: each joint has names of interfaces and as many values."""
     count = cursor.count()

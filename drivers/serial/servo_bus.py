@@ -25,7 +25,7 @@ _TURN: Final = 2 * np.pi / 4096
 _RPM: Final = 2 * np.pi / 60
 
 
-class Register(NamedTuple):
+class ServoRegister(NamedTuple):
     """One register of a servo: where it is, and what it means: SI = scale × number + offset."""
 
     address: int
@@ -36,32 +36,32 @@ class Register(NamedTuple):
     offset: float = 0.0
 
 
-def _x_series(current: dict[str, Register]) -> dict[str, Register]:
+def _x_series(current: dict[str, ServoRegister]) -> dict[str, ServoRegister]:
     return {
-        "position": Register(132, 4, _TURN, "rad", offset=-np.pi),
-        "velocity": Register(128, 4, 0.229 * _RPM, "rad/s"),
-        "temperature": Register(146, 1, 1.0, "°C", sign=-1),
-        "voltage": Register(144, 2, 0.1, "V", sign=-1),
+        "position": ServoRegister(132, 4, _TURN, "rad", offset=-np.pi),
+        "velocity": ServoRegister(128, 4, 0.229 * _RPM, "rad/s"),
+        "temperature": ServoRegister(146, 1, 1.0, "°C", sign=-1),
+        "voltage": ServoRegister(144, 2, 0.1, "V", sign=-1),
     } | current
 
 
 # model → registers: of the makers' control tables; positions from the middle of the turn
-MODELS: Final[Mapping[str, Mapping[str, Register]]] = {
-    "xl330": _x_series({"current": Register(126, 2, 1e-3, "A")}),
-    "xm430": _x_series({"current": Register(126, 2, 2.69e-3, "A")}),
-    "xl430": _x_series({"load": Register(126, 2, 1e-3, "1")}),
+MODELS: Final[Mapping[str, Mapping[str, ServoRegister]]] = {
+    "xl330": _x_series({"current": ServoRegister(126, 2, 1e-3, "A")}),
+    "xm430": _x_series({"current": ServoRegister(126, 2, 2.69e-3, "A")}),
+    "xl430": _x_series({"load": ServoRegister(126, 2, 1e-3, "1")}),
     "mx": {
-        "position": Register(36, 2, _TURN, "rad", sign=-1, offset=-np.pi),
-        "current": Register(68, 2, 4.5e-3, "A", sign=-1, offset=-2048 * 4.5e-3),
-        "temperature": Register(43, 1, 1.0, "°C", sign=-1),
+        "position": ServoRegister(36, 2, _TURN, "rad", sign=-1, offset=-np.pi),
+        "current": ServoRegister(68, 2, 4.5e-3, "A", sign=-1, offset=-2048 * 4.5e-3),
+        "temperature": ServoRegister(43, 1, 1.0, "°C", sign=-1),
     },
     "sts": {
-        "position": Register(56, 2, _TURN, "rad", sign=15, offset=-np.pi),
-        "velocity": Register(58, 2, _TURN, "rad/s", sign=15),
-        "load": Register(60, 2, 1e-3, "1", sign=10),
-        "voltage": Register(62, 1, 0.1, "V", sign=-1),
-        "temperature": Register(63, 1, 1.0, "°C", sign=-1),
-        "current": Register(69, 2, 6.5e-3, "A", sign=15),
+        "position": ServoRegister(56, 2, _TURN, "rad", sign=15, offset=-np.pi),
+        "velocity": ServoRegister(58, 2, _TURN, "rad/s", sign=15),
+        "load": ServoRegister(60, 2, 1e-3, "1", sign=10),
+        "voltage": ServoRegister(62, 1, 0.1, "V", sign=-1),
+        "temperature": ServoRegister(63, 1, 1.0, "°C", sign=-1),
+        "current": ServoRegister(69, 2, 6.5e-3, "A", sign=15),
     },
 }
 
@@ -172,7 +172,7 @@ class ServoBus:
     def __init__(self, settings: ServoBusSettings, wanted: Sequence[Wanted]) -> None:
         self._settings = settings
         servos = {one.name: one for one in settings.servos}
-        self._wanted: dict[int, list[tuple[Register, Wanted]]] = {one.id: [] for one in settings.servos}
+        self._wanted: dict[int, list[tuple[ServoRegister, Wanted]]] = {one.id: [] for one in settings.servos}
         for one in wanted:
             name, _, register = one.signal.partition(".")
             self._wanted[servos[name].id].append((MODELS[servos[name].model][register], one))
@@ -253,7 +253,7 @@ class ServoBus:
         return {**self._counts, **self._splitter.counts}
 
 
-def _number(register: Register, data: bytes) -> int:
+def _number(register: ServoRegister, data: bytes) -> int:
     raw = int.from_bytes(data, "little", signed=register.sign == 0)
     if register.sign <= 0:
         return raw

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from estimators.models.friction.base import FrictionLaw
 from estimators.quantities import Floats
-from estimators.refit.objective import NO_TABLE, Table, lowest_visits, on_table, on_window, pack
+from estimators.refit.objective import NO_TABLE, SurveyTable, lowest_visits, on_table, on_window, pack
 from estimators.refit.settings import LATTICE, RefitSettings
 from estimators.refit.variable_projection import ITERATIONS, PROBE, ProjectionProblem, lattice_points, tabulate
 from estimators.search import SEARCHES, minimise
@@ -43,7 +43,7 @@ MCS: Final = Mcs(local_steps=0)
 class Starts(NamedTuple):
     """Where the descents begin."""
 
-    table: Table
+    table: SurveyTable
     places: Floats  # (starts, q) s
     values: Floats  # (starts,) ρ there
     probe: int  # iterations of every minimum but the lowest
@@ -74,9 +74,9 @@ def survey(p: ProjectionProblem, law: FrictionLaw, settings: RefitSettings, coun
 
 def _table(
     p: ProjectionProblem, law: FrictionLaw, settings: RefitSettings, count: NDArray[np.int64]
-) -> tuple[Table, float]:
+) -> tuple[SurveyTable, float]:
     lattice, total = settings.lattice, len(p.signed) + len(p.moving) * (settings.lattice - 1)
-    table = Table(np.empty((total, total)), np.empty(total), np.empty(total), lattice)
+    table = SurveyTable(np.empty((total, total)), np.empty(total), np.empty(total), lattice)
     return table, float(tabulate(pointer(law.kernel), *p, lattice, *table[:3], count))
 
 

@@ -50,7 +50,7 @@ HEAD: Final = len(_Head._fields)
 LAWS: Final[dict[int, Any]] = {}  # uncompiled kernels by number, which an array of numbers cannot hold
 
 
-class Table(NamedTuple):
+class SurveyTable(NamedTuple):
     """Normal equations of the columns stored on a lattice of η, eta_grid.py."""
 
     gram: Floats  # (stored, stored)
@@ -59,10 +59,10 @@ class Table(NamedTuple):
     lattice: int  # points a side
 
 
-NO_TABLE: Final = Table(np.zeros((0, 0)), np.zeros(0), np.zeros(0), 0)
+NO_TABLE: Final = SurveyTable(np.zeros((0, 0)), np.zeros(0), np.zeros(0), 0)
 
 
-def pack(p: ProjectionProblem, law: Any, table: Table, visits: int) -> Floats:
+def pack(p: ProjectionProblem, law: Any, table: SurveyTable, visits: int) -> Floats:
     """One array for on_table or on_window; law: its kernel; visits: how many can be written down."""
     nodes = 0 if table.lattice else len(p.signals)
     words = np.array(

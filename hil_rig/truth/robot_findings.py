@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.replay.one_robot import Finding, RobotEstimator
+from daq.replay.one_robot import RobotEstimator, RobotFinding
 from daq.state.baselines import JUDGED
 from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.dynamics import GRAVITY, inverse_dynamics
@@ -101,7 +101,7 @@ def _weighs(moves: ArmInMotion, disturbance: Disturbance, q: Floats, usual: Floa
     return bool((np.sqrt(((torque[0] - torque[1]) ** 2).mean(axis=0)) > TWICE * usual).any())
 
 
-def _judged(findings: tuple[Finding, ...], disturbance: Disturbance) -> tuple[str, bool | None, bool, int]:
+def _judged(findings: tuple[RobotFinding, ...], disturbance: Disturbance) -> tuple[str, bool | None, bool, int]:
     """Cause of the first finding of what happened, whether it is right and names the joint, and findings beside it."""
     causes, joint, from_start = disturbance.causes, disturbance.joint, disturbance.from_start
     mine = [one for one in findings if causes and (from_start or one.since / 1e9 >= CHANGE)]
@@ -115,7 +115,7 @@ def _judged(findings: tuple[Finding, ...], disturbance: Disturbance) -> tuple[st
     return told, told in causes, named, others + len(again)
 
 
-def _late(finding: Finding, disturbance: Disturbance) -> bool:
+def _late(finding: RobotFinding, disturbance: Disturbance) -> bool:
     """Whether a finding comes when what has happened is known and over: then it is a false one."""
     carried = disturbance.carried
     ends = CHANGE if carried is None else carried[1]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from daq.commands.doctor.host import NOTE, WARN, Finding
+from daq.commands.doctor.host import NOTE, WARN, DoctorFinding
 from drivers.base import Loss
 from drivers.can.bus_errors import CAUSES as BUS_CAUSES
 from drivers.catalogue import PluginError, named
@@ -49,16 +49,18 @@ CAUSES: Final[Mapping[str, tuple[str, str]]] = {
 
 def losses(
     subject: str, counts: Mapping[str, int], own: Mapping[str, Loss] = MappingProxyType({})
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     """A finding for every counter of losses that is not zero."""
     for cause, count in counts.items():
         if not count or cause == "frames":
             continue
         if cause in BUS_CAUSES:
-            yield Finding(WARN, subject, f"{cause} = {count}: {BUS_CAUSES[cause].text.format(name=subject)}")
+            yield DoctorFinding(WARN, subject, f"{cause} = {count}: {BUS_CAUSES[cause].text.format(name=subject)}")
             continue
         meaning, remedy = own.get(cause) or CAUSES.get(cause, ("", ""))
-        yield Finding(NOTE if remedy.startswith("harmless") else WARN, subject, f"{cause} = {count}: {meaning}", remedy)
+        yield DoctorFinding(
+            NOTE if remedy.startswith("harmless") else WARN, subject, f"{cause} = {count}: {meaning}", remedy
+        )
 
 
 def tell_causes() -> None:

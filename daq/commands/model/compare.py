@@ -11,7 +11,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 CHANGED: Final = 3.0
 
 
-class Parameter(NamedTuple):
+class ModelParameter(NamedTuple):
     """One parameter of a model."""
 
     name: str
@@ -41,13 +41,13 @@ class Change(NamedTuple):
         return abs(self.sigmas) >= CHANGED
 
 
-def parameters(found: IdentifiedRobot) -> list[Parameter]:
+def parameters(found: IdentifiedRobot) -> list[ModelParameter]:
     """Every parameter in the order of θ; base parameters are called after the standard one that leads them."""
     model = found.model()
     units = [*(_unit(name) for name in model.short[: model.base]), *(term.unit for term in model.terms)]
     deviations = np.sqrt(np.diag(found.covariance))
     return [
-        Parameter(name, meaning, unit, float(value), float(deviation))
+        ModelParameter(name, meaning, unit, float(value), float(deviation))
         for name, meaning, unit, value, deviation in zip(
             model.short, model.meanings, units, found.theta, deviations, strict=True
         )

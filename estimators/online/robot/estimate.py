@@ -8,7 +8,7 @@ import numpy as np
 
 from estimators.base import Phase, Status
 from estimators.online.robot.findings.carried import Payload
-from estimators.online.robot.findings.record import Finding
+from estimators.online.robot.findings.record import RobotFinding
 from estimators.online.robot.friction_discrepancy import KNOTS, SUMS
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -43,7 +43,7 @@ class RobotEstimate:
     payload: Payload
     progress: float  # of the start, per cent
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
-    findings: tuple[Finding, ...] = ()  # what has happened, the oldest first
+    findings: tuple[RobotFinding, ...] = ()  # what has happened, the oldest first
 
 
 @dataclass(frozen=True, slots=True)

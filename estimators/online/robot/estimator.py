@@ -22,11 +22,11 @@ from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.contact import SOON
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
-from estimators.online.robot.findings.record import Finding
+from estimators.online.robot.findings.record import RobotFinding
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
-from estimators.online.robot.residual_attribution import Verdict
+from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.online.robot.start import RobotStart
 from estimators.online.robot.told_findings import ToldFindings, state_beside
 from estimators.online.robot.watch import RobotWatch
@@ -139,7 +139,7 @@ class RobotEstimator:
         """
         return *self._watch.contact.gathered(), self._learner.discrepancy.spread
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[RobotFinding, ...]:
         """What has happened, the oldest first: one record each, refined while more is known."""
         return self._findings.every
 
@@ -263,7 +263,7 @@ class RobotEstimator:
         elif watch.attribution.over and not watch.contact.reported.any():
             self._end_examination()
 
-    def _carry_out(self, verdict: Verdict) -> None:
+    def _carry_out(self, verdict: AttributionVerdict) -> None:
         """Hold what was found beside the model, or learn it."""
         watch, start, cause = self._watch, self._start, verdict.fitted.cause
         key = cause.name, cause.joints
@@ -278,7 +278,7 @@ class RobotEstimator:
         if not verdict.held:
             self._learn(verdict)
 
-    def _learn(self, verdict: Verdict) -> None:
+    def _learn(self, verdict: AttributionVerdict) -> None:
         """Move the model's own parameters by what was found."""
         self._refits.spoil()
         self._learner.move(verdict.fitted, DOUBTFUL)

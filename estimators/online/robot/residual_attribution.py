@@ -17,10 +17,10 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import LOOK
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
-from estimators.online.robot.findings.causes.base import Fitted, Known
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge
 from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
-from estimators.online.robot.findings.columns import Columns, slip_columns, tilt_columns
+from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
 from estimators.online.robot.findings.competition import CERTAIN, Standing, compete, refitted
 from estimators.online.robot.findings.explanation import Explanation
 from estimators.online.robot.findings.looks import FADE, Looks, Sums, sums_of
@@ -50,7 +50,7 @@ MOST: Final = 25.0
 HELD: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt"})  # beside the model
 
 
-class Rows(NamedTuple):
+class LookRows(NamedTuple):
     """Rows of one look; 0 where a joint says nothing."""
 
     X: Floats  # (rows, n, q)
@@ -62,7 +62,7 @@ class Rows(NamedTuple):
     pulls: Floats  # (k,) what the encoders' steps add to Σ W Zᵀr
 
 
-class Verdict(NamedTuple):
+class AttributionVerdict(NamedTuple):
     """What is told."""
 
     fitted: Fitted
@@ -85,7 +85,7 @@ class ResidualAttribution:
         """prior: (p, p) covariance of θ before any motion; correlation, reach: (n,); scale: see Explanation."""
         n, q = model.tree.size(), model.size + model.tree.size()
         self._model, self._correlation, self._reach = model, correlation, reach
-        self.columns = Columns(q, n)
+        self.columns = CauseColumns(q, n)
         self._prior = np.eye(q)
         self._prior[: len(prior), : len(prior)] = prior
         self.causes = catalogue(n)
@@ -97,7 +97,7 @@ class ResidualAttribution:
         self.theta, self.bodies = np.zeros(q), np.zeros((n, PARAMETERS))
         """(q,) θ and the lags by which residuals are; (n, 10) the links by it."""
         self.looks = Looks()
-        self._recent: deque[Rows] = deque(maxlen=BEFORE)
+        self._recent: deque[LookRows] = deque(maxlen=BEFORE)
         self._usual, self._level = np.ones(n), np.ones(n)
         self._starting = True
         self._shares: list[Floats] = []  # of each look of the start, (n,): squares over those of the usual residual
@@ -122,7 +122,7 @@ class ResidualAttribution:
         """Whether what was unexplained has passed."""
         return not self.open or self._over >= SUSPECT
 
-    def absorb(self, rows: Rows, variance: Floats) -> None:
+    def absorb(self, rows: LookRows, variance: Floats) -> None:
         """Take a look; variance: (n,) R of the residual where nothing is wrong."""
         self._usual = self._level * variance + (BEYOND * self.discrepancy) ** 2
         units = self._usual * self._correlation
@@ -164,7 +164,7 @@ class ResidualAttribution:
         self.open, self.standing = False, None
         self._excess = self._spread = 0.0
 
-    def _summed(self, rows: Rows) -> Sums:
+    def _summed(self, rows: LookRows) -> Sums:
         columns, count = self.columns, len(rows.u)
         Z = np.empty((count, columns.n, columns.size))
         bodies = self.bodies.copy()
@@ -183,17 +183,17 @@ class ResidualAttribution:
             self._marked = 0
             self.looks.begin()
 
-    def known(self, bare: bool = False) -> Known:
+    def known(self, bare: bool = False) -> RobotKnowledge:
         """What causes are judged by now; bare: as if nothing was held."""
         jitter = RIDGE * np.maximum(np.diag(self.covariance), RIDGE)
         root = np.asarray(np.linalg.cholesky(self.covariance + np.diag(jitter)), np.float64)
         carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
-        return Known(
+        return RobotKnowledge(
             self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies,
             self._starting, self.looks.count,
         )  # fmt: skip
 
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> AttributionVerdict | None:
         """What is certain by now, or None."""
         if not self.open:
             return None
@@ -218,7 +218,7 @@ class ResidualAttribution:
             return None
         return self._told(known, best, standing.window.looks, silent)
 
-    def _told(self, known: Known, best: Fitted, looks: int, silent: bool) -> Verdict:
+    def _told(self, known: RobotKnowledge, best: Fitted, looks: int, silent: bool) -> AttributionVerdict:
         text, ends = best.cause.words(known, best), False
         self.looks.only(looks)
         self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
@@ -231,9 +231,9 @@ class ResidualAttribution:
         if ends or best.cause.name not in HELD:
             self.looks.clear()
             self.open = bool(self.explanation.holding)
-        return Verdict(best, ends, silent, text)
+        return AttributionVerdict(best, ends, silent, text)
 
-    def _hold(self, known: Known, fitted: Fitted) -> None:
+    def _hold(self, known: RobotKnowledge, fitted: Fitted) -> None:
         before = self.explanation.holding.get((fitted.cause.name, fitted.cause.joints))
         psi = self.explanation.psi - (0.0 if before is None else before.moved)
         psi[self.columns.theta] = self.theta
@@ -241,7 +241,7 @@ class ResidualAttribution:
         assert since is not None
         self.explanation.hold(refitted(fitted.cause, known, psi, since, self._usual, self._correlation))
 
-    def _refine(self, known: Known) -> None:
+    def _refine(self, known: RobotKnowledge) -> None:
         for one in list(self.explanation.holding.values()):
             if self.looks.since is not None:
                 self._hold(known, one)
@@ -277,7 +277,7 @@ def torque_scale(theta: Floats, covariance: Floats) -> float:
     return 1.0 / math.sqrt(max(float(theta @ np.linalg.solve(covariance, theta)), 1.0))
 
 
-def pulls_of(columns: Columns, found: Sequence[Floats] | None) -> Floats:
+def pulls_of(columns: CauseColumns, found: Sequence[Floats] | None) -> Floats:
     """What the encoders' steps add to the sums, (k,); found: (n, p) of θ and (10,) of the payload, or None."""
     pulls = np.zeros(columns.size)
     if found is not None:
@@ -286,4 +286,4 @@ def pulls_of(columns: Columns, found: Sequence[Floats] | None) -> Floats:
     return pulls
 
 
-__all__ = ["LOOK", "NO_PAYLOAD", "ResidualAttribution", "Rows", "Verdict", "pulls_of", "torque_scale"]
+__all__ = ["LOOK", "NO_PAYLOAD", "AttributionVerdict", "LookRows", "ResidualAttribution", "pulls_of", "torque_scale"]

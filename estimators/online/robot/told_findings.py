@@ -4,7 +4,7 @@ from typing import Final
 
 from estimators.base import Phase, Status
 from estimators.online.robot.findings.record import Findings
-from estimators.online.robot.residual_attribution import ResidualAttribution, Verdict
+from estimators.online.robot.residual_attribution import AttributionVerdict, ResidualAttribution
 from estimators.online.robot.watch import Unexplained
 from estimators.reasons import Reason
 
@@ -41,7 +41,7 @@ class ToldFindings(Findings):
             if fitted is not None:
                 self.refine(time, number, fitted.cause.words(known, fitted))
 
-    def take(self, time: int, verdict: Verdict) -> bool:
+    def take(self, time: int, verdict: AttributionVerdict) -> bool:
         """Write a verdict into the records; returns whether it is new, or the end of something."""
         cause = verdict.fitted.cause
         key = cause.name, cause.joints

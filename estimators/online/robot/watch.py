@@ -14,9 +14,9 @@ from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.motion import Chunk
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import (
+    AttributionVerdict,
+    LookRows,
     ResidualAttribution,
-    Rows,
-    Verdict,
     pulls_of,
     torque_scale,
 )
@@ -113,7 +113,7 @@ class RobotWatch:
 
     def absorb(
         self, block: Block, variance: Floats, pulls: Sequence[Floats] | None
-    ) -> tuple[list[Switched], Verdict | None]:
+    ) -> tuple[list[Switched], AttributionVerdict | None]:
         """Take the last window of a block: compensations that are switched, and what explains the residual.
 
         variance: (n,) of the usual residual; pulls: what steps of the encoders do to the sums, see `pulls_of`.
@@ -123,7 +123,7 @@ class RobotWatch:
         there = (dq != 0.0).astype(np.float64)
         motion = np.stack([q, *block.rates[:, block.lately]])
         torque = r + X @ attribution.theta
-        rows = Rows(X.copy(), Y.copy(), torque, u.copy(), there, motion, pulls_of(attribution.columns, pulls))
+        rows = LookRows(X.copy(), Y.copy(), torque, u.copy(), there, motion, pulls_of(attribution.columns, pulls))
         attribution.absorb(rows, variance)
         if not block.disturbed:  # a push is told by itself
             self.unexplained.absorb(rows.u, torque)

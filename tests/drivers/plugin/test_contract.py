@@ -4,10 +4,10 @@ import socket
 
 from jointwatch_udp_state import DATAGRAM
 
-from drivers.testing import DriverRules, Wire
+from drivers.testing import DriverRules, DriverWire
 
 
-class Sender(Wire):
+class Sender(DriverWire):
     position, torque = "STATE.position", "STATE.torque"
 
     def __init__(self) -> None:

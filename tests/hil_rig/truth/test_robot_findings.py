@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daq.replay.one_robot import Finding
+from daq.replay.one_robot import RobotFinding
 from hil_rig.plants.robots.dynamics import GRAVITY
 from hil_rig.truth.disturbances import CARRIED, CHANGE, DISTURBANCES, SLIP, Disturbance
 from hil_rig.truth.random_arm import RATE, ArmInMotion, draw
@@ -40,8 +40,8 @@ def test_what_is_done_is_done_to_the_arm_or_to_its_sensors(name: str) -> None:
         assert changed[0] == pytest.approx(SLIP)
 
 
-def finding(number: int, since: float, cause: str, others: tuple[str, ...] = ()) -> Finding:
-    return Finding(number, round(since * 1e9), round(since * 1e9), cause, ("joint2",), "", others, True)
+def finding(number: int, since: float, cause: str, others: tuple[str, ...] = ()) -> RobotFinding:
+    return RobotFinding(number, round(since * 1e9), round(since * 1e9), cause, ("joint2",), "", others, True)
 
 
 def test_findings_are_judged_by_their_cause_and_their_time() -> None:

@@ -20,7 +20,7 @@ TILTS: Final = 2  # axes about which a base may be tilted
 STEP: Final = 1e-4
 
 
-class Columns(NamedTuple):
+class CauseColumns(NamedTuple):
     """Places of the columns of a robot with n joints and q parameters, its lags included."""
 
     q: int

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Cause, Fitted, Known, Prepared
+from estimators.online.robot.findings.causes.base import Cause, Fitted, Prepared, RobotKnowledge
 from estimators.online.robot.findings.looks import Sums, Window
 from estimators.quantities import Floats
 
@@ -77,7 +77,7 @@ class Standing:
 
 
 def compete(
-    causes: Sequence[Cause], known: Known, psi: Floats, windows: Sequence[Window], usual: Floats, alike: Floats
+    causes: Sequence[Cause], known: RobotKnowledge, psi: Floats, windows: Sequence[Window], usual: Floats, alike: Floats
 ) -> Standing | None:  # fmt: skip
     """The window that tells most, and how the causes stand in it; None without a window.
 
@@ -92,7 +92,7 @@ def compete(
 class _Problem:
     """Sums of a window against what is explained already, and what θ explains of them."""
 
-    known: Known
+    known: RobotKnowledge
     G: Floats  # (n, k, k)
     c: Floats  # (n, k)
     squares: Floats  # (n,)
@@ -119,14 +119,14 @@ class _Problem:
         return np.asarray(np.maximum(left, 0.0) / self.units)
 
 
-def _problem(known: Known, psi: Floats, sums: Sums, units: Floats) -> _Problem:
+def _problem(known: RobotKnowledge, psi: Floats, sums: Sums, units: Floats) -> _Problem:
     c = sums.d - sums.G @ psi
     squares = sums.squares - (sums.d + c) @ psi
     return _Problem(known, sums.G, c, squares, sums.pulls, units)
 
 
 def _stand(
-    causes: Sequence[Prepared], known: Known, psi: Floats, window: Window, usual: Floats, alike: Floats
+    causes: Sequence[Prepared], known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats
 ) -> Standing:  # fmt: skip
     problem = _problem(known, psi, window.sums, usual * alike)
     rows, scale, still = window.sums.rows / alike, np.ones(len(usual)), np.zeros_like(psi)
@@ -145,7 +145,7 @@ def _stand(
     )  # fmt: skip
 
 
-def refitted(cause: Cause, known: Known, psi: Floats, window: Window, usual: Floats, alike: Floats) -> Fitted:
+def refitted(cause: Cause, known: RobotKnowledge, psi: Floats, window: Window, usual: Floats, alike: Floats) -> Fitted:
     """A cause by one window, where ψ lacks it."""
     problem = _problem(known, psi, window.sums, usual * alike)
     rows, scale = window.sums.rows / alike, np.ones(len(usual))
@@ -156,7 +156,7 @@ def refitted(cause: Cause, known: Known, psi: Floats, window: Window, usual: Flo
     return fitted
 
 
-def _best(known: Known, every: Sequence[Fitted]) -> list[Fitted]:
+def _best(known: RobotKnowledge, every: Sequence[Fitted]) -> list[Fitted]:
     """The possible causes that are better than nothing, the best first, as far as they may be its rivals."""
     found: list[Fitted] = []
     for one in sorted(every, key=lambda each: -each.evidence):
@@ -167,7 +167,7 @@ def _best(known: Known, every: Sequence[Fitted]) -> list[Fitted]:
     return found
 
 
-def _possible(known: Known, fitted: Fitted) -> bool:
+def _possible(known: RobotKnowledge, fitted: Fitted) -> bool:
     return fitted.cause.possible(known, fitted.values, np.sqrt(np.diag(fitted.covariance)))
 
 

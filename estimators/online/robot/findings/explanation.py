@@ -9,7 +9,7 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload, as_payload
 from estimators.online.robot.findings.causes.base import Fitted
-from estimators.online.robot.findings.columns import Columns, slip_columns, tilt_columns
+from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
 from estimators.online.robot.motion import Chunk
 from estimators.quantities import Floats
 
@@ -17,7 +17,7 @@ from estimators.quantities import Floats
 class Explanation:
     """Causes that hold, by their names and joints, and the torque that they explain."""
 
-    def __init__(self, model: WholeRobot, columns: Columns, scale: float) -> None:
+    def __init__(self, model: WholeRobot, columns: CauseColumns, scale: float) -> None:
         """scale: relative deviation of what the robot's torque is told in, 0 where it is measured."""
         self._model, self._columns, self._scale = model, columns, scale
         self.holding: dict[tuple[str, tuple[int, ...]], Fitted] = {}

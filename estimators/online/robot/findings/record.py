@@ -8,7 +8,7 @@ KEPT: Final = 20
 AGAIN: Final = 3_000_000_000
 
 
-class Finding(NamedTuple):
+class RobotFinding(NamedTuple):
     """One thing that has happened."""
 
     number: int  # its identity, from 1
@@ -25,17 +25,17 @@ class Findings:
     """All findings; one of them at most is under examination."""
 
     def __init__(self) -> None:
-        self._every: dict[int, Finding] = {}
+        self._every: dict[int, RobotFinding] = {}
         self._count = 0
         self._examined = self._last = 0
 
     @property
-    def every(self) -> tuple[Finding, ...]:
+    def every(self) -> tuple[RobotFinding, ...]:
         """The last KEPT of them, the oldest first."""
         return tuple(self._every.values())
 
     @property
-    def examined(self) -> Finding | None:
+    def examined(self) -> RobotFinding | None:
         """The one whose cause is not decided."""
         return self._every.get(self._examined)
 
@@ -90,7 +90,7 @@ class Findings:
 
     def _new(self, time: int, cause: str, joints: tuple[str, ...], text: str) -> int:
         self._count += 1
-        self._every[self._count] = Finding(self._count, time, time, cause, joints, text, (), False)
+        self._every[self._count] = RobotFinding(self._count, time, time, cause, joints, text, (), False)
         for number in list(self._every)[:-KEPT]:
             del self._every[number]
         return self._count

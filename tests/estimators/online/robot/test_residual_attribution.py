@@ -11,7 +11,13 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.findings.carried import as_payload
 from estimators.online.robot.findings.friction_terms import law_terms
-from estimators.online.robot.residual_attribution import CALM, ResidualAttribution, Rows, Verdict, torque_scale
+from estimators.online.robot.residual_attribution import (
+    CALM,
+    AttributionVerdict,
+    LookRows,
+    ResidualAttribution,
+    torque_scale,
+)
 from estimators.quantities import Axis, Floats
 
 N, ROWS, NOISE, ALIKE = 3, 25, 0.2, 2.0
@@ -45,7 +51,7 @@ class Looks:
 
     def look(
         self, load: Floats | None = None, friction: float = 0.0, steady: float = 0.0, noise: float = NOISE
-    ) -> Verdict | None:
+    ) -> AttributionVerdict | None:
         """load: what the last link carries; friction: share by which that of joint 1 is larger; steady: N·m on it."""
         q, dq, ddq = (size * self.rng.uniform(-1.0, 1.0, (ROWS, N)) for size in (1.0, 1.5, 3.0))
         X, Y = np.zeros((ROWS, N, Q)), np.empty((ROWS, N, PARAMETERS))
@@ -62,7 +68,7 @@ class Looks:
         extra[:, 1] += friction * X[:, 1, own] @ theta[own] + steady
         torque = X @ theta + extra
         u = extra - Y @ self.causes.explanation.carried
-        rows = Rows(X, Y, torque, u, np.ones((ROWS, N)), np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size))
+        rows = LookRows(X, Y, torque, u, np.ones((ROWS, N)), np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size))
         self.causes.absorb(rows, np.full(N, NOISE**2))
         return self.causes.verdict()
 

@@ -11,17 +11,17 @@ import numpy as np
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.nnls import Integers
-from estimators.online.robot.findings.columns import Columns
+from estimators.online.robot.findings.columns import CauseColumns
 from estimators.online.robot.findings.friction_terms import law_columns, law_terms, own_terms
 from estimators.quantities import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RobotKnowledge:
     """What is known of the robot when causes are compared."""
 
     model: WholeRobot
-    columns: Columns
+    columns: CauseColumns
     theta: Floats  # (q,) with the lags
     root: Floats  # (q, q) L of its covariance L Lᵀ
     prior: Floats  # (q, q) of θ before any motion
@@ -73,7 +73,7 @@ class Prepared(NamedTuple):
     root: Floats  # (k, k) L of its prior L Lᵀ
 
     @classmethod
-    def of(cls, cause: "Cause", known: Known) -> "Prepared":
+    def of(cls, cause: "Cause", known: RobotKnowledge) -> "Prepared":
         """By what is known now."""
         return cls(cause, cause.moves(known), np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64))
 
@@ -96,11 +96,11 @@ class Cause(Protocol):
         """Looks in a row that must say the same before it is told."""
         ...
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """Columns that it moves together, (columns, k)."""
         ...
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """Covariance of its coefficients, (k, k)."""
         ...
 
@@ -108,16 +108,16 @@ class Cause(Protocol):
         """Whether it may be the cause of what has lasted for so many looks; starting: or for longer than is known."""
         ...
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether these coefficients (k,) are physically possible as far as they are known."""
         ...
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Sentence for a person."""
         ...
 
 
-def chosen(known: Known, places: Integers) -> Floats:
+def chosen(known: RobotKnowledge, places: Integers) -> Floats:
     """Columns that each move alone, (columns, k); places: (k,)."""
     found = np.zeros((known.columns.size, len(places)))
     found[places, np.arange(len(places))] = 1.0

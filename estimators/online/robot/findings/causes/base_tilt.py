@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
 from estimators.online.robot.findings.columns import TILTS
 from estimators.quantities import Floats
 
@@ -27,11 +27,11 @@ class BaseTilt:
     name: str = "base_tilt"
     looks: int = LOOKS
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """Both axes."""
         return chosen(known, np.arange(known.columns.tilts.start, known.columns.tilts.stop))
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """TILT about each."""
         return TILT**2 * np.eye(TILTS)
 
@@ -39,11 +39,11 @@ class BaseTilt:
         """As the protocol says."""
         return starting or looks >= LASTS
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether it is small."""
         return bool(np.linalg.norm(values) <= MOST)
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """By how much, about which axes."""
         x, y = np.degrees(fitted.values)
         return f"the base is tilted by {x:+.2g}° about its x and {y:+.2g}° about its y"

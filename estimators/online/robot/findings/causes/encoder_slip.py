@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: rad (m), argued: One deviation of a slip: a few degrees, as of a belt's tooth or a loose coupling.
@@ -24,11 +24,11 @@ class EncoderSlip:
     name: str = "encoder_slip"
     looks: int = LOOKS
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """The joint's angle."""
         return chosen(known, np.array([known.columns.slips.start + self.joints[0]]))
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """SLIPS."""
         return np.array([[SLIPS**2]])
 
@@ -36,11 +36,11 @@ class EncoderSlip:
         """As the protocol says."""
         return True
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether it is small."""
         return bool(abs(values[0]) <= MOST)
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """By how much."""
         joint = known.model.robot.joints[self.joints[0]]
         size = f"{1e3 * fitted.values[0]:+.3g} m{joint.axis.length}"

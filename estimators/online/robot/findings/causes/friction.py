@@ -7,7 +7,7 @@ import numpy as np
 
 from estimators.models.friction.base import FrictionLaw
 from estimators.numerics.nnls import Integers
-from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a friction's change, relative: a cold gear has half as much again, a worn one half.
@@ -20,7 +20,7 @@ DOUBT: Final = 3.0
 LOOKS: Final = 4
 
 
-def sizes(known: Known, j: int) -> Floats:
+def sizes(known: RobotKnowledge, j: int) -> Floats:
     """What of each coefficient of joint j alone would be its friction at half the speed seen, (own,)."""
     speeds = np.array([SPEEDS[1] * known.reach[j]])
     columns = np.abs(known.friction_columns(j, speeds)[0])
@@ -29,7 +29,7 @@ def sizes(known: Known, j: int) -> Floats:
     return np.maximum(np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0), 0.0), theta)
 
 
-def brakes(known: Known, j: int, change: Floats, deviations: Floats) -> bool:
+def brakes(known: RobotKnowledge, j: int, change: Floats, deviations: Floats) -> bool:
     """Whether joint j's friction still brakes after a change of its coefficients; deviations: (own,) of it."""
     columns = known.friction_columns(j, np.array(SPEEDS) * known.reach[j])
     slack = DOUBT * np.sqrt((columns**2) @ deviations**2)
@@ -44,15 +44,15 @@ class JointFriction:
     name: str = "friction"
     looks: int = LOOKS
 
-    def places(self, known: Known) -> Integers:
+    def places(self, known: RobotKnowledge) -> Integers:
         """Places in θ, joint by joint."""
         return np.concatenate([known.friction_terms(j) for j in self.joints])
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """Coefficients of the laws."""
         return chosen(known, self.places(known))
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """Each may change the friction by CHANGES."""
         return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
 
@@ -60,13 +60,13 @@ class JointFriction:
         """As the protocol says."""
         return True
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether friction brakes everywhere."""
         ends = np.cumsum([len(known.friction_terms(j)) for j in self.joints])[:-1]
         parts = zip(self.joints, np.split(values, ends), np.split(deviations, ends), strict=True)
         return all(brakes(known, j, change, spread) for j, change, spread in parts)
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Coefficients before and after, of one joint; of several their names."""
         return _words(known, self.joints, fitted.moved)
 
@@ -79,7 +79,7 @@ class CommonFriction:
     name: str = "friction"
     looks: int = LOOKS
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """One column for each kind of coefficient: all of that kind, as they are."""
         kinds: dict[str, Floats] = {}
         for j in self.joints:
@@ -88,7 +88,7 @@ class CommonFriction:
                 kinds.setdefault(kind, np.zeros(known.columns.size))[place] = known.theta[place]
         return np.column_stack([one for one in kinds.values() if one.any()] or list(kinds.values()))
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """Each kind may change by CHANGES of itself."""
         return CHANGES**2 * np.eye(self.moves(known).shape[1])
 
@@ -96,16 +96,16 @@ class CommonFriction:
         """As the protocol says."""
         return True
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether none is less than nothing."""
         return bool((values >= -1.0 - DOUBT * deviations).all())
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Of which joints."""
         return _words(known, self.joints, fitted.moved)
 
 
-def _words(known: Known, joints: tuple[int, ...], moved: Floats) -> str:
+def _words(known: RobotKnowledge, joints: tuple[int, ...], moved: Floats) -> str:
     names = known.model.robot.names
     if len(joints) == 1:
         own = known.friction_terms(joints[0])

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.models.robots.whole_robot import SPREAD
-from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a link from its model in the pullback metric: data sheets are some 15 % off.
@@ -25,11 +25,11 @@ class Links:
     name: str = "links"
     looks: int = LOOKS
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """The base parameters."""
         return chosen(known, np.arange(known.model.base))
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """That of the robot's description, narrower."""
         base = known.model.base
         return (OFF / SPREAD) ** 2 * known.prior[:base, :base]
@@ -38,10 +38,10 @@ class Links:
         """As the protocol says."""
         return starting or looks >= LASTS
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Any is that the prior lets be."""
         return True
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """That it is so."""
         return "the links of the model do not fit this robot: its masses or centres differ"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from estimators.online.robot.findings.causes.base import Fitted, Known
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge
 from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact
 from estimators.quantities import Floats
 
@@ -19,11 +19,11 @@ class Offset:
     name: str = "offset"
     looks: int = LOOKS
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """The joint's offset."""
         return Contact(self.joints).moves(known)
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """That of the model."""
         return Contact(self.joints).prior(known)
 
@@ -31,11 +31,11 @@ class Offset:
         """As the protocol says."""
         return looks >= LASTS
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Any is."""
         return True
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """By how much."""
         joint = known.model.robot.joints[self.joints[0]]
         return f"the torque of {joint.name} has another zero: {fitted.values[0]:+.3g} {joint.axis.effort}"

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.models.robots.inertia import metric, standard
-from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: kg, argued: The least payload that is reported.
@@ -33,11 +33,11 @@ class PayloadCause:
     joints: tuple[int, ...] = ()
     looks: int = LOOKS
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """The last link's ten parameters."""
         return chosen(known, np.arange(known.columns.body.start, known.columns.body.stop))
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """The pullback metric's of a tool."""
         mass, size = TOOL
         return np.asarray(np.linalg.inv(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3)))), np.float64)
@@ -46,7 +46,7 @@ class PayloadCause:
         """As the protocol says."""
         return True
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether the link still weighs something, and the centre of what it carries is within reach."""
         total = known.carried + values
         spare = 0.0 if known.carried.any() else float(known.bodies[-1, 0])
@@ -59,7 +59,7 @@ class PayloadCause:
         slack = DOUBT * float(np.linalg.norm(deviations[1:4]))
         return float(np.linalg.norm(total[1:4])) <= WITHIN * abs(float(total[0])) + slack
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """What is carried now."""
         mass = float((known.carried + fitted.values)[0])
         if is_gone(known, fitted.values):
@@ -69,7 +69,7 @@ class PayloadCause:
         return f"a payload of about {mass:.2g} kg is carried"
 
 
-def is_gone(known: Known, change: Floats) -> bool:
+def is_gone(known: RobotKnowledge, change: Floats) -> bool:
     """Whether so much is taken off what is carried that nothing is left; change: (10,)."""
     before, now = float(known.carried[0]), float((known.carried + change)[0])
     return bool(known.carried.any() and abs(now) < max(GONE_BELOW * abs(before), 0.5 * MASS))

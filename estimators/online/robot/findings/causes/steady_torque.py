@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: looks, argued: Looks after which a steady torque is another zero: who pushes does so for less than ten seconds.
@@ -20,11 +20,11 @@ class Contact:
     name: str = "contact"
     looks: int = 1
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """The joints' offsets."""
         return chosen(known, np.array([known.offset_term(j) for j in self.joints]))
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """That of offsets."""
         places = [known.offset_term(j) for j in self.joints]
         return np.diag(np.diag(known.prior)[places])
@@ -33,11 +33,11 @@ class Contact:
         """As the protocol says."""
         return looks < LASTS
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Any torque is."""
         return True
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Which torque is pushed with."""
         names, units = known.model.robot.names, [joint.axis.effort for joint in known.model.robot.joints]
         each = zip(self.joints, fitted.values, strict=True)

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, Known, chosen
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a torque constant's change: magnets lose that much, and drives are replaced.
@@ -24,11 +24,11 @@ class TorqueConstant:
     name: str = "torque_constant"
     looks: int = LOOKS
 
-    def moves(self, known: Known) -> Floats:
+    def moves(self, known: RobotKnowledge) -> Floats:
         """The joint's predicted torque."""
         return chosen(known, np.array([known.columns.gains.start + self.joints[0]]))
 
-    def prior(self, known: Known) -> Floats:
+    def prior(self, known: RobotKnowledge) -> Floats:
         """CHANGES."""
         return np.array([[CHANGES**2]])
 
@@ -36,11 +36,11 @@ class TorqueConstant:
         """As the protocol says."""
         return True
 
-    def possible(self, known: Known, values: Floats, deviations: Floats) -> bool:
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether it is no wrong unit."""
         return bool(abs(values[0]) <= MOST)
 
-    def words(self, known: Known, fitted: Fitted) -> str:
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """By how much."""
         name = known.model.robot.names[self.joints[0]]
         percent = f"{100.0 * fitted.values[0]:+.0f} %"

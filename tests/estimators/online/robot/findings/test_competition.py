@@ -8,7 +8,7 @@ from estimators.models.robots.description import RobotDescription, RobotJoint, p
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.findings.causes.base import Fitted, Known, Prepared
+from estimators.online.robot.findings.causes.base import Fitted, Prepared, RobotKnowledge
 from estimators.online.robot.findings.causes.base_tilt import BaseTilt
 from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
@@ -18,7 +18,7 @@ from estimators.online.robot.findings.causes.offset import Offset
 from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
 from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
-from estimators.online.robot.findings.columns import Columns, slip_columns, tilt_columns
+from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
 from estimators.online.robot.findings.competition import PASSES, compete
 from estimators.online.robot.findings.looks import FADE, SHORT, Looks, Sums, Window, sums_of
 from estimators.quantities import Axis, Floats
@@ -36,17 +36,17 @@ def description(gravity: Floats) -> RobotDescription:
 
 DOWN = np.array([0.0, 0.0, -9.81])
 MODEL = WholeRobot(description(DOWN))
-COLUMNS = Columns(MODEL.size + N, N)
+COLUMNS = CauseColumns(MODEL.size + N, N)
 BODIES = MODEL.robot.parameters
 
 
-def known(starting: bool = False, looks: int = 4, carried: Floats | None = None) -> Known:
+def known(starting: bool = False, looks: int = 4, carried: Floats | None = None) -> RobotKnowledge:
     rng = np.random.default_rng(1)
     theta = np.concatenate([MODEL.projection.G @ BODIES.ravel(), rng.uniform(0.5, 1.5, len(MODEL.terms)), np.zeros(N)])
     root = 0.002 * np.tril(rng.standard_normal((COLUMNS.q, COLUMNS.q)))
     prior = np.diag(np.maximum(0.5 * np.abs(theta), 0.1) ** 2)
     body = np.zeros(PARAMETERS) if carried is None else carried
-    return Known(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), body, BODIES, starting, looks)
+    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), body, BODIES, starting, looks)
 
 
 def motion(rows: int = ROWS) -> Floats:
