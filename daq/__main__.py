@@ -47,7 +47,7 @@ COMMANDS: Final = {
         "a trajectory that tells most of a robot within its limits; what one is worth",
     ),
     "clearance": (
-        "daq.commands.clearance",
+        "daq.commands.identify.clearance",
         "the clearance of a joint's bearing from recordings, and whether it has grown",
     ),
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
-from daq.core.drift import Comparison
+from daq.core.changes.drift import Comparison
 from daq.core.gear_pipeline import gear_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication

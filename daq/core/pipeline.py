@@ -29,7 +29,7 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.batch_pass import BatchPass
-from daq.core.change_records import change_state_name
+from daq.core.changes.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
 from daq.core.joint_pipeline import JointPipeline, Message, described
 from daq.state.baselines import Baseline

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from daq.config.drift_limits import DriftSettings
 from daq.config.robot_model import torque_role
 from daq.config.sections import JointSection
-from daq.core.drift import Comparison
+from daq.core.changes.drift import Comparison
 from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.reasons import as_maps
 from daq.stream.update import ROBOT, Map, Publication

@@ -170,7 +170,7 @@ class Publication:
         return topic, self._pack(body)
 
     def drift(self, drift: Map, timestamp: float) -> tuple[bytes, bytes]:
-        """`drift/<joint>`: a joint against its baseline, see daq.core.drift."""
+        """`drift/<joint>`: a joint against its baseline, see daq.core.changes.drift."""
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
 
     def lost_motion(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:

@@ -19,9 +19,9 @@ from estimators.online.phases import Phases
 from estimators.online.start.linear import LinearStart
 from estimators.quantisation import quantisation_weights
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.recursive import timing_weights
 from estimators.recursive.forgetting import Forgetting
 from estimators.recursive.learner import Learner
+from estimators.recursive.weights import timing_weights
 from estimators.refit.settings import MonitorSettings
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory

@@ -45,7 +45,7 @@ from estimators.online.reporting import report
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
 from estimators.quantities import Floats, Settings
-from estimators.recursive.reversals import UNPROVEN
+from estimators.recursive.weights.reversals import UNPROVEN
 from estimators.rows import FormedRows, Rows, RowStore
 from estimators.window.motion_period import motion_period
 

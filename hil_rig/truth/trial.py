@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from daq.config.drift_limits import DriftSettings
 from daq.config.sections import Channel, DeviceTime, JointSection
-from daq.core.drift import Drift
+from daq.core.changes.drift import Drift
 from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Publication

@@ -7,9 +7,9 @@ from typing import Final
 from hil_rig.messages import Message
 from hil_rig.wire.base import Wire
 from hil_rig.wire.can import SlcanWire
-from hil_rig.wire.multicast import MulticastWire
-from hil_rig.wire.ros2 import Ros2Wire
-from hil_rig.wire.rtde import RtdeWire
+from hil_rig.wire.network.multicast import MulticastWire
+from hil_rig.wire.network.ros2 import Ros2Wire
+from hil_rig.wire.network.rtde import RtdeWire
 from hil_rig.wire.serial import Serial
 from hil_rig.wire.servo import ServoWire
 

@@ -19,8 +19,8 @@ import pytest
 from drivers.catalogue import OURS
 from drivers.serial.packets import encode
 from drivers.testing import DriverRules, Wire
-from hil_rig.wire.ros2 import publisher
-from hil_rig.wire.rtde import RtdeController, message
+from hil_rig.wire.network.ros2 import publisher
+from hil_rig.wire.network.rtde import RtdeController, message
 from hil_rig.wire.servo import status, sync_read
 from tests.support.answering import Answering
 

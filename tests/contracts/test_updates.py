@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from daq.core.change_records import ChangeRecords
+from daq.core.changes.change_records import ChangeRecords
 from daq.core.gear_pipeline import GearPipeline
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema

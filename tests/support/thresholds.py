@@ -53,7 +53,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/online/robot/findings/carried.py": ("NO_PAYLOAD",),
     "estimators/online/robot/findings/causes/catalogue.py": ("EVERY",),
     "estimators/online/robot/findings/columns.py": ("TILTS",),
-    "estimators/online/robot/friction_discrepancy.py": ("SUMS",),
+    "estimators/online/robot/findings/friction_discrepancy.py": ("SUMS",),
     "estimators/online/robot/residual_attribution.py": ("HELD",),
     "estimators/plausibility/mistakes/fit.py": ("SIGNED",),
     "estimators/plausibility/mistakes/position_in_degrees.py": ("DEGREE",),

@@ -1,7 +1,7 @@
 """Model fit, judged each second of motion: the effect of a misfit on θ widens its covariance and is named.
 
 What widens it is in widening.py; none of that changes θ, but the weight of rows with a reversal does
-(recursive/reversals.py). Where misfit regressors explain more of the torque than the limit of a valid value (GOOD),
+(recursive/weights/reversals.py). Where misfit regressors explain more of the torque than the limit of a valid value (GOOD),
 nothing of that joint is valid, and the reason is their cause. Below that limit the covariance contains their effect.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
@@ -24,8 +24,8 @@ from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, 
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
-from estimators.recursive import reversals
 from estimators.recursive.learner import Learner
+from estimators.recursive.weights import reversals
 from estimators.rows import Rows
 from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
 

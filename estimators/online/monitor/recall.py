@@ -15,9 +15,9 @@ from estimators.misfit.regressors import BlockSums
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.monitor.plain import QUIET, SOON
 from estimators.quantities import Floats
-from estimators.recursive import reversals
 from estimators.recursive.learner import Learner
 from estimators.recursive.state import RecursiveState
+from estimators.recursive.weights import reversals
 from jointwatch_layout import copy
 
 #: blocks, argued: Seconds of motion that what was known before must explain, one after the other.

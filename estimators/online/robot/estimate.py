@@ -8,8 +8,8 @@ import numpy as np
 
 from estimators.base import Phase, Status
 from estimators.online.robot.findings.carried import Payload
+from estimators.online.robot.findings.friction_discrepancy import KNOTS, SUMS
 from estimators.online.robot.findings.record import RobotFinding
-from estimators.online.robot.friction_discrepancy import KNOTS, SUMS
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 

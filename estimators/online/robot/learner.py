@@ -18,8 +18,8 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import BLOCK, ROWS, Block
 from estimators.online.robot.estimate import Friction
 from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.friction_discrepancy import FrictionDiscrepancy
 from estimators.online.robot.findings.friction_terms import friction_columns, own_terms
-from estimators.online.robot.friction_discrepancy import FrictionDiscrepancy
 from estimators.online.robot.motion import QUICK, Chunk, RobotMotion
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.online.robot.prediction import Prediction

@@ -19,7 +19,7 @@ from drivers.base import LinkError, Wanted
 from drivers.layout.joint_state import DYNAMIC, JOINT_STATE, form_of, stamp
 from drivers.network.ros2 import Ros2Settings
 from drivers.testing import collect
-from hil_rig.wire.ros2 import publisher
+from hil_rig.wire.network.ros2 import publisher
 
 JOINTS = [f"joint_{number}" for number in range(1, 8)]
 TOPIC = "/joint_states"

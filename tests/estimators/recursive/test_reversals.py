@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.recursive import reversals
+from estimators.recursive.weights import reversals
 from estimators.rows import Rows, moved
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.nnls import Integers
-from estimators.online.robot.friction_discrepancy import FrictionColumns
+from estimators.online.robot.findings.friction_discrepancy import FrictionColumns
 from estimators.quantities import Floats
 
 

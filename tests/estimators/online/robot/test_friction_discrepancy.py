@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.online.robot.friction_discrepancy import KNOTS, FrictionDiscrepancy
+from estimators.online.robot.findings.friction_discrepancy import KNOTS, FrictionDiscrepancy
 from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded

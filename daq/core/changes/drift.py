@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from daq.config.drift_limits import DriftSettings
-from daq.core.change_records import ChangeRecords
+from daq.core.changes.change_records import ChangeRecords
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Status

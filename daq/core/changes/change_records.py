@@ -1,9 +1,9 @@
 """Keeps what has changed of a joint until a person acknowledges it: the source of `change/<joint>`.
 
-A record begins when a parameter leaves its limits around the reference (daq/core/drift.py): the baseline, or without
-one the values of the joint's own start. While the change stands its numbers follow the estimate. Where the parameter
-is within its limits again, the record says when, and stays. A record is open until it is acknowledged; setting a
-baseline acknowledges all of them.
+A record begins when a parameter leaves its limits around the reference (daq/core/changes/drift.py): the baseline, or
+without one the values of the joint's own start. While the change stands its numbers follow the estimate. Where the
+parameter is within its limits again, the record says when, and stays. A record is open until it is acknowledged;
+setting a baseline acknowledges all of them.
 
 An alarm that came since the parameter was last within its limits is the evidence of a sudden change, and the change is
 dated to the first row of that alarm. Otherwise the change is gradual, and dated to when the parameter was last within.
