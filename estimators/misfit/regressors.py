@@ -13,9 +13,9 @@ Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ;
 The sums do not depend on how rows are cut into batches. Rows that see a reversal are left out. Around a reversal a
 joint sticks, and its bristles and teeth change sides. That is an error of a hundred deviations, and any column that is
 large near standstill would explain it. Their products [Φ y] are summed separately; the weight of such rows follows
-from them (recursive/weights/reversals.py). Rows behind a reversal, up to twice the NEAR stop, are summed in both places, which
-shows by how much they alone move θ; and so are rows that are clear of any stop, which say what a motion one way tells
-of θ.
+from them (recursive/weights/reversals.py). Rows behind a reversal, up to twice the NEAR stop, are summed in both
+places, which shows by how much they alone move θ; and so are rows that are clear of any stop, which say what a motion
+one way tells of θ.
 """
 
 from typing import Annotated, Final

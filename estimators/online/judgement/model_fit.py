@@ -1,8 +1,9 @@
 """Model fit, judged each second of motion: the effect of a misfit on θ widens its covariance and is named.
 
 What widens it is in widening.py; none of that changes θ, but the weight of rows with a reversal does
-(recursive/weights/reversals.py). Where misfit regressors explain more of the torque than the limit of a valid value (GOOD),
-nothing of that joint is valid, and the reason is their cause. Below that limit the covariance contains their effect.
+(recursive/weights/reversals.py). Where misfit regressors explain more of the torque than the limit of a valid value
+(GOOD), nothing of that joint is valid, and the reason is their cause. Below that limit the covariance contains their
+effect.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
 are too few blocks, as behind an alarm, the last report stands.

@@ -66,7 +66,7 @@ class FlatTorqueValidator:
         words = {"signal": self._stream.signal}
         ways = np.zeros(len(frames.arrivals) - 1)
         for place, wrap in zip(self._stream.positions, self._stream.wraps, strict=True):
-            ways = np.maximum(ways, np.abs(_ways(frames.values, place, wrap)))
+            ways = np.maximum(ways, _onward(_ways(frames.values, place, wrap)))
         for number, place in enumerate(self._stream.efforts):
             state, before = self._states[number], self._states[number].stays
             _stays(state, frames.values, place, ways, *self._longest, self._stream.limit)
@@ -77,6 +77,15 @@ class FlatTorqueValidator:
             if sum(self._clipped[number]) >= RUNS:
                 return Reason("torque_clipped", None, {"limit": abs(state.limit)}, words)
         return None
+
+
+def _onward(ways: Floats) -> Floats:
+    """How far a joint goes on in the direction of its way before, (frames − 1,): what turns at every frame is noise."""
+    onward, moving = np.zeros(len(ways)), np.flatnonzero(ways)
+    signs = np.sign(ways[moving])
+    going = moving[np.append(True, signs[1:] == signs[:-1])[: len(moving)]]
+    onward[going] = np.abs(ways[going])
+    return onward
 
 
 @kernel("f8[::1](f8[:, ::1], i8, f8)")
