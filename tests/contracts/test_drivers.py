@@ -18,7 +18,7 @@ import pytest
 
 from drivers.catalogue import OURS
 from drivers.serial.packets import encode
-from drivers.testing import DriverRules, Wire
+from drivers.testing import DriverRules, DriverWire
 from hil_rig.wire.network.ros2 import publisher
 from hil_rig.wire.network.rtde import RtdeController, message
 from hil_rig.wire.servo import status, sync_read
@@ -37,7 +37,7 @@ FRAME = {
 }
 
 
-class Pty(Wire):
+class Pty(DriverWire):
     """A pseudo-terminal, the device being on the master's side."""
 
     lost_words = "went away"
@@ -125,7 +125,7 @@ class ServoTap(Pty):
         return {"garbage_bytes", "unmatched", "bad_crc", "unanswered"}
 
 
-class Bus(Wire):
+class Bus(DriverWire):
     """Another node on a bus that python-can serves."""
 
     early = 1_000_000  # python-can's stamps resolve microseconds
@@ -194,7 +194,7 @@ class SocketCan(Bus):
         return super().rubbish() | {"own_frames"}
 
 
-class UrController(Wire):
+class UrController(DriverWire):
     """The rig's controller, which answers in a thread of its own, as a driver waits for it while it opens."""
 
     position, torque = "elbow.actual_q", "elbow.actual_current"
@@ -228,7 +228,7 @@ class UrController(Wire):
         self.controller.close()
 
 
-class JointStates(Wire):
+class JointStates(DriverWire):
     """A publisher of ROS 2 joint states on loopback; it waits for the reader before its first message."""
 
     position, torque = "elbow.position", "elbow.effort"
