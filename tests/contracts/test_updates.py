@@ -17,7 +17,7 @@ from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.findings.carried import NO_PAYLOAD
-from estimators.online.robot.findings.record import Finding
+from estimators.online.robot.findings.record import RobotFinding
 from estimators.reasons import Reason
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
@@ -55,7 +55,7 @@ ROBOT = RobotEstimate(
     NO_PAYLOAD,
     100.0,
     np.ones(1),
-    (Finding(1, 2, 3, "friction", ("elbow",), "the friction of elbow has changed", ("offset",), False),),
+    (RobotFinding(1, 2, 3, "friction", ("elbow",), "the friction of elbow has changed", ("offset",), False),),
 )
 
 
