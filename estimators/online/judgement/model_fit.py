@@ -242,13 +242,13 @@ class ModelFit:
 
     def roughen(self, learner: Learner, time: int) -> None:
         """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
-        rls, grain, variance = learner.rls, learner.kept.grain, learner.row_variance()
+        rls, grain = learner.rls, learner.kept.grain
         learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)
-        learner.kept.held[:] = self._instant / variance
+        learner.kept.held[:] = self._instant / learner.row_variance()
         for o in range(len(grain) if self._corrected else 0):
             noise, own = noise_of_rows(self._steps, np.eye(len(grain))[o], time, rls.p)
             white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
-            grain[o] = max(0.0, white) / variance[o]
+            grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
 
     def _begin_with_steps(self, learner: Learner, time: int) -> None:
         """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""
