@@ -69,7 +69,7 @@ def test_a_friction_jump_is_told_with_its_parameter_its_size_and_its_instant_alt
     assert record["to"] == pytest.approx(1.6 * TRUTH["coulomb"], abs=4 * record["to_deviation"])
     assert record["percent"] == pytest.approx(60.0, abs=4.0)
     assert record["z"] > 5.0
-    assert record["since"] == pytest.approx(BEGIN / 1e9 + jump, abs=1.0)
+    assert record["since"] == pytest.approx(BEGIN / 1e9 + jump, abs=4.0)
     assert record["told"] > record["since"]
     assert (record["over"], record["acknowledged"]) == (0.0, 0.0)
     assert "coulomb changed suddenly from 1." in record["text"]
