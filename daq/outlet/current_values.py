@@ -15,4 +15,3 @@ class CurrentValues(NamedTuple):
     values: dict[str, float]
     deviations: dict[str, float]
     friction: Map | None  # the law in use
-    known: tuple[str, ...] | None = None  # which parameters are known; None: all

@@ -235,10 +235,8 @@ class JointEstimator:
         status = Status.LEARNING if estimate.status in usable else estimate.status
         return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
-    def words(self) -> tuple[Phase, bool, Spectrum, int] | None:
-        """Return phase, rest, spectrum and changes of states of a joint without faults and doubts; else None.
-
-        Its words follow from these.
+    def words(self) -> tuple[Phase, bool, Spectrum] | None:
+        """Return phase, rest and spectrum of a joint without faults and doubts, from which its words follow; else None.
 
         To be called after a pass has written figures.
         """
@@ -247,7 +245,7 @@ class JointEstimator:
             return None
         if self.front.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons:
             return None
-        return kept.phase, self.state.resting, kept.spectrum, self.phases.parts.validity.kept.changes
+        return kept.phase, self.state.resting, kept.spectrum
 
     @property
     def mistakes(self) -> tuple[Reason, ...]:

@@ -62,10 +62,8 @@ class NormalLoop:
         motion: MotionCount,
         weighed: Callable[[Rows], Rows],
         faster: bool = False,
-        keeps: bool = False,
     ) -> None:
-        """weighed: gives rows as they are learnt by now; faster: whether only rows faster than standstill teach;
-        keeps: whether the state is remembered although there are no rows to go back with."""
+        """weighed: gives rows as they are learnt by now; faster: whether only rows faster than standstill teach."""
         self._learner, self._gate, self._history = learner, gate, history
         self.weighed, self.faster = weighed, faster
         rls = learner.rls
@@ -74,7 +72,7 @@ class NormalLoop:
             good_values=rls.theta.copy(),
             good_deviations=learner.kept.deviations.copy(),
             snapshot=rls.state.copied(),
-            keeps=keeps or history.whole,
+            keeps=history.whole,
             phi=np.zeros((rls.m, rls.p)),
             y=np.full(rls.m, np.nan),
         )
