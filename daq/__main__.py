@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from daq.commands.arguments import ARGUMENTS
+from daq.commands.examples import epilog
 
 # command → module, and what it does; what stands above daq in the order of imports (the rig, and what is composed with
 # it) is a program of its own
@@ -39,8 +40,16 @@ COMMANDS: Final = {
         "how late each channel is, from a recording of motion; prints the lines to paste",
     ),
     "identify": ("daq.commands.identify.command", "a whole robot's model from recordings: parameters, errors"),
+    "model": ("daq.commands.model.command", "a whole robot's model: show it, what changed, export it to simulators"),
     "fleet": ("daq.commands.fleet.command", "many recordings at once: every robot and joint against its siblings"),
-    "excite": ("daq.commands.excite", "a trajectory that tells most of a robot within its limits; what one is worth"),
+    "excite": (
+        "daq.commands.excite.command",
+        "a trajectory that tells most of a robot within its limits; what one is worth",
+    ),
+    "clearance": (
+        "daq.commands.identify.clearance",
+        "the clearance of a joint's bearing from recordings, and whether it has grown",
+    ),
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),
     "baseline": (
         "daq.commands.running_service.baseline",
@@ -55,6 +64,21 @@ COMMANDS: Final = {
 ABOVE: Final = "hil_rig"
 
 
+class _Version(argparse.Action):
+    """Prints the version; it is looked up only when asked for, which takes a while."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,  # noqa: ARG002 (argparse gives it)
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        from daq.commands.version import run
+
+        parser.exit(run(namespace))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: threads only wait for each other
@@ -66,9 +90,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.execv(sys.executable, [sys.executable, "-m", program, *words[1:]])
     asked = next((word for word in words if not word.startswith("-")), "")
     parser = argparse.ArgumentParser(prog="jointwatch", description="Know, live, what a robot's joints are doing.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text)
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            epilog=epilog(name),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         if name == asked:
             (ARGUMENTS.get(name) or importlib.import_module(module).arguments)(command)
             command.set_defaults(module=module)

@@ -12,7 +12,7 @@ The error tree::
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Final, NamedTuple, Protocol, Self
+from typing import ClassVar, Final, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,17 +89,66 @@ class Driver(Protocol):
         ...
 
 
-class DriverSettings(Protocol):
-    """What the configuration's `kind = "…"` selects: one settings type per driver, listed in drivers/__init__.py."""
+class Loss(NamedTuple):
+    """What one of a driver's counters counts, and what to do about it: for people, in `jointwatch doctor`."""
+
+    meaning: str
+    remedy: str
+
+
+class Probe(NamedTuple):
+    """What was heard at a place of which nothing was known: sentences for people, and a configuration to start from."""
+
+    said: tuple[str, ...]
+    proposal: str = ""  # TOML: [drivers.NAME] and a joint; empty where nothing was heard
+
+
+class DriverSettings(StrictSettings):
+    """What the configuration's `kind = "…"` selects: one settings class per driver, `kind: Literal["…"]` in each.
+
+    A driver of another package derives from this class and is found by its entry point: see docs/drivers.md.
+    """
+
+    API: ClassVar[int] = 1  # edition of this contract; drivers/catalogue.py refuses a class with another one
+    losses: ClassVar[Mapping[str, Loss]] = {}  # of its own counters
+    example: ClassVar[str] = ""  # for `jointwatch init --kind`: [drivers.NAME] and a [joints.NAME] that uses it
+
+    @property
+    def named(self) -> str:
+        """Its kind, as the configuration writes it."""
+        return str(getattr(self, "kind", ""))
 
     def signals(self) -> Mapping[str, str]:
-        """Every signal this driver can deliver, "MESSAGE.signal" → SI unit. Raises LayoutError."""
-        ...
+        """Every signal this driver can deliver, "MESSAGE.signal" → SI unit, without the wire. Raises LayoutError."""
+        raise NotImplementedError
 
     def check(self, wanted: Sequence[Wanted]) -> None:
         """Raise LayoutError if one of these cannot be delivered: why not, and the nearest name that can."""
-        ...
+        known = self.signals()
+        unknown = [one.signal for one in wanted if one.signal not in known]
+        if unknown:
+            raise LayoutError("; ".join(f'unknown signal "{name}", {nearest(name, known)}' for name in unknown))
 
     def open(self, wanted: Sequence[Wanted]) -> Driver:
-        """A driver for exactly these signals (not yet opened: entering it opens the wire)."""
-        ...
+        """A driver for exactly these signals (not yet opened: entering it opens the wire). Raises LayoutError."""
+        raise NotImplementedError
+
+    def modules(self) -> tuple[str, ...]:
+        """Modules that opening it imports: the supervisor imports them before it forks, and compiles their kernels.
+
+        Importing one may start no thread.
+        """
+        return ()
+
+    def wire(self) -> tuple[str, ...]:
+        """What two drivers of one configuration must not share, as a port's path; empty: it may be shared."""
+        return ()
+
+    @classmethod
+    def probe(cls, place: str, seconds: float, options: Mapping[str, str]) -> Probe:
+        """Listen at a place of which nothing else is known; options: NAME=VALUE of `doctor --set`. Raises DriverError.
+
+        It sends nothing that moves or sets anything.
+        """
+        told = f"{place} with {', '.join(options) or 'no options'} for {seconds:g} s"
+        raise DriverError(f"{cls.__name__} cannot listen at {told}: configure it by hand (see docs/drivers.md)")

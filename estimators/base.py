@@ -1,8 +1,9 @@
 """What an estimator is: Samples in, an Estimate out; absorbing is the only thing that changes it."""
 
 import math
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
@@ -75,6 +76,7 @@ class Event(NamedTuple):
     kind: str  # started, alarm, recovered, held, moving, fault, refit, …
     text: str  # the cause, in words
     window: tuple[int, int] | None = None  # ns, first and last instant of the rows that it speaks of
+    details: Mapping[str, Any] | None = None  # plain data that belong to this kind
 
 
 class Estimator(Protocol):

@@ -168,6 +168,12 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The window of the start could not be fitted.",
         "Keep it moving, in another way than so far: the search is repeated with more motion.",
     ),
+    "start_unsettled": ReasonEntry(
+        _ETA,
+        "the start does not keep the limits that are set: {cause}",
+        "monitor.delta or monitor.delta_theta of the configuration is smaller than what the motion so far allows.",
+        "Keep it moving, in another way than so far, or allow more: the search is repeated with more motion.",
+    ),
     "nonlinear_encoder_steps": ReasonEntry(
         _ETA,
         "{parameter} = {value:.4g}{unit} is uncertain by {percent:.0f} %: "
@@ -358,6 +364,30 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "Look at lost samples and at the clock first (`jointwatch doctor`). If both are in order, put on the tool that "
         "the robot was identified with, or identify it again without.",
     ),
+    "robot_unexplained": ReasonEntry(
+        _ROBOT,
+        "{percent:.0f} % of the torque of all joints is unexplained",
+        "In the last ten seconds of motion the model, and what was found beside it, left more than 5 % of the torque.",
+        "Look at the findings. If there is none, identify the robot again on motion like this one.",
+    ),
+    "robot_torque_constant": ReasonEntry(
+        _ROBOT,
+        "{parameter}: its torque is told by another factor than before",
+        "The residual of this joint follows all of its torque. The model does not learn meanwhile.",
+        "Look at the torque constant, the gain of the sensor, and the drive's settings; then identify the robot again.",
+    ),
+    "robot_encoder_slip": ReasonEntry(
+        _ROBOT,
+        "{parameter}: its encoder reads another angle than before",
+        "The residuals are those of a robot whose joint is elsewhere than it says. The model does not learn meanwhile.",
+        "Look at the coupling of the encoder and at its zero, and set the joint's zero anew.",
+    ),
+    "robot_base_tilt": ReasonEntry(
+        _ROBOT,
+        "the base stands otherwise than the model's",
+        "The residuals are those of another direction of gravity. The model does not learn meanwhile.",
+        "Level the base, or tell the model its true mounting.",
+    ),
     "friction_beyond_law": ReasonEntry(
         _ROBOT,
         "{parameter}: friction differs from its law by {torque:+.2g}{unit} at {speed:.2g} {rate}, "
@@ -389,6 +419,20 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "A counter grows by one from sample to sample. This one becomes smaller.",
         "Check the counter's type and byte order; without a usable counter leave the section out.",
     ),
+    "counter_fast": ReasonEntry(
+        _SIGNAL,
+        "the counter of {signal} counts {arrives:.4g} samples a second, `rate` says {configured:.4g}",
+        "Frames arrive as often as `rate` says, but the counter grows by more than one from frame to frame, so samples "
+        "seem to be lost.",
+        "Set rate = {arrives:.4g} if the device samples so often and sends some of its samples; else leave the counter "
+        "out.",
+    ),
+    "counter_smaller": ReasonEntry(
+        _SIGNAL,
+        "the counter of {signal} starts again after {modulo:.0f} samples, its modulo says otherwise",
+        "At each new start of the counter samples seem to be lost, or to come again.",
+        "Set counter.modulo = {modulo:.0f}.",
+    ),
     "frames_disordered": ReasonEntry(
         _SIGNAL,
         "frames of {signal} come out of order: {percent:.0f} % of them are behind their predecessor",
@@ -419,6 +463,32 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "the encoder of {signal} is frozen, or was just before",
         "The position stopped, or leapt, faster than a joint with mass can, and was the same to the last bit between.",
         "Check the encoder, its cable and its power. The joint starts anew after a second of sound positions.",
+    ),
+    "encoder_leaps": ReasonEntry(
+        _SIGNAL,
+        "the encoder of {signal} leaps: in one frame it is somewhere else, and goes on from there",
+        "What was learnt of the weight belongs to the places before. The joint starts anew after a second of sound "
+        "positions.",
+        "Check the encoder, its cable and its power. Where it starts again after a turn, set wrap.",
+    ),
+    "torque_held": ReasonEntry(
+        _SIGNAL,
+        "the torque of {signal} is new in every {samples:.3g}th frame only, and held between",
+        "Positions are sampled in each frame, so the torque that belongs to them is late, and unevenly so.",
+        "Set rate = {arrives:.4g}, at which both are new, or let the device send the torque of each sample.",
+    ),
+    "torque_frozen": ReasonEntry(
+        _SIGNAL,
+        "the torque of {signal} stays at {value:.4g} to the last bit while the joint moves",
+        "The sensor is frozen, the drive is switched off, or it gives the largest torque that it can.",
+        "Check the sensor and the drive: `jointwatch doctor` shows what it sends. If the drive is at its limit, set "
+        "saturation.",
+    ),
+    "torque_clipped": ReasonEntry(
+        _SIGNAL,
+        "the torque of {signal} is clipped: it comes to {limit:.4g} again and again, and stays there to the last bit",
+        "The true torque is larger there, so inertia and friction come out too small.",
+        "Set saturation = {limit:.4g}, so that clipped samples are left out, or widen the range of the sensor.",
     ),
     "torque_dead_zone": ReasonEntry(
         _SIGNAL,

@@ -1,7 +1,7 @@
 """`jointwatch rig NAME`: play a robot's joints, with known truth, on a wire, in real time.
 
-stdout is data: one JSON object when the wire is there (what it is, and the truth), one at the end (what was sent, what
-went wrong, and the truth then). stderr is for people. Exit codes: 0, 1 runtime, 2 usage.
+stdout is data: a table when the wire is there (what it is, and the truth), one at the end (what was sent, what went
+wrong, and the truth then); with --json one JSON object each. stderr is for people. Exit codes: 0, 1 runtime, 2 usage.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from daq.commands.examples import epilog
 from hil_rig.configuration import toml
 from hil_rig.messages import NODES, SERIAL_NODES
 from hil_rig.plants import RIGS
@@ -26,6 +27,7 @@ from hil_rig.wire.base import Wire
 from hil_rig.wire.faults import KINDS, ONE_JOINT, Faults
 from hil_rig.wire.player import Player
 from hil_rig.wire.robot import RigRobot
+from hil_rig.wire.tables import farewell_table, hello_table
 
 EXIT_RUNTIME: Final = 1
 EXIT_USAGE: Final = 2
@@ -35,7 +37,7 @@ LOG: Final = logging.getLogger("jointwatch.rig")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play until the end, until --duration is over, or until told to stop."""
-    parser = _parser()
+    parser = parser_of_rig()
     options = parser.parse_args(arguments)
     if options.list:
         print("\n".join(f"{name:20} {rig.text}" for name, rig in RIGS.items()))
@@ -58,9 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stop = _stop_on_signals(options.duration)
     wires: list[Wire] = []
     try:
-        wires.extend(WIRES[options.wire](_link(options.link, bus)) for bus in range(robot.buses))
-        for wire in wires:
-            faults.check([one for messages in robot.messages.values() for one in messages], wire)
+        everything = [one for messages in robot.messages.values() for one in messages]
+        for bus in range(robot.buses):
+            carried = [one for one in everything if one.bus == bus]
+            wires.append(WIRES[options.wire](_link(options.link, bus), carried, robot.rate))
+            faults.check(carried, wires[-1])
         _perform(options, robot, wires, faults, stop)
     except (RigError, OSError) as error:
         if isinstance(error, BrokenPipeError):
@@ -85,7 +89,8 @@ def _perform(
         more = (options.endpoint, options.page, options.model, options.record)
         _write("--config", options.config, toml(options.name, options.wire, wires, robot, *more))
     player = Player(robot, wires, faults, options.speed)
-    _say(_hello(options, robot, wires))
+    hello = _hello(options, robot, wires)
+    _say(hello if options.json else hello_table(hello))
     where = " and ".join(wire.device for wire in wires)
     LOG.info("%s on %s at %s, waiting for a reader", options.name, options.wire, where)
     player.play(stop)
@@ -98,7 +103,8 @@ def _perform(
     counts |= {"late": player.late, "latest": round(player.latest, 6)}
     counts["began"] = player.began if player.started else None
     with contextlib.suppress(BrokenPipeError):
-        _say(counts | {"faults": faults.counts, "truth": _truth(robot.joints)})
+        farewell = counts | {"faults": faults.counts, "truth": _truth(robot.joints)}
+        _say(farewell if options.json else farewell_table(farewell))
 
 
 def _hello(options: argparse.Namespace, robot: RigRobot, wires: Sequence[Wire]) -> dict[str, Any]:
@@ -180,16 +186,19 @@ def _nested(assignments: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return tree
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser_of_rig() -> argparse.ArgumentParser:
+    """The command line."""
     parser = argparse.ArgumentParser(prog="jointwatch rig", description=(__doc__ or "").partition("\n")[0])
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "faults:\n" + "\n".join(f"  {kind:9} {text}" for kind, text in KINDS.items())
     parser.epilog += (
-        "\nof one joint alone: --fault joint3.drop=0.02 --jump 60:joint3.viscous=1.5 --set joint3.inertia=2"
+        "\n  of one joint alone: --fault joint3.drop=0.02 --jump 60:joint3.viscous=1.5 --set joint3.inertia=2"
     )
-    parser.add_argument("name", nargs="?", choices=RIGS, help="see --list")
+    parser.epilog += "\n\n" + epilog("rig")
+    parser.add_argument("name", nargs="?", choices=RIGS, metavar="NAME", help="of a rig, see --list")
+    parser.add_argument("--json", action="store_true", help="what it is and what was sent as two JSON objects")
     parser.add_argument("--list", action="store_true", help="the rigs there are")
-    parser.add_argument("--wire", choices=WIRES, default="slcan")
+    parser.add_argument("--wire", choices=WIRES, default="slcan", help="on which wire it plays (%(default)s)")
     parser.add_argument("--link", type=Path, metavar="PATH", help="a lasting name for the terminal")
     parser.add_argument("--config", type=Path, metavar="PATH", help="write a configuration that listens to this rig")
     parser.add_argument("--urdf", type=Path, metavar="PATH", help="write what its maker says of it: about right")
@@ -199,10 +208,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--page", default="http://127.0.0.1:8080", help="of the dashboard, for --config")
     parser.add_argument("--speed", type=_positive, default=1.0, help="× real time; inf: as fast as the wire takes it")
     parser.add_argument("--duration", type=_positive, metavar="S", help="stop after so many seconds")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--joints", type=int, choices=range(1, NODES + 1), metavar="N")
+    parser.add_argument("--seed", type=int, default=1, help="of noise and faults (%(default)s)")
+    parser.add_argument(
+        "--joints",
+        type=int,
+        choices=range(1, NODES + 1),
+        metavar="N",
+        help="how many joints, where it can have several",
+    )
     parser.add_argument("--fault", action="append", default=[], metavar="KIND=VALUE", help="see below")
-    parser.add_argument("--jump", action="append", default=[], type=_jump, metavar="T:[JOINT.]NAME=FACTOR")
+    parser.add_argument(
+        "--jump",
+        action="append",
+        default=[],
+        type=_jump,
+        metavar="T:[JOINT.]NAME=FACTOR",
+        help="at T s a parameter jumps to this factor of its value",
+    )
     parser.add_argument(
         "--payload",
         dest="events",
@@ -276,8 +298,8 @@ def _stop_on_signals(duration: float | None) -> Callable[[], bool]:
     return lambda: bool(told) or time.monotonic() >= end
 
 
-def _say(what: Mapping[str, Any]) -> None:
-    print(json.dumps(what), flush=True)
+def _say(what: Mapping[str, Any] | str) -> None:
+    print(what if isinstance(what, str) else json.dumps(what), flush=True)
 
 
 def _fail(error: Exception, code: int = EXIT_RUNTIME) -> int:

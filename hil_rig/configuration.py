@@ -9,6 +9,7 @@ from hil_rig.messages import COUNTER, Message, MessageField
 from hil_rig.plants.base import Plant
 from hil_rig.wire.base import Wire
 from hil_rig.wire.robot import RigRobot
+from hil_rig.wire.samples import Described
 
 DRIVER: Final = "wire"
 BAUDRATE: Final = 3_000_000
@@ -42,11 +43,14 @@ def toml(
     if record is not None:
         lines += ["", "[recorder]", f"folder = {_value(str(record.resolve()))}"]
     for bus, wire in enumerate(wires):
+        if isinstance(wire, Described):
+            lines += ["", f"[drivers.{_name(bus)}]", *wire.table()]
+            continue
         lines += ["", f"[drivers.{_name(bus)}]", *_driver(kind, wire)]
         for message in (one for messages in robot.messages.values() for one in messages if one.bus == bus):
             lines += _packet(message) if kind == "serial" else _frame(message)
     for name, plant in robot.joints.items():
-        lines += _joint(name, plant, robot.messages[name], kind)
+        lines += _joint(name, plant, robot.messages[name], kind, wires)
     return "\n".join(lines) + "\n"
 
 
@@ -102,22 +106,34 @@ def _quantity(field: MessageField) -> dict[str, Any]:
     return quantity | {"invalid": field.invalid}
 
 
-def _joint(name: str, plant: Plant, messages: tuple[Message, ...], kind: str) -> Iterator[str]:
+def _joint(name: str, plant: Plant, messages: tuple[Message, ...], kind: str, wires: Sequence[Wire]) -> Iterator[str]:
     own = {one.name: ours for one, ours in zip(plant.messages, messages, strict=True)}
     reference = own[plant.roles["position"].signal.partition(".")[0]]
-    counter = "sequence" if kind == "serial" else "counter"
-    source = {"signal": f"{_name(reference.bus)}.{reference.name}.{counter}", "modulo": COUNTER}
     yield from ("", f"[joints.{name}]", f"rate = {_value(plant.rate)}", f"model = {_value(plant.model)}")
-    yield from (f"counter = {_value(source)}", f"[joints.{name}.channels]")
+    for key, source in _clock(reference, kind, wires[reference.bus]).items():
+        place = {"signal": f"{_name(reference.bus)}.{source['signal']}"}
+        yield f"{key} = {_value({**source, **place})}"
+    yield f"[joints.{name}.channels]"
     for role, (signal, scale) in plant.roles.items():
         message, _, wanted = signal.partition(".")
-        field = next(field for field in own[message].fields if field.name == wanted)
-        channel: dict[str, Any] = {"signal": f"{_name(own[message].bus)}.{own[message].name}.{wanted}"}
+        ours = own[message]
+        field = next(field for field in ours.fields if field.name == wanted)
+        wire = wires[ours.bus]
+        there = wire.signal(ours, wanted) if isinstance(wire, Described) else f"{ours.name}.{wanted}"
+        channel: dict[str, Any] = {"signal": f"{_name(ours.bus)}.{there}"}
         if scale != 1.0:
             channel["scale"] = scale
         if field.turn is not None:
             channel["wrap"] = field.turn * scale
         yield f"{role} = {_value(channel)}"
+
+
+def _clock(reference: Message, kind: str, wire: Wire) -> Mapping[str, Any]:
+    """What tells when, or how often, the reference's message was sampled: counter or device_time → its settings."""
+    if isinstance(wire, Described):
+        return wire.clock(reference)
+    counter = "sequence" if kind == "serial" else "counter"
+    return {"counter": {"signal": f"{reference.name}.{counter}", "modulo": COUNTER}}
 
 
 def _value(value: Any) -> str:

@@ -106,7 +106,7 @@ class Live:
 
     def _start_rig(self) -> None:
         self._rig = subprocess.Popen(
-            [sys.executable, "-m", "hil_rig", *self._rig_arguments, "--config", str(self.config)]
+            [sys.executable, "-m", "hil_rig", *self._rig_arguments, "--json", "--config", str(self.config)]
             + ["--endpoint", self.endpoint, "--page", self.page],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if self._quiet else None,

@@ -8,7 +8,11 @@ from typing import Final
 
 def replay(parser: argparse.ArgumentParser) -> None:
     """The arguments of `jointwatch replay`."""
-    parser.add_argument("file", type=Path, help="our own .mcap; candump, ASC, BLF, …; .csv, .npz or .mat")
+    parser.add_argument(
+        "file",
+        type=Path,
+        help="our own .mcap; frames (candump, ASC, BLF, …); columns (.csv, .npz, .mat, .json, …), their folder, a bag",
+    )
     parser.add_argument(
         "config",
         nargs="?",
@@ -24,24 +28,29 @@ def replay(parser: argparse.ArgumentParser) -> None:
 
 def skew(parser: argparse.ArgumentParser) -> None:
     """The arguments of `jointwatch skew`."""
-    parser.add_argument("recording", type=Path, help=".mat, .npz or .csv")
-    parser.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
+    parser.add_argument(
+        "recording", type=Path, help="columns (.csv, .npz, .mat, .json, …), frames, a ROS 2 bag, or our own .mcap"
+    )
+    parser.add_argument("config", nargs="?", type=Path, help="table of its columns, or a configuration")
     parser.add_argument("--longest", type=float, default=100.0, metavar="MS", help="ms, either way (100)")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="what is found as JSON")
 
 
 def doctor(parser: argparse.ArgumentParser) -> None:
     """The arguments of `jointwatch doctor`."""
-    parser.add_argument("config", nargs="?", type=Path)
+    parser.add_argument("config", nargs="?", type=Path, help="a configuration: its wires are listened to")
     parser.add_argument("--interface", default="socketcan", help='of python-can: "socketcan", "slcan", …')
     parser.add_argument("--channel", help="a bus to listen to: can0, /dev/ttyACM0, …")
     parser.add_argument("--bitrate", type=int, metavar="N", help="bit/s")
     parser.add_argument("--port", help="a serial line to listen to")
-    parser.add_argument("--baudrate", type=int, default=115200, metavar="N")
+    parser.add_argument("--baudrate", type=int, default=115200, metavar="N", help="of --port (115200)")
+    parser.add_argument("--kind", help="of a driver, to listen at a place: ur_rtde, … (docs/drivers.md)")
+    parser.add_argument("--at", default="", metavar="PLACE", help="with --kind: the host, the port, …")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="with --kind: a setting")
     parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="to listen (3)")
     parser.add_argument("--explain", action="store_true", help="say why, every remedy, and every cause of loss")
     parser.add_argument("--data-bitrate", type=int, metavar="N", help="bit/s of CAN FD's data")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="what is found as JSON")
 
 
 ARGUMENTS: Final[Mapping[str, Callable[[argparse.ArgumentParser], None]]] = {

@@ -21,7 +21,12 @@ def tell_breaks(files: Iterable[Path]) -> None:
     from daq.recording.reader import break_of  # a second, which nothing else here needs
 
     for words in filter(None, map(break_of, files)):
-        print(f"jointwatch: {words}; everything before that was read", file=sys.stderr)
+        tell_break(words)
+
+
+def tell_break(words: str) -> None:
+    """Report a recording that breaks off. words: of break_of."""
+    print(f"jointwatch: {words}; everything before that was read", file=sys.stderr)
 
 
 def refuse(mistakes: Exception) -> int:

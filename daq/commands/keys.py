@@ -10,8 +10,8 @@ from daq.stream.keys import CLIENTS, SERVER, KeyFileError, create
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("client", nargs="*")
+    parser.add_argument("folder", type=Path, help="where the keys are written; it is made")
+    parser.add_argument("client", nargs="*", help="name of a client that gets a pair")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,18 +7,24 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from daq.commands.codes import fail
 from daq.stream.json_numbers import finite
 from daq.stream.keys import KeyFileError
 from daq.subscriber import RefusedError, Subscriber
 
+SILENCE: Final = 3.0  # s without an update after which it is said
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556")
-    parser.add_argument("--topic", default="", help="e.g. estimate/ or estimate/elbow")
+    parser.add_argument(
+        "--endpoint", default="tcp://127.0.0.1:5556", help="of the service ([publish] endpoint; %(default)s)"
+    )
+    parser.add_argument("--topic", default="", help="only topics that begin so, e.g. estimate/ or estimate/elbow (all)")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     parser.add_argument("--key", type=Path, help="our .key_secret, where the stream is locked")
     parser.add_argument("--server-key", type=Path, help="the server's .key")
@@ -30,12 +36,13 @@ def run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     left = options.count
     try:
-        opened = Subscriber(options.endpoint, (options.topic,), key=options.key, server_key=options.server_key)
+        keys = {"key": options.key, "server_key": options.server_key}
+        opened = Subscriber(options.endpoint, (options.topic,), timeout=SILENCE, **keys)
     except (ValueError, KeyFileError) as error:
         return fail(error)
     try:
         with contextlib.suppress(KeyboardInterrupt), opened as subscriber:
-            for topic, update in subscriber:
+            for topic, update in _patient(subscriber, options):
                 print(_json(topic, update) if options.json else _line(topic, update), flush=True)
                 left = None if left is None else left - 1
                 if left == 0:
@@ -47,6 +54,26 @@ def run(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _patient(subscriber: Subscriber, options: argparse.Namespace) -> Iterator[tuple[str, dict[str, object]]]:
+    """The updates; a silence is reported once on stderr, and waited for: the service may start later."""
+    told = False
+    while True:
+        try:
+            for one in subscriber:
+                told = False
+                yield one
+        except TimeoutError:
+            if not told:
+                topic = f" with the topic {options.topic}" if options.topic else ""
+                print(
+                    f"jointwatch: nothing from {options.endpoint}{topic} for {SILENCE:g} s: does the service run "
+                    "(jointwatch run), and is this its [publish] endpoint? Still waiting; Ctrl-C stops",
+                    file=sys.stderr,
+                    flush=True,
+                )
+            told = True
 
 
 def _json(topic: str, update: dict[str, object]) -> str:

@@ -14,7 +14,7 @@ LARGEST: Final = 1_000_000  # bytes that are read here: `load` refuses a larger 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("config", type=Path)
+    parser.add_argument("config", type=Path, help="the configuration (jointwatch init writes one)")
     parser.add_argument("--duration", type=float, metavar="S", help="stop after S seconds")
 
 

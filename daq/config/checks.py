@@ -1,14 +1,13 @@
 """Checks across sections of the configuration: signals against drivers, roles against models, shared wires."""
 
 import math
-import os.path
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from daq.config import physics
 from daq.config.sections import JointSection
 from daq.config.words import unknown
-from drivers.base import LayoutError, Wanted
+from drivers.base import DriverSettings, LayoutError, Wanted
 from estimators.alignment.clock_state import LONGEST_LOSS
 
 RESERVED: Final = frozenset(("core", "outlet", "recorder", "supervisor", "refits", "readings", "running"))
@@ -41,7 +40,7 @@ def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[t
     Signals are looked up in the data as read, so that a mistake elsewhere in a joint does not hide a wrong signal.
     """
     drivers = _table(data, "drivers")
-    yield from _check_wires(drivers)
+    yield from _check_wires(drivers, parts["drivers"])
     for name in sorted(RESERVED & drivers.keys()):
         yield ("drivers", name), f"expected another name than that of a process of the service, found {name}"
     for path, source in _sources(_table(data, "joints")):
@@ -58,28 +57,21 @@ def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[t
     yield from physics.mistakes(parts["joints"], {name: driver.signals() for name, driver in parts["drivers"].items()})
 
 
-def _check_wires(drivers: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _check_wires(
+    tables: Mapping[str, Any], drivers: Mapping[str, DriverSettings]
+) -> Iterator[tuple[tuple[str, ...], str]]:
     """Two drivers on one wire, which would take each other's bytes or deliver every frame twice."""
     owners: dict[tuple[str, ...], str] = {}
-    for name in drivers:
-        table = _table(drivers, name)
-        names = ("path",) if table.get("kind") == "file" else ("channel", "port")
-        key = next((key for key in names if isinstance(table.get(key), str)), "")
-        owner = owners.setdefault(_wire(table, str(table[key])), name) if key else name
+    for name, driver in drivers.items():
+        wire = driver.wire()
+        owner = owners.setdefault(wire, name) if wire else name
         if owner != name:
-            yield (
-                ("drivers", name, key),
-                f'expected a wire of its own, found "{table[key]}", which is driver {owner}\'s',
-            )
-
-
-def _wire(driver: Mapping[str, Any], place: str) -> tuple[str, ...]:
-    """What identifies a wire: two drivers must not share it."""
-    if driver.get("kind") == "file":  # every bus of a log is a wire of its own
-        return "file", place, str(driver.get("channel", ""))
-    if place.startswith("/"):  # a port, under whatever name
-        return "port", os.path.realpath(place.partition("@")[0])
-    return str(driver.get("interface")), place, str(_table(driver, "options").get("port"))
+            table = _table(tables, name)
+            names = ("path",) if driver.named == "file" else ("channel", "port", "host", "topic")
+            key = next((key for key in names if isinstance(table.get(key), str)), "")
+            place = str(table[key]) if key else " ".join(wire)
+            text = f'expected a wire of its own, found "{place}", which is driver {owner}\'s'
+            yield ("drivers", name, key) if key else ("drivers", name), text
 
 
 def _sources(joints: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:

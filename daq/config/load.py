@@ -20,7 +20,7 @@ from daq.config.checks import cross_check, unusable
 from daq.config.sections import Config, JointSection, Name, Processes, Publish, Record, RefitPlace, RobotSection
 from daq.config.toml_lines import Lines
 from daq.config.words import ConfigError, ConfigurationProblem, in_words, path_in_file, unknown
-from drivers import AnyDriver
+from drivers.catalogue import AnyDriver, class_of
 
 LARGEST: Final = 1_000_000  # bytes of a configuration
 OURS: Final = {"folder", "robot_model"}  # fields of a Config that are not in its file
@@ -95,7 +95,8 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
             continue
         for name, value in section.items():
             _validate(Name, name, (key, name), lines, folder, problems)
-            part = _validate(kind, value, (key, name), lines, folder, problems)
+            chosen = _driver_class(value) if key == "drivers" else kind
+            part = _validate(chosen, value, (key, name), lines, folder, problems)
             if part is not None:
                 parts[key][name] = part
     wrong = [*cross_check(data, parts)]
@@ -115,6 +116,15 @@ def digest(config: Config) -> str:
         by_alias=True, exclude={"folder"} | ({"robot_model"} if not config.robot_model else set())
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _driver_class(table: Any) -> Any:
+    """The class of a driver's settings, so that mistakes are told by its own schema; where there is none, the reason
+    is told by the catalogue."""
+    try:
+        return class_of(table)
+    except ValueError:
+        return AnyDriver
 
 
 def _names(section: Any) -> set[str]:
@@ -138,7 +148,7 @@ def _validate(
     try:
         return _adapter(kind).validate_python(value, context={"folder": folder})
     except ValidationError as error:
-        schema = _schema(kind)
+        schema = {} if kind is AnyDriver else _schema(kind)
         for mistake in error.errors(include_url=False):
             inside, names = path_in_file(schema, mistake["loc"])
             where = (*path, *inside)

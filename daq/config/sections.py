@@ -19,7 +19,7 @@ from pydantic import (
 
 from daq.config.drift_limits import DriftSettings
 from daq.stream.keys import KeyFileError, read_pair
-from drivers import AnyDriver
+from drivers.catalogue import AnyDriver
 from estimators.conditioning.bridge import MOST
 from estimators.online.settings import LINK, JointIdentification
 

@@ -100,9 +100,7 @@ def in_words(mistake: Any, names: list[str]) -> str:
         return unknown(str(context["tag"]), tags, "kind")
     if kind in ("literal_error", "enum"):
         known = re.findall(r"'([^']*)'", str(context["expected"])) or [str(context["expected"])]
-        near = difflib.get_close_matches(found, known, n=1) if isinstance(found, str) else []
-        ending = f'; did you mean "{near[0]}"?' if near else ""
-        return f"expected {_either(known)}, found {_short(found)}{ending}"
+        return f"expected {_either(known)}, found {_short(found)}{_nearest(found, known)}"
     if kind in ("value_error", "assertion_error"):
         text = str(mistake["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     else:
@@ -121,6 +119,16 @@ def expected(kind: str, context: Mapping[str, Any]) -> str:
     if kind in SAID:
         return SAID[kind].format(**context)
     return next((words for beginning, words in BEGINNINGS.items() if kind.startswith(beginning)), "another value")
+
+
+def _nearest(found: Any, known: list[str]) -> str:
+    """Which of the known names is nearest to what was found, however far that is."""
+    if not isinstance(found, str) or not found or len(known) == 1:
+        return ""
+    close = difflib.get_close_matches(found, known, n=1)
+    if close:
+        return f'; did you mean "{close[0]}"?'
+    return f'; the nearest is "{difflib.get_close_matches(found, known, n=1, cutoff=0.0)[0]}"'
 
 
 def _either(known: list[str]) -> str:

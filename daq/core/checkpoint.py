@@ -19,7 +19,7 @@ import zmq
 
 import estimators
 from daq.config.sections import Config, JointSection
-from daq.core.change_records import change_state_name
+from daq.core.changes.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
 from daq.core.pipeline import Pipeline
 from daq.processes.logs import log

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
-from daq.core.drift import Comparison
+from daq.core.changes.drift import Comparison
 from daq.core.gear_pipeline import gear_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.gear.two_encoders import gear_of
@@ -33,6 +34,7 @@ STALE_EVERY = 500_000_000
 LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
 WAIT_OF_STALE = 0.1
+ROWLESS = ("no_rows", "channel_dead")  # codes of readings that arrive, and of which no row can be formed
 #: rows, argued: Rows that a joint's silence about rows covers at least, where `stale` is shorter than that.
 FEWEST_ROWS = 3
 
@@ -57,7 +59,12 @@ class JointPipeline:
         self.estimator = self._build()
         self.gear = gear_pipeline_of(joint, self.estimator.channels, publication)
         self.aligner = Aligner(joint, self.estimator.channels, watched=True)
-        self._watch = SignalWatch(self.aligner.resampler.aligner, self.estimator.channels, self.aligner.signals)
+        self._watch = SignalWatch(
+            self.aligner.resampler.aligner,
+            self.estimator.channels,
+            self.aligner.signals,
+            clipped_from(joint.saturation),
+        )
         self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.samples = 0
@@ -81,6 +88,7 @@ class JointPipeline:
         self._last_arrival = 0  # ns
         self._newest = 0  # ns, last sample of the newest window without a gap, and when that came
         self._row_arrival = 0
+        self._clipped = 0  # samples at saturation until then
         self._last_update = 0  # ns
         self._words: Any = None  # of the last update: what its texts depend on; None where a new form is needed
         model = joint.model.build()
@@ -271,9 +279,10 @@ class JointPipeline:
     def _note_rows(self, arrival: int) -> None:
         """Note when the newest window of samples without a gap came."""
         newest = self.estimator.conditioner.former.newest
-        silent = bool(self._missing) and self._missing[0].code != "no_rows"  # no row is to be expected meanwhile
+        silent = bool(self._missing) and self._missing[0].code not in ROWLESS  # no row is to be expected meanwhile
         if newest != self._newest or not self._row_arrival or silent or self.refused:
             self._newest, self._row_arrival = newest, arrival
+            self._clipped = self.estimator.front.state.clipped
 
     @property
     def _rowless_after(self) -> int:
@@ -287,7 +296,12 @@ class JointPipeline:
         waited = self._last_arrival - self._row_arrival
         if not self._row_arrival or waited < self._rowless_after:
             return ()
-        support = self.estimator.conditioner.support
+        support, former = self.estimator.conditioner.support, self.estimator.conditioner.former
+        finite = np.isfinite(former.raw[max(0, former.filled - support) : former.filled])
+        dead = [role for role, there in zip(self.estimator.channels, finite.T, strict=False) if not there.any()]
+        clipped = self.estimator.front.state.clipped - self._clipped >= support  # left out, although they are numbers
+        if dead and len(finite) == support and not clipped:
+            return tuple(Reason("channel_dead", role, {"seconds": round(waited / 1e9, 1)}) for role in dead)
         return (Reason("no_rows", None, {"seconds": waited / 1e9, "samples": float(support)}),)
 
     def _waiting_time(self, tick: int) -> int:
@@ -304,9 +318,10 @@ class JointPipeline:
         if self.refused and not self._missing:
             estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self.refused)
         if self._missing:
-            more = tuple(one for one in estimate.reasons if one.code.startswith("channel_"))
+            codes = {one.named for one in self._missing}
+            more = tuple(one for one in estimate.reasons if one.code.startswith("channel_") and one.named not in codes)
             more += self.estimator.mistakes
-            reasons = self._missing + more if self._missing[0].code == "no_rows" else self._missing
+            reasons = self._missing + more if self._missing[0].code in ROWLESS else self._missing
             estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=reasons)
         timestamp = ((estimate.time or tick) + epoch) / 1e9
         return [
@@ -326,7 +341,9 @@ class JointPipeline:
             window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
             if event.kind == "alarm":
                 self.comparison.note_alarm(((first or time) + epoch) / 1e9)
-            messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window))
+            messages.append(
+                self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window, event.details)
+            )
         return messages
 
     def _recovered(self, time: int) -> list[Message]:

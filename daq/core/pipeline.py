@@ -29,7 +29,7 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.batch_pass import BatchPass
-from daq.core.change_records import change_state_name
+from daq.core.changes.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
 from daq.core.joint_pipeline import JointPipeline, Message, described
 from daq.state.baselines import Baseline
@@ -73,7 +73,7 @@ class Pipeline:
         columns = {joint.name: joint.estimator.channels for joint in self.joints}
         self._pass = BatchPass(Sorter(routes(config), names, columns), [joint.state for joint in self.joints])
         introduced = {name: described(joint) for name, joint in config.joints.items()}
-        self.robot = _robot_pipeline(config, boot, interval)
+        self.robot = _robot_pipeline(config, boot, interval, executor)
         if self.robot is not None:
             for joint in self.joints:
                 joint.follower = self.robot.note
@@ -169,7 +169,7 @@ def _offset(index: int, joints: int, interval: int) -> int:
     return index * groups // joints * interval // groups
 
 
-def _robot_pipeline(config: Config, boot: int, interval: int) -> "RobotPipeline | None":
+def _robot_pipeline(config: Config, boot: int, interval: int, executor: Executor | None) -> "RobotPipeline | None":
     """The pipeline of the whole robot, where the configuration names a model of it."""
     if config.robot.model is None:
         return None
@@ -178,4 +178,8 @@ def _robot_pipeline(config: Config, boot: int, interval: int) -> "RobotPipeline 
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
     learnt = model_of(config)
-    return None if learnt is None else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift)
+    return (
+        None
+        if learnt is None
+        else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift, executor)
+    )

@@ -65,14 +65,25 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     core.close()
 
 
+def _robot_nonlinear(config: Config) -> bool:
+    """Whether a friction in the whole robot's model has nonlinear parameters."""
+    if config.robot.model is None:
+        return False
+    from daq.config.robot_model import model_of  # kernels that only a whole robot needs
+
+    learnt = model_of(config)
+    model = None if learnt is None else learnt.model()
+    return model is not None and any(model.law_of(j).nonlinear for j in range(model.tree.size()))
+
+
 class CoreProcess:
     """The pipeline of all joints and the sockets around it."""
 
     def __init__(self, config: Config, runtime: Path) -> None:
         """Build the pipeline, connect to the other processes and resume from the last checkpoint."""
         self._boot = boot = int.from_bytes(os.urandom(6), "little")
-        nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
-        self._worker = RefitWorker(nonlinear, config.refit.scheduler or "") if nonlinear else None
+        nonlinear = any(joint.model.build().nonlinear for joint in config.joints.values()) or _robot_nonlinear(config)
+        self._worker = RefitWorker(config.refit.scheduler or "") if nonlinear else None
         self._refits = None if self._worker is None else DeferredExecutor(self._worker)
         # without a worker a thread makes the looks: 0.2 s once in a start, most of it outside of the interpreter
         self._looks = DeferredExecutor(self._worker or ThreadPoolExecutor(1, "looks"), LOOKS)

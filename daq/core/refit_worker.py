@@ -46,8 +46,8 @@ class _Job:
 class RefitWorker(Executor):
     """One worker process, started at once."""
 
-    def __init__(self, nonlinear: int = 0, scheduler: str = "") -> None:
-        """nonlinear: the largest number of nonlinear parameters of a joint; scheduler: of a cluster, or ""."""
+    def __init__(self, scheduler: str = "") -> None:
+        """scheduler: of a cluster, or ""."""
         import estimators.online.eta.search  # noqa: F401 (what the worker does, loaded before it is forked)
         from estimators.refit.job import warm  # its kernels are heavy, and a joint without η never needs them
 
@@ -60,7 +60,7 @@ class RefitWorker(Executor):
         self._since = self._moved = 0.0  # monotonic s: since when it is that; of the last processor time that was seen
         self._used = 0.0  # that processor time, s
         self._pool, self._pid = _pool("fork")
-        self._warming = self._pool.submit(warm, nonlinear)
+        self._warming = self._pool.submit(warm)
 
     @property
     def pid(self) -> int:

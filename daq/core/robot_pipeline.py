@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, Final
 
 import msgpack
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from daq.config.drift_limits import DriftSettings
 from daq.config.robot_model import torque_role
 from daq.config.sections import JointSection
-from daq.core.drift import Comparison
+from daq.core.changes.drift import Comparison
 from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.reasons import as_maps
 from daq.stream.update import ROBOT, Map, Publication
@@ -48,15 +50,17 @@ class RobotPipeline:
         publication: Publication,
         interval: int,
         drift: DriftSettings,
+        executor: Executor | None = None,
     ) -> None:
         """learnt: the robot's model; joints: of the configuration, with all joints of the model; interval: ns between
-        two updates."""
+        two updates; executor: runs the refits of the frictions."""
         self.name = ROBOT
         self._learnt = learnt
         self._names = learnt.robot.names
         self._rates = [joints[name].rate for name in self._names]
         self._period = 1.0 / self._rates[0]
-        self.estimator = RobotEstimator(learnt, self._period)
+        self._build = partial(RobotEstimator, learnt, self._period, executor=executor)
+        self.estimator = self._build()
         twisted = [self._names[j] for j in learnt.model().twisted]
         self._clock = CommonClock([1.0 / rate for rate in self._rates], columns=3 if twisted else 2)
         self._places = {name: index for index, name in enumerate(self._names)}
@@ -99,7 +103,9 @@ class RobotPipeline:
         if len(ticks):
             self._last_tick = int(ticks[-1])
         events = self.estimator.events()
-        messages += [self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in events]
+        messages += [
+            self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9, None, one.details) for one in events
+        ]
         if self._last_tick // self._interval != self._slot:
             self._slot = self._last_tick // self._interval
             messages.append(self._update(epoch))
@@ -142,7 +148,7 @@ class RobotPipeline:
         try:
             self.estimator.resume(state)
         except Exception:
-            self.estimator = RobotEstimator(self._learnt, self._period)
+            self.estimator = self._build()
             raise
 
     def set_baseline(self, baseline: Baseline) -> None:
@@ -218,6 +224,18 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
             "centre": payload.centre.tolist(),
             "centre_deviation": payload.centre_deviation.tolist(),
         },
+        "findings": [
+            {
+                "number": one.number,
+                "seconds": (found.time - one.since) / 1e9,
+                "cause": one.cause,
+                "joints": list(one.joints),
+                "text": one.text,
+                "others": list(one.others),
+                "over": one.over,
+            }
+            for one in found.findings
+        ],
     }
 
 

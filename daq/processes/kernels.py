@@ -28,7 +28,10 @@ from daq.processes.logs import log
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
 # modules that every service imports, its configuration first
-SERVICE: Final = ("daq.config.load", "daq.core.process", "daq.processes.driver", "daq.outlet.process")
+SERVICE: Final = (
+    *("daq.config.load", "drivers.decode.decoder"),
+    *("daq.core.process", "daq.processes.driver", "daq.outlet.process"),
+)
 TURN: Final = 300.0  # s to wait for another process that compiles: all kernels take two minutes
 LOOK_EVERY: Final = 0.05  # s
 EVERYTHING: Final = "everything"  # in the name of a mark: all modules
@@ -77,7 +80,7 @@ def jobs(roots: Collection[str] = ()) -> dict[Job, set[Job]]:
     files, trees, loads = _sources()
     compiling = {name for name, tree in trees.items() if any(map(_is_kernel, tree.body))}
     if roots:
-        compiling &= set().union(*(loads[name] for name in roots))
+        compiling &= set().union(*(loads[name] for name in roots if name in loads))  # a plug-in's are not in the tree
     found = {name: frozenset(other for other in compiling & loads[name] if name in loads[other]) for name in compiling}
     after = {job: {found[other] for name in job for other in compiling & loads[name]} - {job} for job in found.values()}
     called = {name for name, tree in trees.items() if any(_decorated(one, "inline") for one in tree.body)} - compiling

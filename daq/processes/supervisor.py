@@ -7,6 +7,7 @@ with one line.
 """
 
 import gc
+import importlib
 import os
 import pkgutil
 import signal
@@ -20,7 +21,6 @@ from typing import Final
 
 import zmq
 
-import drivers
 from daq.config.sections import Config
 from daq.processes.child import Child
 from daq.processes.heartbeat import Heartbeats, Life
@@ -62,7 +62,7 @@ class StartError(Exception):
 
 def needed(config: Config) -> list[str]:
     """Modules with kernels that the processes of this configuration import besides those of every service."""
-    found = [name for driver in config.drivers.values() if (name := drivers.kernels(driver)) is not None]
+    found = [name for driver in config.drivers.values() for name in driver.modules()]
     if any(joint.model.build().nonlinear for joint in config.joints.values()):
         found += NONLINEAR
     return found
@@ -137,7 +137,8 @@ class Service:
             if self._stop:
                 return
         for driver in self._config.drivers.values():
-            drivers.load(driver)
+            for module in driver.modules():
+                importlib.import_module(module)
         if self._config.robot.model is not None:
             pkgutil.resolve_name("daq.core.robot_pipeline")
         if self._systemd.limit and self._systemd.limit < 2 * self._config.processes.hang:

@@ -1,5 +1,6 @@
-"""Reads the channels of joints in SI from recordings in columns (.mat, .npz, .csv), with a table that names the
-columns.
+"""Reads the channels of joints in SI from recordings in columns, with a table that names the columns.
+
+Every kind of file of estimators/numerics/named_arrays.py is read, a folder of such files, and bags of ROS 2.
 
     time = "rec.time_cont"                 # s; or time_unit = "ms"; or rate = 250.0 instead
     [joints.axis1]
@@ -8,12 +9,13 @@ columns.
 
 One table holds all joints of a robot and serves all recordings of it. Without a table the columns must be called `time`
 and `JOINT.ROLE`, in SI; those of a ROS 2 bag are called so: JOINT.position, .velocity and .effort. In a .mat file a dot
-leads into a structure, and [i] picks one row or column (from 0), whichever is not time. Our own recordings need no
-table: their channels are those of their configuration.
+leads into a structure, and [i] picks one row or column (from 0), whichever is not time; in a folder the first word is
+the file's name. A channel may have a `time` of its own. Our own recordings need no table: their channels are those of
+their configuration.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Self
 
@@ -29,11 +31,15 @@ from drivers.base import nearest
 from drivers.reading import READING
 from drivers.units import Quantity, Scale
 from estimators.alignment.channel_delay import ChannelSeries
-from estimators.numerics.named_arrays import arrays
+from estimators.numerics.named_arrays import named_columns
+from estimators.numerics.tables.named_columns import NamedColumns
 from estimators.quantities import Floats
 
 Channels = dict[str, dict[str, ChannelSeries]]  # joint → role → channel
 
+#: Hz, argued: Joints are not recorded more slowly; times in ms that are taken for s make 0.1 to 1 Hz.
+SLOWEST: Final = 5.0
+FIRST_ROWS: Final = 1000  # by which the pace of a recording is judged
 _INDEX: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
 
 
@@ -44,6 +50,8 @@ class Column(Quantity):
     scale: Scale = 1.0
     offset: float = Field(default=0.0, allow_inf_nan=False)
     wrap: float | None = Field(default=None, gt=0, description="rad (m) after which the encoder starts again")
+    delay: float = Field(default=0.0, ge=-1.0, le=1.0, description="s by which it is late (see jointwatch skew)")
+    time: str | None = Field(default=None, description="its own column of times, where it is not the table's")
 
 
 class Columns(Section):
@@ -52,6 +60,7 @@ class Columns(Section):
     time: str | None = None
     time_unit: Annotated[str, Field(pattern="^(s|ms|us|µs|ns)$")] = "s"
     rate: float | None = Field(default=None, gt=0, description="Hz, where the recording has no times")
+    files: list[str] = Field(default=[], description="of a folder that is one recording: the files that are meant")
     joints: dict[Name, dict[Name, Column]] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -78,27 +87,41 @@ def read(file: Path, columns: Columns | None) -> Channels:
         return _of_bag(file, columns)
     if file.suffix.lower() == SUFFIX:
         return _of_our_own(file, columns)
-    table = numeric_columns(file)
+    table = numeric_columns(file, [] if columns is None else columns.files)
     if columns is None:
         columns = _by_name(file, table)
     problems: list[str] = []
-    time = _time(table, columns, problems)
+    shared = _time(table, columns, columns.time, problems)
     found: Channels = {}
     for joint, roles in columns.joints.items():
         found[joint] = {}
         for role, column in roles.items():
+            time = shared if column.time is None else _time(table, columns, column.time, problems)
             try:
                 raw = _pick(table, column.column, len(time))
             except ValueError as mistake:
                 problems.append(str(mistake))
                 continue
             if len(time) and len(raw) != len(time):
-                problems.append(f"{column.column} has {len(raw)} rows, time has {len(time)}")
+                problems.append(f"{column.column} has {len(raw)} rows, {column.time or 'time'} has {len(time)}")
                 continue
-            found[joint][role] = ChannelSeries(time, _channel(raw, column))
+            found[joint][role] = ChannelSeries(time - column.delay, _channel(raw, column))
     if problems:
         raise RecordingError("\n".join(f"{file}: {problem}" for problem in dict.fromkeys(problems)))
     return found
+
+
+def check_pace(file: Path, channels: Channels) -> None:
+    """Raise RecordingError where rows are so far apart that times in ms must have been taken for s."""
+    for roles in channels.values():
+        for series in roles.values():
+            steps = np.diff(series.time[:FIRST_ROWS])
+            step = float(np.median(steps)) if len(steps) else 0.0
+            if step > 1.0 / SLOWEST:
+                raise RecordingError(
+                    f"{file}: a row every {step:.6g} s would be {1.0 / step:.3g} Hz, too slow for a joint: are its "
+                    'times in ms (time_unit = "ms" in the table of columns), µs or ns?'
+                )
 
 
 def _of_our_own(file: Path, columns: Columns | None) -> Channels:
@@ -137,19 +160,19 @@ def _of_bag(file: Path, columns: Columns | None) -> Channels:
                 problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
                 continue
             time, fields = bag[name]
-            found[joint][role] = ChannelSeries(time, _channel(fields[field], column))
+            found[joint][role] = ChannelSeries(time - column.delay, _channel(fields[field], column))
     if problems:
         raise RecordingError("\n".join(problems))
     return found
 
 
-def _time(table: Mapping[str, Floats], columns: Columns, problems: list[str]) -> Floats:
-    """The times, (rows,) s; empty, with an entry in problems, where there are none."""
-    if columns.time is None:
+def _time(table: Mapping[str, Floats], columns: Columns, name: str | None, problems: list[str]) -> Floats:
+    """The times of a column, (rows,) s; empty, with an entry in problems, where there are none."""
+    if name is None:
         length = max(max(np.shape(one)) for one in table.values())
         return np.arange(length) / float(columns.rate or 1)
     try:
-        return _pick(table, columns.time, 0) * Quantity(unit=columns.time_unit).conversion("").factor
+        return _pick(table, name, 0) * Quantity(unit=columns.time_unit).conversion("").factor
     except ValueError as mistake:
         problems.append(str(mistake))
         return np.zeros(0)
@@ -158,9 +181,10 @@ def _time(table: Mapping[str, Floats], columns: Columns, problems: list[str]) ->
 def _by_name(file: Path, table: Mapping[str, Floats]) -> Columns:
     names = [name for name in table if re.fullmatch(r"[\w-]+\.[\w-]+", name)]
     if "time" not in table or not names:
+        listed = ", ".join(f"{name} {list(one.shape)}" for name, one in list(table.items())[:20])
         raise RecordingError(
-            f"{file}: expected the columns time and JOINT.ROLE, or a table that says which column is what; "
-            f"found {', '.join(f'{name} {list(one.shape)}' for name, one in list(table.items())[:20])}"
+            f"{file}: expected the columns time and JOINT.ROLE, or a table that says which column is what "
+            f"(jointwatch columns proposes one); found {listed}"
         )
     joints: dict[str, dict[str, Column]] = {}
     for name in names:
@@ -186,7 +210,7 @@ def _unwrapped(values: Floats, wrap: float | None) -> Floats:
 
 def _pick(table: Mapping[str, Floats], path: str, rows: int) -> Floats:
     """One column, (rows,). Raises ValueError."""
-    match = _INDEX.fullmatch(path)
+    match = None if path in table else _INDEX.fullmatch(path)  # names may end with [0] themselves
     name, index = (match[1], int(match[2] or 0)) if match else (path, 0)
     if name not in table:
         raise ValueError(f'found no column "{name}", {nearest(name, table)}')
@@ -204,14 +228,30 @@ def _pick(table: Mapping[str, Floats], path: str, rows: int) -> Floats:
     return values.astype(np.float64)
 
 
-def numeric_columns(file: Path) -> dict[str, Floats]:
-    """Every numeric column or matrix of a file by its name. Raises RecordingError."""
+def numeric_columns(file: Path, within: Sequence[str] = ()) -> dict[str, Floats]:
+    """Every numeric column or matrix of a file, or of a folder's files, by its name. Raises RecordingError."""
     try:
-        table = {name: one for name, one in arrays(file).items() if one.ndim}
+        table = {name: one for name, one in named_columns(file, within).columns.items() if one.ndim}
     except OSError as error:
-        raise RecordingError(f"{file}: {error.strerror or error}") from error
+        raise RecordingError(f"{error.filename or file}: {error.strerror or error}") from error
     except ValueError as error:
         raise RecordingError(f"{file}: {error}") from error
     if not table:
         raise RecordingError(f"{file}: found no numbers")
     return table
+
+
+def named(file: Path, within: Sequence[str] = ()) -> NamedColumns:
+    """The columns of a recording of another program by name, with what the file says of them. Raises RecordingError."""
+    if is_bag(file):
+        bag = read_bag(file)
+        columns = {f"{name}.{key}": one for name, (_, fields) in bag.items() for key, one in fields.items()}
+        clock = max((time for time, _ in bag.values()), key=len)
+        units = {"time": "s"} | {name: "rad" for name in columns if name.endswith(".position")}
+        return NamedColumns({"time": clock} | columns, units, notes=["times are the stamps of the messages"])
+    try:
+        return named_columns(file, within)
+    except OSError as error:
+        raise RecordingError(f"{error.filename or file}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise RecordingError(f"{file}: {error}") from error

@@ -1,7 +1,7 @@
 """Reads our own recordings: messages, blocks of readings, the configuration, and which files belong together."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -54,28 +54,42 @@ def blocks(file: Path) -> Iterator[TurnBlock]:
             yield block
 
 
-def break_of(file: Path) -> str:
-    """Where a recording breaks off and why, in words; empty where it is complete. Raises RecordingError.
+def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
+    """Every message and every block of readings in one pass, in the order of the file; returns what `break_of` does.
 
-    `blocks` and `said` yield everything before that place.
+    Raises RecordingError.
     """
-    read, topics = 0, set[int]()
+    read, topics = 0, dict[int, str]()
     try:
         for record in records(file, strict=True):
             if isinstance(record, Channel):
-                topics.add(record.id)
+                topics[record.id] = record.topic
             elif isinstance(record, Message):
-                json.loads(record.data)
                 if record.channel_id not in topics:
                     raise ValueError(f"a message of channel {record.channel_id}, which was never introduced")
+                yield Said(topics[record.channel_id], record.publish_time, json.loads(record.data.decode()))
             elif isinstance(record, Attachment) and record.media_type == BLOCKS:
-                transcript.unpack(record.data)
+                yield transcript.unpack(record.data)
                 read += 1
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         return f"{file} breaks off after {read} blocks of readings: {error}"
     return ""
+
+
+def break_of(file: Path) -> str:
+    """Where a recording breaks off and why, in words; empty where it is complete. Raises RecordingError.
+
+    `contents`, `blocks` and `said` yield everything before that place.
+    """
+    reading = contents(file)
+    while True:
+        try:
+            next(reading)
+        except StopIteration as end:
+            words: str = end.value
+            return words
 
 
 def configuration(file: Path) -> Config:

@@ -1,10 +1,10 @@
-"""Reads joint states of a ROS 2 bag (.mcap, or its folder) as named columns: JOINT.position, .velocity, .effort.
+"""Reads joint states of a ROS 2 bag (.mcap, .db3, or its folder) as columns: JOINT.position, .velocity, .effort.
 
 sensor_msgs/msg/JointState is decoded from CDR here: encapsulation (4 bytes, the second gives the byte order), then
 stamp (s, ns), frame_id, names, positions, velocities, efforts; a sequence is its length and its elements, each aligned
 to its size from the end of the encapsulation. The messages of ros2_control (control_msgs) are decoded by the definition
 in the bag, since their fields change from release to release; they are used where a bag has no joint state with
-efforts.
+efforts. A joint that several topics speak of is taken from one: not a command's, with efforts, the most messages.
 """
 
 import math
@@ -17,6 +17,7 @@ import numpy as np
 from mcap.records import Channel, Message, Schema
 
 from daq.recording.reader import SUFFIX, RecordingError
+from daq.recording.ros_database import is_database, stored
 from daq.recording.ros_messages import Definition
 from drivers.files.mcap_records import records
 from estimators.quantities import Floats
@@ -28,6 +29,8 @@ KINDS: Final = (JOINT_STATE, DYNAMIC, CONTROLLER)  # the first that has efforts 
 FIELDS: Final = ("position", "velocity", "effort")
 
 Rows = dict[str, list[tuple[float, ...]]]  # joint → time, s, and its fields
+Topics = dict[str, Rows]
+COMMANDS: Final = ("command", "cmd", "desired", "target", "goal", "reference", "setpoint", "plan")  # in names of topics
 JointState = tuple[float, list[str], list[tuple[float, ...]]]  # stamp, s, names, and each field of all
 _MOST: Final = 10_000  # joints of one message; a larger number means that it is damaged
 
@@ -48,13 +51,14 @@ def is_ours(file: Path) -> bool:
 
 def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:
     """Joint → its times (rows,) in s since the first message, and its columns (rows,). Raises RecordingError."""
-    kinds: dict[str, Rows] = {kind: {} for kind in KINDS}
+    kinds: dict[str, Topics] = {kind: {} for kind in KINDS}
     for file in _files(path):
-        for kind, time, names, fields in _joint_states(file):
+        for kind, topic, time, names, fields in _joint_states(file):
+            mine = kinds[kind].setdefault(topic, {})
             for i, name in enumerate(names):
                 values = (field[i] if i < len(field) else float("nan") for field in fields)
-                kinds[kind].setdefault(name, []).append((time, *values))
-    found_of = [rows for rows in kinds.values() if rows]
+                mine.setdefault(name, []).append((time, *values))
+    found_of = [rows for topics in kinds.values() if (rows := _chosen(topics))]
     if not found_of:
         raise RecordingError(f"{path}: found no {', no '.join(KINDS)} in it")
     rows = next((one for one in found_of if _has_efforts(one)), found_of[0])
@@ -68,21 +72,36 @@ def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:
     return found
 
 
+def _chosen(topics: Topics) -> Rows:
+    """Every joint from the topic that speaks best of it."""
+
+    def order(topic: str) -> tuple[bool, bool, int]:
+        rows = topics[topic]
+        commands = any(word in topic.lower() for word in COMMANDS)
+        return commands, not _has_efforts(rows), -max(map(len, rows.values()), default=0)
+
+    found: Rows = {}
+    for topic in sorted(topics, key=order):
+        for joint, rows in topics[topic].items():
+            found.setdefault(joint, rows)
+    return found
+
+
 def _has_efforts(rows: Rows) -> bool:
     return any(math.isfinite(row[1 + FIELDS.index("effort")]) for one in rows.values() for row in one)
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(path.glob("*.mcap"))
-    return [path] if path.suffix.lower() == ".mcap" else []
+        return sorted(one for one in path.iterdir() if one.suffix.lower() == SUFFIX or is_database(one))
+    return [path] if path.suffix.lower() == SUFFIX or is_database(path) else []
 
 
-def _joint_states(file: Path, first: bool = False) -> list[tuple[str, *JointState]]:
-    """Every joint state: kind, time in s, names, the three fields; first: only the first one."""
-    found: list[tuple[str, *JointState]] = []
+def _joint_states(file: Path, first: bool = False) -> list[tuple[str, str, *JointState]]:
+    """Every joint state: kind, topic, time in s, names, the three fields; first: only the first one."""
+    found: list[tuple[str, str, *JointState]] = []
     try:
-        for one in _messages(file):
+        for one in _in_database(file) if is_database(file) else _messages(file):
             found.append(one)
             if first:
                 break
@@ -93,20 +112,32 @@ def _joint_states(file: Path, first: bool = False) -> list[tuple[str, *JointStat
     return found
 
 
-def _messages(file: Path) -> Iterator[tuple[str, *JointState]]:
+def _messages(file: Path) -> Iterator[tuple[str, str, *JointState]]:
     schemas: dict[int, tuple[str, Callable[[bytes], JointState]]] = {}
-    channels: dict[int, tuple[str, Callable[[bytes], JointState]]] = {}
+    channels: dict[int, tuple[str, str, Callable[[bytes], JointState]]] = {}
     for record in records(file):
         if isinstance(record, Schema) and (kind := record.name.replace("/msg/", "/")) in KINDS:
             schemas[record.id] = kind, decode if kind == JOINT_STATE else _decoder(kind, record.data.decode())
         elif isinstance(record, Channel) and record.schema_id in schemas:
             if record.message_encoding != "cdr":
                 raise ValueError(f"{record.topic} is encoded as {record.message_encoding}, expected cdr")
-            channels[record.id] = schemas[record.schema_id]
+            kind, read = schemas[record.schema_id]
+            channels[record.id] = kind, record.topic, read
         elif isinstance(record, Message) and record.channel_id in channels:
-            kind, read = channels[record.channel_id]
+            kind, topic, read = channels[record.channel_id]
             stamp, names, fields = read(record.data)
-            yield kind, stamp if stamp > 0 else record.log_time * 1e-9, names, fields
+            yield kind, topic, stamp if stamp > 0 else record.log_time * 1e-9, names, fields
+
+
+def _in_database(file: Path) -> Iterator[tuple[str, str, *JointState]]:
+    readers: dict[str, Callable[[bytes], JointState]] = {JOINT_STATE: decode}
+    for one in stored(file, KINDS):
+        if one.kind not in readers:
+            if not one.definition:
+                continue  # bags before Iron have no definitions, and those of control_msgs differ between releases
+            readers[one.kind] = _decoder(one.kind, one.definition)
+        stamp, names, fields = readers[one.kind](one.data)
+        yield one.kind, one.topic, stamp if stamp > 0 else one.received * 1e-9, names, fields
 
 
 def _decoder(kind: str, text: str) -> Callable[[bytes], JointState]:

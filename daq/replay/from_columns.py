@@ -37,6 +37,18 @@ def configured(file: Path, channels: Channels, columns: Columns | None) -> Confi
     return Config.model_validate({"drivers": {}, "joints": joints, "robot": {"name": "recording"}})
 
 
+def with_torque(columns: Columns) -> Columns:
+    """The table, with the motor's current as the torque of joints that have no other: scale is N·m/A."""
+    joints = {
+        name: {
+            "torque" if role == "current" and not set(EFFORTS) & set(roles) else role: one
+            for role, one in roles.items()
+        }
+        for name, roles in columns.joints.items()
+    }
+    return columns.model_copy(update={"joints": joints})
+
+
 def _rate(file: Path, series: ChannelSeries) -> float:
     """The rate, Hz, rounded to a whole number where the times are close to it."""
     steps = np.diff(series.time)

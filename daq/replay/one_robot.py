@@ -6,11 +6,13 @@ from estimators.offline.robot.identification import identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.record import RobotFinding
 
 __all__ = [
     "IdentifiedRobot",
     "Recorded",
     "RobotEstimator",
+    "RobotFinding",
     "identify",
     "pieces",
     "read_urdf",

@@ -55,7 +55,8 @@ def read_runs(robot: RobotDescription, files: Sequence[Path], columns: Columns |
     found: list[tuple[Path, Channels]] = []
     for file in files:
         try:
-            found.append((file, _channels(file, columns)))
+            channels = _channels(file, columns)
+            found.append((file, channels))
         except RecordingError as mistakes:
             problems += str(mistakes).splitlines()
     names = robot.names

@@ -8,6 +8,7 @@ describes, columns JOINT.ROLE in SI (see daq/recording/columns.py), and stored r
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,15 @@ from daq.config.sections import Config
 from daq.recording.columns import Columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag
+from daq.replay.own_stamps import even, is_uneven
 from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
 from drivers.files.player import CsvFile, FileSettings, PlayedFile
 from drivers.reading import READING, empty
+
+# endings that only tables have; .csv, .txt, .log and .mf4 may be logs of frames
+COLUMNAR: Final = (".npz", ".npy", ".mat", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather", ".tsv", ".dat")
 
 Batch = NDArray[np.void]
 Counts = dict[str, Counter[str]]  # driver → cause → count
@@ -34,7 +39,9 @@ def readings_of(
     if columns is None and file.suffix.lower() == ".npz" and _is_readings(file):
         return _stored(file, config)
     described = any(isinstance(one, FileSettings) and one.columns for one in config.drivers.values())
-    columnar = file.suffix.lower() in (".npz", ".mat") or is_bag(file) or (not described and _has_columns(file))
+    columnar = (
+        file.is_dir() or file.suffix.lower() in COLUMNAR or is_bag(file) or (not described and _has_columns(file))
+    )
     if columns is not None or columnar:
         return _from_columns(file, config, columns)
     return _from_log(file, _drivers(file, config, driver), config, counts)
@@ -77,8 +84,12 @@ def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterat
     if missing:
         raise RecordingError("\n".join(f"{file}: {_missing(route)}" for route in missing))
     parts = []
+    counted = {route.joint for route in asked if route.role == COUNTER}
+    uneven = {route.joint for route in asked if is_uneven(channels[route.joint][route.role])} - counted
     for index, route in enumerate(asked):
         series = channels[route.joint][route.role]
+        if route.joint in uneven:
+            series = even(series, config.joints[route.joint].rate)
         part = np.zeros(len(series.time), READING)
         part["time"] = np.round(series.time * 1e9).astype(np.int64)
         part["value"], part["channel"] = series.values, index

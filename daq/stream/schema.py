@@ -110,6 +110,23 @@ def _event(_: Iterable[str]) -> Schema:
         "text": _text("the cause, in words"),
         "from": _number("Unix s of the first row that it speaks of"),
         "to": _number("Unix s of the last one"),
+        "search": {
+            "type": "object",
+            "description": "how nonlinear parameters were found, of refit_accepted and refit_rejected",
+            "properties": {
+                "method": _text("name of the global search"),
+                "visits": {"type": "integer", "minimum": 0, "description": "points at which it has looked"},
+                "evaluations": {"type": "integer", "minimum": 0, "description": "of the residual, on the window"},
+                "runner_up": {
+                    "type": "object",
+                    "additionalProperties": {"type": "number"},
+                    "description": "the second-best minimum: nonlinear parameter → value; absent where there is none",
+                },
+                "gap": _number("χ² by which the runner-up is worse"),
+            },
+            "required": ["method", "visits", "evaluations"],
+            "additionalProperties": False,
+        },
     }
 
 
@@ -242,12 +259,31 @@ def _robot(_: Iterable[str]) -> Schema:
             {
                 "carried": {"type": "boolean", "description": "certain enough to be counted"},
                 "mass": _number("kg"),
-                "mass_deviation": _number("kg; at least a tenth of the mass where torque is motor current"),
+                "mass_deviation": _number("kg; where torque is motor current, with what is not known of its unit"),
                 "centre": _list("m, in the last link's frame"),
                 "centre_deviation": _list("m"),
             },
             ("carried",),
         ),
+        "findings": {
+            "type": "array",
+            "description": "what has happened, the oldest first: one each, refined while more is known",
+            "items": _object(
+                "one finding",
+                {
+                    "number": _number("its identity, which stays"),
+                    "seconds": _number("since it began"),
+                    "cause": _text(
+                        "contact, payload, friction, torque_constant, encoder_slip, offset, base_tilt, links"
+                    ),
+                    "joints": {"type": "array", "description": "that it names", "items": {"type": "string"}},
+                    "text": _text("in words"),
+                    "others": {"type": "array", "description": "causes that fit as well", "items": {"type": "string"}},
+                    "over": {"type": "boolean", "description": "it has passed, or is part of the model by now"},
+                },
+                ("number", "cause", "text", "over"),
+            ),
+        },
     }
 
 
@@ -292,7 +328,7 @@ WINDOW: Final = ("from", "to")
 TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[str]]]] = {
     "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting", *SPECTRUM))),
     "residual/": ("torque of a joint", _residual, frozenset(("measured", "predicted", "residual"))),
-    "event/": ("something happened to a joint", _event, frozenset(WINDOW)),
+    "event/": ("something happened to a joint", _event, frozenset({*WINDOW, "search"})),
     "drift/": ("a joint against its baseline, or its start", _drift, frozenset(("reference",))),
     "change/": ("what has changed of a joint, until a person acknowledges it", _change, frozenset()),
     "lost_motion/": ("the gear between two encoders", _lost_motion, frozenset(("first",))),

@@ -168,7 +168,7 @@ class Publication:
         return topic, self._pack(body)
 
     def drift(self, drift: Map, timestamp: float) -> tuple[bytes, bytes]:
-        """`drift/<joint>`: a joint against its baseline, see daq.core.drift."""
+        """`drift/<joint>`: a joint against its baseline, see daq.core.changes.drift."""
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
 
     def lost_motion(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:
@@ -176,13 +176,20 @@ class Publication:
         return f"lost_motion/{self.joint}".encode(), msgpack.packb(self.head("lost_motion", timestamp) | body)
 
     def event(
-        self, kind: str, text: str, timestamp: float, window: tuple[float, float] | None = None
+        self,
+        kind: str,
+        text: str,
+        timestamp: float,
+        window: tuple[float, float] | None = None,
+        details: Mapping[str, Any] | None = None,
     ) -> tuple[bytes, bytes]:
         """`event/<joint>`: something happened (kind: see EVENTS), with its cause in words.
 
-        window: Unix s of the first and the last row that it is about.
+        window: Unix s of the first and the last row that it is about; details: of a search, see docs/stream.md.
         """
         body = self.head("event", timestamp) | {"kind": kind, "text": text}
+        if details:
+            body["search"] = dict(details)
         if window is not None:
             body |= {"from": window[0], "to": window[1]}
         return f"event/{self.joint}".encode(), msgpack.packb(body)

@@ -1,5 +1,6 @@
 """A CAN bus: which adapter, and which signals are in its frames; it only listens, nothing is ever sent on the bus."""
 
+import os.path
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -17,6 +18,12 @@ from drivers.drain import link_error
 from drivers.layout.can_settings import CanLayoutSettings
 from drivers.layout.frame import EXTENDED, Frames, Layout
 
+# kernels that only one interface needs
+_KERNELS: Final = {
+    "slcan": "drivers.can.slcan",
+    "socketcan": "drivers.can.recvmmsg",
+    "udp_multicast": "drivers.can.recvmmsg",
+}
 _HOST_SETS_BITRATE: Final = frozenset({"socketcan", "socketcand", "udp_multicast", "virtual"})
 
 
@@ -63,6 +70,17 @@ class CanBusSettings(CanLayoutSettings):
         if clash:
             raise ValueError(f"expected {', '.join(sorted(clash))} as keys of the driver, found them under options")
         return self
+
+    def modules(self) -> tuple[str, ...]:
+        """Kernels of the decoder, and of the interface that it reads in bulk."""
+        own = _KERNELS.get(self.interface)
+        return ("drivers.can.bus",) if own is None else ("drivers.can.bus", own)
+
+    def wire(self) -> tuple[str, ...]:
+        """The port, under whatever name, or the interface's channel."""
+        if self.channel.startswith("/"):
+            return "port", os.path.realpath(self.channel.partition("@")[0])
+        return self.interface, self.channel, str(self.options.get("port"))
 
     def adapter_options(self) -> dict[str, Any]:
         """Arguments for python-can on opening."""

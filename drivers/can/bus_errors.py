@@ -17,7 +17,7 @@ QUIET: Final = 10.0  # s
 log = logging.getLogger("jointwatch")
 
 
-class Cause(NamedTuple):
+class BusErrorCause(NamedTuple):
     """One thing that an error frame can say."""
 
     bit: int  # of the id
@@ -26,30 +26,32 @@ class Cause(NamedTuple):
 
 
 CAUSES: Final = {
-    "bus_off": Cause(
+    "bus_off": BusErrorCause(
         0x40,
         0,
         "bus-off: the controller left the bus after too many errors. Check wiring, termination (120 Ω at both ends) "
         "and bit rate; `sudo ip link set {name} type can restart-ms 100` lets it come back by itself",
     ),
-    "bus_restarted": Cause(0x100, 0, "the controller is back on the bus"),
-    "error_passive": Cause(
+    "bus_restarted": BusErrorCause(0x100, 0, "the controller is back on the bus"),
+    "error_passive": BusErrorCause(
         0x4,
         0x30,
         "error-passive: many frames were damaged. Check wiring, termination, bit rate and sample point of all nodes",
     ),
-    "error_warning": Cause(0x4, 0x0C, "error-warning: frames are being damaged. Check wiring and termination"),
-    "error_active": Cause(0x4, 0x40, "error-active: the controller sees few errors again"),
-    "controller_overflow": Cause(
+    "error_warning": BusErrorCause(0x4, 0x0C, "error-warning: frames are being damaged. Check wiring and termination"),
+    "error_active": BusErrorCause(0x4, 0x40, "error-active: the controller sees few errors again"),
+    "controller_overflow": BusErrorCause(
         0x4, 0x03, "the controller's own buffer ran over: frames are lost before the kernel sees them"
     ),
-    "not_acknowledged": Cause(
+    "not_acknowledged": BusErrorCause(
         0x20, 0, "no node acknowledges: no other node is on, or it has another bit rate, or listens only"
     ),
-    "bus_errors": Cause(0x88, 0, "damaged bits on the bus (stuffing, CRC). Check wiring, termination and bit rate"),
-    "transceiver": Cause(0x10, 0, "the transceiver reports a fault: check CAN_H, CAN_L, ground and supply"),
-    "send_timeout": Cause(0x1, 0, "a frame of this host could not be sent in time"),
-    "arbitration_lost": Cause(0x2, 0, ""),  # how a bus works, nothing to mend
+    "bus_errors": BusErrorCause(
+        0x88, 0, "damaged bits on the bus (stuffing, CRC). Check wiring, termination and bit rate"
+    ),
+    "transceiver": BusErrorCause(0x10, 0, "the transceiver reports a fault: check CAN_H, CAN_L, ground and supply"),
+    "send_timeout": BusErrorCause(0x1, 0, "a frame of this host could not be sent in time"),
+    "arbitration_lost": BusErrorCause(0x2, 0, ""),  # how a bus works, nothing to mend
 }
 
 

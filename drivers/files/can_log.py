@@ -10,6 +10,7 @@ import numpy as np
 
 from drivers.base import DriverError
 from drivers.can.adapter import from_messages
+from drivers.files.bytes_read import note
 from drivers.layout.frame import Frames
 
 BLOCK: Final = 1 << 20  # bytes of text at a time
@@ -50,6 +51,7 @@ class LogFile:
         with self._path.open("rb") as file:
             while True:
                 data = file.read(BLOCK)
+                note(len(data))
                 yield self._text.feed(data, last=not data)
                 if not data:
                     return

@@ -26,8 +26,9 @@ def decompressed(data: bytes, compression: str = "zstd") -> bytes:
 def _zstd(data: bytes) -> bytes:
     try:
         promised = zstandard.frame_content_size(data)  # -1: the frame does not say
+        most = LARGEST if promised < 0 else min(promised, LARGEST)  # a buffer of this size is allocated for it
         with zstandard.ZstdDecompressor().stream_reader(data) as stream:
-            found = stream.read(LARGEST + 1)
+            found = stream.read(most + 1)
     except zstandard.ZstdError as error:
         raise ValueError(f"damaged zstd data: {error}") from error
     if len(found) < min(promised, LARGEST):

@@ -11,7 +11,6 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -20,13 +19,14 @@ from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.records import Attachment, Channel, Chunk, McapRecord, Message, Metadata, Schema
-from mcap.stream_reader import breakup_chunk
 
+from drivers.files.bytes_read import note
 from drivers.files.decompression import decompressed
 
 MAGIC: Final = b"\x89MCAP0\r\n"
 HEAD: Final = struct.Struct("<BQ")  # opcode, length of what follows
 FOOTER: Final = struct.Struct("<BQQQI")  # opcode, length, start of the summary, of its offsets, checksum
+MESSAGE: Final = struct.Struct("<HIQQ")  # before its data: channel, sequence, logged, published
 CHECKSUM: Final = 4  # bytes
 DATA_END: Final = HEAD.size + CHECKSUM  # bytes
 OWN: Final = 0x80  # opcodes from here on are free for applications
@@ -67,7 +67,22 @@ def records(path: Path, messages: bool = True, strict: bool = False) -> Iterator
 def _contents(chunk: Chunk) -> list[McapRecord]:
     """The records of a chunk, whose checksum is right. Raises ValueError and McapError."""
     raw = decompressed(chunk.data, chunk.compression)
-    return breakup_chunk(replace(chunk, compression="", data=raw, uncompressed_size=len(raw)), validate_crc=True)
+    if chunk.uncompressed_crc not in (0, zlib.crc32(raw)):
+        raise ValueError("the checksum (CRC) of a chunk is wrong")
+    found: list[McapRecord] = []
+    place = 0
+    while place < len(raw):
+        opcode, length = HEAD.unpack_from(raw, place)
+        begin = place + HEAD.size
+        place = begin + length
+        if place > len(raw) or (opcode == Opcode.MESSAGE and length < MESSAGE.size):
+            raise ValueError(f"a record of kind {opcode} and {length} bytes does not fit into its chunk")
+        if opcode == Opcode.MESSAGE:  # by far the most
+            channel, sequence, logged, published = MESSAGE.unpack_from(raw, begin)
+            found.append(Message(channel, logged, raw[begin + MESSAGE.size : place], published, sequence))
+        elif opcode in (Opcode.CHANNEL, Opcode.SCHEMA):
+            found.append(PARSERS[opcode](ReadDataStream(BytesIO(raw[begin:place]))))
+    return found
 
 
 def _checksum(attachment: bytes) -> int:
@@ -92,6 +107,7 @@ def _bodies(stream: BinaryIO, strict: bool) -> Iterator[tuple[int, bytes]]:
             raise ValueError(f"a record of kind {opcode} and {length} bytes stands at {place - length - HEAD.size}")
         if place > limit:
             break
+        note(HEAD.size + length)
         yield opcode, stream.read(length)
     if strict and end is None:
         raise ValueError(f"it breaks off within its {limit} bytes")

@@ -27,6 +27,7 @@ from drivers.units import Quantity, Scale
 
 LATEST: Final = float(1 << 62)  # ns
 ROWS: Final = 4096  # of a CSV file at a time
+SEPARATORS: Final = ",;\t|"
 MESSAGE: Final = "row"
 _TIMES: Final = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
 
@@ -69,6 +70,14 @@ class FileSettings(CanLayoutSettings):
         signals = {f"{MESSAGE}.{name}": _signal(place, one) for place, (name, one) in enumerate(self.columns.items())}
         return Layout({0: 8 * len(signals)}, signals)
 
+    def modules(self) -> tuple[str, ...]:
+        """Kernels of the decoder and of candump logs."""
+        return "drivers.files.player", "drivers.files.candump"
+
+    def wire(self) -> tuple[str, ...]:
+        """Every bus of a log is a wire of its own."""
+        return "file", str(self.path), self.channel
+
     def open(self, wanted: Sequence[Wanted]) -> "FilePlayer":
         """A driver for exactly these signals. Raises LayoutError."""
         self.check(wanted)
@@ -107,7 +116,9 @@ class CsvFile:
         """Its rows, a batch at a time. Raises DriverError."""
         try:
             with self._path.open(newline="", encoding="utf-8-sig") as file:
-                rows = csv.reader(file)
+                separator = self._separator(file.readline())
+                file.seek(0)
+                rows = csv.reader(file, delimiter=separator)
                 places = self._places(next(rows, []))
                 while block := list(islice(rows, ROWS)):
                     yield self._frames([[_number(row, place) for place in places] for row in block])
@@ -115,6 +126,11 @@ class CsvFile:
             raise DriverError(f"{self._path}: there is no such file") from None
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise DriverError(f"{self._path}: not a readable CSV file ({error})") from error
+
+    def _separator(self, line: str) -> str:
+        """What stands between headings: the sign that leaves all that are wanted; a comma where none does."""
+        parted = {sign: {name.strip() for name in next(csv.reader([line], delimiter=sign), [])} for sign in SEPARATORS}
+        return next((sign for sign in SEPARATORS if parted[sign].issuperset(self._headings)), SEPARATORS[0])
 
     def _places(self, headings: list[str]) -> list[int]:
         names = [heading.strip() for heading in headings]

@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from drivers.base import LayoutError, StrictSettings, Wanted
+from drivers.base import DriverSettings, LayoutError, Wanted
 from drivers.layout.can_frames import Correction, FrameSettings, from_table
 from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import Layout
@@ -15,7 +15,7 @@ from drivers.layout.ready import AnyLayout
 from drivers.layout.ready.mit import MitSettings
 
 
-class CanLayoutSettings(StrictSettings):
+class CanLayoutSettings(DriverSettings):
     """What is in the frames.
 
     A relative `dbc` is resolved against the validation context's "folder", where one is given: the configuration's.

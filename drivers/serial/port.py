@@ -1,5 +1,6 @@
 """A serial port on which a device sends packets, read in bulk through its descriptor."""
 
+import os.path
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -10,7 +11,7 @@ import serial
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, model_validator
 
-from drivers.base import LayoutError, LinkError, StrictSettings, Wanted
+from drivers.base import DriverSettings, LayoutError, LinkError, Wanted
 from drivers.decode.decoder import Decoder
 from drivers.drain import drain, link_error
 from drivers.layout.frame import Layout
@@ -18,7 +19,7 @@ from drivers.serial import packets
 from drivers.serial.packets import COBS, Framing, PacketSettings
 
 
-class SerialPortSettings(StrictSettings):
+class SerialPortSettings(DriverSettings):
     """A serial port and the packets that come from it."""
 
     kind: Literal["serial"]
@@ -43,6 +44,14 @@ class SerialPortSettings(StrictSettings):
     def check(self, wanted: Sequence[Wanted]) -> None:
         """Raise LayoutError naming every signal that is not there, and the nearest that is."""
         self._layout.check(wanted)
+
+    def modules(self) -> tuple[str, ...]:
+        """Kernels of the decoder and of the framing."""
+        return "drivers.serial.port", "drivers.serial.deframer"
+
+    def wire(self) -> tuple[str, ...]:
+        """The port, under whatever name."""
+        return "port", os.path.realpath(self.port)
 
     def open(self, wanted: Sequence[Wanted]) -> "SerialPort":
         """A driver for exactly these signals. Raises LayoutError."""

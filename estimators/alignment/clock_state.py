@@ -94,3 +94,12 @@ class ClockState(Layout):
     behind: float  # what it is behind its place among even ones
     pace: float  # what even ones are longer than the period
     evened: float  # frames that say where even ones would be
+    whole: int  # ticks from the frame before to the last one; 0: both belong to one tick
+    watched: int  # frames for which a stall or a loss is still looked at …
+    caught_up: int  # … and for which a device is one that catches up
+    calm: int  # frames in a row that came in time
+    stalls: bool  # whether it has ever done so since the clock was set anew
+    ahead: int  # ticks without a frame less frames without a tick, since the clock was set anew …
+    counted: int  # … and what of it is counted as lost or is nothing
+    least_ahead: int  # least of `ahead` in a block of frames …
+    block: int  # … and frames in it

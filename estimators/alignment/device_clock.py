@@ -31,7 +31,7 @@ do not fit in what may be held while the burst lasts are placed as if nothing ha
 
 import numpy as np
 
-from estimators.alignment.clock_rate import EVIDENCE_FRAMES, RESTART_AFTER, even, open_window, stands
+from estimators.alignment.clock_rate import EVIDENCE_FRAMES, RESTART_AFTER, open_window, stands
 from estimators.alignment.clock_state import (
     DUPLICATE,
     IN_TIME,
@@ -43,6 +43,7 @@ from estimators.alignment.clock_state import (
     Totals,
 )
 from estimators.alignment.held_frames import SUSPICIOUS, count_gap, hold, take, undelayed
+from estimators.alignment.stamped_losses import count_losses, forget_ahead, place_on_grid, ticks_between
 from estimators.numerics.jit import inline
 from estimators.thresholds import GAP, SUCCESSIVE
 
@@ -76,8 +77,7 @@ def place(arrival: float, counter: int, clock: ClockState, totals: Totals) -> in
             totals.duplicate += 1
             return DUPLICATE
         steps = gap / unit
-        # sampled unevenly, 1.6 periods may be one frame, and 1.4 two
-        whole = max(1, int(np.rint((steps + clock.off) / (1.0 + clock.pace))))
+        whole = ticks_between(steps, clock) if unit > 1.0 else int(gap)
         backwards = 0 < modulo - gap <= modulo // 8
         advance = period * (1.0 + clock.drift) + clock.slew
         ahead = unit > 1.0 and clock.mode != SETTLING and arrival < clock.instant + steps * advance - 0.5 * period
@@ -139,13 +139,21 @@ def _follow(
         believed = late > -0.5 * steps * advance  # a counter that is ahead of all time is damaged
         _start(arrival, counter, clock, totals)
         if not too_early and (believed or not counted):
-            totals.lost += max(0, int(np.rint(steps)) - 1)
+            missing = max(0, int(np.rint(steps)) - 1)
+            if clock.unit > 1.0:
+                clock.ahead = missing  # unless they come yet
+            else:
+                totals.lost += missing
             clock.gap = clock.away = max(0.0, late - clock.shift)
             clock.gap_unit = clock.turn
         return PLACED
-    totals.lost += whole - 1
-    if counted:
-        even(steps, whole, clock)
+    clock.whole = whole
+    if clock.unit > 1.0:
+        if counted:
+            place_on_grid(steps, whole, clock)
+        count_losses(steps, whole, clock, totals)
+    else:
+        totals.lost += whole - 1
     if counter >= 0:
         clock.counter = counter
     elif clock.modulo > 0 and clock.counter >= 0:  # one without its counter
@@ -164,6 +172,10 @@ def _start(arrival: float, counter: int, clock: ClockState, totals: Totals) -> N
         clock.shift = undelayed(clock)
         count_gap(clock, totals)
     clock.away = 0.0
+    forget_ahead(clock, totals)
+    clock.whole = 1
+    clock.watched = clock.caught_up = clock.calm = 0
+    clock.stalls = False
     clock.frames = 1
     clock.counter = counter
     clock.backwards = -1

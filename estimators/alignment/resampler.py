@@ -287,10 +287,11 @@ def _finish(stream: Stream, aligner: AlignerState) -> None:
         ticks = waiting.ticks
         if upto > -np.inf:
             release_ticks(ticks, clock.shift, clock.slip, clock.unsure, upto - ticks.delay)
-        at = claim(ticks)
-        ticks.instants[at], ticks.arrivals[at] = clock.instant - ticks.delay, arrival
-        ticks.numbers[at], ticks.fresh[at] = clock.index, clock.fresh
-        ticks.behind[at] = (clock.behind if np.abs(clock.behind) > EVEN else 0.0) * clock.period
+        if clock.whole > 0:  # else its tick has a frame already
+            at = claim(ticks)
+            ticks.instants[at], ticks.arrivals[at] = clock.instant - ticks.delay, arrival
+            ticks.numbers[at], ticks.fresh[at] = clock.index, clock.fresh
+            ticks.behind[at] = (clock.behind if np.abs(clock.behind) > EVEN else 0.0) * clock.period
         if passed:
             release_ticks(ticks, 0.0, 0, False, np.inf)
 

@@ -6,6 +6,7 @@ The pass takes samples up to the first at which Python has something to decide (
 matter.
 """
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Final
 
@@ -30,6 +31,11 @@ from jointwatch_layout import Integers, Layout, Matrix, Vector
 NEAR: Final = 0.98
 
 
+def clipped_from(saturation: float | None) -> float:
+    """N·m (N) from which a torque is not believed; saturation: of the drive, None: not known."""
+    return math.inf if saturation is None else NEAR * saturation
+
+
 class Preprocessing(Layout):
     """What stands between the samples of one joint and its regression rows."""
 
@@ -48,7 +54,7 @@ class Preprocessing(Layout):
     wide: Annotated[Matrix, "chunk", "springs_too"]  # the same beside their springs, where there are some
     own: int  # channels that the model has
     effort: int  # channel of the torque (force)
-    saturation: float  # N·m (N) from which it is not believed; NaN: none
+    saturation: float  # N·m (N) from which it is not believed; infinite: none
     passed: int = 0  # of them, in this pass
     clipped: int = 0  # samples at saturation so far
     stop: int = DONE  # what is to be decided behind the last sample
@@ -98,7 +104,7 @@ class Front:
             wide=np.empty((CHUNK, len(model.channels) + springs if springs else 0)),
             own=len(model.channels),
             effort=next((i for i, role in enumerate(model.channels) if role in ("torque", "force")), -1),
-            saturation=np.nan if saturation is None else NEAR * saturation,
+            saturation=clipped_from(saturation),
         )
 
     def follow(self) -> None:

@@ -1,5 +1,5 @@
 """Misfit: whether a model leaves out something, and what. Read in this order:
 
 regressors.py (columns that no model has), scores.py (tests of them, for one joint), long_run.py (variance of correlated
-residuals), faded_evidence.py (recent evidence for a few columns, of a whole robot).
+residuals).
 """

@@ -13,8 +13,8 @@ Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ;
 sums do not depend on how rows are cut into batches.
 Rows that see a reversal are left out. Around a reversal a joint sticks, and its bristles and teeth change sides. That
 is an error of a hundred deviations, and any column that is large near standstill would explain it. Their products [Φ y]
-are summed separately; the weight of such rows follows from them (recursive/reversals.py). Rows behind a reversal, up to
-twice the NEAR stop, are summed in both places, which shows by how much they alone move θ.
+are summed separately; the weight of such rows follows from them (recursive/weights/reversals.py). Rows behind a
+reversal, up to twice the NEAR stop, are summed in both places, which shows by how much they alone move θ.
 """
 
 from typing import Annotated, Final
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
-from estimators.recursive.reversals import AROUND, turns
+from estimators.recursive.weights.reversals import AROUND, turns
 from estimators.rows import ROUNDING, WEIGHT
 from estimators.thresholds import SUCCESSIVE
 from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector

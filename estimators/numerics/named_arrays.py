@@ -1,35 +1,65 @@
-"""Arrays by name from files of columns (.mat, .npz, .csv), without units or roles, which the reader must know.
+"""Arrays by name from files of columns, without roles, which the reader must know.
 
 The one reader of such files: the experiments take the arrays as they are, daq/recording/columns.py makes channels of
-joints of them, and through it the rig plays a recording.
+joints of them, and through it the rig plays a recording. A folder of such files is one recording, a quantity a file.
 """
 
-import itertools
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 from numpy.typing import NDArray
-from scipy.io import loadmat
 
-SUFFIXES: Final = (".mat", ".npz", ".csv")
-BETWEEN: Final = (",", ";", "\t", " ")  # columns of a .csv: the first of these that its header has
+from estimators.numerics.tables.arrow import read_parquet
+from estimators.numerics.tables.binary import read_mat, read_npz
+from estimators.numerics.tables.delimited import read_delimited
+from estimators.numerics.tables.documents import read_json
+from estimators.numerics.tables.measurement import read_mf4
+from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns, with_whole_stamps
+
+READERS: Final[Mapping[str, Callable[[Path], NamedColumns]]] = {
+    ".mat": read_mat,
+    ".npz": read_npz,
+    ".npy": read_npz,
+    ".csv": read_delimited,
+    ".tsv": read_delimited,
+    ".txt": read_delimited,
+    ".dat": read_delimited,
+    ".log": read_delimited,
+    ".json": read_json,
+    ".jsonl": read_json,
+    ".ndjson": read_json,
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".feather": read_parquet,
+    ".mf4": read_mf4,
+    ".mdf": read_mf4,
+}
+SUFFIXES: Final = tuple(READERS)
+ROS_1: Final = b"#ROSBAG V"
 
 
 def arrays(file: Path) -> dict[str, NDArray[Any]]:
     """Every number, column and matrix of a file by its name; in a .mat file a dot leads into a structure.
 
-    A .csv begins with the names of its columns; what is no number there is NaN. Raises OSError, and ValueError in words
-    for a file that is damaged or of another kind.
+    What is no number in a text is NaN. Raises OSError, and ValueError in words for a file that is damaged or of another
+    kind.
     """
-    readers = {".mat": _mat, ".npz": _npz, ".csv": _csv}
+    return named_columns(file).columns
+
+
+def named_columns(file: Path, within: Sequence[str] = ()) -> NamedColumns:
+    """The arrays of a file, or of the files of a folder (those named in `within`, else all), with what is said of them.
+
+    Raises OSError, ValueError.
+    """
+    if file.is_dir():
+        return _folder(file, within)
     kind = file.suffix.lower()
-    if kind not in readers:
-        raise ValueError(f"expected one of {', '.join(SUFFIXES)}, found {file.suffix or 'no ending'}")
+    if kind not in READERS:
+        raise ValueError(_unknown(file))
     try:
-        return readers[kind](file)
+        return with_whole_stamps(READERS[kind](file))
     except OSError:
         raise
     except Exception as error:  # damaged files make readers raise whatever they like
@@ -37,49 +67,32 @@ def arrays(file: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(f"cannot be read: {words.splitlines()[0]}") from error
 
 
-def _mat(file: Path) -> dict[str, NDArray[Any]]:
-    return dict(_leaves("", loadmat(str(file), simplify_cells=True)))
+def _folder(folder: Path, within: Sequence[str]) -> NamedColumns:
+    """The columns of every file of a folder as FILE.NAME; a file that names none is the matrix FILE."""
+    files = [folder / name for name in within] or sorted(
+        one for one in folder.iterdir() if one.suffix.lower() in READERS and not one.name.startswith(".")
+    )
+    whole = NamedColumns({})
+    for file in files:
+        try:
+            one = named_columns(file)
+        except ValueError as error:
+            raise ValueError(f"{file.name}: {error}") from error
+        stem = file.stem
+        full = {name: stem if name in (UNNAMED, stem) else f"{stem}.{name}" for name in one.columns}
+        whole.columns |= {full[name]: values for name, values in one.columns.items()}
+        whole.units |= {full[name]: unit for name, unit in one.units.items() if name in full}
+        whole.texts |= {f"{stem}.{name}": text for name, text in one.texts.items()}
+        whole.notes += [f"{file.name}: {note}" for note in one.notes]
+        whole.long = whole.long or one.long
+    return whole
 
 
-def _npz(file: Path) -> dict[str, NDArray[Any]]:
-    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
-        return dict(_leaves("", data))
-
-
-def _csv(file: Path) -> dict[str, NDArray[Any]]:
-    with file.open(encoding="utf-8-sig") as lines:
-        head = next(lines, "")
-        between = next((mark for mark in BETWEEN if mark in head.strip()), ",")
-        names = [name.strip().strip('"') for name in head.strip().split(None if between == " " else between)]
-        first = next(lines, "")
-        if not first.strip():
-            return {}
-        rows = _rows(itertools.chain([first], lines), file, None if between == " " else between)
-    if rows.size == 0:
-        return {}
-    if rows.shape[1] != len(names):
-        raise ValueError(f"the first line names {len(names)} columns, the others have {rows.shape[1]}")
-    return dict(zip(names, rows.T, strict=True))
-
-
-def _rows(lines: Iterator[str], file: Path, between: str | None) -> NDArray[np.float64]:
-    """The numbers; the reader that takes what is no number for NaN is ten times as slow, and second."""
-    try:
-        return np.loadtxt(lines, delimiter=between, ndmin=2, comments=None)
-    except ValueError:
-        with file.open(encoding="utf-8-sig") as again, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the caller reports an empty file
-            next(again)
-            return np.genfromtxt(again, delimiter=between, ndmin=2, dtype=np.float64)
-
-
-def _leaves(prefix: str, node: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
-    for key, value in node.items():
-        if key.startswith("__"):
-            continue
-        if isinstance(value, Mapping):
-            yield from _leaves(f"{prefix}{key}.", value)
-            continue
-        found = np.asarray(value)
-        if found.dtype.kind in "fiu" and found.ndim <= 2 and found.size:
-            yield prefix + key, found
+def _unknown(file: Path) -> str:
+    found = file.suffix or "no ending"
+    words = f"expected one of {', '.join(SUFFIXES)}, found {found}"
+    if file.exists() and file.is_file():
+        with file.open("rb") as stream:
+            if stream.read(len(ROS_1)) == ROS_1:
+                return f"a bag of ROS 1: convert it to ROS 2 (rosbags-convert --src {file.name} --dst FOLDER)"
+    return words

@@ -9,6 +9,7 @@ named; their coefficient belongs to the sum. Inertia is corrected around the mec
 robot (robots/inertia.py), so that what a motion does not tell stays where the description has it.
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -35,6 +36,16 @@ PRIOR: Final = 0.5  # σ of the links' prior, in its own metric
 CORRELATED: Final = 20.0  # rows that one error lasts: the residual is model error, not noise
 
 
+class RowsOf(NamedTuple):
+    """How rows of a fit follow from a motion at its full rate: (samples, …) → (rows, …)."""
+
+    plain: Callable[[Floats], Floats]
+    filtered: Callable[[Floats], Floats]  # through the torque's low-pass too
+
+
+AS_THEY_ARE: Final = RowsOf(lambda values: values, lambda values: values)
+
+
 class MechanismFit(NamedTuple):
     """What the torque says."""
 
@@ -47,12 +58,12 @@ class MechanismFit(NamedTuple):
     mechanism: Mechanism  # with these parameters
     shared: bool  # one set of coefficients for all joints
 
-    def predict(self, moved: MechanismMotion, epsilon: float = EPSILON_INVERSE) -> Floats:
+    def predict(self, moved: MechanismMotion, epsilon: float = EPSILON_INVERSE, rows: RowsOf = AS_THEY_ARE) -> Floats:
         """Torque of the drives, (rows, drives)."""
         phi, B = columns(self.mechanism, moved, epsilon)
-        phi = _summed(phi) if self.shared else phi
+        phi = rows.filtered(_summed(phi) if self.shared else phi)
         inertial = np.einsum("rij,ri->rj", B, _inertial(self.mechanism, moved, self.parameters))
-        return np.asarray(inertial + phi @ np.nan_to_num(self.friction))
+        return np.asarray(rows.plain(inertial) + phi @ np.nan_to_num(self.friction))
 
 
 def columns(mechanism: Mechanism, moved: MechanismMotion, epsilon: float) -> tuple[Floats, Floats]:
@@ -76,16 +87,25 @@ def columns(mechanism: Mechanism, moved: MechanismMotion, epsilon: float) -> tup
 
 
 def identify(
-    mechanism: Mechanism, moved: MechanismMotion, tau: Floats, epsilon: float = EPSILON_INVERSE, shared: bool = False
+    mechanism: Mechanism,
+    moved: MechanismMotion,
+    tau: Floats,
+    epsilon: float = EPSILON_INVERSE,
+    shared: bool = False,
+    rows: RowsOf = AS_THEY_ARE,
+    correlated: float = CORRELATED,
 ) -> MechanismFit:
     """moved fits the loops; tau: (rows, drives) N·m. The mechanism's own parameters are where inertia begins.
 
-    shared: all joints have the same bearing; the one drive of a closed chain tells no more.
+    shared: all joints have the same bearing; the one drive of a closed chain tells no more. rows: which rows are
+    fitted, and the filter that the torque went through, for what is not linear in the motion; tau has as many.
+    correlated: rows that one error lasts, against which the prior of the links is weighed.
     """
     n = mechanism.size()
     Y = np.empty((len(tau), n, PARAMETERS * n))
-    regressor(*mechanism.tree, *moved, Y)
-    _, B = columns(mechanism, moved, epsilon)
+    q, dq, ddq = (np.ascontiguousarray(rows.plain(one)) for one in moved)
+    regressor(*mechanism.tree, q, dq, ddq, Y)
+    B = rows.plain(columns(mechanism, moved, epsilon)[1])
     inertial = np.einsum("rij,rik->rjk", B, Y).reshape(tau.size, -1)
     start = np.array([floored(link) for link in mechanism.parameters])
     weight = block_diag(*[metric(link) / PRIOR**2 for link in start])
@@ -94,12 +114,12 @@ def identify(
     names = tuple(f"{kind} {joint}" for joint in joints for kind in KINDS)
     present, variance = mechanism, float(np.mean(y**2))
     for _ in range(PASSES):
-        phi, _ = columns(present, moved, epsilon)
+        phi = rows.filtered(columns(present, moved, epsilon)[0])
         phi = _summed(phi) if shared else phi
         told = _told(phi)
         X = np.concatenate([inertial, phi[..., told].reshape(tau.size, -1)], axis=1)
         prior = np.zeros((X.shape[1], X.shape[1]))
-        prior[: len(weight), : len(weight)] = weight * variance * CORRELATED
+        prior[: len(weight), : len(weight)] = weight * variance * correlated
         signed = np.arange(X.shape[1]) >= len(weight)
         theta, _ = constrained(X.T @ X + prior, X.T @ y, signed.astype(np.int64))
         parameters = start + theta[: len(weight)].reshape(n, PARAMETERS)

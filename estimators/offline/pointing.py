@@ -20,7 +20,7 @@ from estimators.models.robots.newton_euler import newton_euler
 from estimators.models.robots.regressor import regressor
 from estimators.quantities import Floats
 from estimators.search import minimise
-from estimators.search.base import batch
+from estimators.search.base import Callback, batch
 from estimators.search.bees import POINTING
 
 Name = Literal["ideal", "control", "clearance"]
@@ -66,8 +66,13 @@ def compare(run: PointingRun, cad: Mechanism, period: float) -> dict[Name, Point
     return {name: prepared.fit(name, slip) for name in MODELS}
 
 
-def colony(fitted: Pointed, centre: Floats, share: float, seed: int) -> tuple[float, float]:
-    """Error (rms, N·m) of the bee colony in a box of ± share about centre, and of least squares in the same box."""
+def colony(
+    fitted: Pointed, centre: Floats, share: float, seed: int, told: Callback | None = None
+) -> tuple[float, float]:
+    """Error (rms, N·m) of the bee colony in a box of ± share about centre, and of least squares in the same box.
+
+    told: is called with evaluations, best point and best mean square.
+    """
     X, y = fitted.columns, fitted.target
     K, c, yy = X.T @ X / len(y), X.T @ y / len(y), float(y @ y) / len(y)
 
@@ -77,7 +82,7 @@ def colony(fitted: Pointed, centre: Floats, share: float, seed: int) -> tuple[fl
 
     reach = share * np.maximum(np.abs(centre), 1e-9)
     budget = POINTING.sources * (1 + 2 * CYCLES)
-    found = minimise(POINTING, cost, centre - reach, centre + reach, budget=budget, seed=seed)
+    found = minimise(POINTING, cost, centre - reach, centre + reach, budget=budget, seed=seed, callback=told)
     scale = np.sqrt(np.mean(X**2, axis=0))
     box = lsq_linear(X / scale, y, ((centre - reach) * scale, (centre + reach) * scale), method="bvls")
     return float(np.sqrt(found.value)), float(np.sqrt(2.0 * box.cost / len(y)))

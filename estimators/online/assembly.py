@@ -18,9 +18,9 @@ from estimators.online.phases import Phases
 from estimators.online.start.linear import LinearStart
 from estimators.quantisation import quantisation_weights
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.recursive import timing_weights
 from estimators.recursive.forgetting import Forgetting
 from estimators.recursive.learner import Learner
+from estimators.recursive.weights import timing_weights
 from estimators.refit.settings import MonitorSettings
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
@@ -104,14 +104,17 @@ def searched(
     gate = Gate(standstill, row, model.owners)
     validity = Validity(model.parameters, next((spring.columns[1] for spring in model.springs), None))
     motion = MotionCount(row, start, SEARCHED_PERIODS, monitor.period)
-    history, eta = RowHistory(round(LOOK_BACK / row)), EtaInForce(model, taps, overlap)
+    history, eta = RowHistory(round(LOOK_BACK / row)), EtaInForce(model, taps, overlap, monitor.accept)
     lookback = Lookback(learner, history, eta, validity, row)
     loop = NormalLoop(learner, gate, history, motion, eta.shaped, faster=True)
     refits = EtaRefits(learner, history, eta, log, row, monitor.refit, executor)
-    begin = SearchedStart(model, learner, validity, motion, loop.block, history, eta, lookback, refits, log)
-    relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)
+    begin = SearchedStart(model, learner, validity, motion, loop.block, history, eta, lookback, refits, log, monitor)
+    checked = monitor.design != "paper"
+    relearning = Relearning(
+        model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log, checked
+    )
     nonlinear = Nonlinear(eta, lookback, refits, relearning)
-    watch, turns = DESIGNS[monitor.design](row), model.blocks[0].axis is Axis.ROTARY
+    watch, turns = DESIGNS[monitor.design](row, monitor), model.blocks[0].axis is Axis.ROTARY
     fit = ModelFit(model.parameters, model.owners, row, gate, turns)
     parts = Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, fit, nonlinear)
     return Phases(parts)

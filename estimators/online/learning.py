@@ -23,9 +23,9 @@ from estimators.online.normal_loop import LoopState, advance
 from estimators.quantisation import quantisation_weights
 from estimators.quantisation.shifted_quantiser import QuantiserState, keep
 from estimators.quantities import Floats
-from estimators.recursive import timing_weights
 from estimators.recursive.learner import Learnt
-from estimators.recursive.reversals import UNSEEN, turns
+from estimators.recursive.weights import timing_weights
+from estimators.recursive.weights.reversals import UNSEEN, turns
 from estimators.rows import WEIGHT, FormedRows, RowStore, copy_row
 from estimators.thresholds import ENDLESS
 from estimators.window.row_history import HistoryState, append

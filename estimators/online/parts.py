@@ -1,5 +1,6 @@
 """Parts of an estimator, and its state at the end of a block of rows."""
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -78,6 +79,7 @@ class Parts:
             elapsed=rls.state.since * motion.row,
             variance=rls.recent_variance(),
             level=rls.variance(),
+            error=0.0 if nonlinear is None else math.sqrt(rls.recent_variance() * nonlinear.eta.noise(rls.noise)),
             covered=bool((self.validity.valid >= wanted).all()),
             same=self._same,
         )

@@ -45,7 +45,7 @@ from estimators.online.reporting import report
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
 from estimators.quantities import Floats, Settings
-from estimators.recursive.reversals import UNPROVEN
+from estimators.recursive.weights.reversals import UNPROVEN
 from estimators.rows import FormedRows, Rows, RowStore
 from estimators.window.motion_period import motion_period
 
@@ -342,7 +342,7 @@ class Phases:
         parts, pending, alarmed = self.parts, found.pending, self.phase is Phase.TRANSIENT
         reason, explains = nonlinear.relearning.judge(found)
         if reason or found.outcome is None:
-            nonlinear.refits.rejected(pending, reason)
+            nonlinear.refits.rejected(pending, reason, found.outcome.search if found.outcome else None)
             rejection = Rejection(pending.first, pending.last, explains, parts.motion.needed)
             self._carry_out(parts.monitor.rejected(rejection, alarmed), None)
             return

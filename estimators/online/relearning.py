@@ -36,8 +36,10 @@ class Relearning:
         refits: EtaRefits,
         loop: NormalLoop,
         log: EventLog,
+        checked: bool = True,
     ) -> None:
-        """parameters: θ."""
+        """parameters: θ; checked: False accepts whatever a search of normal mode finds, as the paper does."""
+        self._checked = checked
         self._parameters = parameters
         self._learner, self._validity, self._motion, self._history = learner, validity, motion, history
         self._eta, self._lookback, self._refits, self._loop, self._log = eta, lookback, refits, loop, log
@@ -108,13 +110,17 @@ class Relearning:
         if outcome is None:
             return reason, True
         limit, eta = self._lookback.limit(pending.first), self._eta
-        reason = implausible(eta.block, outcome, eta.of_s(outcome), eta.kept.eta, limit, self._lookback.kept.usual)
+        if not self._checked:
+            return "", not outcome.residual > limit
+        usual = self._lookback.kept.usual
+        reason = implausible(eta.block, outcome, eta.of_s(outcome), eta.kept.eta, limit, usual, eta.limits)
         return reason, not outcome.residual > limit
 
     def take(self, outcome: RefitOutcome, pending: Pending, alarmed: bool) -> Spectrum:
         """Accept a refit: η, and the θ that was learnt with it; returns the identifiable directions of its window."""
         lookback = self._lookback
-        self._refits.accepted(pending, self._eta.accept(outcome, pending.last - pending.first))
+        words = self._eta.accept(outcome, pending.last - pending.first)
+        self._refits.accepted(pending, words, outcome.search)
         self._eta.write(outcome.columns, pending.first, pending.last, self._history)
         before = self.windows.before(Before.CHANGE if alarmed else Before.NOW)
         rows = self._history.since(pending.last)

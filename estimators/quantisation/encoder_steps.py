@@ -6,7 +6,8 @@ width H its second derivative has the variance Δ²/12 · T π⁴/(4 H⁵): 12 b
 """
 
 import math
-from typing import Final
+from copy import copy
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -55,6 +56,12 @@ class EncoderSteps:
         self.step = 0.0  # rad (m); 0 while unknown, or where there is none
         self.known = False
         self._seen = -1  # ns
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
+        """One that goes on by itself: a layout is copied by its values, never by its addresses."""
+        other = copy(self)
+        other.state = self.state.copied()
+        return other
 
     @property
     def since(self) -> int:

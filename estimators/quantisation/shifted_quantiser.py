@@ -20,7 +20,7 @@ from estimators.numerics.elimination import eliminate
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.symmetric import largest_share, smallest
 from estimators.quantities import Floats, Nanoseconds
-from estimators.recursive.reversals import turns
+from estimators.recursive.weights.reversals import turns
 from estimators.rows import PLACE, ROUNDING, SPEED, WEIGHT, Rows
 from estimators.thresholds import GOOD, RIDGE, SUCCESSIVE
 from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector

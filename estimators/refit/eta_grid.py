@@ -4,6 +4,9 @@ Where every moving column depends on one η only, the normal equations at any s 
 columns: K(s) = L(s) K_table L(s)ᵀ, with six-point Lagrange weights L in s, and with their derivatives those of M′.
 """
 
+from math import prod
+from typing import Final
+
 import numpy as np
 
 from estimators.numerics.jit import inline
@@ -11,9 +14,12 @@ from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 from estimators.refit.settings import POINTS
 
+#: 1, derived: One over the differences of a node of the interpolation from the others, multiplied.
+PER_PRODUCT: Final = tuple(1.0 / prod(i - j for j in range(POINTS) if j != i) for i in range(POINTS))
+
 
 @inline
-def _lagrange(t: float, w: Floats, slope: Floats) -> None:
+def lagrange(t: float, w: Floats, slope: Floats) -> None:
     """Weights of the values at 0 … 5 for the polynomial and its derivative at t."""
     for i in range(POINTS):
         product, scale, change = 1.0, 1.0, 0.0
@@ -51,7 +57,7 @@ def interpolate(
         per_s = (lattice - 1) / (scale[1, k] - scale[0, k])
         u = (s[k] - scale[0, k]) * per_s
         first = min(max(int(u) - POINTS // 2 + 1, 0), lattice - POINTS)
-        _lagrange(u - first, W[column], W[m + column])
+        lagrange(u - first, W[column], W[m + column])
         W[m + column] *= per_s
         base[column] = base[m + column] = f + column * lattice + first
         size[f + column] = size[f + m + column] = ts[f + column * lattice + min(max(int(u + 0.5), 0), lattice - 1)]
@@ -77,6 +83,66 @@ def interpolate(
                     inner += W[b, j] * table[base[a] + i, base[b] + j]
                 total += W[a, i] * inner
             K[f + a, f + b] = K[f + b, f + a] = total
+
+
+@inline
+def read(
+    table: Floats,
+    tc: Floats,
+    ts: Floats,
+    lattice: int,
+    owner: Integers,
+    scale: Floats,
+    s: Floats,
+    K: Floats,
+    c: Floats,
+    size: Floats,
+    W: Floats,
+) -> None:
+    """Normal equations of [F M] alone at s, as interpolate(), for a search that reads often.
+
+    W: (m, POINTS + 1) scratch.
+    """
+    m = len(owner)
+    f = len(tc) - m * lattice
+    for column in range(m):
+        k, w = owner[column], W[column]
+        u = (s[k] - scale[0, k]) * (lattice - 1) / (scale[1, k] - scale[0, k])
+        first = min(max(int(u) - POINTS // 2 + 1, 0), lattice - POINTS)
+        t = u - first
+        left = 1.0
+        for i in range(POINTS):  # Π (t − j) over j < i
+            w[i] = left
+            left *= t - i
+        right = 1.0
+        for i in range(POINTS - 1, -1, -1):  # and over j > i
+            w[i] *= right * PER_PRODUCT[i]
+            right *= t - i
+        base = f + column * lattice + first
+        w[POINTS] = base
+        size[f + column] = ts[f + column * lattice + min(max(int(u + 0.5), 0), lattice - 1)]
+        total = 0.0
+        for i in range(POINTS):
+            total += w[i] * tc[base + i]
+        c[f + column] = total
+        for j in range(f):
+            total = 0.0
+            for i in range(POINTS):
+                total += w[i] * table[base + i, j]
+            K[f + column, j] = K[j, f + column] = total
+        for other in range(column + 1):
+            v = W[other]
+            at, total = int(v[POINTS]), 0.0
+            for i in range(POINTS):
+                row, inner = table[base + i], 0.0
+                for j in range(POINTS):
+                    inner += v[j] * row[at + j]
+                total += w[i] * inner
+            K[f + column, f + other] = K[f + other, f + column] = total
+    for i in range(f):
+        c[i], size[i] = tc[i], ts[i]
+        for j in range(f):
+            K[i, j] = table[i, j]
 
 
 @inline

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.models.friction.base import FrictionSettings
+from estimators.models.friction.base import FrictionLaw, FrictionSettings
 from estimators.models.friction.structure import RefitModel, look
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.nonlinear_block import NonlinearBlock
@@ -19,11 +19,11 @@ from estimators.numerics.robust import robust_mean
 from estimators.quantities import Axis, Floats
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
-from estimators.refit.acceptance import BETTER
 from estimators.refit.box import box
-from estimators.refit.outcome import RefitOutcome
-from estimators.refit.refit import RefitRows, refit, searches
-from estimators.refit.settings import RefitSettings
+from estimators.refit.outcome import RefitOutcome, SearchReport
+from estimators.refit.refit import RefitRows, refit
+from estimators.refit.report import Refit
+from estimators.refit.settings import AcceptanceSettings, RefitSettings
 from estimators.rows import LOAD, POSITION, VELOCITY, Rows
 from estimators.thresholds import NOISE_FLOOR
 
@@ -48,6 +48,7 @@ class Job:
     settings: RefitSettings
     learner: tuple[dict[str, Any], Floats] | None = None  # values of a recursive estimator's state, and its leverage
     overlap: float = 1.0  # rows that say the same
+    better: float = AcceptanceSettings().better  # χ² that another law must explain more
     laws: tuple[FrictionSettings, ...] = ()  # other friction laws with the same columns, to be tried too
 
 
@@ -92,7 +93,7 @@ def run(job: Job) -> RefitOutcome:
             continue
         counts = np.bincount(equations.output, minlength=len(job.noise))[: len(job.noise)]
         gain = float(counts @ np.log(best.noise / other.noise)) / job.overlap  # twice that of the log-likelihood
-        if gain > BETTER and not other.edge and not other.held:
+        if gain > job.better and not other.edge and not other.held:
             best = replace(other, law=law)
     if job.learner is None:
         return best
@@ -160,7 +161,14 @@ def _fit(job: Job, equations: _Equations, model: RefitModel) -> RefitOutcome:
         found.ambiguous,
         columns,
         {},
+        _search_report(found, law, job.settings),
     )
+
+
+def _search_report(found: Refit, law: FrictionLaw, settings: RefitSettings) -> SearchReport:
+    runner_up = [] if found.runner_up is None else found.runner_up.tolist()
+    etas = {one.name: value for one, value in zip(law.nonlinear, runner_up, strict=False)}
+    return SearchReport(settings.search, found.visits, found.evaluations, etas, found.gap)
 
 
 def _noise(job: Job, equations: _Equations, residual: Floats) -> Floats:
@@ -191,13 +199,8 @@ def _residual(job: Job, equations: _Equations, columns: Floats, theta: Floats) -
     return np.asarray(residual)
 
 
-def warm(nonlinear: int = 0) -> None:
-    """Have every kernel of a refit compiled or loaded, so that the first one does not wait for it.
-
-    nonlinear: the most nonlinear parameters of any joint; those of a search are wanted only where there are many.
-    """
-    if searches(nonlinear, RefitSettings()):
-        import estimators.search  # noqa: F401
+def warm() -> None:
+    """Have every kernel of a refit compiled or loaded, so that the first one does not wait for it."""
     v = np.linspace(-1.0, 1.0, 200)
     friction = TanhStribeckSettings()
     y = friction.law(Axis.ROTARY).columns(v, v, v, np.array([0.06, 0.13])) @ np.array([20.0, 500.0, 70.0])

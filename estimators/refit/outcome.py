@@ -8,6 +8,23 @@ from estimators.quantities import Floats
 
 
 @dataclass(frozen=True, slots=True)
+class SearchReport:
+    """How η was found, and the second-best minimum."""
+
+    method: str  # name of the global search
+    visits: int  # points at which it has looked, on a table or by evaluations
+    evaluations: int  # of the residual, on the window or its nodes
+    runner_up: dict[str, float]  # η by name; empty where there is none
+    gap: float  # χ² by which the runner-up is worse; infinite where there is none
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """As an event has it; a runner-up, and how much worse it is, only where there is one."""
+        found = {"method": self.method, "visits": self.visits, "evaluations": self.evaluations}
+        return found | ({"runner_up": self.runner_up, "gap": self.gap} if self.runner_up else {})
+
+
+@dataclass(frozen=True, slots=True)
 class RefitOutcome:
     """What a window says of a joint."""
 
@@ -23,6 +40,7 @@ class RefitOutcome:
     ambiguous: str | None
     columns: Floats  # (rows, moving) the moving columns under eta, as NonlinearBlock.refill has them
     learnt: dict[str, Any]  # values of the learner's state (restart.py); empty where there is none
+    search: "SearchReport | None" = None  # how η was found
     law: FrictionSettings | None = None  # another one than the joint's, that explains the window better
     steps: Floats | None = None  # covariance of [θ s] that is owed to an encoder's steps; None: they are not known
     imitated: dict[str, float] = field(default_factory=dict)  # errors of known constants that they pass for, rms

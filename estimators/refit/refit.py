@@ -25,9 +25,10 @@ from estimators.models.friction.structure import RefitModel, Structure, look
 from estimators.numerics.normal_equations import project_out
 from estimators.quantities import Floats, Parameter
 from estimators.refit import velocity_nodes as binning
+from estimators.refit.global_search import survey
 from estimators.refit.report import PreparedWindow, Refit, SearchResult, report
 from estimators.refit.settings import RefitSettings
-from estimators.refit.variable_projection import ProjectionProblem, minima, residual
+from estimators.refit.variable_projection import PROBE, ProjectionProblem, minima
 from estimators.refit.velocity_nodes import Statistics
 from estimators.thresholds import COLLINEAR
 from jointwatch_layout import pointer
@@ -36,13 +37,6 @@ from jointwatch_layout import pointer
 COARSE: Final = 1e-2
 #: χ², derived: Gain that the best minimum's last step may promise: 1e-3 of a standard deviation.
 FINE: Final = 1e-6
-#: points, argued: Points of a lattice on which nothing can be shared; beyond it a global search is cheaper (decision
-#: 004).
-MOST: Final = 1024
-#: 1, argued: Share of the box by which points of a search must differ to begin a polish each.
-DISTINCT: Final = 0.1
-#: points, argued: Such points, at least.
-STARTS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,52 +186,18 @@ def _collinear(gram: Floats, order: NDArray[np.int64], j: int, parameters: tuple
     return f"the columns of {names} are collinear in this window: they cannot be distinguished"
 
 
-def searches(nonlinear: int, settings: RefitSettings) -> bool:
-    """Whether so many nonlinear parameters, where columns share them, are too many for a lattice."""
-    return bool(settings.lattice**nonlinear > MOST)
-
-
 def _search(problem: ProjectionProblem, law: FrictionLaw, settings: RefitSettings, freedom: int) -> SearchResult:
-    dimensions = problem.scale.shape[1]
-    searched = not problem.separate and searches(dimensions, settings)
-    places = max(settings.minima, STARTS) if searched else settings.minima
-    values, where = np.empty(places), np.empty((places, dimensions))
-    theta, count = np.empty(len(problem.signed)), np.zeros(2, np.int64)
+    count = np.zeros(2, np.int64)
+    begin = survey(problem, law, settings, count)
+    room = settings.minima if begin.probe == PROBE else max(settings.minima, len(begin.places))
+    values, where = np.empty(room), np.empty((room, problem.scale.shape[1]))
+    theta = np.empty(len(problem.signed))
     X = np.empty((len(problem.moving) + len(problem.owner), len(problem.signals)))
-    given = 0
-    if searched:
-        given = _visit(problem, law, settings, where, count)
-    tolerances = COARSE / freedom, FINE / freedom
-    found = minima(pointer(law.kernel), *problem, settings.lattice, given, *tolerances, values, where, theta, X, count)
+    table, tolerances = begin.table, (COARSE / freedom, FINE / freedom, settings.ambiguity / freedom)
+    found = minima(
+        pointer(law.kernel), *problem, table.lattice, *table[:3], len(begin.places), begin.places, begin.values,
+        begin.probe, *tolerances, values, where, theta, X, count,
+    )  # fmt: skip
     if found == 0 or not math.isfinite(values[0]):
         raise ValueError("the residual is finite nowhere in the box: the window holds numbers beyond all scale")
-    return SearchResult(values[:found], where[:found], theta, X, int(count[0]), int(count[1]))
-
-
-def _visit(
-    problem: ProjectionProblem, law: FrictionLaw, settings: RefitSettings, where: Floats, count: NDArray[np.int64]
-) -> int:
-    """Let the search look where a lattice would cost too much: fill where (minima, q) with its best distinct points."""
-    from estimators.search import minimise  # its kernels take long to compile on a fresh machine, and few models ask
-
-    every = np.empty((problem.columns, len(problem.signals)))
-    arrays = problem.moving, problem.band, problem.cross, problem.block, problem.signed
-    log, visited = problem.scale[2] > 0.0, []
-
-    def f(s: Floats) -> float:
-        law.kernel(problem.signals, 0, 1, problem.constants, np.where(log, np.exp(s), s), every.T)
-        value = residual(every, *arrays)
-        visited.append((value, tuple(s)))
-        return value
-
-    low, high, _ = problem.scale
-    found = minimise(settings.search, f, low, high, budget=settings.budget)
-    count += found.evaluations
-    chosen: list[Floats] = []
-    for _, point in sorted(visited):
-        s = np.array(point)
-        if all(np.abs((s - other) / (high - low)).max() > DISTINCT for other in chosen):
-            chosen.append(s)
-    chosen = chosen[: len(where)]
-    where[: len(chosen)] = chosen
-    return len(chosen)
+    return SearchResult(values[:found], where[:found], theta, X, int(count[0]), int(count[1]), begin.visits)

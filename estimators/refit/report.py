@@ -30,6 +30,7 @@ class Refit(NamedTuple):
     rows: int
     evaluations: int  # of the residual as a function of η
     fills: int  # of the moving columns over the nodes or the window: what the evaluations cost
+    visits: int  # points at which the global search has looked, on a table or by evaluations
     runner_up: Floats | None  # η of the second-best minimum
     gap: float  # by which its χ² is worse; infinite when there is none
     ambiguous: str | None  # why this could be the other minimum
@@ -56,6 +57,7 @@ class SearchResult(NamedTuple):
     X: Floats  # (m + derivatives, B) columns and derivatives there
     evaluations: int
     fills: int
+    visits: int  # points at which the global search has looked
 
 
 def report(found: SearchResult, problem: ProjectionProblem, prepared: PreparedWindow, settings: RefitSettings) -> Refit:
@@ -102,6 +104,7 @@ def report(found: SearchResult, problem: ProjectionProblem, prepared: PreparedWi
         statistics.rows,
         found.evaluations,
         found.fills,
+        found.visits,
         runner_up,
         gap,
         _doubt(structure.law, runner_up, gap, settings.ambiguity),

@@ -6,11 +6,13 @@ F is projected out once; an evaluation fills the moving columns M (one call of t
 with the window's Statistics and solves the small non-negative least squares. Minima are found in three steps, in s
 (s = ln η where η is positive, else η):
 
-1. survey: ρ on a lattice. Where every column depends on one η only, `lattice` evaluations give all latticeᵠ
-   combinations and, by six-point interpolation of the columns in s, ρ and its derivatives anywhere between
-   (eta_grid.py): no further evaluation is spent on finding the valleys and running down them.
-2. from the bottom of each valley, evaluations again: Gauss–Newton with Kaufman's Jacobian (BIT 15:49–57, 1975). With
-   D_k = ∂M/∂s_k θ_M, r the residual and P⊥ the projector off the columns in use,
+1. search: a global search's points (global_search.py), or all points of a lattice. Where every column depends on one η
+   only, `lattice` evaluations give all latticeᵠ combinations and, by six-point interpolation of the columns in s, ρ and
+   its derivatives anywhere between (eta_grid.py): no further evaluation is spent on finding the valleys and running
+   down them.
+2. from the bottom of each valley, or from each point where there is no table, evaluations again: Gauss–Newton with
+   Kaufman's Jacobian (BIT 15:49–57, 1975). With D_k = ∂M/∂s_k θ_M, r the residual and P⊥ the projector off the columns
+   in use,
 
        (DᵀP⊥D + μ diag) δ = Dᵀr
 
@@ -28,9 +30,10 @@ import numpy as np
 from estimators.models.friction.base import SIGNATURE
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers, nnls
-from estimators.numerics.normal_equations import copy, damped_step, gauss_newton, normal_equations
+from estimators.numerics.normal_equations import copy, damped_step, dot, gauss_newton, normal_equations
 from estimators.quantities import Floats
-from estimators.refit.eta_grid import interpolate, starts
+from estimators.refit.eta_grid import interpolate, lagrange, starts
+from estimators.refit.settings import POINTS
 
 Law = Callable[[Floats, int, int, Floats, Floats, Floats], None]
 
@@ -57,8 +60,8 @@ ITERATIONS: Final = 40
 PROBE: Final = 3
 #: 1, argued: Closer minima in ln η (or in shares of the range) are one.
 APART: Final = 0.05
-#: starts, tuned: Starts on the lattice that are run down in the table, at most; 600 draws (decision 004, point 4).
-STARTS: Final = 16
+#: points, argued: Points of the lattice's diagonal at which the columns between its points are compared with the law.
+PROBES: Final = 3
 
 
 class ProjectionProblem(NamedTuple):
@@ -199,13 +202,16 @@ def _polish(
     s: Floats,
     iterations: int,
     tolerance: float,
+    known: Floats,
+    held: int,
     theta: Floats,
     X: Floats,
     count: Integers,
 ) -> float:
     """Gauss–Newton from s, in place, on evaluations, until a step promises less than tolerance·ρ; returns ρ.
 
-    Fills theta (f + m,) and X (m + derivatives, B) = [M M′] at s; adds to count: evaluations, fills.
+    Fills theta (f + m,) and X (m + derivatives, B) = [M M′] at s; adds to count: evaluations, fills. Stops, with +∞,
+    where it comes to one of the `held` known bottoms (bottoms, q).
     """
     m, q, n, nodes = len(p.moving), len(s), len(p.signed), X.shape[1]
     total = n + len(p.owner)
@@ -247,6 +253,9 @@ def _polish(
             mu *= HARDER
         if not moved:
             break
+        for i in range(held):
+            if _near(s, known[i], p.scale, 0.5 * APART):
+                return np.inf
     return value
 
 
@@ -278,37 +287,115 @@ def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats,
 
 
 @inline
-def _survey(
-    law: Law, p: ProjectionProblem, lattice: int, tolerance: float, best: Floats, where: Floats, count: Integers
+def _store(law: Law, p: ProjectionProblem, lattice: int, store: Floats, table: Floats, tc: Floats, ts: Floats) -> float:
+    """Columns on the lattice's diagonal, and their normal equations; returns how wrong columns between its points are.
+
+    store: (m·lattice, B). The error is the largest of a column's at PROBES of the diagonal, as a share of the longest
+    that this column is on it.
+    """
+    q, m, nodes = p.scale.shape[1], len(p.moving), p.signals.shape[0]
+    every, s, M = np.empty((p.columns, nodes)), np.empty(q), np.empty((m, nodes))
+    for i in range(lattice):
+        for k in range(q):
+            s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * i / (lattice - 1)
+        _fill(law, p, s, every, M)
+        for column in range(m):
+            copy(M[column], store[column * lattice + i])
+    normal_equations(store, p.band, p.cross, p.block, table, tc, ts)
+    longest = np.zeros(m)
+    for column in range(m):
+        for i in range(lattice):
+            x = store[column * lattice + i]
+            longest[column] = max(longest[column], dot(x, x))
+    worst, w, slope = 0.0, np.empty(POINTS), np.empty(POINTS)
+    for probe in range(1, PROBES + 1):
+        first = (lattice - POINTS) * probe // (PROBES + 1)
+        at = first + 0.5 * (POINTS - 1)
+        for k in range(q):
+            s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * at / (lattice - 1)
+        _fill(law, p, s, every, M)
+        lagrange(at - first, w, slope)
+        for column in range(m):
+            off = 0.0
+            for b in range(nodes):
+                value = M[column, b]
+                for i in range(POINTS):
+                    value -= w[i] * store[column * lattice + first + i, b]
+                off += value * value
+            if longest[column] > 0.0:
+                worst = max(worst, np.sqrt(off / longest[column]))
+    return worst
+
+
+@kernel(f"f8({PROBLEM}, i8, f8[:, ::1], f8[::1], f8[::1], i8[::1])")
+def tabulate(
+    law: Law,
+    constants: Floats,
+    signals: Floats,
+    columns: int,
+    moving: Integers,
+    owner: Integers,
+    separate: bool,
+    scale: Floats,
+    band: Floats,
+    cross: Floats,
+    block: Floats,
+    signed: Integers,
+    lattice: int,
+    table: Floats,
+    tc: Floats,
+    ts: Floats,
+    count: Integers,
+) -> float:
+    """The table of a window, f + m·lattice columns; every column depends on one η. Returns its error, see _store."""
+    p = ProjectionProblem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
+    store = np.empty((len(moving) * lattice, signals.shape[0]))
+    count[0] += lattice
+    count[1] += lattice + PROBES
+    return _store(law, p, lattice, store, table, tc, ts)
+
+
+@kernel(f"i8({PROBLEM}, i8, f8[:, ::1], f8[::1], f8[::1], f8[:, ::1], f8[::1], i8[::1])")
+def lattice_points(
+    law: Law,
+    constants: Floats,
+    signals: Floats,
+    columns: int,
+    moving: Integers,
+    owner: Integers,
+    separate: bool,
+    scale: Floats,
+    band: Floats,
+    cross: Floats,
+    block: Floats,
+    signed: Integers,
+    lattice: int,
+    table: Floats,
+    tc: Floats,
+    ts: Floats,
+    where: Floats,
+    values: Floats,
+    count: Integers,
 ) -> int:
-    """Step 1: the lowest distinct bottoms in best and where (as many, q); returns how many."""
+    """Fill where (starts, q) and values (starts,) with points of the lattice to begin at; returns how many.
+
+    table: of tabulate(), without columns where there is none.
+    """
+    p = ProjectionProblem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
     q, m, n, nodes = p.scale.shape[1], len(p.moving), len(p.signed), p.signals.shape[0]
-    f = n - m
-    fills = lattice if p.separate else lattice**q
+    f, tabled = n - m, len(tc) > 0
     every, s, place = np.empty((p.columns, nodes)), np.empty(q), np.empty(q, np.int64)
-    values, theta = np.empty(lattice**q), np.empty(n)
+    all_values, theta = np.empty(lattice**q), np.empty(n)
     state, scratch = np.empty(n, np.int64), np.empty((n + 1, n))
     K, c, size = np.empty((n, n)), np.empty(n), np.empty(n)
-    store, M = np.empty((m * lattice if p.separate else 0, nodes)), np.empty((m, nodes))
-    count[0] += fills
-    count[1] += fills
-    if p.separate:
-        for i in range(lattice):
-            for k in range(q):
-                s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * i / (lattice - 1)
-            _fill(law, p, s, every, M)
-            for column in range(m):
-                copy(M[column], store[column * lattice + i])
-    total = f + len(store)
-    table, tc, ts = np.empty((total, total)), np.empty(total), np.empty(total)
-    normal_equations(store, p.band, p.cross, p.block, table, tc, ts)
+    M = np.empty((m, nodes))
     index = np.arange(n)
-    for point in range(len(values)):
+    for point in range(len(all_values)):
         rest = point
         for k in range(q):
             place[k] = rest % lattice
             rest //= lattice
-        if p.separate:
+        if tabled:
             for column in range(m):
                 index[f + column] = f + column * lattice + place[p.owner[column]]
             for i in range(n):
@@ -320,23 +407,56 @@ def _survey(
                 s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * place[k] / (lattice - 1)
             _fill(law, p, s, every, M)
             normal_equations(M, p.band, p.cross, p.block, K, c, size)
-        values[point] = _project(p, K, c, size, theta, state, scratch)
-    found = np.empty(STARTS, np.int64)
-    held = 0
-    for i in range(starts(values, lattice, q, found)):
+            count[0] += 1
+            count[1] += 1
+        all_values[point] = _project(p, K, c, size, theta, state, scratch)
+    found = np.empty(len(where), np.int64)
+    number = starts(all_values, lattice, q, found)
+    for i in range(number):
         point = found[i]
+        values[i] = all_values[point]
         for k in range(q):
-            s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * (point % lattice) / (lattice - 1)
+            where[i, k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * (point % lattice) / (lattice - 1)
             point //= lattice
-        value = values[found[i]]
-        if p.separate:
-            value = _run_down(p, table, tc, ts, lattice, s, tolerance, where, held)
-        if value < np.inf:
-            held = _insert(value, s, p.scale, best, where, held)
-    return held
+    return number
 
 
-@kernel(f"i8({PROBLEM}, i8, i8, f8, f8, f8[::1], f8[:, ::1], f8[::1], f8[:, ::1], i8[::1])")
+@inline
+def _told_apart(
+    law: Law,
+    p: ProjectionProblem,
+    margin: float,
+    tolerance: float,
+    best: Floats,
+    where: Floats,
+    held: int,
+    tabled: bool,
+    count: Integers,
+) -> int:
+    """Follow to its end every minimum that is worse than the first by less than margin; returns how many are left.
+
+    One that was given up on a slope ends at the first, and is none. Those that the table has led to their bottoms are
+    there already.
+    """
+    theta, X, s = np.empty(len(p.signed)), np.empty((len(p.moving) + len(p.owner), p.signals.shape[0])), where[0].copy()
+    left = 1
+    for i in range(1, held):
+        value = best[i]
+        copy(where[i], s)
+        if not tabled and value - best[0] < margin:
+            value = _polish(law, p, s, ITERATIONS, tolerance, where, 1, theta, X, count)
+        if value == np.inf or _near(s, where[0], p.scale, APART):
+            continue
+        best[left] = value
+        copy(s, where[left])
+        left += 1
+    return left
+
+
+@kernel(
+    f"i8({PROBLEM}, i8, f8[:, ::1], f8[::1], f8[::1], i8, f8[:, ::1], f8[::1], i8, f8, f8, f8, "
+    "f8[::1], f8[:, ::1], f8[::1], f8[:, ::1], i8[::1])"
+)
 def minima(
     law: Law,
     constants: Floats,
@@ -351,9 +471,16 @@ def minima(
     block: Floats,
     signed: Integers,
     lattice: int,
+    table: Floats,
+    tc: Floats,
+    ts: Floats,
     given: int,
+    places: Floats,
+    values: Floats,
+    probe: int,
     coarse: float,
     fine: float,
+    doubtful: float,
     best: Floats,
     where: Floats,
     theta: Floats,
@@ -362,39 +489,30 @@ def minima(
 ) -> int:
     """Fill best (minima,) and where (minima, q) with ρ and s of the lowest distinct minima, in order; returns how many.
 
-    given: of where's rows, already there to begin from; 0: the lattice is surveyed. coarse, fine: the part of ρ that
-    the last step may still promise, elsewhere and for the lowest, of which theta and X are (see _polish). count: (2,)
-    evaluations of ρ and fills of the moving columns.
+    table: of tabulate(), on which the points run down first, without columns where there is none. places, values: the
+    `given` points to begin from, and ρ there. probe: iterations of all minima but the lowest. coarse, fine: the part of
+    ρ that the last step may still promise, elsewhere and for the lowest, of which theta and X are (see _polish).
+    count: (2,) evaluations of ρ and fills of the moving columns.
     """
     p = ProjectionProblem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
-    bottoms, places = np.empty(len(best)), np.empty(where.shape)
+    bottoms, bottom, s = np.empty(len(best)), np.empty(where.shape), np.empty(where.shape[1])
+    found = 0
     for i in range(given):
-        copy(where[i], places[i])
-    found = given if given > 0 else _survey(law, p, lattice, coarse, bottoms, places, count)
-    held, s = 0, np.empty(where.shape[1])
-    for i in range(found + 1):
-        last = i == found
-        if last and held == 0:
-            break
-        copy(where[0] if last else places[i], s)
-        iterations, tolerance = (ITERATIONS, fine) if last else (PROBE, coarse)
-        value = _polish(law, p, s, iterations, tolerance, theta, X, count)
-        if last:
-            best[0] = value
-            copy(s, where[0])
-        else:
+        copy(places[i], s)
+        value = values[i]
+        if len(tc) > 0:
+            value = _run_down(p, table, tc, ts, lattice, s, coarse, bottom, found)
+        if value < np.inf:
+            found = _insert(value, s, scale, bottoms, bottom, found)
+    held = 0
+    for i in range(found):
+        copy(bottom[i], s)
+        value = _polish(law, p, s, probe, coarse, where, held if probe > PROBE else 0, theta, X, count)
+        if value < np.inf:
             held = _insert(value, s, scale, best, where, held)
+    if held > 0:
+        copy(where[0], s)
+        best[0] = _polish(law, p, s, ITERATIONS, fine, where, 0, theta, X, count)
+        copy(s, where[0])
+        held = _told_apart(law, p, doubtful * best[0], fine, best, where, held, len(tc) > 0, count)
     return held
-
-
-@kernel("f8(f8[:, ::1], i8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[::1])")
-def residual(every: Floats, moving: Integers, band: Floats, cross: Floats, block: Floats, signed: Integers) -> float:
-    """ρ for a law's columns (columns, B), for a search from outside."""
-    m, n = len(moving), len(signed)
-    M, K, c, size = np.empty((m, every.shape[1])), np.empty((n, n)), np.empty(n), np.empty(n)
-    theta, state, scratch = np.empty(n), np.empty(n, np.int64), np.empty((n + 1, n))
-    for column in range(m):
-        copy(every[moving[column]], M[column])
-    normal_equations(M, band, cross, block, K, c, size)
-    value = block[-1, -1] - nnls(K, c, signed, size, block[-1, -1], theta, state, scratch)
-    return value if np.isfinite(value) else np.inf

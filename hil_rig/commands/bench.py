@@ -12,9 +12,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from daq.commands.examples import epilog
+
 FOLDER: Final = Path(__file__).parents[2] / "tests" / "benchmarks"
 CPUINFO: Final = Path("/proc/cpuinfo")
 MISSED: Final = " It exited with an error: what it prints misses a limit, or is not all."
+
+
+def arguments_of_bench(names: Sequence[str]) -> argparse.ArgumentParser:
+    """The command line; names: of the benchmarks."""
+    parser = argparse.ArgumentParser(
+        prog="jointwatch bench",
+        description=__doc__,
+        epilog=epilog("bench"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="*", metavar="NAME", help=f"all when none is named: {', '.join(names)}")
+    parser.add_argument("--json", action="store_true", help="one JSON object per benchmark")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put what they print into their sections of a page")
+    return parser
 
 
 def main() -> int:
@@ -31,11 +47,11 @@ def _main() -> int:
     if not names:
         print(f"jointwatch bench: needs a source checkout; {FOLDER} is not there", file=sys.stderr)
         return 1
-    parser = argparse.ArgumentParser(prog="jointwatch bench", description=__doc__)
-    parser.add_argument("name", nargs="*", choices=[*names, []], help="all of them when none is named")
-    parser.add_argument("--json", action="store_true", help="one JSON object per benchmark")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put what they print into their sections of a page")
+    parser = arguments_of_bench(names)
     options, own = parser.parse_known_args()  # what a benchmark has of its own goes to it
+    unknown = [name for name in options.name if name not in names]
+    if unknown:
+        parser.error(f"found no benchmark {', '.join(unknown)}, expected one of {', '.join(names)}")
     if own and len(options.name) != 1:
         parser.error(f"unrecognized arguments: {' '.join(own)} (of a single benchmark's own: name that one)")
     if options.json and options.write:

@@ -8,17 +8,28 @@ import sys
 import time
 from typing import Final
 
+from daq.commands.examples import epilog
 from daq.processes.kernels import EVERYTHING, SERVICE, build, jobs, keep, on_stderr
 
 # modules that a service and the demo's rig and wire import
 LIVE: Final = (*SERVICE, "hil_rig.__main__", "hil_rig.plants.joints.two_mass", "drivers.can.slcan")
 
 
+def arguments_of_compile() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="jointwatch compile",
+        description=(__doc__ or "").partition("\n")[0],
+        epilog=epilog("compile"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--live", action="store_true", help="only what a joint without nonlinear parameters needs")
+    return parser
+
+
 def main() -> int:
     """Exit code: 0, or 1 if a module cannot be imported."""
-    parser = argparse.ArgumentParser(prog="jointwatch compile", description=__doc__.splitlines()[0])
-    parser.add_argument("--live", action="store_true", help="only what a joint without nonlinear parameters needs")
-    options = parser.parse_args()
+    options = arguments_of_compile().parse_args()
     began = time.monotonic()
     roots = LIVE if options.live else ()
     code = build(jobs(roots))

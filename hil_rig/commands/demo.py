@@ -7,21 +7,47 @@ import sys
 import time
 import webbrowser
 
+from daq.commands.examples import epilog
 from daq.processes.kernels import ahead
 from hil_rig.commands.compile import LIVE
 from hil_rig.live import Live, LiveError
 
 
+def arguments_of_demo() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="jointwatch demo",
+        description=__doc__,
+        epilog=epilog("demo"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rig", default="two_mass", help="see `jointwatch rig --list` (%(default)s)")
+    parser.add_argument(
+        "--wire", default="slcan", choices=["slcan", "serial", "udp"], help="on which wire (%(default)s)"
+    )
+    parser.add_argument("--duration", type=float, metavar="S", help="stop after S seconds")
+    parser.add_argument("--no-browser", action="store_true", help="open no browser")
+    parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556", help="where the updates go out (%(default)s)")
+    page = "http://127.0.0.1:8080"
+    parser.add_argument("--page", default=page, type=address_of, help="of the page, or its port alone (%(default)s)")
+    return parser
+
+
+def address_of(text: str) -> str:
+    """http://HOST:PORT as it is; a port alone, or HOST:PORT, made into one. Raises ArgumentTypeError."""
+    host, colon, port = text.rpartition(":")
+    if text.startswith("http://") and port.isdigit() and colon:
+        return text
+    if "//" not in text and port.isdigit() and 0 < int(port) < 65536:
+        return f"http://{host or '127.0.0.1'}:{port}"
+    raise argparse.ArgumentTypeError(
+        f"expected a port, as 18080, or an address, as http://127.0.0.1:18080; found {text}"
+    )
+
+
 def main() -> int:
     """Run until Ctrl-C, SIGTERM or the end of --duration."""
-    parser = argparse.ArgumentParser(prog="jointwatch demo", description=__doc__)
-    parser.add_argument("--rig", default="two_mass", help="see `jointwatch rig --list`")
-    parser.add_argument("--wire", default="slcan", choices=["slcan", "serial", "udp"])
-    parser.add_argument("--duration", type=float, metavar="S")
-    parser.add_argument("--no-browser", action="store_true")
-    parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556", help="where the updates go out")
-    parser.add_argument("--page", default="http://127.0.0.1:8080")
-    options = parser.parse_args()
+    options = arguments_of_demo().parse_args()
     began = time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from typing import Final
 
+from daq.commands.examples import epilog
+
 PROGRAMS: Final = {  # in hil_rig/papers; `jointwatch reproduce NAME --help` lists the options of each
     "emps": "recordings.emps_live",
     "emps-laws": "recordings.emps",
@@ -23,16 +25,26 @@ PROGRAMS: Final = {  # in hil_rig/papers; `jointwatch reproduce NAME --help` lis
 }
 
 
+def arguments_of_reproduce() -> argparse.ArgumentParser:
+    """The command line without a name; each program has options of its own."""
+    parser = argparse.ArgumentParser(
+        prog="jointwatch reproduce",
+        description=__doc__,
+        epilog=epilog("reproduce"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = ", ".join(PROGRAMS)
+    parser.add_argument("name", choices=PROGRAMS, metavar="NAME", help=f"one of {names}; each has its own --help")
+    parser.add_argument("--json", action="store_true", help="one JSON object, described in hil_rig/papers/figures.py")
+    return parser
+
+
 def main() -> int:
-    """Run the program of that name with the other words of the command line; 0 where every figure is met."""
+    """Run the program of that name with the other words of the command line; 0 where no figure fails."""
     words = sys.argv[1:]
     name = next((word for word in words if word in PROGRAMS), None)
     if name is None:
-        parser = argparse.ArgumentParser(prog="jointwatch reproduce", description=__doc__)
-        parser.add_argument("name", choices=PROGRAMS, help="what to reproduce; its own --help lists its options")
-        parser.add_argument(
-            "--json", action="store_true", help="one JSON object, described in hil_rig/papers/figures.py"
-        )
+        parser = arguments_of_reproduce()
         parser.parse_args()
         parser.error("expected a name")
     words.remove(name)

@@ -1,8 +1,9 @@
 """Figures of a reproduction beside what was published: the table, the JSON, and the command line that all share.
 
 A program of `jointwatch reproduce` computes a `Reproduced` in the function that it hands to `main`. `--json` prints one
-object: `figures` (name, ours, low, high, unit, reference, beside, asked, ok), `words`, and `ok`, true if all are ok;
-null stands for no number or no limit.
+object: `figures` (name, ours, low, high, unit, reference, beside, out_of_reach, asked, ok), `words`, and `ok`, true if
+no figure fails; null stands for no number or no limit. A figure whose `out_of_reach` gives a reason is measured, shown
+and marked where it is outside its limits, but it does not fail.
 """
 
 import argparse
@@ -33,11 +34,22 @@ class Figure(NamedTuple):
     unit: str = ""
     reference: float | str = ""  # what was published or measured before; a number is one of the same unit
     beside: Mapping[str, float] = {}  # further columns: name → value, in the same unit
+    out_of_reach: str = ""  # why its limits cannot be met, in a sentence; a limit without this must be met
 
     @property
     def ok(self) -> bool:
         """Whether it is inside its limits (a NaN is not)."""
         return bool(self.low <= self.ours <= self.high)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is outside limits that can be met."""
+        return not self.ok and not self.out_of_reach
+
+    @property
+    def mark(self) -> str:
+        """What stands at the end of its line in the table."""
+        return "" if self.ok else "MISSED" if self.failed else "out of reach"
 
     @property
     def asked(self) -> str:
@@ -91,8 +103,10 @@ def as_table(figures: Sequence[Figure]) -> str:
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = [f"{row[0]:{widths[0]}}" + "".join(f"  {cell:>{n}}" for cell, n in zip(row[1:], widths[1:], strict=True))
              for row in (heads, *rows)]  # fmt: skip
-    marks = ["", *("" if one.ok else "  MISSED" for one in figures)]
-    return "\n".join((line + mark).rstrip() for line, mark in zip(lines, marks, strict=True))
+    marks = ["", *(f"  {one.mark}" for one in figures)]
+    reasons = [f"Out of reach: {one.name}. {one.out_of_reach}" for one in figures if one.mark == "out of reach"]
+    told = [(line + mark).rstrip() for line, mark in zip(lines, marks, strict=True)]
+    return "\n".join([*told, *([""] if reasons else []), *reasons])
 
 
 def as_json(told: Reproduced) -> str:
@@ -105,7 +119,8 @@ def as_json(told: Reproduced) -> str:
         for one in told.figures
     ]
     return json.dumps(
-        {"figures": figures, "words": list(told.words), "ok": all(one.ok for one in told.figures)}, allow_nan=False
+        {"figures": figures, "words": list(told.words), "ok": not any(one.failed for one in told.figures)},
+        allow_nan=False,
     )
 
 
@@ -122,7 +137,7 @@ def main(
     arguments: Callable[[argparse.ArgumentParser], None] | None = None,
     argv: Sequence[str] | None = None,
 ) -> int:
-    """Run a reproduction, print it; exit code 0 when every figure is inside its limits, 1 when not, 2 for wrong usage.
+    """Run a reproduction, print it; exit code 0 when no figure fails, 1 when one does, 2 for wrong usage.
 
     text: the module's docstring; seeds: default of --seeds, 0 where there are none; arguments: adds further options.
     """
@@ -145,7 +160,7 @@ def main(
         print(f"jointwatch reproduce: {str(error) or 'stopped'}", file=sys.stderr)
         return EXIT_MISSED
     print(as_json(told) if options.json else "\n\n".join([as_table(told.figures), *told.words]))
-    return 0 if all(one.ok for one in told.figures) else EXIT_MISSED
+    return EXIT_MISSED if any(one.failed for one in told.figures) else 0
 
 
 def _draw(plot: Plot, file: Path, content: Any) -> None:

@@ -18,9 +18,11 @@ from typing import Final
 
 from scipy.stats import t as student
 
-from hil_rig.truth.rows import ROWS
+from hil_rig.truth import rows
+from hil_rig.truth.signals import SIGNALS
 from hil_rig.truth.trial import FIGURES, Trial, TrialOutcome, run, together
 
+ROWS: Final = rows.ROWS | SIGNALS
 LIES: Final = 1.0  # % of the time, in every row
 BEYOND: Final = 1.0  # %, in rows whose model is right
 RMS: Final = (0.7, 1.2)

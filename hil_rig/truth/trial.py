@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
 from daq.config.drift_limits import DriftSettings
 from daq.config.sections import Channel, DeviceTime, JointSection
-from daq.core.drift import Drift
+from daq.core.changes.drift import Drift
 from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Publication
@@ -44,6 +45,8 @@ class Trial:
     stamped: bool = False  # the device's own time travels with each sample
     order: tuple[str, ...] = ("position", "torque")  # roles of the sampled columns
     delays: Mapping[str, float] = field(default_factory=dict)  # s by which a channel is configured to be late
+    late: float = 0.0  # s by which frames arrive late at most, in order
+    watched: bool = False  # validators look at the frames before anything is learnt, as in the service
 
 
 class TrialOutcome(NamedTuple):
@@ -73,21 +76,25 @@ def run(trial: Trial) -> TrialOutcome:
     errors: list[float] = []
     reasons: dict[str, int] = {}
     judge: Drift | None = None
+    arrivals = np.random.default_rng(29)
     last: dict[str, tuple[float, float, float]] = {}
     for first in range(0, round(trial.seconds * trial.rate), CHUNK):
         sampled = trial.sample(CHUNK)
         order = [trial.order.index(role) for role in line.estimator.channels]
-        readings = _readings(sampled._replace(values=sampled.values[:, order]), trial.stamped, columns)
-        line.estimator.absorb(*line.aligner.absorb(*readings))
+        late = arrivals.uniform(0.0, trial.late, CHUNK) if trial.late else np.zeros(CHUNK)
+        readings = _readings(sampled._replace(values=sampled.values[:, order]), trial.stamped, columns, late)
         now = (first + CHUNK) / trial.rate
         changed = any(0.0 <= now - change < EXCUSED for change in trial.changes)
-        for event in line.estimator.events():
-            started = min(started, now) if event.kind == "started" else started
-            alarms += event.kind == "alarm" and not changed
+        for kind in _events(line, readings, trial.watched):
+            started = min(started, now) if kind == "started" else started
+            alarms += kind == "alarm" and not changed
         estimate = line.estimator.estimate()
         if now <= started:
             continue
         looks += 1
+        if line.refused:  # as faulted as the service says
+            reasons[line.refused[0].named] = reasons.get(line.refused[0].named, 0) + 1
+            continue
         truth = trial.truth()
         indices = [i for i, name in enumerate(estimate.names) if name in truth]
         wanted = np.array([truth[estimate.names[i]] for i in indices])
@@ -129,12 +136,25 @@ def _joint(trial: Trial) -> JointSection:
     return JointSection.model_validate(settings | stamp | {"channels": channels})
 
 
-def _readings(sampled: Sampled, stamped: bool, columns: int) -> tuple[NDArray[np.int64], Floats, NDArray[np.int32]]:
-    """One frame a sample, every value of which has arrived when it was taken and the wire is through."""
+Readings = tuple[NDArray[np.int64], Floats, NDArray[np.int32]]
+
+
+def _events(line: JointPipeline, readings: Readings, watched: bool) -> list[str]:
+    """Let a joint take readings; returns the kinds of its events."""
+    if watched:
+        messages = line.absorb(*readings, 0, lambda: 0)
+        return [msgpack.unpackb(body)["kind"] for topic, body in messages if topic.startswith(b"event/")]
+    line.estimator.absorb(*line.aligner.absorb(*readings))
+    return [event.kind for event in line.estimator.events()]
+
+
+def _readings(sampled: Sampled, stamped: bool, columns: int, late: Floats) -> Readings:
+    """One frame a sample, every value of which has arrived when it was taken and the wire is through. late: s, each."""
     values, stamps = sampled
     if stamped:
         values = np.column_stack((values, stamps))
-    arrivals = np.repeat(np.round(stamps * 1e9).astype(np.int64) + FRAME, columns)
+    came_at = np.maximum.accumulate(np.round((stamps + late) * 1e9).astype(np.int64)) + FRAME
+    arrivals = np.repeat(came_at, columns)
     flat, which = values.reshape(-1), np.tile(np.arange(columns, dtype=np.int32), len(values))
     came = ~np.repeat(np.isnan(values).any(axis=1), columns)
     return arrivals[came], np.ascontiguousarray(flat[came]), which[came]

@@ -85,8 +85,17 @@ class Faults:
         for kind, node in self._chance:
             if node and node not in nodes:
                 raise RigError(f"fault {kind}: there is no joint{node}, expected joint1 to joint{max(nodes)}")
-        if any(kind == "crc" for kind, _ in self._chance):
-            wire.miscounted(MessageFrame(messages[0], 0, b"\0"))
+        sample = MessageFrame(messages[0], 0, bytes(sum(field.bits // 8 for field in messages[0].fields)))
+        tried = np.random.default_rng(0)
+        for kind in {kind for kind, _ in self._chance}:
+            if kind == "crc":
+                wire.miscounted(sample)
+            elif kind == "truncate":
+                wire.cut(sample, tried)
+            elif kind == "unknown":
+                wire.stranger(tried)
+            elif kind == "garbage":
+                wire.rubbish(tried)
 
     @property
     def spare_frames(self) -> bool:

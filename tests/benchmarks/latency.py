@@ -21,6 +21,8 @@ from hil_rig.live import Live
 
 CASES = {
     "7 joints × 1 kHz, udp_multicast": ["rigid", "--joints", "7", "--wire", "udp"],
+    "7 joints × 1 kHz, ros2": ["rigid", "--joints", "7", "--wire", "ros2"],
+    "6 joints × 1 kHz, rtde": ["rigid", "--joints", "6", "--wire", "rtde"],
     "1 joint × 1 kHz, slcan": ["rigid", "--wire", "slcan"],
     "1 joint × 1 kHz, serial": ["rigid", "--wire", "serial"],
 }
@@ -31,8 +33,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--wire", choices=sorted({rig[-1] for rig in CASES.values()}), help="only on this one")
     options = parser.parse_args()
-    results = {name: measure(rig, options.seconds) for name, rig in CASES.items()}
+    cases = {name: rig for name, rig in CASES.items() if options.wire in (None, rig[-1])}
+    results = {name: measure(rig, options.seconds) for name, rig in cases.items()}
     if options.json:
         print(json.dumps(results))
         return 0

@@ -1,6 +1,11 @@
 """The friction refit: the global minimiser or not, evaluations and time; two of scipy's searches beside it.
 
 python tests/benchmarks/refit.py [--json] [--draws 100] [--long 100] [--only NAME] [--no-six]
+                                  [--windows 100] [--first-seed 90000] [--law NAME] [--search NAME …]
+
+First random windows of every law (parts/refit_windows.py), each refitted by multilevel coordinate search and by the
+lattice in the same run, on seeds of their own: --windows, --first-seed; 0 windows leave them out. With --windows-only
+nothing else is measured. It exits 1 where a row of mcs misses the limits of LIMITS.
 
 T = b·v + C1·tanh(v/ω1) + C2·v·exp(−|v|/ω_s) + b_D·θ with b 76, C1 25, C2 590, b_D 40, ω1 0.0616, ω_s 0.1312 (SI), at
 1 kHz, white noise of 1 % of rms(T). Trajectories: triangular positions, 1 s legs at 0.4 rad/s whose corners are
@@ -27,15 +32,16 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from parts.refit_windows import LAWS, compare, missed
 from scipy import optimize
 
 from estimators.models.friction.structure import RefitModel
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Parameter
+from estimators.refit.objective import NO_TABLE, on_window, pack
 from estimators.refit.refit import RefitRows, RefitSettings, prepare, refit
 from estimators.refit.report import Refit
-from estimators.refit.variable_projection import residual
 from estimators.search import minimise
 from estimators.search.base import OBJECTIVE, Compiled, SearchStatus
 from estimators.search.mcs import Mcs
@@ -150,16 +156,8 @@ class Reference:
 def objective(window: RefitRows, nodes: int) -> Callable[[Floats], float]:
     """ρ(ln η) for a search from outside."""
     p, _ = prepare(window, MODEL, LOW, HIGH, RefitSettings(nodes=nodes))
-    law = MODEL.friction.law(MODEL.axis).kernel
-    every = np.empty((p.columns, len(p.signals)))
-    columns = every.T
-    arrays = p.moving, p.band, p.cross, p.block, p.signed
-
-    def rho(s: Floats) -> float:
-        law(p.signals, 0, 1, p.constants, np.exp(s), columns)
-        return residual(every, *arrays)
-
-    return rho
+    data = pack(p, MODEL.friction.law(MODEL.axis).kernel, NO_TABLE, 0)
+    return lambda s: float(on_window(np.ascontiguousarray(s), data))
 
 
 def timed(f: Callable[[], Any], times: int = 15) -> tuple[Any, float]:
@@ -293,9 +291,22 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=100, help="of noise, at 2,000 rows")
     parser.add_argument("--long", type=int, default=100, help="of noise, at 20,000 rows")
     parser.add_argument("--only", choices=TRAJECTORIES, help="one trajectory")
+    parser.add_argument("--windows", type=int, default=100, help="random windows of each law")
+    parser.add_argument("--first-seed", type=int, default=90_000, help="of the random windows")
+    parser.add_argument("--windows-only", action="store_true", help="measure nothing else")
+    parser.add_argument("--law", choices=list(LAWS), action="append", help="of the random windows; all of them")
+    parser.add_argument("--search", action="append", help="of the random windows; mcs and lattice")
     parser.add_argument("--no-six", action="store_true", help="leave out the search over all six parameters")
     options = parser.parse_args()
-    report: dict[str, Any] = {"µs an evaluation": cost(), "refits": [], "integrated": []}
+    windows, code = windowed(options), 0
+    if windows and not options.json:
+        print("\n".join(in_line(row) for row in windows), flush=True)
+    code = int(any(row["missed"] for row in windows))
+    if options.windows_only:
+        if options.json:
+            json.dump({"windows": windows}, sys.stdout)
+        return code
+    report: dict[str, Any] = {"µs an evaluation": cost(), "refits": [], "integrated": [], "windows": windows}
     if not options.json:
         print(f"an evaluation on 128 nodes: {report['µs an evaluation']:.1f} µs", flush=True)
     for rows, draws in ((2000, options.draws), (20_000, options.long)):
@@ -326,7 +337,26 @@ def main() -> int:
                 print(told(row), flush=True)
     if options.json:
         json.dump(report, sys.stdout)
-    return 0
+    return code
+
+
+def windowed(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Rows of the random windows, each with the limits that it misses."""
+    rows: list[dict[str, Any]] = []
+    seeds = range(options.first_seed, options.first_seed + options.windows)
+    for law in (options.law or list(LAWS)) if options.windows else ():
+        found = compare(law, options.search or ["mcs", "lattice"], seeds)
+        lattice = next((row["ms"] for row in found if row["search"] == "lattice"), None)
+        rows += [row | {"missed": missed(row, lattice)} for row in found]
+    return rows
+
+
+def in_line(row: dict[str, Any]) -> str:
+    """A row for people."""
+    shown = (f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items())
+    return ", ".join(one for one in shown if not one.startswith(("law", "search", "missed"))).join(
+        (f"{row['law']}, {row['search']}: ", f"  MISSED: {'; '.join(row['missed'])}" if row["missed"] else "")
+    )
 
 
 def told(row: dict[str, Any]) -> str:

@@ -5,7 +5,8 @@ import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a trial each of as many processes as there are processors
 
-from hil_rig.truth.table import main
+from hil_rig.truth import robot_table, table
 
 if __name__ == "__main__":
-    sys.exit(main())
+    robots = "--robots" in sys.argv  # arms of four to seven axes and the causes that are told of them
+    sys.exit(robot_table.main([one for one in sys.argv[1:] if one != "--robots"]) if robots else table.main())

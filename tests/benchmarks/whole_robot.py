@@ -133,7 +133,7 @@ def coverage(first: Case) -> Row:
     found = [fit(model, build(model, run)) for run in (first.train, first.test)]
     learnt = found[0].learnt & found[1].learnt
     z = (found[0].theta - found[1].theta) / np.hypot(found[0].deviation, found[1].deviation)
-    white = [fit(model, build(model, run), white=True) for run in (first.train, first.test)]
+    white = [fit(model, build(model, run), "white") for run in (first.train, first.test)]
     lied = (white[0].theta - white[1].theta) / np.hypot(white[0].deviation, white[1].deviation)
     inside = 100.0 * float(np.mean(np.abs(z[learnt]) < 2.0))
     without = 100.0 * float(np.mean(np.abs(lied[learnt]) < 2.0))

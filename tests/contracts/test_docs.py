@@ -39,6 +39,17 @@ def test_every_link_leads_somewhere() -> None:
     assert [one for one in links if not ((ROOT / one[0]).parent / one[1]).exists()] == []
 
 
+def test_every_page_is_in_the_menu_once() -> None:
+    menu = re.findall(r"^ +- .*?([\w/-]+\.md)$", (ROOT / "docs" / "site.yml").read_text("utf-8"), re.MULTILINE)
+    assert sorted(menu) == sorted(str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md"))
+
+
+def test_the_menu_has_four_parts_behind_the_start() -> None:
+    menu = (ROOT / "docs" / "site.yml").read_text("utf-8").split("\nnav:\n")[1]
+    parts = re.findall(r"^  - ([\w ]+):", menu, re.MULTILINE)
+    assert parts == ["Start", "Learn", "Do", "Understand", "Look up"]
+
+
 @pytest.mark.parametrize(("page", "name"), named(NAME))
 def test_every_function_has_its_name(page: str, name: str) -> None:
     if not SIGNALS.fullmatch(name) or Path(ROOT, *name.split(".")).with_suffix(".py").exists():
@@ -115,7 +126,7 @@ MARKING = [page for page in PAGES if MARKER.search(without_code(page))]
 
 
 def test_the_readme_and_the_guide_to_wires_have_marked_numbers() -> None:
-    assert {"README.md", "acquisition.md"} <= {page.name for page in MARKING}
+    assert {"README.md", "acquisition.md", "how-it-works.md"} <= {page.name for page in MARKING}
 
 
 @pytest.mark.parametrize("page", MARKING, ids=lambda page: page.name)

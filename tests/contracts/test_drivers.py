@@ -3,24 +3,26 @@
 SocketCAN wherever there is a vcan0: tests/end_to_end/test_socketcan_uml.py runs this file in a guest that has one.
 """
 
+import itertools
+import math
 import os
 import socket
 import struct
 import time
 import tty
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from importlib.util import find_spec
 from pathlib import Path
 
 import can
-import numpy as np
 import pytest
-from pydantic import TypeAdapter
 
-from drivers import AnyDriver
-from drivers.base import Driver, DriverSettings, LayoutError, LinkError, Wanted
-from drivers.reading import READING
+from drivers.catalogue import OURS
 from drivers.serial.packets import encode
+from drivers.testing import DriverRules, DriverWire
+from hil_rig.wire.network.ros2 import publisher
+from hil_rig.wire.network.rtde import RtdeController, message
+from hil_rig.wire.servo import status, sync_read
+from tests.support.answering import Answering
 
 # one frame or packet: position (count / 1000 rad), torque (count / 100 N·m)
 POSITION = {"scale": 0.001, "unit": "rad"}
@@ -33,29 +35,12 @@ FRAME = {
         "torque": {"start": 32, "bits": 16, "type": "signed"} | TORQUE,
     },
 }
-WANTED = [Wanted(7, "AXIS.torque", 2.0), Wanted(3, "AXIS.position", 1.0, 5.0)]
 
 
-class Wire:
-    """The far end of a driver's wire."""
-
-    settings: dict[str, object]
-    early = 1_000_000  # ns by which a stamp may be before the frame was sent: python-can's resolve microseconds
-
-    def send(self, count: int) -> None:
-        """One frame: position count / 1000 rad, torque count / 100 N·m."""
-        raise NotImplementedError
-
-    def rubbish(self) -> set[str]:
-        """Send what is no frame of ours; the causes under which it must be counted."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        raise NotImplementedError
-
-
-class Pty(Wire):
+class Pty(DriverWire):
     """A pseudo-terminal, the device being on the master's side."""
+
+    lost_words = "went away"
 
     def __init__(self) -> None:
         self.master, self.slave = os.openpty()
@@ -117,8 +102,33 @@ class Serial(Pty):
         return {"bad_cobs", "bad_crc", "truncated", "oversized", "unmatched"}
 
 
-class Bus(Wire):
+class ServoTap(Pty):
+    """A servo bus as a tap hears it: the master asks, the servo answers."""
+
+    position, torque = "elbow.position", "elbow.current"
+    position_step, torque_step = 2 * math.pi / 4096, 1e-3
+
+    def __init__(self) -> None:
+        super().__init__()
+        servos = [{"name": "elbow", "id": 3, "model": "xl330"}]
+        self.settings = {"kind": "servo_bus", "port": self.port, "servos": servos}
+
+    def send(self, count: int) -> None:
+        answer = status(3, struct.pack("<hii", count, 0, 2048 + count))
+        os.write(self.master, sync_read(126, 10, [3]) + answer)
+
+    def rubbish(self) -> set[str]:
+        answer = bytearray(status(3, bytes(10)))
+        answer[10] ^= 0x10
+        os.write(self.master, b"noise" + status(3, bytes(10)) + sync_read(126, 10, [3]) + bytes(answer))
+        os.write(self.master, sync_read(126, 10, [9]))
+        return {"garbage_bytes", "unmatched", "bad_crc", "unanswered"}
+
+
+class Bus(DriverWire):
     """Another node on a bus that python-can serves."""
+
+    early = 1_000_000  # python-can's stamps resolve microseconds
 
     def __init__(self, interface: str, channel: str, **options: int) -> None:
         self.settings = {
@@ -184,154 +194,121 @@ class SocketCan(Bus):
         return super().rubbish() | {"own_frames"}
 
 
-WIRES: list[Callable[[], Wire]] = [Slcan, Serial, Virtual, Multicast]
+class UrController(DriverWire):
+    """The rig's controller, which answers in a thread of its own, as a driver waits for it while it opens."""
+
+    position, torque = "elbow.actual_q", "elbow.actual_current"
+    lost_words = "went away"
+
+    def __init__(self) -> None:
+        self.controller = RtdeController()
+        self.settings = {"kind": "ur_rtde", "host": "127.0.0.1", "port": self.controller.port, "rate": 500}
+        self.sent = 0
+        self.answering = Answering(self.controller.poll)
+
+    def send(self, count: int) -> None:
+        q, i = ([k + s * count if k != 2 else s * count for k in range(6)] for s in (0.001, 0.01))
+        values = {"timestamp": [self.sent / 500], "actual_q": q, "actual_current": i}
+        self.sent += 1
+        with self.answering.lock:
+            self.controller.send(values)
+
+    def rubbish(self) -> set[str]:
+        with self.answering.lock:
+            self.controller.raw(message("protective stop") + struct.pack(">HBB8s", 12, ord("U"), 99, b""))
+            self.controller.raw(struct.pack(">HBB8s", 12, ord("U"), 1, b"") + struct.pack(">HB", 3, ord("?")))
+        return {"texts", "unmatched", "truncated"}
+
+    def lose(self) -> None:
+        with self.answering.lock:
+            self.controller.hang_up()
+
+    def close(self) -> None:
+        self.answering.close()
+        self.controller.close()
+
+
+class JointStates(DriverWire):
+    """A publisher of ROS 2 joint states on loopback; it waits for the reader before its first message."""
+
+    position, torque = "elbow.position", "elbow.effort"
+    domains = itertools.count(1 + os.getpid() % 90)
+
+    def __init__(self) -> None:
+        self.domain = next(self.domains) % 100
+        self.writer, self.state, self.head = publisher(self.domain, "/joint_states")
+        self.settings = {
+            "kind": "ros2",
+            "domain": self.domain,
+            "interface": "lo",
+            "peers": ["127.0.0.1"],
+            "joints": ["shoulder", "elbow"],
+        }
+
+    def write(self, names: list[str], positions: list[float], efforts: list[float]) -> None:
+        end = time.monotonic() + 5
+        while not self.writer.get_matched_subscriptions() and time.monotonic() < end:
+            time.sleep(0.005)
+        if not self.settled:
+            time.sleep(0.2)  # the reader's end of discovery
+            self.settled = True
+        self.writer.write(self.state(self.head(1, 0), names, positions, [], efforts))
+
+    settled = False
+
+    def send(self, count: int) -> None:
+        self.write(["elbow"], [0.001 * count], [0.01 * count])
+
+    def rubbish(self) -> set[str]:
+        self.write(["finger"], [1.0], [])
+        self.write(["shoulder", "elbow"], [1.0], [])
+        return {"unmatched", "malformed"}
+
+    def close(self) -> None:
+        self.writer = None
+
+
+class TestSlcan(DriverRules):
+    wire_type = Slcan
+
+
+class TestSerial(DriverRules):
+    wire_type = Serial
+
+
+class TestServoTap(DriverRules):
+    wire_type = ServoTap
+
+
+class TestVirtual(DriverRules):
+    wire_type = Virtual
+
+
+class TestMulticast(DriverRules):
+    wire_type = Multicast
+
+
 if Path("/sys/class/net", SocketCan.CHANNEL).exists():
-    WIRES.append(SocketCan)
+
+    class TestSocketCan(DriverRules):
+        wire_type = SocketCan
 
 
-@pytest.fixture(params=WIRES, ids=lambda made: made.__name__.lower())
-def wire(request: pytest.FixtureRequest) -> Iterator[Wire]:
-    made = request.param()
-    yield made
-    made.close()
+class TestUrController(DriverRules):
+    wire_type = UrController
 
 
-def configured(wire: Wire) -> DriverSettings:
-    settings: DriverSettings = TypeAdapter(AnyDriver).validate_python(wire.settings)
-    return settings
+@pytest.mark.skipif(find_spec("cyclonedds") is None, reason="cyclonedds is not installed (jointwatch[ros2])")
+class TestJointStates(DriverRules):
+    wire_type = JointStates
 
 
-def collect(driver: Driver, count: int) -> np.ndarray:
-    """Read until this many readings are there, or five seconds are over."""
-    parts = [np.zeros(0, READING)]
-    end = time.monotonic() + 5
-    while sum(map(len, parts)) < count and time.monotonic() < end:
-        parts.append(driver.read(0.05))
-    return np.concatenate(parts)
+RULES = (TestSlcan, TestSerial, TestServoTap, TestVirtual, TestMulticast, TestUrController, TestJointStates)
 
 
 def test_every_kind_of_the_catalogue_is_here() -> None:
-    kinds = TypeAdapter(AnyDriver).json_schema()["discriminator"]["mapping"].keys()
-    made = [wire() for wire in WIRES]
+    made = [rules.wire_type() for rules in RULES]
     for wire in made:
         wire.close()
     # a recording has no far end that could send: tests/drivers/files/test_player.py has its rules
-    assert {wire.settings["kind"] for wire in made} == kinds - {"file"}
-
-
-def test_the_wanted_channels_come_out_in_si_scaled_and_in_order_of_time(wire: Wire) -> None:
-    with configured(wire).open(WANTED) as driver:
-        before = time.monotonic_ns()
-        for count in range(-50, 50):
-            wire.send(count)
-        readings = collect(driver, 200)
-        after = time.monotonic_ns()
-    assert readings.dtype == READING
-    assert readings["channel"].tolist() == [7, 3] * 100
-    counts = np.arange(-50, 50)
-    np.testing.assert_allclose(readings["value"][0::2], 2 * 0.01 * counts, atol=1e-12)
-    np.testing.assert_allclose(readings["value"][1::2], 5 + 0.001 * counts, atol=1e-12)
-    assert (np.diff(readings["time"]) >= 0).all()
-    assert readings["time"][0] >= before - wire.early
-    assert readings["time"][-1] <= after
-
-
-def test_a_quiet_wire_gives_nothing_within_the_timeout(wire: Wire) -> None:
-    with configured(wire).open(WANTED) as driver:
-        for timeout in (0.0, 0.05):
-            start = time.monotonic()
-            readings = driver.read(timeout)
-            took = time.monotonic() - start
-            assert readings.dtype == READING
-            assert len(readings) == 0
-            assert timeout * 0.9 <= took < timeout + 2.0
-        assert set(driver.counters().values()) == {0}
-
-
-def test_rubbish_is_counted_by_cause_and_nothing_else_happens(wire: Wire) -> None:
-    with configured(wire).open(WANTED) as driver:
-        wire.send(1)
-        causes = wire.rubbish()
-        wire.send(2)
-        readings = collect(driver, 4)
-        counters = driver.counters()
-    assert readings["value"].tolist() == pytest.approx([0.02, 5.001, 0.04, 5.002])
-    assert {cause for cause, count in counters.items() if count} - {"frames", "lost", "busy_us"} == causes
-    assert counters["frames"] >= 2
-
-
-def test_counters_only_grow_and_keep_their_names(wire: Wire) -> None:
-    with configured(wire).open(WANTED) as driver:
-        seen = [dict(driver.counters())]
-        for round_ in range(5):
-            wire.send(round_)
-            wire.rubbish()
-            collect(driver, 2)
-            seen.append(dict(driver.counters()))
-    for earlier, later in pairwise(seen):
-        assert earlier.keys() == later.keys()
-        assert all(later[name] >= earlier[name] for name in later)
-        assert later["frames"] > earlier["frames"]
-
-
-def test_only_what_is_wanted_is_delivered(wire: Wire) -> None:
-    with configured(wire).open([Wanted(0, "AXIS.position")]) as driver:
-        wire.send(9)
-        assert collect(driver, 1)[["channel", "value"]].tolist() == [(0, pytest.approx(0.009))]
-    with configured(wire).open([]) as driver:
-        wire.send(9)
-        assert len(driver.read(0.2)) == 0
-
-
-def test_signals_are_listed_with_si_units_and_unknown_ones_refused(wire: Wire) -> None:
-    settings = configured(wire)
-    assert settings.signals()["AXIS.position"] == "rad"
-    assert settings.signals()["AXIS.torque"] == "N·m"
-    settings.check(WANTED)
-    for refuse in (settings.check, settings.open):
-        with pytest.raises(LayoutError, match=r'"AXIS.positions", did you mean "AXIS.position"\?'):
-            refuse([Wanted(0, "AXIS.positions")])
-
-
-def test_closing_twice_is_harmless_and_a_closed_driver_says_so(wire: Wire) -> None:
-    driver = configured(wire).open(WANTED)
-    with pytest.raises(LinkError, match="not open"):
-        driver.read(0.0)
-    driver.__enter__()
-    driver.__exit__(None, None, None)
-    driver.__exit__(None, None, None)
-    with pytest.raises(LinkError, match="not open"):
-        driver.read(0.0)
-    assert driver.counters()["frames"] == 0
-
-
-def test_a_driver_can_be_opened_again(wire: Wire) -> None:
-    driver = configured(wire).open(WANTED)
-    for count in (1, 2):
-        with driver:
-            wire.send(count)
-            assert collect(driver, 2)["value"][0] == pytest.approx(0.02 * count)
-            assert driver.counters()["frames"] == 1  # totals are since opening
-
-
-@pytest.mark.parametrize("made", [Slcan, Serial])  # the others have no end that could be pulled
-def test_a_lost_wire_is_said_every_time_and_can_be_closed(made: Callable[[], Pty]) -> None:
-    wire = made()
-    with configured(wire).open(WANTED) as driver:
-        wire.send(1)
-        collect(driver, 2)
-        wire.lose()
-        for _ in range(2):
-            with pytest.raises(LinkError, match="went away"):
-                driver.read(1.0)
-        assert driver.counters()["frames"] == 1
-    wire.close()
-
-
-def test_settings_survive_the_way_to_another_process(wire: Wire) -> None:
-    settings = configured(wire)
-    adapter: TypeAdapter[DriverSettings] = TypeAdapter(AnyDriver)
-    revived = adapter.validate_json(adapter.dump_json(settings))
-    with revived.open(WANTED) as driver:
-        wire.send(4)
-        assert len(collect(driver, 2)) == 2
+    assert {wire.settings["kind"] for wire in made} == OURS.keys() - {"file"}

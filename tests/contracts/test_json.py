@@ -65,6 +65,9 @@ ELSEWHERE: Final = {  # where it needs a service or a source tree of its own, th
     "doctor": "tests/daq/commands/test_doctor.py",
     "decode": "tests/daq/commands/test_decode.py",
     "excite": "tests/daq/commands/test_excite.py",
+    "clearance": "tests/daq/commands/test_clearance.py",
+    "model": "tests/daq/commands/test_model.py",
+    "rig": "tests/contracts/test_rigs.py",
 }
 
 

@@ -15,13 +15,13 @@ from estimators.reasons import MISFITS, Reason
 ROOT = Path(__file__).parents[2]
 ROOMS = ("daq", "estimators", "hil_rig")
 GIVEN = re.compile(r'(?:Reason|_reason)\(\s*"(\w+)"')
-SHAPES = re.compile(r"^SHAPES: Final = \{(.+)\}", re.MULTILINE)  # of model_fit.py: codes by cause
+BY_CAUSE = re.compile(r"^(?:SHAPES|BESIDE): Final = \{([^}]+)\}", re.MULTILINE)  # codes by cause
 PAGE = re.compile(r"^const WEAK = \[(.+)\];", re.MULTILINE)  # of condition.js: codes that the page says together
 
 # numbers and words as they are given, by code; `parameter` stands for one where there is one
 EXAMPLE = {
     **dict.fromkeys(("value", "deviation", "wanted", "peak", "low", "high", "times", "torque", "step", "samples"), 1.5),
-    **dict.fromkeys(("half_width", "percent", "needed", "seconds", "reversals", "r2", "limit", "speed"), 2.0),
+    **dict.fromkeys(("half_width", "modulo", "percent", "needed", "seconds", "reversals", "r2", "limit", "speed"), 2.0),
     **dict.fromkeys(("jumps", "missing", "factor", "scale", "inverse", "milliseconds", "arrives", "configured"), 2.0),
 }  # fmt: skip
 WORDS = dict.fromkeys(("needs", "lag", "cause", "suspects", "signal", "rate", "other", "way"), "something") | {
@@ -41,7 +41,7 @@ def given() -> set[str]:
     found = set[str]()
     for text in sources():
         found |= set(GIVEN.findall(text))
-        found |= {code for line in SHAPES.findall(text) for code in re.findall(r'"(\w+)"', line)}
+        found |= {code for line in BY_CAUSE.findall(text) for code in re.findall(r': "(\w+)"', line)}
     return found
 
 

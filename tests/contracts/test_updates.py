@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from daq.core.change_records import ChangeRecords
+from daq.core.changes.change_records import ChangeRecords
 from daq.core.gear_pipeline import GearPipeline
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema
@@ -15,7 +15,9 @@ from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Livelines
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
 from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.online.gear.lost_motion import LostMotion
-from estimators.online.robot.estimate import NO_PAYLOAD, Friction, RobotEstimate
+from estimators.online.robot.estimate import Friction, RobotEstimate
+from estimators.online.robot.findings.carried import NO_PAYLOAD
+from estimators.online.robot.findings.record import RobotFinding
 from estimators.reasons import Reason
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
@@ -53,6 +55,7 @@ ROBOT = RobotEstimate(
     NO_PAYLOAD,
     100.0,
     np.ones(1),
+    (RobotFinding(1, 2, 3, "friction", ("elbow",), "the friction of elbow has changed", ("offset",), False),),
 )
 
 

@@ -225,7 +225,7 @@ def contract() -> dict[str, str]:
         "pytest",
         "-q",
         "-k",
-        "socketcan",
+        "socketcan and not lost_wire",  # vcan0 cannot be pulled
         "-p",
         "no:cacheprovider",
         f"--junitxml={report}",

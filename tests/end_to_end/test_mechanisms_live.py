@@ -15,7 +15,7 @@ from daq.config.robot_model import load_model
 from daq.recording.folder import recordings
 from hil_rig.live import Live
 
-pytestmark = [pytest.mark.slow, pytest.mark.compiled]
+pytestmark = pytest.mark.compiled
 
 
 class Whole(NamedTuple):
@@ -60,7 +60,7 @@ def run(*words: object) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("name", ["tree5", pytest.param("pointing", marks=pytest.mark.slow)])
 def test_a_mechanism_is_identified_as_a_whole_and_watched_with_that(name: str, tmp_path: Path) -> None:
     whole = WHOLE[name]
     sheet, model = tmp_path / f"{name}.urdf", tmp_path / f"{name}.model.toml"
@@ -86,7 +86,13 @@ def test_a_mechanism_is_identified_as_a_whole_and_watched_with_that(name: str, t
         assert inside >= 15, "a single look may fall on a clock that a loaded machine has moved"
 
 
-def test_a_leg_of_three_loops_plays_in_real_time_and_its_one_drive_starts() -> None:
-    with Live(["leg", "--wire", "slcan"]) as live:
+@pytest.mark.slow
+def test_a_leg_of_three_loops_plays_in_real_time_and_is_identified_with_its_loops(tmp_path: Path) -> None:
+    recorder = f'\n[recorder]\nfolder = "{tmp_path}"\nreserve = 0\n'
+    with Live(["leg", "--wire", "slcan"], more=recorder) as live:
         until(lambda: state(live)["joints"]["joint1"].get("phase") in ("normal", "transient", "held"), 180.0)
-        assert state(live)["joints"]["joint1"]["error"] < 0.06
+        alone = state(live)["joints"]["joint1"]["error"]
+    assert alone < 0.06
+    mechanism = Path(__file__).parents[2] / "docs" / "leg.toml"
+    told = json.loads(run("daq", "identify", mechanism, *recordings(tmp_path, "leg"), "--json"))
+    assert told["unexplained"]["crank"] < 0.03

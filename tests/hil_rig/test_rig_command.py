@@ -24,7 +24,7 @@ class Rig:
     """One `jointwatch rig` on a serial wire."""
 
     def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen([*RIG, *words, "--wire", "serial"], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([*RIG, *words, "--json", "--wire", "serial"], stdout=subprocess.PIPE, text=True)
         self.hello = self.line()
 
     def line(self) -> dict[str, Any]:

@@ -30,7 +30,8 @@ from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.reporting.inspection import Inspection
-from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
+from estimators.online.robot.estimate import Friction, RobotEstimate
+from estimators.online.robot.findings.carried import Payload
 from estimators.quantities import Axis
 from estimators.reasons import Reason
 

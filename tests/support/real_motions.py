@@ -60,6 +60,9 @@ def whole() -> Iterator[tuple[str, Motions]]:
             )
             signed = np.where(load > 32767, load - 65536, load)
             yield str(file.relative_to(DATA)), {"servo": Motion(time, q, signed)}
+    for file in sorted(DATA.glob("sea_imperial/kt-*.csv")):
+        one = arrays(file)
+        yield file.name, {"spring": Motion(one["time"], np.deg2rad(one["displacement"]), one["torque_out"])}
     for file in sorted(DATA.glob("ur3e_rtde/*.csv")):
         one = arrays(file)
         yield (

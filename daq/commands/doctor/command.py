@@ -18,16 +18,16 @@ from daq.commands.codes import EXIT_RUNTIME, refuse
 from daq.commands.doctor import host as doctor_host
 from daq.commands.doctor.bus import Talk, talks
 from daq.commands.doctor.bus import load as bus_load
-from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, Finding
+from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, DoctorFinding
+from daq.commands.doctor.losses import losses, tell_causes, tell_losses
 from daq.commands.doctor.proposal import bus_proposal, port_proposal
 from daq.config.load import load
 from daq.config.physics import coarse
 from daq.config.routes import Route, routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from drivers import AnyDriver
 from drivers.base import DriverError, EndOfFileError, LayoutError, Wanted
-from drivers.can.bus_errors import CAUSES as BUS_CAUSES
+from drivers.catalogue import AnyDriver, kinds, named
 from drivers.layout.frame import EXTENDED, Frames
 from drivers.listen import listen_bus, listen_port
 from drivers.reading import empty
@@ -35,46 +35,10 @@ from drivers.reading import empty
 MARKS: Final = {GOOD: "  ok  ", NOTE: " note ", WARN: " WARN ", BAD: " BAD  "}
 RATE_TOLERANCE: Final = 0.05
 
-# every counter: what it counts, and what to do about it
-CAUSES: Final[Mapping[str, tuple[str, str]]] = {
-    "unmatched": ("frames whose id the layout does not know", "harmless if they are not yours; else add them"),
-    "truncated": ("frames shorter than the layout", "compare the frame's length with the layout (the table below)"),
-    "remote_frames": ("requests, which carry no data", "harmless"),
-    "error_frames": ("errors that the controller saw", "wiring, termination, bit rate"),
-    "malformed": ("bytes that are no frame", "wrong bit or baud rate, or another protocol than configured"),
-    "dropped": ("frames that the kernel had no room for", "a larger net.core.rmem_max (see socket queue)"),
-    "lost": ("frames missing by their own counter", "the sender skips, the link drops, or the queue ran over"),
-    "restarted": ("the frames' counter went back", "the device was reset"),
-    "silent": ("frames that stayed away beyond their time-out", "is that device on?"),
-    "bad_checksum": ("frames refused by their checksum", "another kind of checksum, or a disturbed wire"),
-    "bad_crc": ("packets refused by their CRC", "the baud rate, the kind of CRC, or a disturbed line"),
-    "bad_cobs": ("bytes between delimiters that are no packet", "the baud rate, or another framing"),
-    "oversized": ("packets longer than described", "compare the fields with the device's"),
-    "garbage_bytes": ("bytes outside packets", "the baud rate, or another framing"),
-    "invalid": ("values that the device marked as invalid", "is the axis referenced and enabled?"),
-    "own_frames": ("frames that this host sent itself", "harmless: commands; own_frames = false leaves them out"),
-    "restamped": ("frames whose own stamp could not be true", "harmless once: somebody set the clock"),
-    "other_channels": ("frames of other buses in the recording", "harmless: `channel` says which one is wanted"),
-    "out_of_range": ("values outside the layout's limits", "scale, sign and byte order; or the DBC's limits are wrong"),
-    "non_finite": ("floats that are no number", "byte order and start bit"),
-    # of the running service, behind its drivers
-    "readings_lost_total": ("readings that the core was too slow to take", "a free processor, or [processes] priority"),
-    "late": (
-        "values that came after their sample had left",
-        "the wire's jitter, or a channel's delay (jointwatch skew)",
-    ),
-    "duplicate": ("frames that came twice by their counter or stamp", "harmless: the second one is not used"),
-    "out_of_order": ("frames older than the one before", "a link that reorders frames; the older one is not used"),
-    "glitch": ("encoder values beyond reason", "encoder and cable; `wrap` of the channel"),
-    "restart": ("clocks set anew", "the device was reset, or the wire was silent for longer than its counter can tell"),
-    "rejected": ("frames whose device time runs ahead", "unit and `wrap` of device_time; a damaged stamp"),
-    "interpolated": ("samples given across missing values", "harmless: no losses; `bridge` says how many in a row"),
-}
-
 
 def run(options: argparse.Namespace) -> int:
     """Examine the host and the wires, then report."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     data: dict[str, Any] = {}
     proposal = ""
     if options.config is not None:
@@ -87,7 +51,10 @@ def run(options: argparse.Namespace) -> int:
             findings += _driver(name, config, options.seconds, data)
     else:
         findings += doctor_host.host()
-        if options.channel is not None:
+        if options.kind is not None:
+            found, proposal = _place_of(options, data)
+            findings += found
+        elif options.channel is not None:
             found, proposal = _bus(options, data)
             findings += found
         elif options.port is not None:
@@ -103,11 +70,25 @@ def run(options: argparse.Namespace) -> int:
             tell(finding, options.explain)
         if options.explain:
             tell_causes()
+            tell_losses([options.kind] if options.kind else kinds())
         print(proposal, end="")
     return EXIT_RUNTIME if any(finding.level == BAD for finding in findings) else 0
 
 
-def tell(finding: Finding, explain: bool) -> None:
+def _place_of(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[DoctorFinding], str]:
+    """Listen with a driver of this kind at a place: findings, and a proposed configuration."""
+    subject = f"{options.kind} {options.at}".strip()
+    given = dict(one.partition("=")[::2] for one in options.set)
+    try:
+        probe = named(options.kind).probe(options.at, options.seconds, given)
+    except (DriverError, ValueError) as error:  # a setting that is none is a ValueError
+        return [DoctorFinding(BAD, subject, " ".join(str(error).split()))], ""
+    data["said"] = probe.said
+    level = GOOD if probe.proposal else BAD
+    return [DoctorFinding(level, subject, line) for line in probe.said], probe.proposal
+
+
+def tell(finding: DoctorFinding, explain: bool) -> None:
     """Print one finding on stderr."""
     print(f"[{MARKS[finding.level]}] {finding.subject}: {finding.text}", file=sys.stderr)
     if finding.remedy and (explain or finding.level in (WARN, BAD)):
@@ -116,26 +97,18 @@ def tell(finding: Finding, explain: bool) -> None:
         print(f"{'':9} {finding.why}", file=sys.stderr)
 
 
-def tell_causes() -> None:
-    """Print every cause that the service counts, with its meaning and remedy, on stderr."""
-    print("What is counted, and what to do about it:", file=sys.stderr)
-    for cause, (meaning, remedy) in CAUSES.items():
-        print(f"{'':9} {cause}: {meaning} → {remedy}", file=sys.stderr)
-    for name, bus_cause in BUS_CAUSES.items():
-        text = bus_cause.text.format(name="can0") or "how a bus works: nothing to mend"
-        print(f"{'':9} {name}: {text}", file=sys.stderr)
-
-
-def _next_step() -> list[Finding]:
+def _next_step() -> list[DoctorFinding]:
     wires = [f"--interface socketcan --channel {name}" for name in doctor_host.interfaces()]
     wires += [f"--interface slcan --channel {port}" for port in doctor_host.ports()]
     text = "to listen: " + ("; ".join(f"jointwatch doctor {wire}" for wire in wires) or "plug in an adapter first")
     return [
-        Finding(NOTE, "wires", text, "", "--port DEVICE --baudrate N listens to a serial line that is no CAN adapter")
+        DoctorFinding(
+            NOTE, "wires", text, "", "--port DEVICE --baudrate N listens to a serial line that is no CAN adapter"
+        )
     ]
 
 
-def _place(interface: str, channel: str) -> Iterator[Finding]:
+def _place(interface: str, channel: str) -> Iterator[DoctorFinding]:
     """Findings about the wire itself, before it is opened."""
     if interface == "socketcan":
         yield from doctor_host.interface(channel)
@@ -143,14 +116,14 @@ def _place(interface: str, channel: str) -> Iterator[Finding]:
         yield from doctor_host.serial_port(channel)
 
 
-def _bus(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Finding], str]:
+def _bus(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[DoctorFinding], str]:
     """Listen to an unknown bus: findings, and a proposed configuration."""
     findings = list(_place(options.interface, options.channel))
     given = {"bitrate": options.bitrate} if options.bitrate and options.interface != "socketcan" else {}
     try:
         frames, counts = listen_bus(options.interface, options.channel, given, options.seconds)
     except DriverError as error:
-        return [*findings, Finding(BAD, options.channel, str(error))], ""
+        return [*findings, DoctorFinding(BAD, options.channel, str(error))], ""
     found = talks(frames)
     data["ids"] = [_talk_map(talk) for talk in found]
     rates = (
@@ -158,11 +131,11 @@ def _bus(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Findin
         options.data_bitrate or _bitrate(options, "data_bittiming"),
     )
     findings += _traffic(options.channel, frames, found, options.seconds, *rates)
-    findings += _losses(options.channel, counts)
+    findings += losses(options.channel, counts)
     proposal = bus_proposal(options.interface, options.channel, options.bitrate, found)
     if not found:
         remedy = "is the robot on? is the bit rate right? are CAN high and low swapped? is the bus terminated?"
-        findings.append(Finding(BAD, options.channel, f"no frame in {options.seconds:g} s", remedy))
+        findings.append(DoctorFinding(BAD, options.channel, f"no frame in {options.seconds:g} s", remedy))
     return findings, proposal if found else ""
 
 
@@ -175,7 +148,7 @@ def _bitrate(options: argparse.Namespace, timing: str) -> int | None:
 
 def _traffic(
     channel: str, frames: Frames, found: list[Talk], seconds: float, bitrate: int | None, data_bitrate: int | None
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     """Findings about the traffic on the bus: in total, then for every id."""
     if not found:
         return
@@ -188,54 +161,44 @@ def _traffic(
         if fast and not data_bitrate:
             said += "; less, if --data-bitrate were known"
         if stuffed > 0.8:
-            yield Finding(WARN, channel, said, "frames of high ids will come late: raise the bit rate or lower rates")
+            yield DoctorFinding(
+                WARN, channel, said, "frames of high ids will come late: raise the bit rate or lower rates"
+            )
         else:
-            yield Finding(GOOD, channel, said)
+            yield DoctorFinding(GOOD, channel, said)
     else:
         why = "The load can be computed only with --bitrate (and --data-bitrate, for CAN FD)."
-        yield Finding(GOOD, channel, said, "", why)
+        yield DoctorFinding(GOOD, channel, said, "", why)
     for talk in found:
         moving = ", ".join(map(str, talk.moving)) or "none"
         rate = f"{talk.rate:.4g} Hz ± {talk.jitter * 1e3:.2f} ms (longest {talk.longest * 1e3:.1f} ms)"
-        yield Finding(
+        yield DoctorFinding(
             GOOD,
             f"{channel} {talk.id & ~EXTENDED:#05x}{'x' if talk.id & EXTENDED else ''}",
             f"{talk.length} bytes, {rate if talk.frames > 1 else 'once'}; bytes that move: {moving}",
         )
 
 
-def _losses(subject: str, counts: Mapping[str, int]) -> Iterator[Finding]:
-    """A finding for every counter of losses that is not zero."""
-    for cause, count in counts.items():
-        if not count or cause == "frames":
-            continue
-        if cause in BUS_CAUSES:
-            yield Finding(WARN, subject, f"{cause} = {count}: {BUS_CAUSES[cause].text.format(name=subject)}")
-            continue
-        meaning, remedy = CAUSES.get(cause, ("", ""))
-        yield Finding(NOTE if remedy.startswith("harmless") else WARN, subject, f"{cause} = {count}: {meaning}", remedy)
-
-
-def _port(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Finding], str]:
+def _port(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[DoctorFinding], str]:
     """Listen to an unknown serial line: findings, and a proposed configuration."""
     findings = [] if options.port in doctor_host.ports() else list(doctor_host.serial_port(options.port))
     try:
         text = listen_port(options.port, options.baudrate, options.seconds)
     except DriverError as error:
-        return [*findings, Finding(BAD, options.port, str(error))], ""
+        return [*findings, DoctorFinding(BAD, options.port, str(error))], ""
     if not text:
         remedy = "does the device send unasked? is the baud rate right?"
-        return [*findings, Finding(BAD, options.port, f"no byte in {options.seconds:g} s", remedy)], ""
+        return [*findings, DoctorFinding(BAD, options.port, f"no byte in {options.seconds:g} s", remedy)], ""
     rate = len(text) / options.seconds
     said = f"{rate:.0f} bytes/s, {10 * rate / options.baudrate:.0%} of {options.baudrate} baud"
-    findings.append(Finding(GOOD, options.port, said))
+    findings.append(DoctorFinding(GOOD, options.port, said))
     found, lines, proposal = port_proposal(options.port, options.baudrate, text, options.seconds)
     data["packets"] = found
-    findings += [Finding(GOOD if found else WARN, options.port, line) for line in lines]
+    findings += [DoctorFinding(GOOD if found else WARN, options.port, line) for line in lines]
     return findings, proposal
 
 
-def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> Iterator[Finding]:
+def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> Iterator[DoctorFinding]:
     """Listen to a configured wire: its frames, its losses, and whether every channel of the joints is there."""
     settings = config.drivers[name]
     channel = getattr(settings, "channel", None) or getattr(settings, "port", "")
@@ -248,11 +211,13 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
         remedy = (
             "if jointwatch itself is running, stop it first: one wire, one reader" if "another" in str(error) else ""
         )
-        yield Finding(BAD, name, str(error), remedy)
+        yield DoctorFinding(BAD, name, str(error), remedy)
         return
     data.setdefault("drivers", {})[name] = {"counters": counts}
-    yield Finding(GOOD if counts.get("frames") else BAD, name, f"{counts.get('frames', 0) / seconds:.0f} frames/s")
-    yield from _losses(name, counts)
+    yield DoctorFinding(
+        GOOD if counts.get("frames") else BAD, name, f"{counts.get('frames', 0) / seconds:.0f} frames/s"
+    )
+    yield from losses(name, counts, settings.losses)
     seen = {asked[channel].signal: _values(readings, channel) for channel in np.unique(readings["channel"]).tolist()}
     data["drivers"][name]["signals"] = seen
     for route in routes(config):
@@ -263,13 +228,13 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
     for signal, values in seen.items():
         moves = "moves" if values["high"] > values["low"] else "stands"
         said = f"{moves}, {values['low']:.6g} to {values['high']:.6g}, {values['rate']:.4g} Hz"
-        yield Finding(GOOD, f"{name}.{signal}", said)
+        yield DoctorFinding(GOOD, f"{name}.{signal}", said)
 
 
-def _left_out(name: str, settings: AnyDriver) -> Iterator[Finding]:
+def _left_out(name: str, settings: AnyDriver) -> Iterator[DoctorFinding]:
     """Messages of a DBC that are not used because of a mistake; their frames count as unmatched."""
     for message, why in getattr(getattr(settings, "layout", None), "unsound", {}).items():
-        yield Finding(NOTE, f"{name}.{message}", f"left out: {why}", "correct it in the DBC, if it is needed")
+        yield DoctorFinding(NOTE, f"{name}.{message}", f"left out: {why}", "correct it in the DBC, if it is needed")
 
 
 def _all_signals(settings: AnyDriver) -> list[Wanted]:
@@ -309,28 +274,28 @@ def _values(readings: NDArray[np.void], channel: int) -> dict[str, float]:
     }
 
 
-def _needed(route: Route, seen: Mapping[str, Mapping[str, float]], config: Config) -> Iterator[Finding]:
+def _needed(route: Route, seen: Mapping[str, Mapping[str, float]], config: Config) -> Iterator[DoctorFinding]:
     """Whether a joint's channel is received, at the configured rate, and moves."""
     subject, joint = f"{route.joint}.{route.role}", config.joints[route.joint]
     found = seen.get(route.signal)
     if found is None:
         text = f"{route.driver}.{route.signal} is not received"
-        yield Finding(BAD, subject, text, "is that device on, and its id, length or packet as described?")
+        yield DoctorFinding(BAD, subject, text, "is that device on, and its id, length or packet as described?")
         return
     channel = joint.channels.get(route.role)
     expected = (channel.rate if channel else None) or joint.rate
     if abs(found["rate"] / expected - 1) > RATE_TOLERANCE:
         text = f"comes at {found['rate']:.4g} Hz, configured are {expected:g} Hz"
-        yield Finding(WARN, subject, text, f"rate = {found['rate']:.4g}, if nothing is lost on the way")
+        yield DoctorFinding(WARN, subject, text, f"rate = {found['rate']:.4g}, if nothing is lost on the way")
     elif not found["high"] > found["low"]:
-        yield Finding(
+        yield DoctorFinding(
             NOTE, subject, f"does not move: {found['low']:.6g}", "move the joint, or look at the signal's place"
         )
     else:
-        yield Finding(GOOD, subject, f"comes at {found['rate']:.4g} Hz and moves")
+        yield DoctorFinding(GOOD, subject, f"comes at {found['rate']:.4g} Hz and moves")
 
 
-def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], config: Config) -> Iterator[Finding]:
+def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], config: Config) -> Iterator[DoctorFinding]:
     """A finding where the encoder's measured steps are too coarse for the joint's inertia."""
     joint = config.joints[route.joint]
     channel = joint.channels.get(route.role)
@@ -343,10 +308,12 @@ def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], confi
     steps.absorb(mine["time"].astype(np.int64), channel.scale * mine["value"])
     if said := coarse(joint, steps.step):
         level, remedy = NOTE, "a finer encoder, or one on the motor's side of the gear, tells more"
-        yield Finding(level if joint.conditioning.half_width is None else WARN, f"{route.joint}.position", said, remedy)
+        yield DoctorFinding(
+            level if joint.conditioning.half_width is None else WARN, f"{route.joint}.position", said, remedy
+        )
 
 
-def _mistakes(name: str, readings: NDArray[np.void], asked: list[Wanted], config: Config) -> Iterator[Finding]:
+def _mistakes(name: str, readings: NDArray[np.void], asked: list[Wanted], config: Config) -> Iterator[DoctorFinding]:
     """Mistakes of a person in a configuration, which the motion of the joints on this wire shows."""
     from daq.replay.plausibility import mistakes_in  # heavy: only where there is a joint
 
@@ -359,7 +326,7 @@ def _mistakes(name: str, readings: NDArray[np.void], asked: list[Wanted], config
     mine = np.concatenate(parts)
     for joint, reasons in mistakes_in([mine[np.argsort(mine["time"], kind="stable")]], config).items():
         for reason in reasons:
-            yield Finding(WARN, joint, str(reason), reason.todo)
+            yield DoctorFinding(WARN, joint, str(reason), reason.todo)
 
 
 def _talk_map(talk: Talk) -> dict[str, Any]:

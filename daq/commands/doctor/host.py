@@ -17,7 +17,7 @@ ARPHRD_CAN: Final = "280"
 STEADY: Final = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """One finding of the doctor."""
 
     level: str
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
     why: str = ""  # for --explain
 
 
-def host(root: Path = Path("/")) -> Iterator[Finding]:
+def host(root: Path = Path("/")) -> Iterator[DoctorFinding]:
     """Findings about the host and all its wires; root: where /proc and /sys are."""
     yield from _queue(root)
     yield from _clock(root)
@@ -49,7 +49,7 @@ def ports(root: Path = Path("/")) -> list[str]:
     return [lasting.get(os.path.realpath(port), port) for port in found]
 
 
-def _queue(root: Path) -> Iterator[Finding]:
+def _queue(root: Path) -> Iterator[DoctorFinding]:
     text = _read(root / "proc/sys/net/core/rmem_max")
     if not text:
         return
@@ -61,14 +61,14 @@ def _queue(root: Path) -> Iterator[Finding]:
         "dropped by the kernel and counted as `dropped`. With CAP_NET_ADMIN the limit is passed over."
     )
     if most >= ROOM:
-        yield Finding(GOOD, "socket queue", said, "", why)
+        yield DoctorFinding(GOOD, "socket queue", said, "", why)
     else:
         lasting = "sudo cp deploy/99-jointwatch-can.conf /etc/sysctl.d/"
         remedy = f"sudo sysctl -w net.core.rmem_max={2 * ROOM}; to last: {lasting}"
-        yield Finding(WARN, "socket queue", said, remedy, why)
+        yield DoctorFinding(WARN, "socket queue", said, remedy, why)
 
 
-def _clock(root: Path) -> Iterator[Finding]:
+def _clock(root: Path) -> Iterator[DoctorFinding]:
     source = _read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
     if not source:
         return
@@ -76,19 +76,19 @@ def _clock(root: Path) -> Iterator[Finding]:
         "Every frame is stamped on arrival; a clock source in the chipset costs a microsecond a stamp, and is coarser."
     )
     if source in STEADY:
-        yield Finding(GOOD, "clock source", source, "", why)
+        yield DoctorFinding(GOOD, "clock source", source, "", why)
     else:
         there = _read(root / "sys/devices/system/clocksource/clocksource0/available_clocksource")
         remedy = "boot with clocksource=tsc" if "tsc" in there.split() else ""
-        yield Finding(WARN, "clock source", f"{source} (there are: {there})", remedy, why)
+        yield DoctorFinding(WARN, "clock source", f"{source} (there are: {there})", remedy, why)
 
 
-def interface(name: str, root: Path = Path("/")) -> Iterator[Finding]:
+def interface(name: str, root: Path = Path("/")) -> Iterator[DoctorFinding]:
     """Findings about one of the kernel's CAN interfaces."""
     folder = root / "sys/class/net" / name
     if not folder.exists():
         there = ", ".join(interfaces(root)) or "none"
-        yield Finding(
+        yield DoctorFinding(
             BAD, name, f"there is no such CAN interface (there are: {there})", "sudo modprobe can; ip -br link"
         )
         return
@@ -98,22 +98,26 @@ def interface(name: str, root: Path = Path("/")) -> Iterator[Finding]:
     state = str(details.get("state", "")).lower()
     said = ", ".join(filter(None, ["up" if flags & 1 else "down", f"{bitrate} bit/s" if bitrate else "", state]))
     if not flags & 1:
-        yield Finding(BAD, name, said, f"sudo ip link set {name} up type can bitrate 1000000 restart-ms 100")
+        yield DoctorFinding(BAD, name, said, f"sudo ip link set {name} up type can bitrate 1000000 restart-ms 100")
     elif state == "bus-off":
-        yield Finding(
+        yield DoctorFinding(
             BAD, name, said, f"sudo ip link set {name} type can restart-ms 100; then look at wiring and bit rate"
         )
     elif state in ("error-warning", "error-passive"):
-        yield Finding(WARN, name, said, "look at the termination (120 Ω at both ends), the wiring and the bit rate")
+        yield DoctorFinding(
+            WARN, name, said, "look at the termination (120 Ω at both ends), the wiring and the bit rate"
+        )
     else:
-        yield Finding(GOOD, name, said)
+        yield DoctorFinding(GOOD, name, said)
     for counter, cause in (
         ("rx_over_errors", "the controller's own buffer ran over"),
         ("rx_dropped", "the kernel dropped"),
     ):
         count = int(_read(folder / "statistics" / counter) or "0")
         if count:
-            yield Finding(WARN, name, f"{counter} = {count}: {cause} so many frames since boot", "see the socket queue")
+            yield DoctorFinding(
+                WARN, name, f"{counter} = {count}: {cause} so many frames since boot", "see the socket queue"
+            )
 
 
 def link_details(name: str) -> dict[str, Any]:
@@ -130,26 +134,26 @@ def link_details(name: str) -> dict[str, Any]:
         return {}
 
 
-def serial_port(port: str, root: Path = Path("/")) -> Iterator[Finding]:
+def serial_port(port: str, root: Path = Path("/")) -> Iterator[DoctorFinding]:
     """Findings about a serial port: existence, permission, the latency of its adapter, a persistent name."""
     path = Path(port)
     if not path.exists():
         there = ", ".join(ports(root)) or "none"
-        yield Finding(
+        yield DoctorFinding(
             BAD, port, f"there is no such port (there are: {there})", "plug the device in; ls /dev/serial/by-id"
         )
         return
     name = Path(os.path.realpath(path)).name
     if not os.access(path, os.R_OK | os.W_OK):
         group = _group(path)
-        yield Finding(
+        yield DoctorFinding(
             BAD, port, f"no permission (it is {group}'s)", f"sudo usermod -aG {group} $USER, then log in again"
         )
         return
-    yield Finding(GOOD, port, "exists and can be read")
+    yield DoctorFinding(GOOD, port, "exists and can be read")
     timer = _read(root / "sys/bus/usb-serial/devices" / name / "latency_timer")
     if timer and int(timer) > 1:
-        yield Finding(
+        yield DoctorFinding(
             WARN,
             port,
             f"latency_timer = {timer} ms",
@@ -158,7 +162,7 @@ def serial_port(port: str, root: Path = Path("/")) -> Iterator[Finding]:
         )
     if port.startswith(("/dev/ttyUSB", "/dev/ttyACM")):
         text = "this name belongs to whichever device is plugged in first"
-        yield Finding(NOTE, port, text, "use its persistent name under /dev/serial/by-id")
+        yield DoctorFinding(NOTE, port, text, "use its persistent name under /dev/serial/by-id")
 
 
 def _group(path: Path) -> str:

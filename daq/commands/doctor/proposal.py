@@ -50,25 +50,36 @@ def _signal(one: GuessedField) -> str:
 
 
 def _joint(found: list[Talk]) -> list[str]:
-    """A joint with the frame that fits best; commented out where no frame has enough fields."""
-    best = max(found, key=lambda talk: (sum(not one.counter for one in talk.fields), talk.rate), default=None)
-    measured = [one for one in best.fields if not one.counter] if best else []
-    enough = best is not None and len(measured) >= len(_NAMES)
-    mark = "" if enough else "# "
-    name = f"bus.ID_{best.id & ~EXTENDED:X}" if best else "bus.FRAME"
-    counter = next((one for one in best.fields if one.counter), None) if best else None
+    """A joint for each frame that has fields for position and torque; one commented out where none has."""
+    speaking = [talk for talk in found if len(_measured(talk)) >= len(_NAMES)]
+    lines: list[str] = []
+    for number, talk in enumerate(speaking, 1):
+        lines += [*_of_frame(f"joint{number}", talk), ""]
+    best = max(found, key=lambda talk: (len(_measured(talk)), talk.rate), default=None)
+    return lines[:-1] if lines else [f"# {line}" for line in _of_frame("joint1", best)]
+
+
+def _measured(talk: Talk | None) -> list[GuessedField]:
+    return [one for one in talk.fields if not one.counter] if talk else []
+
+
+def _of_frame(joint: str, talk: Talk | None) -> list[str]:
+    """The tables of a joint that this frame speaks of."""
+    measured = _measured(talk)
+    name = f"bus.ID_{talk.id & ~EXTENDED:X}" if talk else "bus.FRAME"
+    counter = next((one for one in talk.fields if one.counter), None) if talk else None
     lines = [
-        "[joints.joint1]  # a guess at which frame speaks of a joint",
-        f"rate = {best.guess if best and np.isfinite(best.guess) else 1000.0:g}",
+        f"[joints.{joint}]  # a guess that this frame speaks of a joint",
+        f"rate = {talk.guess if talk and np.isfinite(talk.guess) else 1000.0:g}",
         'model = { kind = "rigid" }',
     ]
     if counter is not None:
         lines.append(f'counter = {{ signal = "{name}.{counter.name}", modulo = {1 << counter.bits} }}')
-    lines.append("[joints.joint1.channels]")
+    lines.append(f"[joints.{joint}.channels]")
     for role, index in zip(_NAMES, range(len(_NAMES)), strict=True):
         signal = measured[index].name if index < len(measured) else "SIGNAL"
         lines.append(f'{role} = {{ signal = "{name}.{signal}", scale = 1.0 }}  # which signal, and its scale to SI?')
-    return [mark + line for line in lines]
+    return lines
 
 
 def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tuple[list[dict[str, Any]], list[str], str]:

@@ -11,7 +11,9 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
+from daq.commands.identify.mechanism import identify_mechanism, is_mechanism
 from daq.commands.identify.summary import summary, tell
+from daq.commands.progress import Progress
 from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, ConfigurationProblem
 from daq.recording.columns import Columns, load_columns
@@ -22,10 +24,11 @@ from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
 from estimators.models.compensation.learned import KINDS
 from estimators.models.compensation.mixture import MixtureError
+from estimators.models.mechanisms.mechanism import MechanismError
 from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
-from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
+from estimators.models.robots.whole_robot import DEFAULT, FRICTION_LAWS, RobotFriction
 from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
@@ -41,7 +44,13 @@ MANY: Final = 0.02  # share of rows that are faster than the model's validity, f
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("robot", nargs="?", type=Path, metavar="ROBOT", help=".urdf, or a DH table in .toml")
+    parser.add_argument(
+        "robot",
+        nargs="?",
+        type=Path,
+        metavar="ROBOT",
+        help=".urdf, a DH table in .toml, or a mechanism with loops in .toml",
+    )
     parser.add_argument("train", nargs="*", type=Path, metavar="TRAIN", help="recordings to learn from")
     test = parser.add_argument("--test", nargs="+", action="extend", default=[], type=Path, metavar="FILE")
     test.help = "recordings to judge on, never learnt from"
@@ -52,6 +61,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="table of the recordings' columns (.toml); with a recording instead: proposes one from its header",
     )
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write the model, e.g. arm.model.toml")
+    parser.add_argument(
+        "--forces", type=Path, metavar="FILE", help="of a mechanism with loops: residuals, constraint forces, .csv"
+    )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report, .html")
     parser.add_argument("--json", action="store_true", help="errors and parameters as one JSON object")
     parser.add_argument(
@@ -83,6 +95,8 @@ def law_of(options: argparse.Namespace) -> RobotFriction | None:
         raise ValueError(f"--{key} goes with --friction bearing")
     if options.friction is None:
         return None
+    if options.friction == DEFAULT.kind:
+        return DEFAULT
     try:
         law: RobotFriction = _LAW.validate_python({"kind": options.friction} | given)
     except ValidationError as error:
@@ -96,9 +110,17 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.columns is not None and options.columns.suffix.lower() != ".toml":
             return _propose(options)
+        if options.robot is not None and is_mechanism(options.robot):
+            return identify_mechanism(options)
+        if options.forces is not None:
+            return fail("identify: --forces goes with a mechanism that has links or cuts in its .toml", EXIT_USAGE)
         if options.robot is None or not options.train:
-            missing = "ROBOT and TRAIN" if options.robot is None else "at least one TRAIN"
-            return fail(f"identify: expected {missing}, found none (--help)", EXIT_USAGE)
+            lacking = "ROBOT and TRAIN" if options.robot is None else "at least one TRAIN"
+            return fail(
+                f"identify: expected {lacking}, found none. ROBOT is the .urdf of the robot, or a DH table (.toml); "
+                "TRAIN are recordings; jointwatch columns RECORDING > TABLE proposes what --columns wants",
+                EXIT_USAGE,
+            )
         try:
             law_of(options)
         except ValueError as error:
@@ -112,7 +134,7 @@ def run(options: argparse.Namespace) -> int:
         for line in str(mistakes).splitlines():
             fail(line)
         return EXIT_RUNTIME
-    except (MotionError, MixtureError, BaselineError) as error:
+    except (MotionError, MixtureError, BaselineError, MechanismError) as error:
         for line in str(error).splitlines():
             fail(line)
         return EXIT_RUNTIME
@@ -158,17 +180,19 @@ def _identify(options: argparse.Namespace) -> int:
 
         return extract_both_ways(robot, options)
     columns = load_columns(options.columns) if options.columns is not None else None
-    _say("reading")
-    runs = read_runs(robot, [*options.train, *options.test], columns)
+    with Progress("identify") as progress:
+        progress.stage(f"reading {len(options.train) + len(options.test)} recordings")
+        runs = read_runs(robot, [*options.train, *options.test], columns)
     for text in (*warnings, *runs.warnings):
         print(f"jointwatch: {text}", file=sys.stderr)
     mistakes = _mistakes(runs, columns)
     train, tests = runs.runs[: len(options.train)], runs.runs[len(options.train) :]
     parts = _pieces([*train, *tests])
     learnt = [piece for part in parts[: len(train)] for piece in part]
-    with np.errstate(all="ignore"):
-        found = identify(runs.robot, learnt, parts[len(train) :], None, _say, law_of(options), options.compensation)
-    _say("")
+    rows = sum(len(piece.time) for piece in learnt)
+    with np.errstate(all="ignore"), Progress("identify") as progress:
+        say = lambda text: progress.stage(f"{text} ({rows:,} rows)")  # noqa: E731
+        found = identify(runs.robot, learnt, parts[len(train) :], None, say, law_of(options), options.compensation)
     _doubts(found)
     if options.compensation is not None and len(train) < LEARNED_FROM:
         print(
@@ -187,9 +211,9 @@ def _identify(options: argparse.Namespace) -> int:
         source["test_error"] = found.test.error
     found.found.source.update(source)
     if options.out is not None:
-        _say("residuals of a live service")
-        found = found._replace(found=with_live_residuals(found.found, [Recorded(*one[1:]) for one in train]))
-        _say("")
+        with Progress("identify") as progress:
+            progress.stage("residuals of a live service")
+            found = found._replace(found=with_live_residuals(found.found, [Recorded(*one[1:]) for one in train]))
     if options.out is not None:
         save(found.found, options.out)
     if options.report is not None:
@@ -203,6 +227,8 @@ def _identify(options: argparse.Namespace) -> int:
         for file in (options.out, options.report):
             if file is not None:
                 print(file)
+        told = "jointwatch model show MODEL, or [robot] model = MODEL in a configuration"
+        print(f"next: {told if options.out else 'the same command with --out MODEL keeps it'}", file=sys.stderr)
     return 0
 
 
@@ -254,11 +280,3 @@ def _doubts(found: RobotIdentification) -> None:
             )
     if found.found.robot.guessed:
         print("jointwatch: no link's inertia was given: the prior is a guess from the total mass", file=sys.stderr)
-
-
-def _say(text: str) -> None:
-    """Print the progress: on a terminal one line that is overwritten, elsewhere one line each."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-    elif text:
-        print(text, file=sys.stderr)

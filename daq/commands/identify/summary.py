@@ -3,6 +3,8 @@
 import contextlib
 from typing import Any, Final
 
+import numpy as np
+
 from daq.commands.report.words import number
 from daq.stream.json_numbers import finite
 from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
@@ -54,12 +56,19 @@ def summary(found: RobotIdentification) -> dict[str, Any]:
 
 def _judged(found: RobotIdentification, judged: JudgedPrediction) -> dict[str, Any]:
     joints = {
-        name: {"rmse": float(rmse), "error": float(relative), "unit": joint.axis.effort, "outside": float(share)}
-        for name, joint, rmse, relative, share in zip(
+        name: {
+            "rmse": float(rmse),
+            "error": float(relative),
+            "deviation": float(deviation),
+            "unit": joint.axis.effort,
+            "outside": float(share),
+        }
+        for name, joint, rmse, relative, deviation, share in zip(
             found.found.robot.names,
             found.found.robot.joints,
             judged.rmse,
             judged.relative,
+            np.sqrt(np.mean(judged.deviation**2, axis=0)),
             judged.outside.mean(axis=0),
             strict=True,
         )
@@ -69,6 +78,7 @@ def _judged(found: RobotIdentification, judged: JudgedPrediction) -> dict[str, A
         "error_inside": judged.inside,
         "rows": len(judged.rows.y),
         "outside": float(judged.outside.mean()),
+        "covered": judged.covered,
         "joints": joints,
     }
 
@@ -80,6 +90,7 @@ def tell(found: RobotIdentification) -> None:
     kind = "test" if found.test is not None else "cross-validation"
     print(f"{robot.name}: {len(robot.joints)} joints, {found.found.model().base} base parameters, friction {found.law}")
     print(f"error on rows not learnt from ({kind}): {judged.error:.2f} %, learnt rows {found.train.error:.2f} %")
+    print(f"within 2 of the stated deviations: {100 * judged.covered:.0f} % of the rows not learnt from")
     if judged.outside.any():
         print(f"inside the model's validity: {judged.inside:.2f} % ({100 * judged.outside.mean():.1f} % are outside)")
     if found.compensated:
@@ -101,8 +112,9 @@ def tell(found: RobotIdentification) -> None:
     for joint, gear in zip(robot.joints, found.found.twists, strict=True):
         if gear is not None:
             print(
-                f"{joint.name:16} gear {gear.stiffness:.3g} {joint.axis.effort}/{joint.axis.length}, second encoder "
-                f"{gear.zero:+.3g} {joint.axis.length} apart and {1e3 * gear.lag:+.2f} ms late"
+                f"{joint.name:16} gear {gear.stiffness:.3g} ± {gear.deviation:.2g} {joint.axis.effort}/"
+                f"{joint.axis.length}, second encoder {gear.zero:+.3g} {joint.axis.length} apart "
+                f"and {1e3 * gear.lag:+.2f} ms late"
             )
     learnt = int(fit.learnt[:base].sum())
     print(f"\n{learnt} of {base} base parameters were learnt from the motion; not identifiable are:")

@@ -1,37 +1,73 @@
-"""`jointwatch columns RECORDING`: proposes the table of its columns from its header; check it before use."""
+"""`jointwatch columns RECORDING …`: proposes the table of its columns from names and numbers; check it before use."""
 
 import argparse
+import shlex
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from daq.commands.codes import EXIT_USAGE, fail
 from daq.recording.columns import Columns, read
-from daq.recording.proposal import propose
+from daq.recording.proposal import propose, questions_of
 from daq.recording.reader import RecordingError
+from daq.recording.ros_bag import is_bag
 from daq.replay.plausibility import facts_of, lines, look_at_channels
+from estimators.numerics.named_arrays import SUFFIXES
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("recording", type=Path, help=".csv, .npz, .mat, or a ROS 2 bag (.mcap or its folder)")
+    parser.add_argument(
+        "recording",
+        type=Path,
+        nargs="+",
+        help=f"{', '.join(SUFFIXES)}, a ROS 2 bag (.mcap, .db3, or its folder), or files that belong together",
+    )
     parser.add_argument("--names", metavar="NAME,…", default="", help="of the joints, in order of their columns")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the proposed table."""
+    """Print the proposed table; questions and what to do next go to stderr."""
     names = tuple(name.strip() for name in options.names.split(",")) if options.names else ()
     try:
-        text = propose(options.recording, names)
+        recording, within = together(options.recording)
+        text = propose(recording, names, within)
     except RecordingError as error:
         return fail(error)
     count = text.count("[joints.")
     if names and len(names) != count:
         return fail(f"--names: expected {count} names as there are joints, found {len(names)}", EXIT_USAGE)
-    for one in mistakes_under(options.recording, text):
+    for one in mistakes_under(recording, text):
         print(f"jointwatch: {one}", file=sys.stderr)
     print(text, end="")
+    questions = list(dict.fromkeys(questions_of(text)))
+    for one in questions:
+        print(f"jointwatch: please answer: {one}", file=sys.stderr)
+    answer = (
+        f"answer the {len(questions)} lines marked ASK, then" if questions else "check names, units and signs, then"
+    )
+    print(f"next: {answer}: jointwatch replay {shlex.quote(str(recording))} TABLE", file=sys.stderr)
     return 0
+
+
+def together(files: Sequence[Path]) -> tuple[Path, tuple[str, ...]]:
+    """One recording: a file or folder, or the folder of several files and their names. Raises RecordingError."""
+    missing = [one for one in files if not one.exists()]
+    if missing:
+        raise RecordingError("\n".join(f"{one}: No such file or directory" for one in missing))
+    if len(files) == 1:
+        folder = files[0]
+        if not folder.is_dir() or is_bag(folder):
+            return folder, ()
+        names = sorted(one.name for one in folder.iterdir() if one.suffix.lower() in SUFFIXES)
+        if not names:
+            raise RecordingError(f"{folder}: found no file of {', '.join(SUFFIXES)} in it")
+        return folder, tuple(names)
+    folders = {one.resolve().parent for one in files}
+    if len(folders) > 1:
+        raise RecordingError(f"files that belong together have to be in one folder, found {len(folders)}")
+    return files[0].parent, tuple(one.name for one in files)
 
 
 def mistakes_under(recording: Path, table: str) -> list[str]:

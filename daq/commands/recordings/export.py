@@ -1,18 +1,18 @@
 """`jointwatch export RECORDING…`: writes messages and readings as tables in CSV or Parquet."""
 
 import argparse
-import csv
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
-from daq.commands.codes import fail, tell_breaks
+from daq.commands.codes import fail, tell_break
+from daq.commands.progress import Progress
+from daq.commands.recordings.tables import FORMATS, Columns, Repeated, Table
 from daq.config.routes import routes
 from daq.config.sections import Config
-from daq.recording.reader import RecordingError, blocks, configuration, said
+from daq.recording.reader import RecordingError, Said, configuration, contents
 from daq.stream.reasons import in_words
 from daq.stream.schema import WINDOW
 from daq.stream.transcript import TurnBlock
@@ -20,63 +20,10 @@ from daq.stream.update import Map
 from estimators.models.joints.lost_motion import PARAMETERS
 
 ROWS: Final = 50_000  # written at once
-TEXTS: Final = frozenset(("joint", "phase", "status", "reasons", "unit", "kind", "text", "drifted", "channel"))
-INTEGERS: Final = frozenset(("seq", "boot", "monotonic_ns"))  # every other column is a number
-
-Columns = dict[str, list[Any]]  # lists of the same length; None for unknown values
 
 
 class ExportError(Exception):
     """The tables cannot be written; the text is shown to the user as it is."""
-
-
-class Table(Protocol):
-    """A file to which rows can be appended."""
-
-    def add(self, columns: Columns) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class CsvTable:
-    """A CSV file; unknown values are empty."""
-
-    def __init__(self, path: Path, names: Sequence[str]) -> None:
-        self._file = path.open("w", newline="", encoding="utf-8")
-        self._writer = csv.writer(self._file)
-        self._writer.writerow(names)
-
-    def add(self, columns: Columns) -> None:
-        """Append rows."""
-        self._writer.writerows(zip(*columns.values(), strict=True))
-
-    def close(self) -> None:
-        """Done."""
-        self._file.close()
-
-
-class ParquetTable:
-    """A Parquet file; unknown values are null."""
-
-    def __init__(self, path: Path, names: Sequence[str]) -> None:
-        import pyarrow
-        from pyarrow import parquet
-
-        kinds = {name: pyarrow.string() if name in TEXTS else pyarrow.float64() for name in names}
-        kinds |= {name: pyarrow.int64() for name in names if name in INTEGERS}
-        self._schema, self._table = pyarrow.schema(list(kinds.items())), pyarrow.table
-        self._writer = parquet.ParquetWriter(path, self._schema, compression="zstd")
-
-    def add(self, columns: Columns) -> None:
-        """Append rows."""
-        self._writer.write_table(self._table(columns, schema=self._schema))
-
-    def close(self) -> None:
-        """Done."""
-        self._writer.close()
-
-
-FORMATS: Final[dict[str, type[CsvTable] | type[ParquetTable]]] = {"csv": CsvTable, "parquet": ParquetTable}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,9 +38,13 @@ def run(options: argparse.Namespace) -> int:
     files: list[Path] = options.recording
     folder: Path = options.out or files[0].with_suffix("")
     try:
-        for path in export(files, folder, options.to):
+        with Progress("export") as progress:
+            progress.stage("writing tables", sum(file.stat().st_size for file in files), "B")
+            paths, breaks = export(files, folder, options.to)
+        for path in paths:
             print(path)
-        tell_breaks(files)
+        for words in breaks:
+            tell_break(words)
     except (RecordingError, ExportError) as error:
         return fail(error)
     except OSError as error:
@@ -101,10 +52,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def export(files: Sequence[Path], folder: Path, kind: str) -> list[Path]:
-    """Tables estimate.JOINT, residual.JOINT, drift.JOINT, event and readings of consecutive recordings.
+def export(files: Sequence[Path], folder: Path, kind: str) -> tuple[list[Path], list[str]]:
+    """Tables estimate.JOINT, residual.JOINT, drift.JOINT, event and readings; and where recordings break off, in words.
 
-    kind: of FORMATS. Raises RecordingError, ExportError, OSError.
+    files: consecutive recordings. kind: of FORMATS. Raises RecordingError, ExportError, OSError.
     """
     configs = [configuration(file) for file in files]
     if any(config.joints != configs[0].joints for config in configs):
@@ -113,8 +64,9 @@ def export(files: Sequence[Path], folder: Path, kind: str) -> list[Path]:
         _needs_pyarrow()
     folder.mkdir(parents=True, exist_ok=True)
     tables: dict[Path, Table] = {}
+    breaks: list[str] = []
     try:
-        for name, columns in _gathered(files, configs[0]):
+        for name, columns in _gathered(files, configs[0], breaks):
             path = folder / f"{name}.{kind}"
             if path not in tables:
                 tables[path] = FORMATS[kind](path, list(columns))
@@ -122,35 +74,42 @@ def export(files: Sequence[Path], folder: Path, kind: str) -> list[Path]:
     finally:
         for table in tables.values():
             table.close()
-    return sorted(tables)
+    return sorted(tables), breaks
 
 
-def _gathered(files: Sequence[Path], config: Config) -> Iterator[tuple[str, Columns]]:
-    """Yield parts of tables, of ROWS rows at most."""
+def _gathered(files: Sequence[Path], config: Config, breaks: list[str]) -> Iterator[tuple[str, Columns]]:
+    """Yield parts of tables, of about ROWS rows at most; where a recording breaks off is added to breaks."""
     names = {name: [one.name for one in joint.model.build().parameters] for name, joint in config.joints.items()}
     for name, joint in config.joints.items():
         names[name] += [one.name for one in joint.model.build().nonlinear]
     waiting: dict[str, list[Map]] = {}
-    readings: list[Columns] = []
+    read: list[TurnBlock] = []
     for file in files:
-        for topic, _, update in said(file):
-            family, _, joint_name = topic.partition("/")
+        for one in _noting(file, breaks):
+            if isinstance(one, TurnBlock):
+                read.append(one)
+                if sum(len(block.readings) for block in read) >= ROWS:
+                    yield "readings", _readings(read, config)
+                    read = []
+                continue
+            family, _, joint_name = one.topic.partition("/")
             if joint_name not in names:
                 continue
-            table = family if family == "event" else topic.replace("/", ".")
+            table = family if family == "event" else one.topic.replace("/", ".")
             rows = waiting.setdefault(table, [])
-            rows.append(_row(family, update, names[joint_name]))
+            rows.append(_row(family, one.update, names[joint_name]))
             if len(rows) >= ROWS:
                 yield table, _columns(waiting.pop(table))
-        for block in blocks(file):
-            readings.append(_readings(block, config))
-            if sum(len(part["value"]) for part in readings) >= ROWS:
-                yield "readings", _joined(readings)
-                readings = []
-    if readings:
-        yield "readings", _joined(readings)
+    if read:
+        yield "readings", _readings(read, config)
     for table, rows in waiting.items():
         yield table, _columns(rows)
+
+
+def _noting(file: Path, breaks: list[str]) -> Iterator[Said | TurnBlock]:
+    words = yield from contents(file)
+    if words:
+        breaks.append(words)
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
@@ -183,22 +142,22 @@ def _row(family: str, update: Map, names: Sequence[str]) -> Map:
     return row
 
 
-def _readings(block: TurnBlock, config: Config) -> Columns:
-    """The readings of a block; monotonic_ns: arrival of the frame; timestamp: arrival in Unix s."""
+def _readings(read: Sequence[TurnBlock], config: Config) -> Columns:
+    """The readings of blocks; monotonic_ns: arrival of the frame; timestamp: arrival in Unix s."""
     table = routes(config)
-    rows = block.readings
-    joints, roles = np.array([route.joint for route in table]), np.array([route.role for route in table])
+    rows = np.concatenate([block.readings for block in read])
+    epochs = np.repeat([block.batches[-1].epoch for block in read], [len(block.readings) for block in read])
+    times, stamps = rows["time"], (rows["time"] + epochs) / 1e9
+    first = np.ones(len(rows), bool)  # of those with one time, as all values of a frame have
+    first[1:] = (times[1:] != times[:-1]) | (epochs[1:] != epochs[:-1])
+    place = np.cumsum(first) - 1
     return {
-        "monotonic_ns": rows["time"].tolist(),
-        "timestamp": ((rows["time"] + block.batches[-1].epoch) / 1e9).tolist(),
-        "joint": joints[rows["channel"]].tolist(),
-        "channel": roles[rows["channel"]].tolist(),
-        "value": [None if math.isnan(value) else value for value in rows["value"].tolist()],
+        "monotonic_ns": Repeated(times[first].tolist(), place),
+        "timestamp": Repeated(stamps[first].tolist(), place),
+        "joint": Repeated([route.joint for route in table], rows["channel"]),
+        "channel": Repeated([route.role for route in table], rows["channel"]),
+        "value": rows["value"],
     }
-
-
-def _joined(parts: Sequence[Columns]) -> Columns:
-    return {name: [value for part in parts for value in part[name]] for name in parts[0]}
 
 
 def _needs_pyarrow() -> None:

@@ -9,45 +9,62 @@ import math
 import os
 import sys
 import time
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import msgpack
 
 from daq.commands.codes import EXIT_USAGE, fail, refuse, tell_breaks
+from daq.commands.progress import Progress
+from daq.commands.recordings.inputs import how_to_configure, missing, no_configuration
+from daq.commands.recordings.results import Changes, Noticed, next_step, tell_joint, units_of
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
-from daq.recording.columns import Columns, is_configuration, load_columns, read
+from daq.recording.columns import Channels, Columns, check_pace, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
-from daq.replay.from_columns import configured
-from daq.replay.plausibility import lines, maps, mistakes_of
+from daq.replay.from_columns import configured, with_torque
+from daq.replay.plausibility import Mistakes, facts_of, lines, look_at_channels, maps, mistakes_of
 from daq.replay.repeat import Repetition, compare
 from daq.replay.replay import BOOT, Played, play
-from daq.replay.sources import Counts, readings_of
+from daq.replay.sources import Batch, Counts, readings_of
 from daq.stream.json_numbers import finite
 from drivers.base import DriverError
+
+WHOLE: Final = 10_000  # readings of a first batch from which it is taken for the whole recording
 
 
 def run(options: argparse.Namespace) -> int:
     """Play it, then print the final estimates and every loss: on stdout, or with --json on stderr."""
+    if absent := missing(options.file, options.config, options.columns):
+        return fail(absent)
     try:
         ours = is_ours(options.file)
         if options.config is None:
             if ours:
                 return _repeat(options, None)
-            return fail("replay: expected CONFIG with a recording that is not our own, found none (--help)", EXIT_USAGE)
+            return fail(f"replay: {how_to_configure(options.file)}", EXIT_USAGE)
+        if wrong := no_configuration(options.config):
+            return fail(f"replay: {wrong}", EXIT_USAGE)
         if not is_configuration(options.config):  # a table of columns, which are all there is of these joints
             if options.columns is not None:
                 return fail("replay: expected --columns beside a configuration, found it beside a table", EXIT_USAGE)
-            columns = load_columns(options.config)
-            return _play(options, configured(options.file, read(options.file, columns), columns), columns)
+            columns = with_torque(load_columns(options.config))
+            with Progress("replay"):
+                channels = read(options.file, columns)
+            if too_slow := _pace(options, channels, columns):
+                return fail(too_slow)
+            return _play(options, configured(options.file, channels, columns), columns)
         config = load(options.config)
         if ours:
             return _repeat(options, config)
-        return _play(options, config, None if options.columns is None else load_columns(options.columns))
+        table = None if options.columns is None else load_columns(options.columns)
+        if table is not None and (too_slow := _pace(options, read(options.file, table), table)):
+            return fail(too_slow)
+        return _play(options, config, table)
     except RecordingError as error:
         return fail(error)
     except ConfigError as mistakes:
@@ -57,60 +74,96 @@ def run(options: argparse.Namespace) -> int:
         return 0
 
 
+def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> str:
+    """Why a recording is too slow to be played (times in ms that are taken for s), after the mistakes that it shows."""
+    try:
+        check_pace(options.file, channels)
+    except RecordingError as error:
+        for text in lines(look_at_channels(channels, facts_of(columns))):
+            print(text, file=sys.stderr if options.json else sys.stdout)
+        return str(error)
+    return ""
+
+
 def _play(options: argparse.Namespace, config: Config, columns: Columns | None) -> int:
     """Play a recording of any other kind; where it breaks off, everything before counts."""
-    _look(options, config, columns)
     counts: Counts = {}
     pipeline = Pipeline(config, BOOT)
     begin = time.monotonic()
     failed = ""
-    played = Played()
-    try:
-        source = readings_of(options.file, config, counts, options.driver, columns)
-        for message in play(pipeline, source, played, options.speed):
-            if options.json:
-                print(line(message))
-    except (DriverError, RecordingError) as error:
-        failed = str(error)
-    tell(pipeline, counts, played, time.monotonic() - begin, sys.stderr if options.json else sys.stdout)
+    played, changes = Played(), Changes()
+    with Progress("replay") as progress:
+        noticed = _look(options, config, columns)
+        try:
+            source = readings_of(options.file, config, counts, options.driver, columns)
+            progress.stage("playing", unit="readings")
+            for message in play(pipeline, _announced(source, progress), played, options.speed):
+                progress.reach(played.readings)
+                changes.absorb(message)
+                if options.json:
+                    print(line(message))
+        except (DriverError, RecordingError) as error:
+            failed = str(error)
+    stream = sys.stderr if options.json else sys.stdout
+    tell(pipeline, counts, played, time.monotonic() - begin, stream, Noticed(config, noticed, changes))
     if not failed and not played.readings:
         failed = f"{options.file}: none of its frames carries a configured signal"
     return fail(failed) if failed else 0
 
 
+def _announced(source: Iterator[Batch], progress: Progress) -> Iterator[Batch]:
+    """The same batches; a recording in columns comes as one, whose length is known."""
+    first = next(source, None)
+    if first is not None:
+        progress.stage("playing", len(first) if len(first) > WHOLE else 0, "readings")
+        yield first
+    yield from source
+
+
 def _repeat(options: argparse.Namespace, config: Config | None) -> int:
     """Repeat our own recording turn by turn."""
     begin = time.monotonic()
+    changes = Changes()
     try:
-        repetition = Repetition([options.file], config)
-        if options.check:
-            print(f"{compare(repetition)} updates are the same to the bit")
+        with Progress("replay") as progress:
+            repetition = Repetition([options.file], config)
+            size = options.file.stat().st_size
+            if options.check:
+                progress.stage("comparing", 2 * size, "B")
+                print(f"{compare(repetition)} updates are the same to the bit")
+                tell_breaks([options.file])
+                return 0
             tell_breaks([options.file])
-            return 0
-        tell_breaks([options.file])
-        _look(options, repetition.config, None)
-        for turn in repetition.lead().turns():
-            if options.speed is not None:
-                ahead = (turn.batch.watched - (repetition.played.first or turn.batch.watched)) * 1e-9 / options.speed
-                time.sleep(max(0.0, begin + ahead - time.monotonic()))
-            for message in turn.messages if options.json else ():
-                print(line(message))
+            noticed = _look(options, repetition.config, None)
+            repetition.lead()
+            progress.stage("repeating", size, "B")
+            for turn in repetition.turns():
+                if options.speed is not None:
+                    first = repetition.played.first or turn.batch.watched
+                    ahead = (turn.batch.watched - first) * 1e-9 / options.speed
+                    time.sleep(max(0.0, begin + ahead - time.monotonic()))
+                for message in turn.messages:
+                    changes.absorb(message)
+                    if options.json:
+                        print(line(message))
     except RecordingError as error:
         return fail(error)
     for gap in repetition.gaps:
         print(f"the updates differ from the recorded ones: {gap}", file=sys.stderr)
     wall = time.monotonic() - begin
-    tell(repetition.pipeline, {}, repetition.played, wall, sys.stderr if options.json else sys.stdout)
+    stream = sys.stderr if options.json else sys.stdout
+    tell(repetition.pipeline, {}, repetition.played, wall, stream, Noticed(repetition.config, noticed, changes))
     return 0
 
 
-def _look(options: argparse.Namespace, config: Config, columns: Columns | None) -> None:
+def _look(options: argparse.Namespace, config: Config, columns: Columns | None) -> Mistakes:
     """Print the mistakes of a person that the recording shows, before anything is learnt from it."""
     found = mistakes_of(options.file, config, columns, options.driver)
     for text in lines(found):
         print(text, file=sys.stderr if options.json else sys.stdout)
     for one in maps(found) if options.json else ():
         print(json.dumps({"topic": f"mistake/{one['joint']}"} | one, ensure_ascii=False))
+    return found
 
 
 def line(message: Message) -> str:
@@ -119,24 +172,16 @@ def line(message: Message) -> str:
     return json.dumps({"topic": topic.decode()} | finite(msgpack.unpackb(body)), ensure_ascii=False)
 
 
-def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream: Any) -> None:
-    """Print the final estimates and every counter."""
+def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream: Any, beside: Noticed) -> None:
+    """Print the final estimates and every counter, what was noticed, what changed, and what to do next."""
     seconds = (played.last - played.first) * 1e-9
     speed = seconds / wall if wall > 0 else math.inf
     print(f"{played.readings} readings of {seconds:.3f} s in {wall:.2f} s ({speed:.0f}×)", file=stream)
     for name, causes in counts.items():
         losses = (f", {cause} {count}" for cause, count in causes.items() if count and cause != "frames")
         print(f"{name}: frames {causes['frames']}{''.join(losses)}", file=stream)
+    units = units_of(beside.config)
     for joint in pipeline.joints:
-        estimate = joint.estimator.estimate()
-        missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
-        lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())
-        print(f"{joint.name}: {estimate.phase}, {estimate.status}; {joint.samples} samples; {lost}", file=stream)
-        for reason in estimate.reasons:
-            print(f"    {reason}", file=stream)
-        for record in joint.comparison.records.records if joint.comparison.records is not None else ():
-            print(f"    changed: {record.text}", file=stream)
-        if estimate.spectrum.values:
-            print(f"    {estimate.spectrum}", file=stream)
-        for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
-            print(f"    {parameter:20} {value:14.6g} ± {deviation:.2g}", file=stream)
+        noticed = [str(one) for one in beside.mistakes.get(joint.name, ())]
+        tell_joint(joint, units.get(joint.name, {}), noticed, beside.changes.of(joint.name), stream)
+    print(f"next: {next_step(pipeline)}", file=stream)

@@ -3,48 +3,63 @@
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from daq.commands.codes import fail, refuse
+from daq.commands.codes import EXIT_USAGE, fail, refuse
+from daq.commands.progress import Progress
+from daq.commands.recordings.inputs import missing, no_configuration
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from daq.recording.columns import is_configuration, load_columns, read
+from daq.recording.columns import Columns, check_pace, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError, blocks, configuration
 from daq.recording.ros_bag import is_ours
 from daq.replay.delays import Finding, aligned, find, of_frames
+from daq.state.toml_text import toml_text
 from drivers.base import DriverError
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure the delays and print them."""
+    if absent := missing(options.recording, options.config):
+        return fail(absent)
+    if options.config is not None and (wrong := no_configuration(options.config)):
+        return fail(f"skew: {wrong}", EXIT_USAGE)
+    table: Columns | None = None
     config: Config | None = None
     try:
-        if options.config is not None and is_configuration(options.config):
-            config = load(options.config)
-            channels = of_frames(options.recording, config)
-        elif options.config is None and is_ours(options.recording):
-            config = configuration(options.recording)
-            channels = aligned((block.readings for block in blocks(options.recording)), config)
-        else:
-            channels = read(options.recording, None if options.config is None else load_columns(options.config))
+        with Progress("skew") as progress:
+            if options.config is not None and is_configuration(options.config):
+                config = load(options.config)
+                channels = of_frames(options.recording, config)
+            elif options.config is None and is_ours(options.recording):
+                config = configuration(options.recording)
+                channels = aligned((block.readings for block in blocks(options.recording)), config)
+            else:
+                table = None if options.config is None else load_columns(options.config)
+                channels = read(options.recording, table)
+            check_pace(options.recording, channels)
+            progress.stage("comparing", sum(len(roles) - 1 for roles in channels.values()), "channels")
+            findings: list[Finding] = []
+            for one in find(channels, options.longest * 1e-3):
+                findings.append(one)
+                progress.reach(len(findings))
     except ConfigError as mistakes:
         return refuse(mistakes)
     except (RecordingError, DriverError) as error:
         return fail(error)
-    joints = {} if config is None else config.joints
-    signals = {(one, role): c.signal for one, joint in joints.items() for role, c in joint.channels.items()}
-    findings = list(find(channels, options.longest * 1e-3))
     if options.json:
         print(json.dumps(findings, indent=1, ensure_ascii=False))
     else:
-        _tell(findings, options.recording, signals)
+        _tell(findings)
+        for line in _proposed(findings, options.recording, config, table):
+            print(line)
     return 0 if any("delay" in finding for finding in findings) else 1
 
 
-def _tell(findings: list[Finding], recording: Path, signals: Mapping[tuple[str, str], str]) -> None:
-    """Print a table on stderr, and lines for the configuration on stdout."""
+def _tell(findings: list[Finding]) -> None:
+    """Print a table on stderr."""
     print(f"{'joint':12} {'channel':16} {'late by':>20}   {'std against position':28} gain", file=sys.stderr)
     for one in findings:
         head = f"{one['joint']:12} {one['channel']:16}"
@@ -54,16 +69,33 @@ def _tell(findings: list[Finding], recording: Path, signals: Mapping[tuple[str, 
         late = f"{one['delay'] * 1e3:.3f} ± {one['deviation'] * 1e3:.3f} ms"
         ratio = one["before"] / one["after"]
         std = f"{one['before']:.3g} → {one['after']:.3g} ({ratio:.1f}×)"
-        print(f"{head} {late:>20}   {std:28} {one['gain']:.5f} ± {one['gain_deviation']:.5f}", file=sys.stderr)
+        known = "" if _beyond(one) else "  within σ of none: no line for it"
+        print(f"{head} {late:>20}   {std:28} {one['gain']:.5f} ± {one['gain_deviation']:.5f}{known}", file=sys.stderr)
+
+
+def _beyond(one: Finding) -> bool:
+    """Whether a delay is larger than its own standard deviation."""
+    return "delay" in one and abs(one["delay"]) > one["deviation"]
+
+
+def _proposed(findings: list[Finding], recording: Path, config: Config | None, table: Columns | None) -> Iterator[str]:
+    """Lines for the file that was given: channels of a configuration with delays, or what shifts a table's columns."""
     told = ""
-    for one in findings:
-        if "delay" in one:
-            if one["joint"] != told:
-                print(f"[joints.{one['joint']}.channels]  # delays from {recording.name}")
-                told = one["joint"]
-            signal = signals.get((one["joint"], one["channel"]), "DRIVER.MESSAGE.SIGNAL")
-            keys = f'signal = "{signal}", delay = {_rounded(one["delay"], one["deviation"])}'
-            print(f"{one['channel']} = {{ {keys} }}  # ± {one['deviation']:.1g} s")
+    for one in filter(_beyond, findings):
+        joint, role, late = one["joint"], one["channel"], _rounded(one["delay"], one["deviation"])
+        if config is None and table is not None:
+            column = table.joints[joint][role]
+            if joint != told:
+                yield f"[joints.{joint}]  # delays from {recording.name}"
+            keys = toml_text(column.model_dump(exclude_defaults=True, exclude_none=True)).strip().replace("\n", ", ")
+            yield f"{role} = {{ {keys}, delay = {late} }}  # ± {one['deviation']:.1g} s"
+        else:
+            if joint != told:
+                yield f"[joints.{joint}.channels]  # delays from {recording.name}"
+            known = config.joints[joint].channels if config is not None else {}
+            signal = known[role].signal if role in known else "DRIVER.MESSAGE.SIGNAL"
+            yield f'{role} = {{ signal = "{signal}", delay = {late} }}  # ± {one["deviation"]:.1g} s'
+        told = joint
 
 
 def _rounded(late: float, deviation: float) -> str:

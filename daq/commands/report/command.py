@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from daq.commands.codes import fail, tell_breaks
+from daq.commands.codes import fail, tell_break
+from daq.commands.progress import Progress
 from daq.commands.report.document import document
 from daq.commands.report.run import gather
 from daq.recording.reader import RecordingError
@@ -28,10 +29,14 @@ def run(options: argparse.Namespace) -> int:
     files: list[Path] = options.recording
     page: Path = options.out or files[0].with_suffix(".html")
     try:
-        text = document(gather(files))
-        page.write_text(text, encoding="utf-8")
+        size = sum(file.stat().st_size for file in files)
+        with Progress("report") as progress:
+            content = gather(files, lambda name: progress.stage(name, size, "B"))
+            progress.stage("drawing")
+            page.write_text(document(content), encoding="utf-8")
         print(page)
-        tell_breaks(files)
+        for words in content.breaks:
+            tell_break(words)
         if options.pdf:
             print(_pdf(page))
     except RecordingError as error:

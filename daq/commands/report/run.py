@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from daq.config.sections import Config, JointSection
 from daq.core.pipeline import Pipeline
-from daq.recording.reader import Said, break_of, configuration, digest, said
+from daq.recording.reader import Said, configuration, contents, digest
 from daq.replay.repeat import Repetition
 from daq.stream import curve_points as samples
 from daq.stream.reasons import texts
@@ -97,26 +97,42 @@ class ReportContent:
     end: float = 0.0
     restarts: int = 0  # of the core
     gaps: list[str] = field(default_factory=list)  # blocks of readings that are missing
+    breaks: list[str] = field(default_factory=list)  # where recordings break off
     missed: int = 0  # messages that are missing, by their sequence
     readings: int = 0
 
 
-def gather(files: Sequence[Path]) -> ReportContent:
-    """Read consecutive recordings. Raises RecordingError."""
+def gather(files: Sequence[Path], stage: Callable[[str], None] = lambda _: None) -> ReportContent:
+    """Read consecutive recordings; stage is told what begins. Raises RecordingError."""
     config = configuration(files[0])
     joints = {name: JointRun(name, joint) for name, joint in config.joints.items()}
     run = ReportContent(list(files), config, digest(files[0]), list(joints.values()))
     repetition = Repetition(files)
     continuity = Continuity()
+    stage("reading messages")
     for file in files:
-        for one in said(file):
-            _take(run, joints, continuity, one)
+        if words := _read(run, joints, continuity, file):
+            run.breaks.append(words)
     run.missed, run.restarts = sum(continuity.gaps.values()), continuity.restarts
     run.events.sort(key=lambda event: float(event["timestamp"]))
     stamps = np.concatenate([joint.estimates[:, 0] for joint in run.joints])
     run.start, run.end = (float(stamps.min()), float(stamps.max())) if len(stamps) else (0.0, 0.0)
+    stage("repeating the readings")
     _repeat(run, joints, repetition)
     return run
+
+
+def _read(run: ReportContent, joints: dict[str, JointRun], continuity: Continuity, file: Path) -> str:
+    """Take the messages of a file; where it breaks off, in words."""
+    reading = contents(file)
+    while True:
+        try:
+            one = next(reading)
+        except StopIteration as end:
+            words: str = end.value
+            return words
+        if isinstance(one, Said):
+            _take(run, joints, continuity, one)
 
 
 def _take(run: ReportContent, joints: dict[str, JointRun], continuity: Continuity, one: Said) -> None:
@@ -149,8 +165,7 @@ def _repeat(run: ReportContent, joints: dict[str, JointRun], repetition: Repetit
                 if update["law"] is not None:
                     joints[name].curves = joints[name].curves.using(update["law"])
     _count(run, pipeline)
-    breaks = [words for file in run.files if (words := break_of(file))]
-    run.gaps, run.readings = repetition.gaps + breaks, repetition.played.readings
+    run.gaps, run.readings = repetition.gaps + run.breaks, repetition.played.readings
     for name, found in parts.items():
         rows = np.concatenate([joints[name].points, *found])
         rows = rows[np.isfinite(rows[:, 2])]

@@ -29,6 +29,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.acknowledge is not None:
             send(config, page, "api/changes", options.acknowledge)
+            print(f"acknowledged: {', '.join(options.acknowledge) or 'every joint'}")
             return 0
         joints = state(config, page)["joints"]
     except BaselineError as error:

@@ -40,6 +40,14 @@ export class Quantity {
   }
 }
 
+/** How a refit has found its values: method, points, evaluations, and the runner-up where there is one. */
+export function searched({ search }) {
+  if (!search) return "";
+  const other = Object.entries(search.runner_up ?? {}).map(([name, value]) => `${name} ${value.toPrecision(3)}`).join(", ");
+  const worse = other ? `; runner-up ${other}, χ² ${search.gap.toPrecision(3)} worse` : "; no runner-up";
+  return ` [${search.method.replace("_", " ")}, ${search.visits} points, ${search.evaluations} evaluations${worse}]`;
+}
+
 export class EventLog {
   constructor(limit, withJoint) {
     this.limit = limit;
@@ -57,8 +65,8 @@ export class EventLog {
       return element("li", {},
         element("time", {}, format.clock(event.timestamp)),
         element("span", { class: "kind", "data-tone": toneOf(event.kind), title: happened(event.kind) }, readable(event.kind)),
-        element("span", { class: "text", title: span ? `${event.text} (${span})` : event.text },
-          this.withJoint ? element("b", {}, event.joint) : "", event.text, span && !this.withJoint ? element("small", {}, span) : ""));
+        element("span", { class: "text", title: (span ? `${event.text} (${span})` : event.text) + searched(event) },
+          this.withJoint ? element("b", {}, event.joint) : "", event.text + searched(event), span && !this.withJoint ? element("small", {}, span) : ""));
     }));
     if (!shown.length) this.node.append(element("li", { class: "none" }, "Nothing has happened yet."));
   }

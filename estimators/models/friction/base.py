@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.plain_columns import Plain
+from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
@@ -46,14 +47,19 @@ class FrictionLaw:
     start: Floats  # (nonlinear,) the η to begin with
     constants: Floats  # known numbers that the kernel wants
     kernel: Callable[[Floats, int, int, Floats, Floats, Floats], None]
-    stops: tuple[float, ...] = ()  # rad (m) at which each of its springs slips; `load` is then the first one's channel
+    stops: tuple[float, ...] = ()  # rad (m) at which each of its springs slips; their channels begin at `load` …
+    springs_from: int = 0  # … or so many behind it, where it takes a load, too
     bristle: tuple[float, float] | None = None  # its springs are LuGre's: breakaway, and speed at which it fades
     loads: int = 1  # channels of what the joint carries, the first its torque (force)
     plain: tuple[Plain, ...] | None = None  # the columns, where each is a plain one
+    spreads: tuple[
+        float, ...
+    ] = ()  # prior deviation of each coefficient; NaN or none: its column gives the joint's rms
+    # torque; inf: that torque is the deviation, for the column is at most 1
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
-        if self.stops and signals.shape[1] < load + len(self.stops):
+        if self.stops and signals.shape[1] < load + self.springs_from + len(self.stops):
             raise ValueError(f"expected {len(self.stops)} channels of stops behind the measured ones, found fewer")
         self.kernel(signals, position, load, self.constants, eta, columns)
 
@@ -72,45 +78,59 @@ class FrictionLaw:
         load: (rows,), or (rows, loads) where the law takes more than one; memory: (stops, 2) deflection and position of
         each spring before these rows, NaN while there were none, written to go on from; else it begins unloaded.
         """
-        signals = np.zeros((len(velocity), 1 + max(self.loads, len(self.stops)), SIGNALS))
+        springs = 1 + self.springs_from
+        signals = np.zeros((len(velocity), max(1 + self.loads, springs + len(self.stops)), SIGNALS))
         signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = position
         signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = velocity
         carried = np.atleast_1d(load)
         carried = carried.reshape(len(carried), -1)
         signals[:, 1 : 1 + carried.shape[1], VALUE] = signals[:, 1 : 1 + carried.shape[1], SMOOTH] = carried
-        for i, reach in enumerate(self.stops):
-            signals[:, 1 + i, VALUE], signals[:, 1 + i, RATE] = _spring(
-                position, velocity, reach, self.bristle, None if memory is None else memory[i]
+        if self.stops:
+            before = np.full((len(self.stops), 2), np.nan) if memory is None else memory
+            breakaway, fades = self.bristle or (0.0, 1.0)
+            follow_springs(
+                position, velocity, np.array(self.stops), breakaway, fades, memory is None, before, signals[:, springs:]
             )
         columns = np.empty((len(velocity), len(self.parameters)))
         self.fill(signals, 0, 1, np.asarray(eta, np.float64), columns)
         return columns
 
 
-def _spring(
-    position: Floats, velocity: Floats, reach: float, bristle: tuple[float, float] | None, memory: Floats | None
-) -> tuple[Floats, Floats]:
-    """Deflection and rate of a spring that slips at `reach` along a path (rows,); where there is none, and no memory
-    (2,) of one, a spring that has slipped long since."""
-    most = np.ones(len(position))
-    if bristle is not None:
-        most = 1.0 + (bristle[0] - 1.0) * np.exp(-((velocity / bristle[1]) ** 2))
-    if memory is None and np.ptp(position) == 0.0:
-        return np.sign(velocity) * most, np.zeros(len(position))
-    deflection, before, found = 0.0, float(position[0]), np.empty(len(position))
-    if memory is not None and np.isfinite(memory).all():
-        deflection, before = memory.tolist()
-    for row, moved in enumerate(np.diff(position, prepend=before) / reach):
-        if bristle is None:
-            deflection = min(max(deflection + moved, -1.0), 1.0)
-        else:
-            end = math.copysign(most[row], moved)
-            deflection = end + (deflection - end) * math.exp(-abs(moved) / most[row])
-        found[row] = deflection
-    if memory is not None:
-        memory[:] = deflection, position[-1]
-    rate = np.zeros(len(position)) if bristle is None else (velocity - np.abs(velocity) * found / most) / reach
-    return found, rate
+@kernel("void(f8[:], f8[:], f8[::1], f8, f8, b1, f8[:, :], f8[:, :, :])")
+def follow_springs(
+    position: Floats, velocity: Floats, reach: Floats, breakaway: float, fades: float, fresh: bool, memory: Floats,
+    signals: Floats,
+) -> None:  # fmt: skip
+    """Write deflection and rate of springs that slip at `reach` (stops,) along a path (rows,).
+
+    breakaway, fades: of LuGre's bristles, 0 for stops; memory: (stops, 2), written to go on from; fresh: none is known,
+    then a joint that stands is one whose springs have slipped long since; signals: (rows, stops, SIGNALS).
+    """
+    rows = len(position)
+    stands = fresh
+    for row in range(1, rows):
+        stands &= position[row] == position[0]
+    for i in range(len(reach)):
+        deflection, before = memory[i, 0], memory[i, 1]
+        if not (np.isfinite(deflection) and np.isfinite(before)):
+            deflection, before = 0.0, position[0]
+        for row in range(rows):
+            v = velocity[row]
+            most = 1.0 + (breakaway - 1.0) * np.exp(-((v / fades) ** 2)) if breakaway > 0.0 else 1.0
+            if stands:
+                signals[row, i, VALUE], signals[row, i, RATE] = np.sign(v) * most, 0.0
+                continue
+            moved = (position[row] - before) / reach[i]
+            before = position[row]
+            if breakaway > 0.0:
+                end = math.copysign(most, moved)
+                deflection = end + (deflection - end) * np.exp(-abs(moved) / most)
+                signals[row, i, RATE] = (v - abs(v) * deflection / most) / reach[i]
+            else:
+                deflection = min(max(deflection + moved, -1.0), 1.0)
+                signals[row, i, RATE] = 0.0
+            signals[row, i, VALUE] = deflection
+        memory[i, 0], memory[i, 1] = deflection, before
 
 
 class FrictionSettings(BaseSettings):

@@ -22,6 +22,7 @@ class GearTwist(NamedTuple):
     zero: float  # rad (m)
     lag: float  # s by which the second encoder is late
     stiffness: float  # N·m/rad (N/m)
+    deviation: float = 0.0  # of the stiffness; 0 where a model file of before has none
 
     def of(self, twist: Floats, dq: Floats) -> Floats:
         """What the load makes of the difference of the two encoders, rad (m): (rows,)."""

@@ -22,6 +22,7 @@ from estimators.models.robots.bearing_friction import BearingSettings, carried
 from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.gear_twist import GearTwist, friction
 from estimators.models.robots.inertia import floored, metric
+from estimators.models.robots.maxwell_slip import LOST, MaxwellSlipSettings, slip_table
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
@@ -30,8 +31,8 @@ from estimators.numerics.nnls import Integers
 from estimators.quantities import Axis, Floats
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
-RobotFriction = Annotated[AnyFriction | BearingSettings, Field(discriminator="kind")]
-FRICTION_LAWS: Final = (*get_args(get_args(AnyFriction)[0]), BearingSettings)
+RobotFriction = Annotated[AnyFriction | BearingSettings | MaxwellSlipSettings, Field(discriminator="kind")]
+FRICTION_LAWS: Final = (*get_args(get_args(AnyFriction)[0]), BearingSettings, MaxwellSlipSettings)
 DEFAULT: Final = ViscousCoulombSettings(transition=0.001)
 SPREAD: Final = 0.5  # σ of a link's prior in the pullback metric
 GUESSED_SPREAD: Final = 3.0  # where the links were guessed
@@ -47,7 +48,7 @@ class Term(NamedTuple):
     joints: tuple[int, ...]  # rows on which its column may differ from zero
     low: float  # 0: never negative
     nominal: float  # mean of its prior
-    spread: float  # deviation of its prior; NaN: SHARE of the rms torque decides
+    spread: float  # deviation of its prior; NaN: SHARE of the rms torque decides, inf: is it (see FrictionLaw.spreads)
     share: float  # of the joint's rms torque that its column at one deviation gives
 
 
@@ -130,7 +131,7 @@ class WholeRobot:
         load: Floats,
         reach: Floats,
         twist: Floats | None = None,
-        memory: Sequence[Floats] | None = None,
+        memory: Sequence[Floats] | Floats | None = None,
     ) -> list[tuple[int, int, Floats]]:
         """What of F is not zero: (joint, index of the term, column (rows,)).
 
@@ -181,9 +182,17 @@ class WholeRobot:
         load: Floats,
         reach: Floats,
         twist: Floats | None,
-        memory: Sequence[Floats] | None = None,
+        memory: Sequence[Floats] | Floats | None = None,
     ) -> Floats:
         """The columns of `others`, in their order: (rows, columns)."""
+        if self._slips and isinstance(memory, np.ndarray):
+            found = np.empty((len(q), len(self.terms)))
+            stops = np.array([law.stops for law in self._friction])
+            constants = np.array([law.constants for law in self._friction])
+            count = len(self._friction[0].parameters)
+            carried = load if load.ndim == 2 else load[:, :, 0]
+            slip_table(q, dq, ddq, carried, reach, stops, constants, memory, count, *self._order, found)
+            return found
         if not self._plain:
             return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist, memory)]).T
         found, law = np.empty((len(q), len(self.terms))), self._friction[0]
@@ -194,8 +203,18 @@ class WholeRobot:
     @cached_property
     def _plain(self) -> bool:
         """Whether each term has one column, and one law makes those of all joints."""
+        return self._alike and self._single
+
+    @property
+    def _single(self) -> bool:
         robot = self.robot
-        return self._alike and not (self.twisted or robot.couplings or robot.counterbalances)
+        return not (self.twisted or robot.couplings or robot.counterbalances)
+
+    @cached_property
+    def _slips(self) -> bool:
+        """Whether each term has one column, and all joints have friction with memory of the same columns."""
+        alike = {(type(law), len(one.parameters)) for law, one in zip(self.laws, self._friction, strict=True)}
+        return self._single and len(alike) == 1 and isinstance(self.laws[0], MaxwellSlipSettings)
 
     @cached_property
     def _order(self) -> tuple[Integers, Integers]:
@@ -244,8 +263,9 @@ class WholeRobot:
         for k, term in enumerate(self.terms):
             place = self.base + k
             deviation = term.spread
-            if math.isnan(deviation):
-                deviation = term.share * torque[term.joints[0]] / max(column[k], 1e-12)
+            if not math.isfinite(deviation):
+                size = 1.0 if math.isinf(deviation) else max(column[k], 1e-12)
+                deviation = term.share * torque[term.joints[0]] / size
             mean[place], covariance[place, place] = term.nominal, max(deviation, 1e-12) ** 2
         return mean, covariance
 
@@ -265,9 +285,12 @@ class WholeRobot:
         """The friction law of a joint."""
         return self._friction[j]
 
-    def memory(self) -> list[Floats]:
-        """Memory of each joint's springs (stops, 2), before any motion."""
-        return [np.full((len(law.stops), 2), np.nan) for law in self._friction]
+    def memory(self) -> Sequence[Floats] | Floats:
+        """Memory of each joint's springs (stops, 2), before any motion; one array where all have as many."""
+        counts = [len(law.stops) for law in self._friction]
+        if len(set(counts)) == 1:
+            return np.full((len(counts), counts[0], 2), np.nan)
+        return [np.full((count, 2), np.nan) for count in counts]
 
     def count_of(self, j: int) -> int:
         """How many terms are joint j's own: its law's, the offset, the rotor, friction by twist."""
@@ -281,8 +304,10 @@ class WholeRobot:
         robot = self.robot
         found = []
         for j, (joint, law) in enumerate(zip(robot.joints, self._friction, strict=True)):
+            spreads = law.spreads or (math.nan,) * len(law.parameters)
             found += [
-                Term(f"{one.name}.{joint.name}", one.unit, (j,), one.low, 0.0, math.nan, 1.0) for one in law.parameters
+                Term(f"{one.name}.{joint.name}", one.unit, (j,), one.low, 0.0, spread, 1.0)
+                for one, spread in zip(law.parameters, spreads, strict=True)
             ]
             found.append(Term(f"offset.{joint.name}", joint.axis.effort, (j,), -math.inf, 0.0, math.nan, OFFSET))
             if self._rotor(j):
@@ -290,7 +315,7 @@ class WholeRobot:
                 found.append(Term(f"rotor.{joint.name}", joint.axis.inertia, (j,), 0.0, joint.rotor, spread, 1.0))
             if self.twists[j] is not None:
                 unit = f"{joint.axis.effort}/{joint.axis.length}"
-                found.append(Term(f"twist.{joint.name}", unit, (j,), 0.0, 0.0, math.nan, 1.0))
+                found.append(Term(f"twist.{joint.name}", unit, (j,), 0.0, 0.0, math.nan, LOST))
         for pair in robot.couplings:
             places = (robot.names.index(pair.first), robot.names.index(pair.second))
             for kept in DEFAULT.law(Axis.ROTARY).parameters:

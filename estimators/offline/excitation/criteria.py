@@ -1,4 +1,4 @@
-"""Trajectories that tell most of a robot: criteria of a motion, and the search for the best one within the limits.
+"""Criteria of a motion by what it tells of a robot's parameters.
 
     cond    cond(Γ),  Γ = Y_b stacked, rows divided by the joints' torque noise
     block   (wα + wβ + wγ) cond(Γ) + wα cond(Γα) + wβ cond(Γβ) + wγ cond(Γγ)     inertial, velocity and gravity parts
@@ -7,22 +7,14 @@
 The three parts sum to Y_b but tell fewer columns than it: each is taken with its own independent columns. Weights: the
 mean variance of a part's columns at random motions, normalised to sum 1.
 
-Search: the coefficients of a joint are confined to those that begin and end at rest (Σ a = 0, Σ l b = 0) at its home
-(q0 = home + Σ b/(l w)), then scaled so that it just keeps its limits: every candidate is feasible. CMA-ES (Hansen,
-Ostermeier 2001) on the logarithm of the criterion from the best of 300 random ones.
-
 After Liu et al., Actuators 2023, 12, 454, (13)–(18), corrected: what stands above is what is done.
 """
 
 import math
-import time
-import warnings
-from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import null_space
 
 from estimators.models.robots.base_parameters import base_projection, project
 from estimators.models.robots.kinematics import FRAME, motion
@@ -30,16 +22,11 @@ from estimators.models.robots.regressor import SCREW, regressor, regressor_row
 from estimators.models.robots.tree import PARAMETERS, Tree
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import Integers
-from estimators.offline.excitation.trajectory import FINER, SAMPLES, Fourier, JointLimits, TrajectoryMotion, basis
+from estimators.offline.excitation.trajectory import SAMPLES, TrajectoryMotion
 from estimators.quantities import Floats
 
 Objective = Literal["cond", "block", "dopt"]
-Mode = Literal["peak", "bound"]
 OBJECTIVES: Final[tuple[Objective, ...]] = ("cond", "block", "dopt")
-MARGIN: Final = 0.985  # of the limits, for peaks between the samples of the search
-RANDOM: Final = 300
-POPULATION: Final = 16
-FIRST_STEP: Final = 0.15  # of a joint's coefficients
 WORST: Final = 1e16  # cond of a matrix that tells less than all
 
 
@@ -49,16 +36,6 @@ class Criteria(NamedTuple):
     cond: float
     block: float
     dopt: float
-
-
-class FoundTrajectory(NamedTuple):
-    """The best trajectory, its criteria, and how it was found."""
-
-    fourier: Fourier
-    criteria: Criteria
-    evaluations: int
-    seconds: float  # by the clock
-    processor: float  # s of it that the processor was ours
 
 
 class Judge:
@@ -121,117 +98,6 @@ class Judge:
         regressor(*tree, q, dq, ddq, Y)
         G = Y[:, :, self.columns] * self._weight[:, np.newaxis]
         return np.asarray(G.reshape(-1, len(self.columns)))
-
-
-class Space:
-    """What the search moves in: coefficients that begin and end at rest at home, scaled into the limits."""
-
-    def __init__(self, limits: JointLimits, home: Floats, frequency: float, harmonics: int, mode: Mode) -> None:
-        self._limits, self._home, self._mode = limits, home, mode
-        self._frequency, self._harmonics = frequency, harmonics
-        order = np.arange(1, harmonics + 1)
-        rest = np.zeros((2, 2 * harmonics))
-        rest[0, :harmonics] = 1.0  # velocity at t = 0
-        rest[1, harmonics:] = order  # acceleration
-        self._free = null_space(rest)
-        self._order = 2 * np.pi * frequency * order
-        q, dq, ddq = basis(frequency, harmonics, np.arange(SAMPLES) / SAMPLES / frequency)
-        self._basis = ((q - q[0]) @ self._free, dq @ self._free, ddq @ self._free)
-        self.joints, self.numbers = len(home), self._free.shape[1]
-
-    def motion(self, x: Floats) -> TrajectoryMotion:
-        """x (joints · numbers,): the feasible motion on the grid of the search."""
-        z = self._scaled(x)
-        q, dq, ddq = (one @ z.T for one in self._basis)
-        return TrajectoryMotion(self._home + q, dq, ddq)
-
-    def fourier(self, x: Floats) -> Fourier:
-        """The feasible trajectory; its peaks are inside the limits on the finer grid too."""
-        y = self._scaled(x) @ self._free.T
-        found = self._series(y)
-        if self._mode == "peak":
-            fine = found.grid(FINER)
-            found = self._series(y * np.minimum(1.0, MARGIN * self._room(fine))[:, np.newaxis])
-        return found
-
-    def _series(self, y: Floats) -> Fourier:
-        a, b = y[:, : self._harmonics], y[:, self._harmonics :]
-        return Fourier(self._frequency, self._home + (b / self._order).sum(axis=1), a, b)
-
-    def _scaled(self, x: Floats) -> Floats:
-        z = x.reshape(self.joints, self.numbers)
-        if self._mode == "peak":
-            q, dq, ddq = (one @ z.T for one in self._basis)
-            return z * (MARGIN * self._room(TrajectoryMotion(self._home + q, dq, ddq)))[:, np.newaxis]
-        y = z @ self._free.T
-        a, b = y[:, : self._harmonics], y[:, self._harmonics :]
-        size = np.hypot(a, b)
-        away, limits = (b / self._order).sum(axis=1), self._limits  # of q0 from home
-        reach = (size / self._order).sum(axis=1)
-        up, down = limits.upper - self._home, self._home - limits.lower
-        with np.errstate(divide="ignore"):
-            room = np.minimum(up / np.maximum(reach + away, 1e-300), down / np.maximum(reach - away, 1e-300))
-            room = np.minimum(room, limits.velocity / size.sum(axis=1))
-            room = np.minimum(room, limits.acceleration / (size * self._order).sum(axis=1))
-        return np.asarray(z * (room * (1.0 - 1e-12))[:, np.newaxis])
-
-    def _room(self, moved: TrajectoryMotion) -> Floats:
-        """Factor by which each joint's motion about home may grow to touch its first limit, (n,)."""
-        limits, away = self._limits, moved.q - self._home
-        with np.errstate(divide="ignore"):
-            room = (limits.upper - self._home) / np.maximum(away.max(axis=0), 1e-300)
-            room = np.minimum(room, (self._home - limits.lower) / np.maximum(-away.min(axis=0), 1e-300))
-            room = np.minimum(room, limits.velocity / np.abs(moved.dq).max(axis=0))
-            return np.asarray(np.minimum(room, limits.acceleration / np.abs(moved.ddq).max(axis=0)))
-
-
-def search(
-    judge: Judge,
-    space: Space,
-    objective: Objective = "cond",
-    seconds: float = 45.0,
-    evaluations: int = 1_000_000,
-    seed: int = 1,
-    told: Callable[[int, float], None] = lambda _count, _best: None,
-) -> FoundTrajectory:
-    """The best trajectory found; told: what is called now and then with evaluations so far and the best criterion."""
-    criterion = {"cond": judge.cond, "block": judge.block, "dopt": judge.dopt}[objective]
-    logarithm = objective != "dopt"
-    began, busy, rng = time.monotonic(), time.process_time(), np.random.default_rng(seed)
-    best, value, count = np.zeros(0), math.inf, 0
-
-    def cost(x: Floats) -> float:
-        nonlocal best, value, count
-        count += 1
-        found = criterion(space.motion(x))
-        found = math.log(found) if logarithm else found
-        if found < value:
-            best, value = x.copy(), found
-        return found
-
-    while True:
-        starts = [rng.normal(size=(space.joints, space.numbers)) for _ in range(RANDOM)]
-        starts = [(one / np.linalg.norm(one, axis=1, keepdims=True)).ravel() for one in starts]
-        first = starts[int(np.argmin([cost(one) for one in starts[: max(1, evaluations - count)]]))]
-        for _ in _generations(cost, first, int(rng.integers(1, 2**31))):
-            told(count, math.exp(value) if logarithm else value)
-            if time.monotonic() - began > seconds or count >= evaluations:
-                fourier = space.fourier(best)
-                spent = (time.monotonic() - began, time.process_time() - busy)
-                return FoundTrajectory(fourier, judge.all(fourier.grid()), count, *spent)
-
-
-def _generations(cost: Callable[[Floats], float], start: Floats, seed: int) -> Iterator[None]:
-    """Generation after generation until the strategy stands still."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of cma, on what else it could do
-        import cma
-
-        strategy = cma.CMAEvolutionStrategy(start, FIRST_STEP, {"popsize": POPULATION, "seed": seed, "verbose": -9})
-    while not strategy.stop():
-        points = strategy.ask()
-        strategy.tell(points, [cost(one) for one in points])
-        yield
 
 
 def _cond(A: Floats) -> float:

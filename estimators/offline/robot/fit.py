@@ -12,7 +12,7 @@ What it reaches on real robots: docs/identify.md.
 """
 
 import itertools
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,10 @@ INDEPENDENT: Final = 0.05  # autocorrelation below which they do
 FEWEST: Final = 6  # blocks of that length, else shorter ones, that tell a spread
 CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
 WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
+LOOSE: Final = 1e-6  # of a prior's precision: what is left of it where the data are to tell everything
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
+
+Weights = Literal["honest", "white", "ordinary"]
 
 
 class RobotFit(NamedTuple):
@@ -59,38 +62,112 @@ class RobotFit(NamedTuple):
         return np.asarray(self.deviation < LEARNT * np.sqrt(np.diag(self.prior_covariance)))
 
 
-def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "JointSums | None" = None) -> RobotFit:
+class Passes(NamedTuple):
+    """θ with the weights that belong to it, before anything is said of its deviations."""
+
+    theta: Floats  # (p,)
+    held: NDArray[np.bool_]  # (p,)
+    weights: Floats  # (n,) that θ was found with
+    precision: Floats  # (p, p) of the prior, with its own scale where the links are a guess
+    variance: Floats  # (n,)
+    correlation: Floats  # (n,)
+
+
+def passes(
+    model: WholeRobot, taught: RobotRows, prior: tuple[Floats, Floats], known: "JointSums", kind: Weights = "honest"
+) -> Passes:
+    """The recipe's passes over rows that teach; prior: mean and covariance; known: the sums of these rows."""
+    mean, precision = prior[0], np.asarray(np.linalg.inv(prior[1]), np.float64)
+    count, silent = _counted(taught)
+    variance = np.maximum(FIRST**2 * known.squares / count, 1e-12)
+    independent, scale = np.ones(len(count)), 1.0
+    found = Passes(mean, np.zeros(model.size, np.bool_), np.zeros(len(count)), precision, variance, independent)
+    for _ in range(PASSES * (1 + model.robot.guessed)):  # how wrong a guess is settles more slowly
+        weights = _weights(found, silent, kind)
+        own = precision.copy()
+        own[: model.base, : model.base] *= LOOSE if kind == "ordinary" else scale
+        own[model.base :, model.base :] *= LOOSE if kind == "ordinary" else 1.0
+        theta, held = solved(model, known, weights, own, mean)
+        residual = taught.y - taught.predicted(theta)
+        variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * known.squares / count + 1e-12)
+        if kind != "white":
+            independent = correlation(residual, taught.piece, LONGEST, INDEPENDENT)
+        if model.robot.guessed:
+            scale = _scale(model, theta - mean, precision, known, weights, scale)
+        found = Passes(theta, held, weights, own, variance, independent)
+    return found
+
+
+def _weights(found: Passes, silent: NDArray[np.bool_], kind: Weights) -> Floats:
+    """Weights of every joint's rows after a pass, (n,): those of their mean where every joint counts alike."""
+    weights = np.where(silent, 0.0, 1.0 / (found.variance * found.correlation))
+    if kind == "ordinary" and not silent.all():
+        weights = np.where(silent, 0.0, weights[~silent].mean())
+    return np.asarray(weights)
+
+
+def solved(
+    model: WholeRobot, known: "JointSums", weights: Floats, precision: Floats, mean: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """θ of these sums with these weights (n,) and this prior; which parameters are held at zero."""
+    signed = np.array([*(0,) * model.base, *(int(term.low >= 0.0) for term in model.terms)], np.int64)
+    information = np.einsum("j,jpq->pq", weights, known.K) + precision
+    return constrained(information, weights @ known.c + precision @ mean, signed)
+
+
+def _scale(
+    model: WholeRobot, moved: Floats, precision: Floats, known: "JointSums", weights: Floats, before: float
+) -> float:
+    """By how much the prior of guessed links is wider than it says, as evidence has it: at most 1 of its precision.
+
+    γ/Δᵀ P0⁻¹ Δ, γ how many of the base parameters the data tell (MacKay, Neural Computation 4:415–447, 1992).
+    """
+    base = slice(0, model.base)
+    own = precision.copy()
+    own[base, base] *= before
+    spread = np.linalg.inv(np.einsum("j,jpq->pq", weights, known.K) + own)
+    told = model.base - before * float(np.trace(spread[base, base] @ precision[base, base]))
+    conflict = float(moved[base] @ precision[base, base] @ moved[base])
+    return float(np.clip(told / max(conflict, 1e-300), LOOSE, 1.0))
+
+
+def _counted(rows: RobotRows) -> tuple[Floats, NDArray[np.bool_]]:
+    """How many rows each joint has, (n,), and joints whose torque never changes: no sensor says exactly the same."""
+    count = np.maximum(np.count_nonzero(rows.y, axis=0), 1)
+    return count, np.ptp(rows.y, axis=0) <= CONSTANT * np.abs(rows.y).max(axis=0)
+
+
+def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFit:
     """By the recipe, from the rows in which the robot moves.
 
-    A joint whose torque never changes teaches nothing. white: c_j = 1, for comparison only; known: the sums of these
-    rows, where somebody has them.
+    A joint whose torque never changes teaches nothing. kind: "white" takes c_j = 1, for comparison only; "ordinary"
+    weighs every joint alike and leaves to the prior only what no row tells.
     """
     mean, covariance = prior_of(model, rows.part(rows.moves))
     rows = rows.teaching()
-    K, c, squares = known or sums(rows)
-    signed = np.array([*(0,) * model.base, *(int(term.low >= 0.0) for term in model.terms)], np.int64)
-    inverse: Floats = np.asarray(np.linalg.inv(covariance))
-    count = np.maximum(np.count_nonzero(rows.y, axis=0), 1)
-    silent = np.ptp(rows.y, axis=0) <= CONSTANT * np.abs(rows.y).max(axis=0)  # no sensor says exactly the same
-    variance = np.maximum(FIRST**2 * squares / count, 1e-12)
-    independent, theta = np.ones(len(squares)), mean
-    taken, information, held = np.zeros(len(squares)), inverse, np.zeros(model.size, np.bool_)
-    for _ in range(PASSES):
-        weights = np.where(silent, 0.0, 1.0 / (variance * independent))
-        taken, information = weights, np.einsum("j,jpq->pq", weights, K) + inverse
-        theta, held = constrained(information, weights @ c + inverse @ mean, signed)
-        residual = rows.y - rows.predicted(theta)
-        variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * squares / count + 1e-12)
-        if not white:
-            independent = correlation(residual, rows.piece, LONGEST, INDEPENDENT)
+    known = sums(rows)
+    found = passes(model, rows, (mean, covariance), known, kind)
+    taken, inverse = found.weights, found.precision
+    information = np.einsum("j,jpq->pq", taken, known.K) + inverse
     spread: Floats = np.asarray(np.linalg.inv(information))
     wider = np.ones(model.size)
-    if not white:
-        weights = np.where(silent, 0.0, 1.0 / (variance * independent))
-        wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, c), inverse, mean)
-        wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
+    if kind != "white":
+        weights = np.where(taken > 0.0, 1.0 / (found.variance * found.correlation), 0.0)
+        wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, known.c), inverse, mean)
+        prior = np.sqrt(np.diag(np.linalg.inv(inverse)) / np.diag(spread))
+        wider = np.minimum(wider, np.maximum(prior, 1.0))
+    if model.robot.guessed or kind == "ordinary":
+        covariance = np.asarray(np.linalg.inv(inverse), np.float64)
     return RobotFit(
-        theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held, taken, information
+        found.theta,
+        spread * wider * wider[:, None],
+        mean,
+        covariance,
+        found.variance,
+        found.correlation,
+        found.held,
+        taken,
+        information,
     )
 
 

@@ -1,7 +1,10 @@
 """The gears between two encoders of a recorded robot: stiffness, zero and lag of each, and what is learnt beyond.
 
 The rigid body as it is found without them loads the gears. A joint whose second encoder follows its first, and whose
-twist the load makes, gets the column of gear_twist.py, in every recording and on every robot; no other does.
+twist the load makes, gets the column of gear_twist.py, in every recording and on every robot; no other does. What the
+two encoders' zeros differ by is found for each recording, and so is what friction inside the gear twists it by in each
+direction of motion: both would else pass for load. The stiffness is as uncertain as the twist's residual makes it, and
+as the load is, whose parameters were learnt.
 """
 
 from collections.abc import Sequence
@@ -11,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.compensation.learned import Kind, Learned, inputs
-from estimators.models.robots.gear_twist import GearTwist
+from estimators.models.robots.gear_twist import TRANSITION, GearTwist
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.fit import fit
 from estimators.offline.robot.motion import Piece
@@ -34,8 +37,9 @@ def gear_twists(model: WholeRobot, pieces: Sequence[Piece]) -> tuple[tuple[GearT
     if not rows.moves.any():
         return nothing, []
     twist = np.concatenate([piece.rows(piece.twist) for piece in pieces])[rows.moves]
-    rows = rows.part(rows.moves)
-    torque = rows.X @ (fit(model, rows).theta * model.behind_gears())
+    rows, known = rows.part(rows.moves), fit(model, rows)
+    behind = model.behind_gears()
+    torque = rows.X @ (known.theta * behind)
     found, words = list(nothing), []
     for j in given:
         name, unit = model.robot.joints[j].name, model.robot.joints[j].axis.length
@@ -45,15 +49,18 @@ def gear_twists(model: WholeRobot, pieces: Sequence[Piece]) -> tuple[tuple[GearT
                 f"{unit} rms, it moves by {rows.q[:, j].std():.2g}): not used"
             )
             continue
-        found[j] = _spring(twist[:, j], torque[:, j], rows.dq[:, j], rows.piece)
+        share = (rows.X[:, j] * behind).T @ torque[:, j] / max(float(torque[:, j] @ torque[:, j]), 1e-300)
+        doubt = float(share @ known.covariance @ share)  # of the load's scale, relative and squared
+        found[j] = _spring(twist[:, j], torque[:, j], rows.dq[:, j], rows.piece, doubt)
         if found[j] is None:
             words.append(f"joint {name}: what differs between its two encoders does not follow its load: not used")
     return tuple(found), words
 
 
-def _spring(twist: Floats, torque: Floats, dq: Floats, piece: NDArray[np.int64]) -> GearTwist | None:
-    """By least squares; None where it is not certain that the load twists it."""
-    X = np.column_stack([torque, np.ones(len(twist)), dq])
+def _spring(twist: Floats, torque: Floats, dq: Floats, piece: NDArray[np.int64], doubt: float) -> GearTwist | None:
+    """By least squares; None where it is not certain that the load twists it. doubt: relative variance of the load."""
+    zeros = (piece[:, np.newaxis] == np.unique(piece)).astype(np.float64)
+    X = np.column_stack([torque, dq, np.tanh(dq / TRANSITION), zeros])
     scale = np.maximum(np.sqrt((X**2).mean(axis=0)), 1e-12)
     theta, _, rank, _ = np.linalg.lstsq(X / scale, twist, rcond=1e-6)
     if rank < X.shape[1]:
@@ -61,11 +68,13 @@ def _spring(twist: Floats, torque: Floats, dq: Floats, piece: NDArray[np.int64])
     left = twist - X / scale @ theta
     counts = float(correlation(left[:, np.newaxis], piece, LONGEST, INDEPENDENT)[0])
     variance = float(left @ left) / max(len(left) - X.shape[1], 1) * counts
-    deviation = np.sqrt(variance * np.linalg.inv((X / scale).T @ (X / scale))[0, 0])
+    deviation = np.sqrt(variance * np.linalg.inv((X / scale).T @ (X / scale))[0, 0] + doubt * theta[0] ** 2)
     if not theta[0] > CERTAIN * deviation:
         return None
-    compliance, zero, lag = (theta / scale).tolist()
-    return GearTwist(zero, lag, 1.0 / compliance)
+    relative = float(deviation / theta[0])
+    compliance, lag, _, *offsets = (theta / scale).tolist()
+    zero = float(np.average(offsets, weights=zeros.sum(axis=0)))
+    return GearTwist(zero, lag, 1.0 / compliance, relative / compliance)
 
 
 def seen(model: WholeRobot, pieces: Sequence[Piece], j: int) -> Floats:

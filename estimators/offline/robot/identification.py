@@ -15,8 +15,9 @@ from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
 from estimators.offline.robot.fit import RobotFit, fit, relative_error, torque_lag
 from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
-from estimators.offline.robot.law_choice import LawScore, choose, imposed, with_rotors
+from estimators.offline.robot.law_choice import LawScore, choose, imposed
 from estimators.offline.robot.motion import MotionError, Piece
+from estimators.offline.robot.rotors import with_rotors
 from estimators.offline.robot.rows import RobotRows, build, joined
 from estimators.offline.robot.untold import Untold, untold
 from estimators.quantities import Floats
@@ -28,6 +29,14 @@ class JudgedPrediction(NamedTuple):
     rows: RobotRows
     predicted: Floats  # (rows, n); NaN where nothing can be said
     outside: NDArray[np.bool_]  # (rows, n) faster than the friction law may be used at
+    deviation: Floats  # (rows, n) of the prediction: what cross-validation leaves, and the parameters' covariance
+
+    @property
+    def covered(self) -> float:
+        """Share of the rows that move within 2 deviations, over joints whose torque changes; NaN without any."""
+        within = np.abs(self.rows.y - self.predicted) < 2.0 * self.deviation
+        told = self.rows.moves[:, np.newaxis] & np.isfinite(self.predicted) & (np.ptp(self.rows.y, axis=0) > 0.0)
+        return float(within[told].mean()) if told.any() else float("nan")
 
     @property
     def error(self) -> float:
@@ -87,6 +96,7 @@ def _together(tests: list[JudgedPrediction]) -> JudgedPrediction | None:
         joined([one.rows for one in tests]),
         np.concatenate([one.predicted for one in tests]),
         np.concatenate([one.outside for one in tests]),
+        np.concatenate([one.deviation for one in tests]),
     )
 
 
@@ -114,31 +124,33 @@ def identify(
     choice = choose(model, train, laws, say) if law is None else imposed(model, train, law, say)
     say("identifying")
     model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws, twists)), choice.rows
-    found = fit(model, rows)
+    found = fit(model, rows, choice.weights)
     predicted = rows.predicted(found.theta)
     say("physical links")
     physical = entropic(model, rows, found)
     learned = () if compensation is None else learn(compensation, model, train, rows.y - predicted, rows.moves)
-    learnt = _identified(robot, model, rows, found, physical.parameters, choice.loading, learned)
+    unseen = np.fmax(choice.validated.variance, found.variance)
+    learnt = _identified(robot, model, rows, found, unseen, physical.parameters, choice.loading, learned)
     reach = learnt.reach()
     judged = []
     for number, test in enumerate(tests):
         say(f"test {number + 1} of {len(tests)}")
         held = build(model, test, choice.loading, reach)
-        judged.append(JudgedPrediction(held, held.predicted(found.theta), np.abs(held.dq) > reach))
-    within = np.zeros(rows.y.shape, np.bool_)
-    taught = JudgedPrediction(rows, predicted, within)
+        deviation = held.deviation(found.covariance, unseen)
+        judged.append(JudgedPrediction(held, held.predicted(found.theta), np.abs(held.dq) > reach, deviation))
+    within, deviation = np.zeros(rows.y.shape, np.bool_), rows.deviation(found.covariance, unseen)
+    taught = JudgedPrediction(rows, predicted, within, deviation)
     both = zip([taught, *judged], [train, *tests], strict=True) if learnt.learned else ()
     say("least squares for comparison")
     return RobotIdentification(
         learnt,
         found,
         taught,
-        JudgedPrediction(rows, choice.predicted, within),
+        JudgedPrediction(rows, choice.validated.predicted, within, deviation),
         judged,
         choice.verdicts,
         model.laws[0].kind,
-        _rivals(rows, [one.rows for one in judged]),
+        _rivals(WholeRobot(robot, twists=twists), train, tests),
         untold(found.covariance, found.prior_covariance, model.short),
         doubts,
         [one._replace(predicted=compensated(learnt.learned, model, run, one.predicted)) for one, run in both],
@@ -150,11 +162,15 @@ def _identified(
     model: WholeRobot,
     rows: RobotRows,
     found: RobotFit,
+    unseen: Floats,
     physical: Floats,
     loading: Floats,
     learned: tuple[Learned | None, ...],
 ) -> IdentifiedRobot:
-    """What a fit to these rows says of a robot; physical, loading: (n, 10) standard parameters."""
+    """What a fit to these rows says of a robot.
+
+    unseen: (n,) variance of motions that were not learnt from; physical, loading: (n, 10) standard parameters.
+    """
     return IdentifiedRobot(
         robot,
         model.laws,
@@ -174,20 +190,21 @@ def _identified(
         twists=model.twists,
         learned=learned,
         lag=torque_lag(rows, found),
+        unseen=np.sqrt(unseen),
     )
 
 
-def _rivals(rows: RobotRows, tests: list[RobotRows]) -> dict[str, dict[str, float]]:
-    """Errors of plain, weighted and reweighted least squares on the same columns, without any prior."""
+def _rivals(model: WholeRobot, train: list[Piece], tests: list[list[Piece]]) -> dict[str, dict[str, float]]:
+    """Errors of plain, weighted and reweighted least squares with the default friction, without any prior."""
+    rows = build(model, train)
     X, y = rows.X[rows.moves], rows.y[rows.moves]
     plain = ordinary(X, y)
     full = weighted(X, y, plain)
     solutions = {"ordinary": plain, "weighted": full, "reweighted": reweighted(X, y, full)}
+    held = joined([build(model, test) for test in tests]) if tests else None
     found = {}
     for name, solution in solutions.items():
-        theta = solution.theta
-        found[name] = {"train": relative_error(rows.y, rows.predicted(theta))}
-        if tests:
-            measured = np.concatenate([one.y for one in tests])
-            found[name]["test"] = relative_error(measured, np.concatenate([one.predicted(theta) for one in tests]))
+        found[name] = {"train": relative_error(rows.y, rows.predicted(solution.theta))}
+        if held is not None:
+            found[name]["test"] = relative_error(held.y, held.predicted(solution.theta))
     return found

@@ -1,18 +1,27 @@
-"""Which friction law a whole robot gets: the default, unless blocked cross-validation finds another clearly better.
+"""Which friction law a whole robot gets, and whether plain least squares does better: blocked cross-validation.
 
-The recording is cut into blocks of time; each is predicted by what the others teach, a second on either side of it left
-out. A law beyond the default must beat it where the joints move, in a one-sided t-test of the differences between
-blocks, at 5 % over all laws tried, halve the squared error and take off 1 % of the torque; and it must be no worse with
-the reversals. Those alone choose no law: a joint that sticks has any torque, and what follows it there follows nothing
-else. Blocks of one recording share its positions, warmth and load, and flatter what fits these (a fifth less error
-inside a recording has been none in another). Nonlinear parameters are searched on a lattice first, joint by joint, with
-the links as the default found them.
+Every motion is predicted by what the others teach (cross_validation.py). Laws of two kinds are tried beside the
+default.
+
+Universal ones say the same in every pose: friction that grows with the load, friction with memory (maxwell_slip.py),
+both together, and a difference between the directions. What the data do not tell of them stays at zero, so they cannot
+do much harm: from the simplest on, each takes the place of the one before if it is better in a one-sided t-test of the
+differences between blocks at 5 %. Where joints stand for a while, the direction of their last motion holds there, if
+that is better: sign(q̇) is that of noise, and the law has as many coefficients.
+
+Others (curves over speed with parameters of their own, friction by place) fit one recording's speeds, positions and
+warmth, and flatter themselves (a fifth less error inside a recording has been none in another). Such a law must beat
+the one chosen so far in a one-sided t-test of the differences between blocks, at 5 % over all laws tried, halve the
+squared error, take off 1 % of the torque, and be no worse with the reversals. Where only one joint moves, and both
+ways, its place is all of the pose there is, and friction by place counts as universal.
+
+A law with a coefficient that is held at zero and that the data do not tell is none. Nonlinear parameters are searched
+on a lattice first, joint by joint, with the links as the default found them.
 """
 
 import itertools
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Final, NamedTuple, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +29,23 @@ from scipy.stats import t
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
-from estimators.models.robots.description import RobotDescription
+from estimators.models.friction.load_dependent import LoadDependentSettings
 from estimators.models.robots.files.identified import REACH
-from estimators.models.robots.newton_euler import mass_matrix
-from estimators.models.robots.whole_robot import DEFAULT, NOMINAL, RobotFriction, WholeRobot
-from estimators.offline.robot.fit import fit, sums
+from estimators.models.robots.maxwell_slip import MaxwellSlipSettings
+from estimators.models.robots.whole_robot import DEFAULT, RobotFriction, WholeRobot
+from estimators.offline.robot.cross_validation import FEWEST, Validated, gained, validated
+from estimators.offline.robot.fit import RobotFit, Weights, fit
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rows import RobotRows, build
 from estimators.quantities import Floats
+from estimators.thresholds import GOOD
 
-BLOCKS: Final = 6
-GUARD: Final = 1.0  # s on either side of a block that do not teach; half a block where that is less
 DOUBT: Final = 0.05  # chance that any of the laws tried is taken though none is better
-SQUARES: Final = 0.5  # of the default's squared error, below which a law is worth it
-LEAST: Final = 0.01  # of the torque, that it must explain beyond the default
+SQUARES: Final = 0.5  # of the squared error so far, below which a law that is not universal is worth it
+LEAST: Final = 0.01  # of the torque, that it must explain beyond
 PASSES: Final = 4  # of links, load and friction in turn
+EITHER: Final = 0.25  # of the rows, in which a joint moves the rarer way at least, else direction is place
+ROUNDING: Final = 1e-6  # of a squared error, below which a gain is none
 LATTICE: Final = 5  # values of each nonlinear parameter
 
 
@@ -52,44 +63,10 @@ class Choice(NamedTuple):
 
     laws: tuple[RobotFriction, ...]
     verdicts: list[LawScore]
-    predicted: Floats  # (rows, n) by what the other blocks teach; NaN where too little is left of them
+    validated: Validated
     rows: RobotRows  # with the chosen law
     loading: Floats  # (n, 10) standard parameters of the rigid body that loads the friction
-
-
-def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str], None]) -> RobotDescription:
-    """Where torque is motor current and the rotor's inertia is not given, it is learnt if cross-validation wants it.
-
-    Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion.
-    """
-    unknown = [j for j, joint in enumerate(robot.joints) if joint.by_current and joint.rotor == 0.0]
-    if not unknown:
-        return robot
-    say("rotors")
-    links = _inertia(robot, np.concatenate([piece.rows(piece.q) for piece in pieces]))
-    joints = [
-        replace(joint, unknown_rotor=NOMINAL * float(links[j])) if j in unknown else joint
-        for j, joint in enumerate(robot.joints)
-    ]
-    free = replace(robot, joints=tuple(joints))
-    losses = []
-    for model in (WholeRobot(robot), WholeRobot(free)):
-        rows = build(model, pieces)
-        losses.append(_validated(model, rows, _blocks(rows))[1] if rows.moves.any() else np.zeros(0))
-    without, lost = losses
-    if len(without) < 3 or len(lost) != len(without):
-        return robot
-    better = without - lost
-    deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
-    enough = max(float(t.ppf(1.0 - DOUBT, len(better) - 1)) * deviation, (1.0 - SQUARES) * float(without.mean()))
-    return free if better.mean() > enough else robot
-
-
-def _inertia(robot: RobotDescription, q: Floats) -> Floats:
-    """Inertia of all that each joint moves, on average over positions (rows, n): (n,) kg·m² (kg)."""
-    M = np.empty((*q.shape, q.shape[1]))
-    mass_matrix(*robot.tree(), np.ascontiguousarray(q), np.ascontiguousarray(robot.parameters), M)
-    return np.asarray(M.diagonal(axis1=1, axis2=2).mean(axis=0))
+    weights: Weights = "honest"
 
 
 def candidates() -> tuple[AnyFriction, ...]:
@@ -98,44 +75,181 @@ def candidates() -> tuple[AnyFriction, ...]:
     return tuple(kind() for kind in union if kind().kind != DEFAULT.kind)
 
 
+class Tried(NamedTuple):
+    """A law of every joint under cross-validation."""
+
+    laws: tuple[RobotFriction, ...]
+    rows: RobotRows
+    validated: Validated
+    verdict: LawScore
+
+
+class _Trial:
+    """What laws are tried on: a model with the default law, and what it makes of the recordings."""
+
+    def __init__(self, model: WholeRobot, pieces: list[Piece], rows: RobotRows) -> None:
+        self.model, self.pieces, self.rows = model, pieces, rows
+        self.found: RobotFit = fit(model, rows)
+        self.parameters = model.standard(self.found.theta[: model.base])
+        self.load = rows.X[:, :, : model.base] @ self.found.theta[: model.base]
+        self.reach = REACH * np.abs(rows.dq).max(axis=0)
+        own = validated(model, rows)
+        self.default = Tried(model.laws, rows, own, LawScore(DEFAULT.kind, own.error, 0.0, 0.0))
+
+    def of(self, name: str, laws: tuple[RobotFriction, ...]) -> Tried:
+        """Try one law of every joint."""
+        trial = WholeRobot(self.model.robot, laws, self.model.twists)
+        rows = build(trial, self.pieces, self.parameters, self.reach)
+        found = validated(trial, rows)
+        gain, deviation = gained(self.default.validated.losses, found.losses)
+        return Tried(laws, rows, found, LawScore(name, found.error, gain, deviation))
+
+    def universal(self) -> list[tuple[str, tuple[RobotFriction, ...]]]:
+        """Laws that say the same in every pose, the simplest first: their names and those of the joints."""
+        plain = (LoadDependentSettings(stribeck=False),) * len(self.model.robot.joints)
+        return [
+            ("maxwell_slip, no ladder", self.slipping({"thresholds": ()})),
+            ("load_dependent, no peak", plain),
+            ("maxwell_slip", self.slipping({})),
+            ("maxwell_slip, load", self.slipping({"load": True})),
+            ("maxwell_slip, load, directions", self.slipping({"load": True}, True)),
+        ]
+
+    def slipping(
+        self, more: dict[str, Any], directions: bool = False, place: bool = False
+    ) -> tuple[RobotFriction, ...]:
+        """Friction with memory of every joint."""
+        return slipping(self.rows, self.found, more, directions, place)
+
+
+def slipping(
+    rows: RobotRows, found: RobotFit, more: dict[str, Any], directions: bool = False, place: bool = False
+) -> tuple[RobotFriction, ...]:
+    """Friction with memory of every joint; its weights may be as large as what plain friction, `found`, leaves.
+
+    directions, place: whether it differs between the directions, and by place.
+    """
+    fastest = np.maximum(np.abs(rows.dq).max(axis=0), 1e-6)
+    lower, upper, left = rows.q.min(axis=0), rows.q.max(axis=0), np.sqrt(found.variance)
+    middle, half = (lower + upper) / 2.0, np.maximum((upper - lower) / 2.0, 1e-6)
+    return tuple(
+        MaxwellSlipSettings(
+            spread=max(float(left[j]), 1e-9),
+            directional=float(fastest[j]) if directions else None,
+            position=(float(middle[j]), float(half[j])) if place else None,
+            **more,
+        )
+        for j in range(len(left))
+    )
+
+
 def choose(
     model: WholeRobot, pieces: list[Piece], others: tuple[AnyFriction, ...] | None, say: Callable[[str], None]
 ) -> Choice:
-    """Cross-validate; others: laws to try beside the default, all of the catalogue if None. Raises MotionError."""
+    """Cross-validate; others: laws to try beside the default, the universal ones and the catalogue's if None.
+
+    Raises MotionError.
+    """
     say("friction law: default")
     rows = build(model, pieces)
     if not rows.moves.any():
         raise MotionError(["no joint moves in what is to be learnt from"])
     if not np.ptp(rows.y, axis=0).any():
         raise MotionError(["no joint has a torque that changes in what is to be learnt from"])
-    found = fit(model, rows)
-    blocks = _blocks(rows)
-    predicted, losses = _validated(model, rows, blocks)
-    parameters = model.standard(found.theta[: model.base])
-    verdicts = [LawScore(DEFAULT.kind, _error(rows, predicted), 0.0, 0.0)]
-    best = Choice(model.laws, verdicts, predicted, rows, parameters)
-    gain = 0.0
-    if len(losses) < 3:
-        return best
-    rigid = rows.y - rows.X[:, :, : model.base] @ found.theta[: model.base]
-    load = rows.y - rigid
-    tried = candidates() if others is None else others
-    errors = float(t.ppf(1.0 - DOUBT / max(len(tried), 1), len(losses) - 1))
-    for law in tried:
-        say(f"friction law: {law.kind}")
-        laws = tuple(_searched(law, model, rows, rigid, load, j) for j in range(rows.y.shape[1]))
-        trial = WholeRobot(model.robot, laws, model.twists)
-        reach = REACH * np.abs(rows.dq).max(axis=0)
-        columns = build(trial, pieces, parameters, reach)
-        other, lost = _validated(trial, columns, blocks)
-        better = losses - lost
-        deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
-        verdicts.append(LawScore(law.kind, _error(rows, other), float(better.mean()), deviation))
-        enough = max(errors * deviation, gain, (1.0 - SQUARES) * float(losses.mean()), LEAST**2)
-        if better.mean() > enough and verdicts[-1].error < verdicts[0].error:
-            gain = float(better.mean())
-            best = Choice(laws, verdicts, other, columns, parameters)
-    return best
+    trial = _Trial(model, pieces, rows)
+    best, tried = trial.default, [trial.default]
+    enough = len(best.validated.losses) >= FEWEST
+    if enough and others is None:
+        best, more = _simplest(trial, say)
+        tried += more
+    if enough:
+        best, more = _special(trial, best, candidates() if others is None else others, others is None, say)
+        tried += more
+    verdicts = [one.verdict for one in tried]
+    chosen = Choice(best.laws, verdicts, best.validated, best.rows, trial.parameters)
+    if not enough or others is not None:
+        return chosen
+    say("least squares")
+    plain = validated(model, rows, "ordinary")
+    gain, deviation = gained(best.validated.losses, plain.losses)
+    verdicts.append(
+        LawScore("ordinary least squares", plain.error, *gained(trial.default.validated.losses, plain.losses))
+    )
+    if gain > deviation and plain.error < best.validated.error:
+        return Choice(model.laws, verdicts, plain, rows, trial.parameters, "ordinary")
+    return chosen
+
+
+def _simplest(trial: _Trial, say: Callable[[str], None]) -> tuple[Tried, list[Tried]]:
+    """The simplest universal law that is no worse than the best by a standard error, and all that were tried."""
+    laws = trial.universal()
+    if _place_is_pose(trial.rows):
+        laws.append(("maxwell_slip, load, directions, place", trial.slipping({"load": True}, True, True)))
+    tried = []
+    for name, one in laws:
+        say(f"friction law: {name}")
+        tried.append(trial.of(name, one))
+    chosen = _at_rest(trial, tried[0])
+    for richer in tried[1:]:
+        before, after = chosen.validated, richer.validated
+        gain, deviation = gained(before.losses, after.losses)
+        enough = float(t.ppf(1.0 - DOUBT, len(before.losses) - 1)) * deviation
+        worse = gained(before.standing, after.standing)[0] < 0.0
+        if not worse and gain > max(enough, ROUNDING * float(before.losses.mean())):
+            chosen = richer
+    return chosen, tried
+
+
+def _place_is_pose(rows: RobotRows) -> bool:
+    """Whether only one joint moves, and both ways: in one direction friction by place is gravity."""
+    moves = rows.moves[:, np.newaxis] & rows.slides & (np.ptp(rows.q, axis=0) > 0.0)
+    if np.count_nonzero(moves.any(axis=0)) != 1:
+        return False
+    dq = rows.dq[moves]
+    return bool(min(np.mean(dq > 0.0), np.mean(dq < 0.0)) > EITHER)
+
+
+def _at_rest(trial: _Trial, held: Tried) -> Tried:
+    """The default, or the law of as many coefficients whose direction holds at rest, where joints stand for a while."""
+    before, after, rows = trial.default.validated, held.validated, trial.rows
+    stands = 1.0 - float(rows.slides[rows.moves].mean()) > GOOD
+    return held if stands and gained(before.standing, after.standing)[0] > 0.0 else trial.default
+
+
+def _special(
+    trial: _Trial, best: Tried, laws: Sequence[AnyFriction], by_place: bool, say: Callable[[str], None]
+) -> tuple[Tried, list[Tried]]:
+    """A law that is much better than the best so far, or that, and all that were tried; by_place: that, too."""
+    n, tried, start = len(trial.model.robot.joints), list[Tried](), best
+    named: list[tuple[str, tuple[RobotFriction, ...]]] = [
+        (law.kind, tuple(_searched(law, trial, j) for j in range(n))) for law in laws
+    ]
+    if by_place:
+        named.append(("maxwell_slip, directions, place", trial.slipping({}, True, True)))
+    errors = float(t.ppf(1.0 - DOUBT / max(len(named), 1), len(start.validated.losses) - 1))
+    gain = (1.0 - SQUARES) * float(start.validated.losses.mean())
+    for name, law in named:
+        say(f"friction law: {name}")
+        one = trial.of(name, law)
+        tried.append(one)
+        better, deviation = gained(start.validated.losses, one.validated.losses)
+        clear = better > max(errors * deviation, gain, LEAST**2) and one.validated.error < start.validated.error
+        if clear and not _degenerate(trial, one):
+            gain, best = better, one
+    return best, tried
+
+
+def _degenerate(trial: _Trial, one: Tried) -> bool:
+    """Whether a coefficient of a joint that moves is held at zero, and the data tell nothing of it."""
+    model = WholeRobot(trial.model.robot, one.laws, trial.model.twists)
+    found, moves = fit(model, one.rows), np.ptp(one.rows.q, axis=0) > 0.0
+    lost = found.held & ~found.learnt
+    names = [{parameter.name for parameter in model.law_of(j).parameters} for j in range(len(moves))]
+    return any(
+        lost[model.base + k] and len(term.joints) == 1 and moves[j] and term.name.split(".")[0] in names[j]
+        for k, term in enumerate(model.terms)
+        for j in term.joints
+    )
 
 
 def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Callable[[str], None]) -> Choice:
@@ -145,7 +259,10 @@ def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Cal
     """
     plain = choose(model, pieces, (), say)
     say(f"friction law: {law.kind}")
-    trial = WholeRobot(model.robot, (law,) * len(model.robot.joints), model.twists)
+    laws = (law,) * len(model.robot.joints)
+    if isinstance(law, MaxwellSlipSettings) and law.spread is None:
+        laws = slipping(plain.rows, fit(model, plain.rows), {"load": law.load, "thresholds": law.thresholds})
+    trial = WholeRobot(model.robot, laws, model.twists)
     parameters, rows = plain.loading, plain.rows
     reach = REACH * np.abs(rows.dq).max(axis=0)
     for _ in range(PASSES if trial.loaded else 1):
@@ -153,63 +270,21 @@ def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Cal
         if not rows.moves.any():
             return plain
         parameters, loading = trial.standard(fit(trial, rows).theta[: trial.base]), parameters
-    blocks = _blocks(rows)
-    predicted, lost = _validated(trial, rows, blocks)
-    before = np.nansum((rows.y - plain.predicted) ** 2) / np.nansum(rows.y**2)
-    verdict = LawScore(law.kind, _error(rows, predicted), float(before - np.mean(lost)), float("nan"))
-    return Choice(trial.laws, [*plain.verdicts, verdict], predicted, rows, loading)
+    found = validated(trial, rows)
+    verdict = LawScore(law.kind, found.error, *gained(plain.validated.losses, found.losses))
+    return Choice(trial.laws, [*plain.verdicts, verdict], found, rows, loading)
 
 
-def _blocks(rows: RobotRows) -> NDArray[np.int64]:
-    """Number of the block of every row, of equal lengths over all pieces: (rows,)."""
-    return (np.arange(len(rows.y)) * BLOCKS // max(len(rows.y), 1)).astype(np.int64)
-
-
-def _validated(model: WholeRobot, rows: RobotRows, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Every row predicted by the other blocks, and each block's squared relative error."""
-    predicted, whole_sums = np.full_like(rows.y, np.nan), sums(rows.teaching())
-    for block in range(BLOCKS):
-        held = blocks == block
-        if not held.any():
-            continue
-        apart = ~held
-        for piece in np.unique(rows.piece[held]):
-            mine = held & (rows.piece == piece)
-            first, last = rows.time[mine].min(), rows.time[mine].max()
-            guard = min(GUARD, 0.5 * (last - first))
-            near = (rows.time > first - guard) & (rows.time < last + guard)
-            apart &= ~(near & (rows.piece == piece))
-        taught = rows.part(apart)
-        if taught.moves.sum() * rows.y.shape[1] < model.size:
-            continue
-        left = whole_sums.without(sums(rows.part(~apart).teaching()))
-        predicted[held] = rows.X[held] @ fit(model, taught, known=left).theta
-    whole = float(np.nanmean((rows.y**2).sum(axis=1)))
-    lost = [
-        float(np.nansum((rows.slides * (rows.y - predicted))[blocks == block] ** 2) / (blocks == block).sum() / whole)
-        for block in range(BLOCKS)
-        if np.isfinite(predicted[blocks == block]).any()
-    ]
-    return predicted, np.array(lost)
-
-
-def _error(rows: RobotRows, predicted: Floats) -> float:
-    known = np.isfinite(predicted)
-    length = float(np.linalg.norm(rows.y[known]))
-    return 100.0 * float(np.linalg.norm((rows.y - predicted)[known])) / length if length > 0 else float("nan")
-
-
-def _searched(
-    law: AnyFriction, model: WholeRobot, rows: RobotRows, target: Floats, load: Floats, j: int
-) -> AnyFriction:
+def _searched(law: AnyFriction, trial: _Trial, j: int) -> AnyFriction:
     """The law with the η of a lattice that explains best what the links leave of joint j's torque."""
-    found = law.law(model.robot.joints[j].axis)
+    rows, found = trial.rows, law.law(trial.model.robot.joints[j].axis)
     moves, best, chosen = rows.moves & rows.slides[:, j], np.inf, law
     if not found.nonlinear or not moves.any():
         return law
+    target = (rows.y - trial.load)[moves, j]
     grids = [np.geomspace(max(one.low, 1e-3), one.high, LATTICE) for one in found.nonlinear]
     for eta in itertools.product(*grids):
-        lost = _left(found, rows, target, load, j, np.array(eta), moves)
+        lost = _left(found, rows, target, trial.load, j, np.array(eta), moves)
         if lost < best:
             best = lost
             update = {one.name: float(value) for one, value in zip(found.nonlinear, eta, strict=True)}
@@ -218,17 +293,11 @@ def _searched(
 
 
 def _left(
-    law: FrictionLaw,
-    rows: RobotRows,
-    target: Floats,
-    load: Floats,
-    j: int,
-    eta: Floats,
-    moves: NDArray[np.bool_],
+    law: FrictionLaw, rows: RobotRows, target: Floats, load: Floats, j: int, eta: Floats, moves: NDArray[np.bool_]
 ) -> float:
     columns = law.columns(rows.q[moves, j], rows.dq[moves, j], load[moves, j], eta)
     A = np.column_stack([columns, np.ones(len(columns))])
     length = np.linalg.norm(A, axis=0)
     A = A / np.where(length > 0, length, 1.0)
-    theta = np.linalg.solve(A.T @ A + 1e-6 * np.eye(A.shape[1]), A.T @ target[moves, j])
-    return float(((target[moves, j] - A @ theta) ** 2).sum())
+    theta = np.linalg.solve(A.T @ A + 1e-6 * np.eye(A.shape[1]), A.T @ target)
+    return float(((target - A @ theta) ** 2).sum())

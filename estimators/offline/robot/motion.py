@@ -19,11 +19,13 @@ CUTOFF: Final = 8.0  # Hz
 ORDER: Final = 4
 RATE: Final = 50.0  # Hz, of rows
 LOWEST_RATE: Final = 2.5 * CUTOFF  # Hz, of a recording: below it the low-pass cannot be made
+UNEVEN: Final = 0.01  # relative, by which the median step of even samples may be off
 FASTEST: Final = 1e-6  # s between two samples, at least
 GAP: Final = 5.0  # median steps, and at least GAP_SECONDS, after which a recording is cut
 GAP_SECONDS: Final = 0.1
 EDGE: Final = 0.3  # s at either end of a piece that give no rows
 SHORTEST: Final = 1.0  # s of a piece that is worth rows
+CLOSEST: Final = 0.1  # median steps between two samples: what comes sooner has a wrong stamp
 
 
 class MotionError(Exception):
@@ -45,6 +47,12 @@ class Piece(NamedTuple):
     at: Floats  # (rows,) where the rows sit, in samples
     time: Floats  # (rows,) s, on the recording's clock
     twist: Floats  # (samples, n) first encoder − second, filtered; 0 where there is no second
+    noise: Floats  # (n,) rad/s (m/s) deviation of dq by what the low-pass leaves of the encoder's noise and steps
+
+    @property
+    def row_rate(self) -> float:
+        """Rows a second."""
+        return min(self.rate, RATE)
 
     def rows(self, values: Floats) -> Floats:
         """Filtered values (samples, …) at the rows' instants."""
@@ -56,7 +64,7 @@ class Piece(NamedTuple):
 
     def filtered(self, values: Floats) -> Floats:
         """Values (samples, …) through the same low-pass as position and torque."""
-        return _low_pass(values, self.rate)
+        return low_pass(values, self.rate)
 
 
 def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats | None = None) -> list[Piece]:
@@ -71,7 +79,8 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats |
     problems = clock_problems(time)
     if problems:
         raise MotionError([f"{words}{problem}" for problem in problems])
-    fresh = np.concatenate([[True], np.diff(time) > 0])
+    step = float(np.median(np.diff(time)[np.diff(time) > 0]))
+    fresh = np.concatenate([[True], np.diff(time) > CLOSEST * step])
     time, q, tau, twist = time[fresh], q[fresh], tau[fresh], twist[fresh]
     steps = np.diff(time)
     step = float(np.median(steps))
@@ -96,9 +105,10 @@ def clock_problems(time: Floats) -> list[str]:
     if still > 0.5 * len(steps):
         problems.append(f"time stands still: {still} of {len(steps)} samples have the time of the one before")
     step = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.nan
-    if 1.0 / step < LOWEST_RATE:
+    if 1.0 / step < LOWEST_RATE * (1.0 - UNEVEN):
         problems.append(
-            f"expected at least {LOWEST_RATE:g} samples a second, found {1.0 / step:.3g}: is the time in s?"
+            f"expected at least {LOWEST_RATE:g} samples a second, found {1.0 / step:.3g}: is the time in s? (A slower "
+            f"recording does not hold motion up to {CUTOFF:g} Hz, which friction has at a reversal)"
         )
     elif step < FASTEST:
         problems.append(f"found {1.0 / step:.3g} samples a second: is the time in s?")
@@ -112,8 +122,8 @@ def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:
     grid = np.linspace(time[0], time[-1], len(time))
     if np.abs(grid - time).max() > 1e-6 / rate:
         q, tau, twist = (_even(time, one, grid) for one in (q, tau, twist))
-    q, tau = _low_pass(q, rate), _low_pass(tau, rate)
-    twist = _low_pass(twist, rate) if twist.any() else twist
+    raw, q, tau = q, low_pass(q, rate), low_pass(tau, rate)
+    twist = low_pass(twist, rate) if twist.any() else twist
     spline = CubicSpline(np.arange(len(grid)), q)
     at = np.arange(np.ceil(EDGE * rate), len(grid) - 1 - EDGE * rate, max(rate / RATE, 1.0))
     nearest = np.round(at)
@@ -121,14 +131,25 @@ def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:
         at = np.minimum(nearest, len(grid) - 1.0)
     knots = np.arange(len(grid), dtype=np.float64)
     dq, ddq = spline(knots, 1) * rate, spline(knots, 2) * rate**2
-    return Piece(rate, q, dq, ddq, tau, at, time[0] + at / rate, twist)
+    return Piece(rate, q, dq, ddq, tau, at, time[0] + at / rate, twist, _noise(raw - q, rate))
+
+
+def _noise(left: Floats, rate: float) -> Floats:
+    """Deviation of the filtered speed by noise that is white, of which the low-pass has `left` (samples, n): (n,).
+
+    A share CUTOFF/(rate/2) of its power passes, and a rate of change weights it by (2π f)², on average (2π CUTOFF)²/3.
+    """
+    passed = min(CUTOFF / (0.5 * rate), 0.9)
+    return np.asarray(left.std(axis=0) * np.sqrt(passed / (1.0 - passed) / 3.0) * 2.0 * np.pi * CUTOFF)
 
 
 def _even(time: Floats, values: Floats, grid: Floats) -> Floats:
-    return np.column_stack([np.interp(grid, time, one) for one in values.T])
+    """Cubic splines through the samples at their own times: straight lines would bend a slow recording's motion."""
+    return np.asarray(CubicSpline(time, values)(grid))
 
 
-def _low_pass(values: Floats, rate: float) -> Floats:
+def low_pass(values: Floats, rate: float) -> Floats:
+    """Values (samples, …) at `rate` Hz, forwards and backwards."""
     sections = butter(ORDER, CUTOFF, fs=rate, output="sos")
     ends = min(len(values) - 1, int(rate))
     return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=ends))

@@ -11,9 +11,11 @@ from estimators.offline.robot.motion import Piece
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST
 
-BLOCK: Final = 50  # rows: 1 s, in which a robot either moves or rests
+BLOCK: Final = 1.0  # s in which a robot either moves or rests
 CHUNK: Final = 4096  # rows whose full regressor is held at a time
-SETTLING: Final = 8  # rows (0.16 s) about a standstill, in which the low-pass still says it
+SETTLING: Final = 0.16  # s about an instant, in which the low-pass still shows it
+NOISY: Final = 5.0  # deviations of the speed's noise, within which a joint may stand: an hour has none beyond
+SLOW: Final = 0.02  # of the fastest speed of a joint, below which it is at rest: a slow motion is a motion, too
 
 
 class RobotRows(NamedTuple):
@@ -26,7 +28,7 @@ class RobotRows(NamedTuple):
     piece: NDArray[np.int64]  # (rows,) which piece: residuals correlate inside one only
     time: Floats  # (rows,) s, on the recording's clock
     moves: NDArray[np.bool_]  # (rows,) they may teach
-    slides: NDArray[np.bool_]  # (rows, n) of this joint: it does not stick, where friction is any torque and no law
+    slides: NDArray[np.bool_]  # (rows, n) of this joint: it does not stand, where friction is any torque and no law
 
     def part(self, which: NDArray[np.bool_] | slice) -> "RobotRows":
         """Some of the rows."""
@@ -36,7 +38,7 @@ class RobotRows(NamedTuple):
         )
 
     def teaching(self) -> "RobotRows":
-        """Rows in which the robot moves, 0 where a joint sticks."""
+        """Rows in which the robot moves, 0 where a joint stands."""
         rows = self.part(self.moves)  # a copy
         rows.X[~rows.slides] = 0.0
         rows.y[~rows.slides] = 0.0
@@ -45,6 +47,11 @@ class RobotRows(NamedTuple):
     def predicted(self, theta: Floats) -> Floats:
         """(rows, n)."""
         return np.asarray(self.X @ theta)
+
+    def deviation(self, covariance: Floats, variance: Floats) -> Floats:
+        """Deviations (rows, n) of a prediction by θ with this covariance (p, p); variance: (n,) beside it."""
+        known = np.einsum("tjp,pq,tjq->tj", self.X, covariance, self.X, optimize=True)
+        return np.asarray(np.sqrt(np.maximum(known, 0.0) + variance))
 
 
 def build(
@@ -55,8 +62,16 @@ def build(
     parameters: (n, 10) of the rigid body whose torque loads the friction; reach: (n,) see WholeRobot.others.
     """
     reach = np.full(model.tree.size(), np.inf) if reach is None else reach
-    parts = [_rows(model, piece, number, parameters, reach) for number, piece in enumerate(pieces)]
+    rest = resting_speed(pieces)
+    parts = [_rows(model, piece, number, parameters, reach, rest) for number, piece in enumerate(pieces)]
     return joined(parts)
+
+
+def resting_speed(pieces: Sequence[Piece]) -> Floats:
+    """Speeds, rad/s (m/s), up to which a joint may stand, by its fastest motion and its encoder's noise: (n,)."""
+    fastest = np.max([np.abs(piece.rows(piece.dq)).max(axis=0, initial=0.0) for piece in pieces], axis=0)
+    noise = np.max([piece.noise for piece in pieces], axis=0)
+    return np.asarray(np.maximum(np.minimum(AT_REST, SLOW * fastest), NOISY * noise))
 
 
 def joined(parts: Sequence[RobotRows]) -> RobotRows:
@@ -65,7 +80,9 @@ def joined(parts: Sequence[RobotRows]) -> RobotRows:
     return RobotRows(X, y, dq, q, piece, time, moves, slides)
 
 
-def _rows(model: WholeRobot, piece: Piece, number: int, parameters: Floats | None, reach: Floats) -> RobotRows:
+def _rows(
+    model: WholeRobot, piece: Piece, number: int, parameters: Floats | None, reach: Floats, rest: Floats
+) -> RobotRows:
     q, dq, ddq, y = (piece.rows(one) for one in (piece.q, piece.dq, piece.ddq, piece.tau))
     X = np.zeros((len(q), model.tree.size(), model.size))
     for first in range(0, len(q), CHUNK):
@@ -77,18 +94,25 @@ def _rows(model: WholeRobot, piece: Piece, number: int, parameters: Floats | Non
     for joint, term, column in model.others(piece.q, piece.dq, piece.ddq, load, reach, piece.twist):
         linear = column is piece.ddq[:, joint] or np.ptp(column) == 0.0
         X[:, joint, model.base + term] = piece.rows(column if linear else piece.filtered(column))
-    return RobotRows(X, y, dq, q, np.full(len(q), number), piece.time, _moves(dq), _slides(dq))
+    fast = np.abs(dq) > rest
+    moves, slides = _moves(fast, piece.row_rate), _slides(fast, piece.row_rate)
+    return RobotRows(X, y, dq, q, np.full(len(q), number), piece.time, moves, slides)
 
 
-def _moves(dq: Floats) -> NDArray[np.bool_]:
-    fast = (np.abs(dq) > AT_REST).any(axis=1)
-    blocks = np.arange(len(dq)) // BLOCK
-    return np.asarray(np.bincount(blocks, fast, minlength=1)[blocks] > 0) if len(dq) else np.zeros(0, np.bool_)
+def _moves(fast: NDArray[np.bool_], rate: float) -> NDArray[np.bool_]:
+    """Rows of the blocks in which some joint is fast (rows, n): (rows,)."""
+    blocks = np.arange(len(fast)) // max(round(BLOCK * rate), 1)
+    return np.asarray(np.bincount(blocks, fast.any(axis=1), minlength=1)[blocks] > 0)
 
 
-def _slides(dq: Floats) -> NDArray[np.bool_]:
-    fast = np.pad(np.abs(dq) > AT_REST, ((SETTLING, SETTLING), (0, 0)), "edge")
-    return np.asarray(np.lib.stride_tricks.sliding_window_view(fast, 2 * SETTLING + 1, axis=0).all(axis=2))
+def _slides(fast: NDArray[np.bool_], rate: float) -> NDArray[np.bool_]:
+    """Rows of a joint that are not part of a standstill of 2·SETTLING and more: a reversal is none. (rows, n)."""
+    width = 2 * round(SETTLING * rate) + 1
+    if len(fast) < width:
+        return fast.copy()
+    stands = np.lib.stride_tricks.sliding_window_view(~fast, width, axis=0).all(axis=2)
+    around = np.pad(stands, ((width - 1, width - 1), (0, 0)))
+    return np.asarray(~np.lib.stride_tricks.sliding_window_view(around, width, axis=0).any(axis=2))
 
 
 def correlation(residual: Floats, piece: NDArray[np.int64], longest: int, least: float) -> Floats:

@@ -15,8 +15,9 @@ from estimators.models.spring_zero import recentre
 from estimators.quantisation.effect import Lattice
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from estimators.refit.acceptance import CERTAIN
+from estimators.refit.acceptance import DEFAULT
 from estimators.refit.outcome import RefitOutcome
+from estimators.refit.settings import AcceptanceSettings
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
@@ -39,10 +40,11 @@ class EtaState:
 class EtaInForce:
     """The nonlinear parameters of one block of a model, as they hold now."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law", "lattices"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law", "lattices", "limits"})
 
-    def __init__(self, model: Model, taps: Floats, overlap: float) -> None:
-        """taps: of the kernel that smoothed the rows, of which `overlap` say the same."""
+    def __init__(self, model: Model, taps: Floats, overlap: float, limits: AcceptanceSettings = DEFAULT) -> None:
+        """taps: of the kernel that smoothed the rows, of which `overlap` say the same; limits: of a refit."""
+        self.limits = limits
         self.block = NonlinearBlock(model, taps)
         self.other_law: FrictionSettings | None = None  # where another than the configured one was found
         self.lattices: dict[int, Lattice] = {}  # of encoders, by channel, once their steps are known
@@ -87,6 +89,10 @@ class EtaInForce:
         """Deviations of s (nonlinear,) by a refit."""
         q = len(self.kept.eta)
         return self.block.deviations(outcome.eta, np.sqrt(np.diag(outcome.covariance))[-q:])
+
+    def noise(self, noise: Floats) -> float:
+        """Variance of the output that holds the law; noise: (outputs,)."""
+        return float(noise[self.block.place.output])
 
     def accept(self, outcome: RefitOutcome, basis: int) -> str:
         """Put the η of a refit in force; basis: rows of its window. Returns in words by how much it moved."""
@@ -139,7 +145,7 @@ class EtaInForce:
         return tuple(
             Reason("nonlinear_encoder_steps", one.name, {"value": value, "percent": 100.0 * step}, {"unit": one.unit})
             for one, value, step in zip(self.block.nonlinear, self.kept.eta.tolist(), steps.tolist(), strict=True)
-            if step > CERTAIN
+            if step > self.limits.certain
         )
 
     @property

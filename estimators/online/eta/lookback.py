@@ -106,7 +106,7 @@ class Lookback:
         rows = self._history.since(first)
         usable = np.isfinite(rows.y)
         signal = float(np.mean((rows.y / np.sqrt(self._learner.rls.noise))[usable] ** 2))
-        return delta(self.kept.usual, signal)
+        return delta(self.kept.usual, signal, self._eta.limits)
 
     def inflate(self, score: Score) -> None:
         """Set the variance of θ because η is uncertain: (dθ/ds) cov(s) (dθ/ds)ᵀ. More rows do not reduce it.

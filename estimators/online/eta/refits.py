@@ -2,7 +2,7 @@
 
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
@@ -14,6 +14,7 @@ from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior
 from estimators.refit.inline import Inline
 from estimators.refit.job import job
+from estimators.refit.outcome import SearchReport
 from estimators.refit.settings import RefitSettings
 from estimators.window.row_history import RowHistory
 
@@ -68,7 +69,8 @@ class EtaRefits:
         start = purpose == "start"
         task = job(eta.block, rows, noise, before, start, self._settings)
         if start:
-            task = replace(task, overlap=eta.overlap, laws=eta.block.settings.alternatives())
+            laws = eta.block.settings.alternatives()
+            task = replace(task, overlap=eta.overlap, laws=laws, better=eta.limits.better)
         else:
             task = replace(task, learner=(self._learner.kept.state.as_dict(), self._learner.leverage.copy()))
         law, far = eta.encoders
@@ -98,17 +100,21 @@ class EtaRefits:
         self.pending = None
         self.kept.epoch += 1
 
-    def accepted(self, pending: Pending, words: str) -> None:
-        """Note that a result is accepted; words: by how much it moved η."""
+    def accepted(self, pending: Pending, words: str, search: SearchReport | None = None) -> None:
+        """Note that a result is accepted; words: by how much it moved η; search: how it was found."""
         self.kept.accepted += 1
-        self._log.say("refit_accepted", pending.text, pending.window)
+        self._log.say("refit_accepted", pending.text, pending.window, _details(search))
         self._log.say("refit", f"{pending.text}: {words}", pending.window)
 
-    def rejected(self, pending: Pending, reason: str) -> None:
-        """Note that a result is rejected."""
+    def rejected(self, pending: Pending, reason: str, search: SearchReport | None = None) -> None:
+        """Note that a result is rejected; search: how it was found, where there is one."""
         self.kept.rejected += 1
-        self._log.say("refit_rejected", f"{pending.text}: {reason}", pending.window)
+        self._log.say("refit_rejected", f"{pending.text}: {reason}", pending.window, _details(search))
 
     def counters(self) -> dict[str, int]:
         """Totals of started, accepted and rejected refits."""
         return {f"refits_{fate}": getattr(self.kept, fate) for fate in ("started", "accepted", "rejected")}
+
+
+def _details(search: SearchReport | None) -> dict[str, Any] | None:
+    return None if search is None else search.plain

@@ -1,7 +1,8 @@
 """Log of what happened to an estimate, until it is read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from estimators.base import Event
 
@@ -24,9 +25,15 @@ class EventLog:
         self.kept = EventLogState()
         self._events: list[Event] = []
 
-    def say(self, kind: str, text: str, window: tuple[int, int] | None = None) -> None:
-        """Add an event; window: ns, first and last instant of the rows that it is about."""
-        self._events.append(Event(self.kept.time, kind, text, window))
+    def say(
+        self,
+        kind: str,
+        text: str,
+        window: tuple[int, int] | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add an event; window: ns, first and last instant of the rows that it is about; details: plain data."""
+        self._events.append(Event(self.kept.time, kind, text, window, details))
 
     def taken(self) -> list[Event]:
         """Return what happened since the last call."""

@@ -4,12 +4,12 @@
 
 factor: from the covariance of the scores (misfit/scores.py), averaged with the learner's own, which weighs as much as
 KNOWN blocks; it is not less than that of white noise under the kernel, and with η not less than that of the start.
-near: effect of rows behind reversals on θ, beyond noise (recursive/reversals.py: backlash, friction with memory).
+near: effect of rows behind reversals on θ, beyond noise (weights/reversals.py: backlash, friction with memory).
 bias: effect of columns that the model does not have (misfit/regressors.py), and of rows that saw a reversal: how far θ
 differs from least squares without them. behind: how far θ differs from its own mean under the same forgetting, and so
 from a truth that moves at a constant rate (Brown's double exponential smoothing). late: variance because the lag of the
 torque is not known (scores.py). steps: effect of encoder steps (quantisation/errors_in_variables.py and
-shifted_quantiser.py). None of these changes θ; the weight of rows with a reversal does (recursive/reversals.py).
+shifted_quantiser.py). None of these changes θ; the weight of rows with a reversal does (weights/reversals.py).
 Where misfit regressors explain more of the torque than the limit of a valid value (GOOD), no value of that joint is
 valid, and the reason is their cause. Below that limit the deviations contain their effect.
 
@@ -31,8 +31,8 @@ from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, 
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
-from estimators.recursive import reversals
 from estimators.recursive.learner import Learner
+from estimators.recursive.weights import reversals
 from estimators.rows import Rows
 from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
 

@@ -5,7 +5,9 @@ from typing import Final
 
 from estimators.online.monitor.base import Monitor
 from estimators.online.monitor.fast import FastMonitor
+from estimators.online.monitor.paper import PaperMonitor
 
-DESIGNS: Final[dict[str, Callable[[float], Monitor]]] = {  # by name; row: s between rows
+DESIGNS: Final[dict[str, Callable[..., Monitor]]] = {  # by name; arguments: s between rows, MonitorSettings
     "fast": FastMonitor,
+    "paper": PaperMonitor,
 }

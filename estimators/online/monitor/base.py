@@ -31,6 +31,7 @@ class Moment(NamedTuple):
     variance: float  # recent residual variance, whitened
     level: float  # the same, over longer
     covered: bool  # every value that was valid before the alarm is so again
+    error: float = 0.0  # N·m (N), recent rms error of prediction of the output that holds the friction
     same: bool = False  # every value is what it was before the alarm, as far as both are known
 
 

@@ -18,7 +18,8 @@ from estimators.online.monitor.base import (
     WindowRequest,
 )
 from estimators.online.monitor.change import ChangeInquiry
-from estimators.refit.acceptance import BETTER, CERTAIN, delta
+from estimators.refit.acceptance import DEFAULT, delta
+from estimators.refit.settings import AcceptanceSettings
 
 #: s, argued: Motion between two looks at a slow change of η.
 EVERY: Final = 1.0
@@ -33,8 +34,8 @@ class DriftWatch:
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"due", "drifts"})
 
-    def __init__(self, change: ChangeInquiry) -> None:
-        self._change = change
+    def __init__(self, change: ChangeInquiry, accept: AcceptanceSettings = DEFAULT) -> None:
+        self._change, self._accept = change, accept
         self.due = 0  # number of the row of the next look
         self.drifts = 0  # significant steps in a row
 
@@ -77,15 +78,18 @@ class DriftWatch:
         No search: the minimum is known, its place becomes more certain.
         """
         moved = np.abs(evidence.step) > SIGNIFICANT * np.hypot(evidence.sigma, evidence.known)
-        if moved.any() or evidence.variance > delta(evidence.usual, evidence.signal):
+        if moved.any() or evidence.variance > delta(evidence.usual, evidence.signal, self._accept):
             return Wait()
         return Sharpen()
 
     def _drift(self, evidence: Evidence) -> Decision:
         sigma = np.hypot(evidence.sigma, evidence.known)
-        quiet = evidence.variance <= delta(evidence.usual, evidence.signal) or evidence.gain > BETTER
+        quiet = (
+            evidence.variance <= delta(evidence.usual, evidence.signal, self._accept)
+            or evidence.gain > self._accept.better
+        )
         size = np.abs(evidence.step)
-        bent = (size > SIGNIFICANT * sigma) & (size > MOVED) & (sigma <= CERTAIN)
+        bent = (size > SIGNIFICANT * sigma) & (size > MOVED) & (sigma <= self._accept.certain)
         self.drifts = self.drifts + 1 if quiet and bent.any() else 0
         if self.drifts < 2:
             return Wait()

@@ -35,7 +35,9 @@ from estimators.online.monitor.base import (
 )
 from estimators.online.monitor.change import ChangeInquiry
 from estimators.online.monitor.drift import DriftWatch
-from estimators.refit.acceptance import BETTER, CERTAIN, delta
+from estimators.online.monitor.threshold import ErrorThreshold
+from estimators.refit.acceptance import delta
+from estimators.refit.settings import MonitorSettings
 
 #: 1, tuned: Deviation of ln η up to which "η did not move" is believed; Case 2, 40 seeds at 1 % noise (decision 006,
 #: point 3).
@@ -61,12 +63,14 @@ class Nothing:
 class FastMonitor:
     """Distinguishes a change of θ from one of η as soon as the window allows."""
 
-    def __init__(self, row: float) -> None:
+    def __init__(self, row: float, settings: MonitorSettings | None = None) -> None:
         """row: s between rows."""
+        settings = settings or MonitorSettings()
         self.kept = Nothing()
         self.change = ChangeInquiry()
-        self.drift = DriftWatch(self.change)
-        self._row = row
+        self.drift = DriftWatch(self.change, settings.accept)
+        self._row, self._accept = row, settings.accept
+        self._threshold = None if settings.delta is None else ErrorThreshold(settings.delta, settings.hold, row)
 
     @property
     def onset(self) -> int:
@@ -89,8 +93,8 @@ class FastMonitor:
         return self.change.alarmed(began, moment)
 
     def due(self, searching: bool) -> int | None:
-        """Number of the row of the next test; None, every block, while a refit is under way."""
-        return None if searching else self.drift.next
+        """Number of the row of the next test; None, every block, while a refit is under way or δ is watched."""
+        return None if searching or self._threshold is not None else self.drift.next
 
     def period_due(self, now: int) -> bool:
         """Whether drift is tested now."""
@@ -105,7 +109,10 @@ class FastMonitor:
         return WindowRequest(Purpose.CHANGE, change.onset, Before.CHANGE, place)
 
     def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
-        """Test for drift."""
+        """Compare the error with δ, where one is set, and test for drift."""
+        if self._threshold is not None and self._threshold.exceeded(moment):
+            first = max(self.change.onset, moment.now - moment.span)
+            return iter((SearchEta("threshold", first, Before.NOW),))
         return self.drift.looks(moment)
 
     def review(self, evidence: Evidence) -> Decision:
@@ -136,10 +143,10 @@ class FastMonitor:
         usual, signal = evidence.usual, evidence.signal
         overdue = evidence.rows >= evidence.needed
         known = evidence.reach <= COVERED or evidence.reach * usual <= SMALL**2 * signal
-        if not overdue and not (known and evidence.sigma.max() <= CERTAIN):
+        if not overdue and not (known and evidence.sigma.max() <= self._accept.certain):
             return Wait()
-        quiet = evidence.variance <= delta(usual, signal)
-        if evidence.gain > BETTER or (overdue and not quiet):
+        quiet = evidence.variance <= delta(usual, signal, self._accept)
+        if evidence.gain > self._accept.better or (overdue and not quiet):
             return SearchEta("change", evidence.first, Before.CHANGE)
         if not quiet or not (overdue or (evidence.gain < STRAIGHT and evidence.sigma.max() <= TELLING)):
             return Wait()

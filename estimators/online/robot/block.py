@@ -27,17 +27,21 @@ class Block:
         self.X, self.Y = np.empty((BLOCK, joints, parameters)), np.empty((BLOCK, joints, PARAMETERS))
         self.r, self.u = np.empty((2, BLOCK, joints))  # residual against the model without payload, and with it
         self.q, self.dq = np.empty((2, BLOCK, joints))  # dq: where friction is that of motion, else 0
+        self.rates = np.empty((2, BLOCK, joints))  # dq and ddq everywhere
         self.sample, self.e = np.full(BLOCK, -1), np.zeros((BLOCK, PLACES, joints))  # e: robot_shifted_quantiser.py
         self.speed = np.empty(BLOCK)  # of the fastest joint
         self.disturbed = False  # something was beyond its threshold
 
-    def close(self, q: Floats, dq: Floats, r: Floats, u: Floats, moving: NDArray[np.bool_]) -> None:
+    def close(
+        self, q: Floats, dq: Floats, ddq: Floats, r: Floats, u: Floats, moving: NDArray[np.bool_]
+    ) -> None:  # fmt: skip
         """End the row whose X and Y are written; all (n,).
 
         A joint at rest teaches nothing: friction may be any torque.
         """
         k = self.count
         self.q[k], self.speed[k] = q, np.abs(dq).max()
+        self.rates[:, k] = dq, ddq
         _close(k, dq, r, u, moving, self.X, self.Y, self.r, self.u, self.dq)
         self.count += 1
 

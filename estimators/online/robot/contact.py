@@ -59,6 +59,7 @@ class ContactWatch:
         self._taught = np.zeros(n) if peaks is None else peaks
         self.deviations = deviations
         self.thresholds, self.steps = np.full(n, np.nan), np.zeros(n)  # steps: what encoders' add to them
+        self.unknown = np.zeros(n)  # what the model itself does not know of the torque adds to them
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
         self.slow = np.full(n, AT_REST)
@@ -84,8 +85,8 @@ class ContactWatch:
 
     @property
     def limits(self) -> Floats:
-        """Thresholds (n,) with what the encoders' steps add."""
-        return self.thresholds + self.steps
+        """Thresholds (n,) with what the encoders' steps, and what is not known of θ, add."""
+        return self.thresholds + self.steps + self.unknown
 
     def explained(self) -> None:
         """Judge all joints anew: what was beyond the threshold has found its cause."""

@@ -1,30 +1,19 @@
 """Declares the report of a whole robot at one instant, and its state that outlives a restart."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from estimators.base import Phase, Status
-from estimators.online.robot.friction_discrepancy import KNOTS, SUMS
+from estimators.online.robot.findings.carried import Payload
+from estimators.online.robot.findings.friction_discrepancy import KNOTS, SUMS
+from estimators.online.robot.findings.record import RobotFinding
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
 VERSION: Final = 3  # of what is kept
-
-
-class Payload(NamedTuple):
-    """Declares a body that the last link carries beyond the model."""
-
-    mass: float  # kg
-    mass_deviation: float
-    centre: Floats  # (3,) m, in the last link's frame; NaN where the mass is within its deviation
-    centre_deviation: Floats  # (3,)
-    carried: bool  # certain enough to be counted
-
-
-NO_PAYLOAD: Final = Payload(0.0, np.inf, np.full(3, np.nan), np.full(3, np.inf), False)
 
 
 class Friction(NamedTuple):
@@ -54,6 +43,7 @@ class RobotEstimate:
     payload: Payload
     progress: float  # of the start, per cent
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
+    findings: tuple[RobotFinding, ...] = ()  # what has happened, the oldest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +61,7 @@ class Kept:
     bends: Floats  # (n,) of friction beyond its law, see friction_discrepancy.py
     moved: Floats  # (p + n, n, knots) by it
     seen: Floats  # (SUMS, n, knots) of it
+    etas: list[float] = field(default_factory=list)  # nonlinear parameters of the frictions, see friction_refit.py
 
 
 def read_kept(kept: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:

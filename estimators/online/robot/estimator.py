@@ -2,8 +2,8 @@
 
     every 10 ms   residual torque against the model and its threshold (contact.py)
     50 Hz         regression rows: base parameters, friction, the last link's ten parameters (motion.py)
-    0.5 s         what explains the residual: a payload, or the friction of one joint (residual_attribution.py)? Does a
-                  learned compensation, where one was asked for, still help (compensation.py)?
+    0.5 s         what explains the residual: causes compete (residual_attribution.py). Does a learned compensation,
+                  where one was asked for, still help (compensation.py)?
     1 s           Bayesian update towards the prior; a block teaches three seconds later, if nothing happened meanwhile
 
 All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
@@ -11,6 +11,7 @@ The reasons for this design are in docs/decisions/018-whole-robots-learning.md.
 """
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from typing import Any, Final
 
 import numpy as np
@@ -19,11 +20,15 @@ from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.contact import SOON
-from estimators.online.robot.estimate import NO_PAYLOAD, VERSION, Friction, Kept, Payload, RobotEstimate, read_kept
+from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
+from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
+from estimators.online.robot.findings.record import RobotFinding
+from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
-from estimators.online.robot.residual_attribution import GONE, PAYLOAD, Attribution, in_words
+from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.online.robot.start import RobotStart
+from estimators.online.robot.told_findings import ToldFindings, state_beside
 from estimators.online.robot.watch import RobotWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
@@ -31,6 +36,9 @@ from estimators.thresholds import AT_REST, START
 
 #: 1, argued: Times its deviation by which a change that was just found is doubted.
 DOUBTFUL: Final = 3.0
+#: ns, argued: Time behind a change within which the model's own may go on changing, and what it does not know is no
+#: contact: a minute, the time constant of a gear's oil.
+CHANGES_ON: Final = 60_000_000_000
 
 
 class RobotEstimator:
@@ -40,8 +48,18 @@ class RobotEstimator:
     this class feeds them rows, and carries out what follows from one for the others.
     """
 
-    def __init__(self, learnt: IdentifiedRobot, period: float, start: float = START, teaches: bool = True) -> None:
-        """period: s between rows; start: s of motion that the start lasts; teaches: False keeps the parameters."""
+    def __init__(
+        self,
+        learnt: IdentifiedRobot,
+        period: float,
+        start: float = START,
+        teaches: bool = True,
+        executor: Executor | None = None,
+    ) -> None:
+        """period: s between rows; start: s of motion that the start lasts; teaches: False keeps the parameters.
+
+        executor: where searches of a friction's nonlinear parameters run, by default inline.
+        """
         self.model = model = learnt.model()
         self._n = n = model.tree.size()
         self._chunk, self._stride = max(1, round(CHUNK / period)), max(1, round(1.0 / (ROWS * period)))
@@ -52,12 +70,14 @@ class RobotEstimator:
         self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates)
         attribution = self._watch.attribution
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
+        self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)
         self._start, self._reference = RobotStart(start * ROWS), self._learner.prediction
         self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
         self._now, self._samples, self._moves = Block(model.size + n, n), 0, False
-        self._time = self._doubted = 0  # ns
+        self._time = self._doubted = self._changing = 0  # ns
         self._measured, self._predicted = np.full((2, n), np.nan)
         self._events: list[Event] = []
+        self._findings = ToldFindings(model.robot.names)
 
     @property
     def learnt(self) -> int:
@@ -96,6 +116,7 @@ class RobotEstimator:
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, contact.deviations, contact.limits,
             contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
+            self._findings.every,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -118,6 +139,10 @@ class RobotEstimator:
         """
         return *self._watch.contact.gathered(), self._learner.discrepancy.spread
 
+    def findings(self) -> tuple[RobotFinding, ...]:
+        """What has happened, the oldest first: one record each, refined while more is known."""
+        return self._findings.every
+
     def events(self) -> list[Event]:
         """What happened since the last call."""
         told, self._events = self._events, []
@@ -130,18 +155,20 @@ class RobotEstimator:
     def keep(self) -> Kept | None:
         """State that outlives a restart; None while the start lasts or something is wrong."""
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy
-        if self._start.active or contact.reported.any() or self._watch.attribution.payload.carried:
+        if self._start.active or contact.reported.any() or self._findings.held:
             return None
         bayesian = learner.bayesian
         return Kept(
             VERSION, bayesian.theta, bayesian.covariance + learner.quantiser.covariance, learner.variance,
             contact.thresholds, contact.deviations, self.learnt, self._watch.compensation.keep(), discrepancy.spread,
-            discrepancy.moved, discrepancy.seen,
+            discrepancy.moved, discrepancy.seen, self._refits.etas,
         )  # fmt: skip
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what `keep` gave, as a map of lists. Raises ValueError where it is of another model or version."""
         found, learner, watch = read_kept(kept, self._n, self.model.size + self._n), self._learner, self._watch
+        self._refits.resume(kept.get("etas", self._refits.etas))
+        learner.follow_laws()
         compensation = np.array(kept.get("compensation", np.zeros_like(watch.compensation.keep()) - 1.0))
         watch.compensation.resume(compensation)
         learner.bayesian.begin(found["theta"], found["covariance"])
@@ -174,25 +201,39 @@ class RobotEstimator:
 
     def _judge(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> None:
         watch, starting = self._watch, self._start.active
-        changes = watch.judge(chunk, predicted, unexplained, self._learner.stiction, self._reference, starting)
+        contact, friction = watch.contact, self._learner.stiction
+        changing = self._time < self._changing and not starting and contact.ready
+        if changing and contact.exceeded(unexplained, friction):
+            contact.unknown = DOUBTFUL * self._learner.unknown(chunk)
+        changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
         if not watch.contact.calm and not starting:
             self._learner.drop_waiting()
         if changes is None:
             return
         fresh, over = changes
+        names = self.model.robot.names
         if fresh.any():
             watch.attribution.mark()
-            self._say("contact", watch.contact.words(fresh, unexplained, self.model.robot.names, self._units))
-        if over.any():
+            text = watch.contact.words(fresh, unexplained, names, self._units)
+            touched = tuple(name for name, one in zip(names, fresh, strict=True) if one)
+            if self._findings.examine(self._time, "contact", touched, text):
+                self._say("contact", text)
+        if over.any() and not watch.contact.reported.any() and not watch.attribution.suspects:
+            self._end_examination()
+
+    def _end_examination(self) -> None:
+        """What was examined is over, and no cause of it was found that stays."""
+        examined = self._findings.examined
+        if examined is not None:
             self._doubted = self._time + round(1e9 * SOON)
-            names = ", ".join(name for name, one in zip(self.model.robot.names, over, strict=True) if one)
-            self._say("recovered", f"{names}: the model explains the torque again")
+            self._findings.close(self._time)
+            self._say("recovered", f"{', '.join(examined.joints)}: the model explains the torque again")
 
     def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """Take one regression row at 50 Hz; r, u: (n,) residual without payload, and with it."""
         now = self._now
         self._motion.row(chunk, at, now.X[now.count], now.Y[now.count])
-        now.close(chunk.q[at], chunk.dq[at], r, u, self._watch.contact.sliding)
+        now.close(chunk.q[at], chunk.dq[at], chunk.ddq[at], r, u, self._watch.contact.sliding)
         self._start.count(self._moves)
         now.disturbed |= not self._watch.contact.calm
         if now.count % LOOK == 0:
@@ -205,60 +246,54 @@ class RobotEstimator:
         """Half a second of rows: look for what explains their residual."""
         now, watch, learner, pulls = self._now, self._watch, self._learner, None
         self._moves = bool(now.speed[now.lately].max() > AT_REST)
-        weights = 1.0 / (learner.variance * learner.correlation)
         if learner.encoders.known:
-            q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.carried
+            q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.explanation.carried
+            weights = 1.0 / (learner.variance * learner.correlation)
             *pulls, watch.contact.steps = learner.encoders.effects(q, r, weights, learner.theta, carried)
-        switched, verdict = watch.absorb(now, weights, pulls)
+        switched, verdict = watch.absorb(now, learner.variance, pulls)
         for one in switched:
             self._say("compensation", one.words(self.model.robot))
-        if verdict is not None:
+        self._findings.follow(self._time, watch.attribution)
+        if verdict is not None and verdict.silent:
+            self._learn(verdict)
+        elif verdict is not None:
             learner.drop_waiting()
             self._doubted = 0
             self._carry_out(verdict)
+        elif watch.attribution.over and not watch.contact.reported.any():
+            self._end_examination()
 
-    def _carry_out(self, verdict: Attribution) -> None:
-        """Report a payload; change a friction, unless what drives the joint is a push."""
-        watch, start = self._watch, self._start
-        if verdict.cause in (PAYLOAD, GONE) and start.active:
+    def _carry_out(self, verdict: AttributionVerdict) -> None:
+        """Hold what was found beside the model, or learn it."""
+        watch, start, cause = self._watch, self._start, verdict.fitted.cause
+        key = cause.name, cause.joints
+        if start.active and (verdict.held or key not in start.changed):
+            start.changed.add(key)
             self._begin_anew()
-        if verdict.cause == PAYLOAD and watch.attribution.payload.mass < 0.0:
-            missing = -watch.attribution.payload.mass
-            self._say("payload", f"about {missing:.2g} kg less than the model has is carried: no payload weighs that")
-        elif verdict.cause == PAYLOAD:
-            self._say("payload", f"a payload of about {watch.attribution.payload.mass:.2g} kg is carried")
-        elif verdict.cause == GONE:
-            self._say("payload", "the payload is gone")
-        else:
-            self._change_friction(verdict)
+        new = self._findings.take(self._time, verdict)
+        if new and (verdict.held or not start.active):  # of a start nothing is known yet that could have changed
+            self._say(cause.name, verdict.text)
+        watch.contact.explained()
+        watch.unexplained.forget()
+        if not verdict.held:
+            self._learn(verdict)
 
-    def _change_friction(self, verdict: Attribution) -> None:
-        attribution, learner, start, joint = self._watch.attribution, self._learner, self._start, verdict.cause
-        terms = attribution.friction_terms(joint)
-        before = learner.bayesian.theta[self.model.base + terms]
-        after = before + verdict.change[: len(terms)]
-        spread = np.sqrt(np.diag(verdict.covariance))[: len(terms)]
-        if (after < -DOUBTFUL * spread).any():  # friction never drives a joint: somebody pushes on
-            return
-        if not start.active:  # of a start nothing is known yet that could have changed
-            words = in_words(self.model.law_of(joint), before, after)
-            self._say("friction", f"the friction of {self.model.robot.names[joint]} has changed: {words}")
-        elif joint not in start.changed:
-            start.changed.add(joint)
-            self._begin_anew()
-        learner.change(self.model.base + attribution.terms[joint], verdict.change, DOUBTFUL**2 * verdict.covariance)
-        self._watch.contact.explained()
-        learner.adopt()
+    def _learn(self, verdict: AttributionVerdict) -> None:
+        """Move the model's own parameters by what was found."""
+        self._refits.spoil()
+        self._learner.move(verdict.fitted, DOUBTFUL)
+        self._changing = self._time + CHANGES_ON
         self._mark_reference()
 
     def _end_block(self) -> None:
         """One second of rows: end the start, set thresholds anew, let what is three seconds old teach."""
+        self._refit_friction()
         contact, start, now = self._watch.contact, self._start, self._now
         if start.active and start.enough:
             start.active = False
             contact.settle()
             contact.explained()
-            self._watch.attribution.forget()
+            self._watch.attribution.settle()
             self._mark_reference()
             self._say("started", "the thresholds of the residuals stand")
         if not start.active and contact.calm and start.due:
@@ -267,8 +302,28 @@ class RobotEstimator:
         speeds = self._learner.begin_block()
         if speeds is not None:
             contact.slow = np.maximum(AT_REST, speeds)
-        if not (now.disturbed or self._watch.attribution.payload.carried or now.speed.max() <= AT_REST):
+        if not (now.disturbed or self._findings.held or now.speed.max() <= AT_REST):
             self._learner.close(now, self._samples)
+
+    def _refit_friction(self) -> None:
+        """Look whether a friction has left its law, and put in force what a search has found; see FrictionRefits."""
+        if self._start.active or self._findings.held:
+            return
+        learner, calm = self._learner, not self._now.disturbed
+        for one in self._refits.absorb(self._now, learner.bayesian.theta, calm):
+            name, details = self.model.robot.names[one.joint], None if one.search is None else one.search.plain
+            if one.reason:
+                self._say("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
+                continue
+            self._say("refit_accepted", f"friction of {name}: {one.words}", details)
+            learner.restore(one.place, self._refits.rest)
+            learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
+            learner.follow_laws()
+            self._watch.contact.explained()
+            learner.adopt()
+            self._mark_reference()
+        if self._refits.doubtful:
+            learner.drop_waiting()
 
     def _mark_reference(self) -> None:
         """The thresholds are those of residuals of the present prediction."""
@@ -279,6 +334,7 @@ class RobotEstimator:
         """Forget what was gathered of the start: it was before something has changed."""
         self._start.begin_anew()
         self._watch.contact.gather_anew()
+        self._watch.attribution.gather_anew()
 
     def _state(self) -> tuple[Phase, Status, tuple[Reason, ...]]:
         if self._time == 0 or not np.isfinite(self._measured).all():
@@ -286,21 +342,21 @@ class RobotEstimator:
         if self._start.active:
             why = Reason("robot_starting", None, {"seconds": self._start.rows / ROWS})
             return Phase.STARTING, Status.LEARNING, (why,)
-        if self._watch.contact.reported.any() or self._time < self._doubted:  # what has happened is known within SOON
+        happened = self._findings.examined is not None or self._watch.contact.reported.any()
+        if happened or self._time < self._doubted:  # what has happened is known within SOON
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
-        payload = self._watch.attribution.payload
-        if payload.carried and payload.mass < 0.0:
-            missing = {"missing": -payload.mass, "deviation": payload.mass_deviation}
-            return Phase.HELD, Status.LEARNING, (Reason("payload_below_zero", None, missing),)
-        if payload.carried:
-            return Phase.HELD, Status.HELD, (Reason("payload_carried"),)
-        bent = self._learner.discrepancy.reasons(self.model.robot.names, self._units)
+        watch = self._watch
+        too_much, names = watch.unexplained.too_much, self.model.robot.names
+        bent = self._learner.discrepancy.reasons(names, self._units, too_much)
+        beside = state_beside(watch.attribution, watch.unexplained, names, self._moves)
+        if beside is not None:
+            return beside[0], beside[1], (*beside[2], *(bent if too_much else ()))
         if not self._moves:
             return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)
         return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent
 
-    def _say(self, kind: str, text: str) -> None:
-        self._events.append(Event(self._time, kind, text))
+    def _say(self, kind: str, text: str, details: Mapping[str, Any] | None = None) -> None:
+        self._events.append(Event(self._time, kind, text, None, details))
 
 
 def _possible(payload: Payload) -> Payload:

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from estimators.misfit.long_run import LongRun
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.torque_lag import unknown
+from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import BLOCK, ROWS, Block
 from estimators.online.robot.estimate import Friction
-from estimators.online.robot.friction_discrepancy import FrictionDiscrepancy
-from estimators.online.robot.motion import QUICK, RobotMotion
+from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.friction_discrepancy import FrictionDiscrepancy
+from estimators.online.robot.findings.friction_terms import friction_columns, own_terms
+from estimators.online.robot.motion import QUICK, Chunk, RobotMotion
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import ResidualAttribution
@@ -43,6 +46,8 @@ AFTER: Final = 3
 SLOWLY: Final = 0.02
 #: rows, argued: Rows after which residuals count as independent: 2 s at 50 Hz.
 LONGEST: Final = 100
+#: 1, argued: Share of a change to which it is learnt at once, where one number was found for several.
+LEARNT_TO: Final = 0.1
 NOTHING: Final = np.zeros((0, 0))
 #: 1, argued: Shares of the highest speed seen at which friction torque is reported.
 SPEEDS: Final = (0.1, 0.5)
@@ -75,10 +80,9 @@ class RobotLearner:
         n, q, self._reach = model.tree.size(), model.size + model.tree.size(), learnt.reach()
         self._model, self._motion, self._attribution, self._teaches = model, motion, attribution, teaches
         self.correlation, self.variance = learnt.correlation, learnt.variance.copy()
-        own = np.sort(np.concatenate([model.base + terms for terms in attribution.terms]))
+        own = np.sort(np.concatenate([own_terms(model, j) for j in range(n)]))
         self.bayesian = _bayesian(learnt, own, BLOCK / ROWS)
-        self._reported = attribution.friction_columns(np.outer(self._reach, SPEEDS))
-        self._resting = attribution.friction_columns(np.full((n, 1), AT_REST))
+        self.follow_laws()
         self._process_noise = ProcessNoiseCorrection(q, self._reported)
         self._long_run = LongRun(learnt.correlation, self.bayesian.unknown, LONGEST, 1.0 - SLOWLY)
         self.encoders = Encoders(model, (QUICK, SLOW_PASS), period)
@@ -89,6 +93,12 @@ class RobotLearner:
         self._closed = np.zeros(0, np.int64), np.zeros((0, PLACES, n))  # samples and e of the last block that may teach
         self._blocks = self.learnt = self.faults = 0  # blocks so far, that have taught, and that could not
         self.adopt()
+
+    def follow_laws(self) -> None:
+        """Take the friction's columns from the laws as they are now."""
+        at_rest = np.full((self._model.tree.size(), 1), AT_REST)
+        self._reported = friction_columns(self._model, np.outer(self._reach, SPEEDS))
+        self._resting = friction_columns(self._model, at_rest)
 
     @property
     def theta(self) -> Floats:
@@ -178,6 +188,12 @@ class RobotLearner:
         self.adopt()
         return True
 
+    def restore(self, place: NDArray[np.int64], theta: Floats) -> None:
+        """Go back to θ (p + n,) from before, but for these places: what was taught since, a wrong law has taught."""
+        others = np.delete(np.arange(len(theta)), place)
+        self.bayesian.theta[others] = theta[others]
+        self.drop_waiting()
+
     def change(self, place: NDArray[np.int64], change: Floats, covariance: Floats) -> None:
         """Move parameters at these places, whose friction has changed, and forget how uncertain they were."""
         self.bayesian.move(place, change, covariance)
@@ -185,13 +201,33 @@ class RobotLearner:
         self.discrepancy.forget(place)
         self._process_noise.known(place)
 
+    def move(self, fitted: Fitted, doubt: float) -> None:
+        """Move θ by what was found, and predict with it; doubt: times its deviation to which it is known."""
+        q, kept = self._model.size + self._model.tree.size(), fitted.moved
+        place = np.flatnonzero(kept[:q])
+        floor = LEARNT_TO * np.abs(kept[place])
+        if fitted.cause.name == "friction":  # what has changed goes on changing
+            floor = np.maximum(floor, LEARNT_TO * np.abs(self.bayesian.theta[place]))
+        self.change(place, kept[place], doubt**2 * fitted.spread[np.ix_(place, place)] + np.diag(floor**2))
+        self.adopt()
+
+    def unknown(self, chunk: Chunk) -> Floats:
+        """Deviation (n,) of the predicted torque at the chunk's end by what is not known of θ."""
+        n = self._model.tree.size()
+        X, last = np.empty((n, self._model.size + n)), np.empty((n, PARAMETERS))
+        self._motion.row(chunk, len(chunk.q) - 1, X, last)
+        covariance = self._attribution.covariance
+        return np.asarray(np.sqrt(np.maximum(np.einsum("jk,kl,jl->j", X, covariance, X), 0.0)))
+
     def adopt(self) -> None:
         """Predict with the present parameters from here on."""
         theta = self.bayesian.theta
         shares = self._motion.shares(theta[self._model.base : self._model.size])
         self.prediction = Prediction(self._model, theta, shares)
         self.stiction = np.array([abs(float(columns[0] @ theta[place])) for place, columns in self._resting])
-        self._attribution.discrepancy, self._attribution.covariance = self.discrepancy.spread, self.covariance
+        attribution = self._attribution
+        attribution.discrepancy, attribution.covariance = self.discrepancy.spread, self.covariance
+        attribution.theta, attribution.bodies = theta, self._model.standard(theta[: self._model.base])
 
 
 def _bayesian(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) -> PriorBounded:

@@ -1,248 +1,289 @@
-"""Residual attribution: what explains the unexplained torque, a payload or another friction of one joint.
+"""Residual attribution: when causes compete for the unexplained torque of a whole robot, and what is made of it.
 
-Each half second ("look") the residual is fitted with the last link's ten columns, and for each joint with its friction
-columns and an offset, which absorbs a steady push. A payload is reported when its mass is certain and both of the last
-two looks agree. A friction is reported after four looks, so that a payload comes first, and only if the joint has moved
-either way: an effect in one direction may be a push. See docs/decisions/019-whole-robots-contacts.md, point 1.
+Each half second ("look") the residual of what is explained so far is compared with the usual one. Where it has been
+larger for long enough that a cause might be certain, all of causes/catalogue.py compete, and the best is told once it
+has been the best for as many looks as it asks for. A cause of the model's own (friction, offset, links) is then learnt;
+what is not of the model (a payload, a slip) is held beside it. See docs/decisions/027-findings-compete.md.
 """
 
+import math
+from collections import deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from estimators.misfit.faded_evidence import FADE, Coefficients, FadedEvidence
-from estimators.models.friction.base import FrictionLaw
-from estimators.models.robots.inertia import metric, standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.estimate import NO_PAYLOAD, Payload
-from estimators.online.robot.friction_discrepancy import FrictionColumns
+from estimators.online.robot.block import LOOK
+from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge
+from estimators.online.robot.findings.causes.catalogue import catalogue
+from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
+from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
+from estimators.online.robot.findings.competition import CERTAIN, Standing, compete, refitted
+from estimators.online.robot.findings.explanation import Explanation
+from estimators.online.robot.findings.looks import FADE, Looks, Sums, sums_of
 from estimators.quantities import Floats
+from estimators.thresholds import RIDGE
 
-#: kg, argued: The least payload that is reported.
-MASS: Final = 0.25
-#: deviations, argued: Deviations of a payload's mass from which it is reported.
-CERTAIN: Final = 4.0
-#: kg and m, argued: What a payload may weigh and measure, one deviation.
-TOOL: Final = (5.0, 0.15)
-#: 1, argued: Relative deviation of a mass that is weighed by motor current: the torque constant is known no better.
-CURRENT: Final = 0.1
-#: deviations², argued: Squared deviations from which the friction of one joint has changed: six deviations, asked twice
-#: a second.
-CHANGED: Final = 36.0
-#: 1, argued: Share of the larger mass that the smaller of the last two looks says at least; a push does not last.
-AGREE: Final = 0.4
 #: 1, argued: Share of a look, its end: what is over by then needs no explanation.
 LATE: Final = 0.4
-#: 1, argued: Share of the payload that the last looks show at most when it is gone.
-GONE_BELOW: Final = 0.3
-#: looks, argued: Looks in a row that must say that a payload is gone.
-GONE_LOOKS: Final = 2
-#: looks, argued: Looks in a row that must name the same friction: two seconds.
-FRICTION_LOOKS: Final = 4
-#: 1, argued: Share of the larger mean residual, forth or back, that the smaller one has at least when friction is the
-#: cause.
-EITHER: Final = 0.25
-#: 1, argued: Share of the unexplained square that an explanation must explain.
-SHARE: Final = 0.5
-PAYLOAD: Final = -1  # among the causes, joints being 0 … n−1
-GONE: Final = -2
-NONE: Final = -3
+#: 1, argued: Squares at the end of a look over the usual ones, from which something lasts: chance doubles them rarely.
+LASTING: Final = 2.0
+#: looks, argued: Looks that are kept before causes compete: a change begins within the last ones.
+BEFORE: Final = 2
+#: looks, argued: Looks behind a mark, within which another mark belongs to the same event.
+MARKED: Final = 20
+#: looks, argued: Looks in a row that make a cause suspected: a push of a second is of two looks, and ends in the next.
+SUSPECT: Final = 2
+#: looks, argued: Looks without anything unexplained after which what was examined is over: three seconds.
+CALM: Final = 6
+#: deviations, argued: Deviations of the excess by which a competition opens: chance costs time only, once in a hundred.
+CHANCE: Final = 2.5
+#: deviations, argued: Deviations of friction beyond its law that are usual (decision 021).
+BEYOND: Final = 2.0
+#: looks, argued: Looks of a start that say nothing yet: its low-passes settle.
+SETTLED: Final = 2
+#: 1, argued: Times the usual variance that a start may add to it: beyond that something is wrong, and not usual.
+MOST: Final = 25.0
+HELD: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt"})  # beside the model
 
 
-class Attribution(NamedTuple):
-    """Declares what has happened: a payload, its end, or another friction of one joint."""
+class LookRows(NamedTuple):
+    """Rows of one look; 0 where a joint says nothing."""
 
-    cause: int  # PAYLOAD, GONE or a joint
-    change: Floats  # coefficients: of the payload (10,), of the joint's terms, or ()
-    covariance: Floats  # their covariance
+    X: Floats  # (rows, n, q)
+    Y: Floats  # (rows, n, 10) the last link's columns
+    torque: Floats  # (rows, n) less a compensation's
+    u: Floats  # (rows, n) residual of all that is explained
+    there: Floats  # (rows, n) 1 where a joint's friction is that of motion
+    motion: Floats  # (3, rows, n) q, dq, ddq
+    pulls: Floats  # (k,) what the encoders' steps add to Σ W Zᵀr
+
+
+class AttributionVerdict(NamedTuple):
+    """What is told."""
+
+    fitted: Fitted
+    ends: bool  # something that was held is gone
+    silent: bool  # no finding, but the model's own friction that drifts: learnt
+    text: str
+
+    @property
+    def held(self) -> bool:
+        """Whether it is held beside the model, and not learnt."""
+        return self.fitted.cause.name in HELD
 
 
 class ResidualAttribution:
-    """Gathers evidence for each cause, and counts for how many looks the likeliest has been the same."""
+    """Gathers looks while something is unexplained, and says what explains it."""
 
-    def __init__(self, model: WholeRobot, prior_deviations: Floats, correlation: Floats, motor_side: bool) -> None:
-        """prior_deviations: (p,); correlation: (n,) c; motor_side: torque is motor current times a constant."""
-        n = model.tree.size()
-        self._model, self._correlation, self._motor_side = model, correlation, motor_side
-        self._variance = np.ones(n)
-        self.terms = [
-            np.array([k for k, term in enumerate(model.terms) if term.joints == (j,)], np.int64) for j in range(n)
-        ]
-        mass, size = TOOL
-        self._load = FadedEvidence(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3))))
-        self._friction = [
-            FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2)) for terms in self.terms
-        ]
+    def __init__(
+        self, model: WholeRobot, prior: Floats, correlation: Floats, reach: Floats, scale: float
+    ) -> None:  # fmt: skip
+        """prior: (p, p) covariance of θ before any motion; correlation, reach: (n,); scale: see Explanation."""
+        n, q = model.tree.size(), model.size + model.tree.size()
+        self._model, self._correlation, self._reach = model, correlation, reach
+        self.columns = CauseColumns(q, n)
+        self._prior = np.eye(q)
+        self._prior[: len(prior), : len(prior)] = prior
+        self.causes = catalogue(n)
+        self.explanation = Explanation(model, self.columns, scale)
         self.discrepancy = np.zeros(n)
         """(n,) deviation of what friction has beyond its law, N·m (N)."""
-        self.covariance = np.zeros((model.size, model.size))
-        """(p, p) of θ: what is not known of it is no change."""
-        self._directions = np.zeros((2, 2, n))  # forth, back: sum of the residual and rows, faded
-        self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
-        self._suspect, self._looks = NONE, 0
-        self._excess = 0.0  # weighted squares beyond the usual, faded
-        self._lasts = False  # the end of the last look is beyond the usual, too
-        self._lately = (0.0, 0.0)  # of the last two looks
+        self.covariance = np.zeros((q, q))
+        """(q, q) of θ and the lags: what is not known of it is no change."""
+        self.theta, self.bodies = np.zeros(q), np.zeros((n, PARAMETERS))
+        """(q,) θ and the lags by which residuals are; (n, 10) the links by it."""
+        self.looks = Looks()
+        self._recent: deque[LookRows] = deque(maxlen=BEFORE)
+        self._usual, self._level = np.ones(n), np.ones(n)
+        self._starting = True
+        self._shares: list[Floats] = []  # of each look of the start, (n,): squares over those of the usual residual
+        self.open, self._excess, self._spread, self._marked = False, 0.0, 0.0, MARKED + 1
+        self._beyond: deque[tuple[float, float]] = deque(maxlen=CALM)  # of the last looks: excess, and its variance
+        self._over = 0  # looks in a row at whose end nothing is unexplained
+        self._lasts, self._suspect, self._times = False, ("", tuple[int, ...]()), 0
+        self.standing: Standing | None = None
 
-    def absorb(
-        self, X: Floats, Y: Floats, r: Floats, u: Floats, dq: Floats, weights: Floats,
-        pulls: Sequence[Floats] | None = None,
-    ) -> None:  # fmt: skip
-        """Take half a second of rows.
+    @property
+    def payload(self) -> Payload:
+        """The body that is carried."""
+        return self.explanation.payload
 
-        X: (rows, n, p); Y: (rows, n, 10) the last link's columns; r, u: (rows, n) residual without and with payload;
-        dq: (rows, n) speeds, 0 of a joint whose friction is any torque; weights: (n,) 1/(R c); pulls: what steps of the
-        encoders add to XᵀWu and, of all joints, to YᵀWr, (n, p) and (10,), where they have steps.
-        """
-        self._variance = 1.0 / (weights * self._correlation)
-        own, load = (None, None) if pulls is None else pulls
-        self._load.absorb(Y, r, weights, load)
-        for j, (terms, evidence) in enumerate(zip(self.terms, self._friction, strict=True)):
-            place = self._model.base + terms
-            mine = None if own is None else own[j, place]
-            evidence.absorb(X[:, j : j + 1, place], u[:, j : j + 1], weights[j : j + 1], mine)
-        ways = np.array([dq > 0.0, dq < 0.0])
-        self._directions = FADE * self._directions + np.stack([(ways * u).sum(axis=1), ways.sum(axis=1)], axis=1)
-        late = u[-round(LATE * len(u)) :]
-        self._lasts = float(weights @ (late**2).sum(axis=0)) > float((len(late) / self._correlation).sum())
-        beyond = float(weights @ (u**2).sum(axis=0) - (len(u) / self._correlation).sum())
-        self._excess, self._lately = FADE * self._excess + beyond, (self._lately[1], beyond)
+    @property
+    def suspects(self) -> bool:
+        """Whether looks in a row have said that what is examined is no contact."""
+        return self.open and self._times >= SUSPECT and self._suspect[0] != "contact"
+
+    @property
+    def over(self) -> bool:
+        """Whether what was unexplained has passed."""
+        return not self.open or self._over >= SUSPECT
+
+    def absorb(self, rows: LookRows, variance: Floats) -> None:
+        """Take a look; variance: (n,) R of the residual where nothing is wrong."""
+        self._usual = self._level * variance + (BEYOND * self.discrepancy) ** 2
+        units = self._usual * self._correlation
+        moved = rows.there.sum(axis=0)
+        if self._starting:
+            self._shares.append(
+                np.where(moved > 0.0, (rows.u**2).sum(axis=0) / (self._usual * np.maximum(moved, 1.0)), np.nan)
+            )
+        late = rows.u[-round(LATE * len(rows.u)) :]
+        usual = float((rows.there[-len(late) :].sum(axis=0) / self._correlation).sum())
+        self._lasts = float(((late**2).sum(axis=0) / units).sum()) > LASTING * usual
+        self._over = 0 if self._lasts else self._over + 1
+        rows_alike = float((rows.there.sum(axis=0) / self._correlation).sum())
+        beyond = float(((rows.u**2).sum(axis=0) / units).sum()) - rows_alike
+        self._excess, self._spread = FADE * self._excess + beyond, FADE**2 * self._spread + 2.0 * rows_alike
+        self._beyond.append((beyond, 2.0 * rows_alike))
+        self._marked += 1
+        self._recent.append(rows)
+        if not self.open and (_large(self._excess, self._spread) or _large(*self._beyond[-1])):
+            self._open()
+        elif self.open and not self.explanation.holding and self._passed():
+            self._close()
+        elif self.open:
+            self.looks.absorb(self._summed(rows))
+
+    def _passed(self) -> bool:
+        """Whether nothing was unexplained in the last looks."""
+        excess, spread = (sum(parts) for parts in zip(*self._beyond, strict=True))
+        return len(self._beyond) == CALM and not _large(excess, spread)
+
+    def _open(self) -> None:
+        self.open = True
+        self.looks.clear()
+        for one in self._recent:
+            self.looks.absorb(self._summed(one))
+
+    def _close(self) -> None:
+        self.looks.clear()
+        self.open, self.standing = False, None
+        self._excess = self._spread = 0.0
+
+    def _summed(self, rows: LookRows) -> Sums:
+        columns, count = self.columns, len(rows.u)
+        Z = np.empty((count, columns.n, columns.size))
+        bodies = self.bodies.copy()
+        bodies[-1] += self.explanation.carried
+        Z[:, :, columns.theta], Z[:, :, columns.body] = rows.X, rows.Y
+        Z[:, :, columns.slips] = slip_columns(self._model, bodies, *rows.motion)
+        Z[:, :, columns.tilts] = tilt_columns(self._model, bodies, rows.motion[0])
+        predicted = rows.X @ self.theta  # by the model alone, without what is held beside it: as Explanation.torque
+        Z[:, :, columns.gains] = predicted[:, :, None] * np.eye(columns.n)
+        return sums_of(Z, rows.torque, rows.there, rows.pulls)
 
     def mark(self) -> None:
         """Note that a residual is beyond its threshold: a change may begin now."""
-        for evidence in self._friction:
-            evidence.mark()
+        certain = self.standing is not None and self.standing.certain
+        if self._marked > MARKED and not certain and not self.explanation.holding:
+            self._marked = 0
+            self.looks.begin()
 
-    def verdict(self) -> Attribution | None:
-        """Return the cause that is certain now, or None."""
-        found = self._load.change()
-        payload = self._as_payload(found)
-        limit = max(CERTAIN * payload.mass_deviation, MASS)
-        if self.payload.carried:
-            self.carried, self.payload = found.values, payload._replace(carried=True)
-            now = self._as_payload(self._load.lately())
-            gone = abs(now.mass) < max(GONE_BELOW * abs(payload.mass), 0.5 * MASS)
-            gone &= abs(payload.mass - now.mass) > CERTAIN * now.mass_deviation  # else these looks do not tell
-            cause = GONE if gone else self._likeliest(None)
-            if self._again(cause) < (GONE_LOOKS if gone else FRICTION_LOOKS):
-                return None
-            if gone:
-                self.forget()
-                return Attribution(GONE, np.zeros(0), np.zeros((0, 0)))
-            self._load.only_lately()
-            return self._rubs(cause)
-        self.payload = payload
-        lately = self._load.lately()
-        now = self._as_payload(lately)
-        certain = abs(payload.mass) > limit or abs(now.mass) > max(CERTAIN * now.mass_deviation, MASS)
-        masses = np.array([one.values[0] for one in self._load.looks()])
-        certain &= self._lasts and len(masses) > 1 and masses.min() * masses.max() > 0.0
-        certain = certain and np.abs(masses).min() > AGREE * np.abs(masses).max()
-        cause = self._likeliest(lately if certain else None)
-        if self._again(cause) < (1 if cause == PAYLOAD else FRICTION_LOOKS):
+    def known(self, bare: bool = False) -> RobotKnowledge:
+        """What causes are judged by now; bare: as if nothing was held."""
+        jitter = RIDGE * np.maximum(np.diag(self.covariance), RIDGE)
+        root = np.asarray(np.linalg.cholesky(self.covariance + np.diag(jitter)), np.float64)
+        carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
+        return RobotKnowledge(
+            self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies,
+            self._starting, self.looks.count,
+        )  # fmt: skip
+
+    def verdict(self) -> AttributionVerdict | None:
+        """What is certain by now, or None."""
+        if not self.open:
             return None
-        if cause != PAYLOAD:
-            self._load.clear()
-            self.payload = NO_PAYLOAD
-            return self._rubs(cause)
-        self._load.only_lately()
-        found = self._load.change()
-        self.carried, self.payload = found.values, self._as_payload(found)._replace(carried=True)
-        self._begin()
-        return Attribution(PAYLOAD, found.values, found.covariance)
+        known = self.known()
+        self._refine(known)
+        psi = self.explanation.psi.copy()
+        psi[self.columns.theta] = self.theta
+        self.standing = compete(self.causes, known, psi, self.looks.windows(), self._usual, self._correlation)
+        standing = self.standing
+        if standing is None or not standing.decided:
+            self._suspect, self._times = ("", ()), 0
+            return None
+        best = standing.best
+        assert best is not None
+        silent = not standing.notable
+        if (silent and (best.cause.name != "friction" or self._starting)) or (not silent and not self._lasts):
+            return None
+        key = best.cause.name, best.cause.joints
+        self._times = self._times + 1 if key == self._suspect else 1
+        self._suspect = key
+        if best.cause.name == "contact" or self._times < best.cause.looks:
+            return None
+        return self._told(known, best, standing.window.looks, silent)
 
-    def _rubs(self, joint: int) -> Attribution:
-        """Return that a joint's friction has changed, and forget all evidence for frictions.
+    def _told(self, known: RobotKnowledge, best: Fitted, looks: int, silent: bool) -> AttributionVerdict:
+        text, ends = best.cause.words(known, best), False
+        self.looks.only(looks)
+        self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
+        if best.cause.name in HELD:
+            if isinstance(best.cause, PayloadCause) and is_gone(known, best.values):
+                ends = True
+                self.explanation.end(best)
+            else:
+                self._hold(known, best)
+        if ends or best.cause.name not in HELD:
+            self.looks.clear()
+            self.open = bool(self.explanation.holding)
+        return AttributionVerdict(best, ends, silent, text)
 
-        The size of the change is that of the looks since it began; earlier ones would make it smaller.
-        """
-        since = self._friction[joint].since()
-        self._begin()
-        return Attribution(joint, since.values, since.covariance)
+    def _hold(self, known: RobotKnowledge, fitted: Fitted) -> None:
+        before = self.explanation.holding.get((fitted.cause.name, fitted.cause.joints))
+        psi = self.explanation.psi - (0.0 if before is None else before.moved)
+        psi[self.columns.theta] = self.theta
+        since = self.looks.since
+        assert since is not None
+        self.explanation.hold(refitted(fitted.cause, known, psi, since, self._usual, self._correlation))
 
-    def _begin(self) -> None:
-        """Begin to gather evidence for frictions, and unexplained torque, from zero."""
-        for evidence in self._friction:
-            evidence.clear()
-        self._directions[:] = 0.0
-        self._suspect, self._looks, self._excess, self._lately = NONE, 0, 0.0, (0.0, 0.0)
+    def _refine(self, known: RobotKnowledge) -> None:
+        for one in list(self.explanation.holding.values()):
+            if self.looks.since is not None:
+                self._hold(known, one)
+
+    def gather_anew(self) -> None:
+        """Forget what was usual in the start so far."""
+        self._shares = []
+
+    def settle(self) -> None:
+        """End the start: what its residual was, look by look, is usual on this motion."""
+        shares = np.array(self._shares[SETTLED:] or [np.ones(self.columns.n)])
+        told = [one[np.isfinite(one)] for one in shares.T]
+        median = np.array([float(np.median(one)) if len(one) else 1.0 for one in told])
+        self._level = np.clip(median, 1.0, MOST)
+        self._shares, self._starting = [], False
+        self.forget()
 
     def forget(self) -> None:
-        """Forget all evidence; nothing is carried."""
-        self._load.clear()
-        self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
-        self._begin()
-
-    def friction_terms(self, j: int) -> NDArray[np.int64]:
-        """Terms of joint j's friction law, without offset and rotor."""
-        return self.terms[j][: len(self._model.law_of(j).parameters)]
-
-    def friction_columns(self, speeds: Floats) -> list[FrictionColumns]:
-        """For each joint: places in θ, and columns (k, own) at speeds (n, k), half the difference of forth and back."""
-        found, still = [], np.zeros(speeds.shape[1])
-        for j, own in enumerate(speeds):
-            law, place = self._model.law_of(j), self._model.base + self.friction_terms(j)
-            forth, back = (law.columns(still, sign * own, still, law.start) for sign in (1.0, -1.0))
-            found.append((place, np.asarray(0.5 * (forth - back))))
-        return found
-
-    def _again(self, cause: int) -> int:
-        """Count for how many looks in a row this has been the cause; 0 for none."""
-        self._looks = self._looks + 1 if cause == self._suspect else 1
-        self._suspect = cause
-        return self._looks if cause != NONE else 0
-
-    def _likeliest(self, payload: Coefficients | None) -> int:
-        """Return the cause that explains at least half of the unexplained torque.
-
-        payload: its coefficients by the last looks, where a mass is certain.
-        """
-        if payload is not None:
-            alone = max(
-                one.lately().explained - len(terms) for one, terms in zip(self._friction, self.terms, strict=True)
-            )
-            if payload.explained - PARAMETERS > max(SHARE * sum(self._lately), alone, 0.0):
-                return PAYLOAD
-        changes = {j: one.change() for j, one in enumerate(self._friction) if self._either_way(j)}
-        scores = {j: one.explained - len(one.values) for j, one in changes.items() if self._is_change(j, one)}
-        best = max(scores, key=lambda j: scores[j], default=NONE)
-        return best if best != NONE and scores[best] > SHARE * self._excess else NONE
-
-    def _is_change(self, j: int, change: Coefficients) -> bool:
-        """Whether the friction of joint j, without its offset, has certainly changed, beyond the usual residual."""
-        own = len(self._model.law_of(j).parameters)
-        place = self._model.base + self.friction_terms(j)
-        values, S = change.values[:own], self._friction[j].S
-        P = change.covariance[:own, :own] + self.covariance[np.ix_(place, place)]
-        certain = float(values @ np.linalg.solve(P, values)) > CHANGED
-        rows = S[own, own]  # the offset's column is 1: rows over R c
-        usual = self._variance[j] + CERTAIN**2 * self.discrepancy[j] ** 2
-        return certain and float(values @ S[:own, :own] @ values) > rows * usual
-
-    def _either_way(self, j: int) -> bool:
-        """Whether joint j's residual is large in both directions, and of opposite signs."""
-        (forth, rows), (back, others) = self._directions[:, :, j]
-        if rows == 0.0 or others == 0.0:
-            return False
-        means = np.array([forth / rows, -back / others])
-        return bool(means.min() * means.max() > 0.0 and np.abs(means).min() >= EITHER * np.abs(means).max())
-
-    def _as_payload(self, found: Coefficients) -> Payload:
-        mass, deviation = float(found.values[0]), float(np.sqrt(found.covariance[0, 0]))
-        if self._motor_side:
-            deviation = max(deviation, CURRENT * abs(mass))
-        if abs(mass) < deviation:
-            return Payload(mass, deviation, np.full(3, np.nan), np.full(3, np.inf), False)
-        centre = found.values[1:4] / mass
-        jacobian = np.column_stack([-centre / mass, np.eye(3) / mass])
-        spread = np.sqrt(np.diag(jacobian @ found.covariance[:4, :4] @ jacobian.T))
-        return Payload(mass, deviation, centre, spread, False)
+        """Forget what was gathered; what is held stays."""
+        self.looks.clear()
+        self.open = bool(self.explanation.holding)
+        self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
+        self.standing = None
 
 
-def in_words(law: FrictionLaw, before: Floats, after: Floats) -> str:
-    """Sentence about a changed friction, coefficient by coefficient of its law."""
-    each = zip(law.parameters, before, after, strict=True)
-    return ", ".join(f"{one.name} {old:.3g} → about {new:.3g} {one.unit}" for one, old, new in each)
+def _large(excess: float, variance: float) -> bool:
+    """Whether weighted squares beyond the usual may be a finding, and are not chance."""
+    return excess > max(2.0 * CERTAIN, CHANCE * math.sqrt(variance))
+
+
+def torque_scale(theta: Floats, covariance: Floats) -> float:
+    """Relative deviation to which links known by a prior tell what the torque's unit is; (base,), (base, base)."""
+    return 1.0 / math.sqrt(max(float(theta @ np.linalg.solve(covariance, theta)), 1.0))
+
+
+def pulls_of(columns: CauseColumns, found: Sequence[Floats] | None) -> Floats:
+    """What the encoders' steps add to the sums, (k,); found: (n, p) of θ and (10,) of the payload, or None."""
+    pulls = np.zeros(columns.size)
+    if found is not None:
+        own, load = found
+        pulls[: own.shape[1]], pulls[columns.body] = own.sum(axis=0), load
+    return pulls
+
+
+__all__ = ["LOOK", "NO_PAYLOAD", "AttributionVerdict", "LookRows", "ResidualAttribution", "pulls_of", "torque_scale"]

@@ -7,7 +7,7 @@ class RobotStart:
     def __init__(self, rows: float) -> None:
         """rows: of motion that the start lasts."""
         self.rows, self.active = rows, True
-        self.changed: set[int] = set()  # joints whose friction the start has found anew
+        self.changed: set[tuple[str, tuple[int, ...]]] = set()  # causes, with their joints, that the start has found
         self._moved, self._marked = 0, 0
 
     def count(self, moves: bool) -> None:

@@ -7,16 +7,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.files.identified import IdentifiedRobot
-from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import Block
 from estimators.online.robot.compensation import Compensation, Switched
 from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.motion import Chunk
 from estimators.online.robot.prediction import Prediction
-from estimators.online.robot.residual_attribution import Attribution, ResidualAttribution
+from estimators.online.robot.residual_attribution import (
+    AttributionVerdict,
+    LookRows,
+    ResidualAttribution,
+    pulls_of,
+    torque_scale,
+)
 from estimators.quantities import Floats
+from estimators.thresholds import GOOD, MISFIT_OVER
 
+#: 1, argued: Weight of the past after a look in the share of torque that is unexplained: ten seconds count.
+RECENT: Final = 0.95
 NOTHING: Final = np.zeros((0, 0))
 
 
@@ -29,28 +37,51 @@ class Explained(NamedTuple):
     used: Floats  # what of it is used
 
 
+class Unexplained:
+    """Share of the torque of all joints that nothing explains, over the last seconds of motion."""
+
+    def __init__(self) -> None:
+        self._squares = np.zeros(2)  # of the residual and of the torque, faded
+        self.too_much = False
+
+    @property
+    def share(self) -> float:
+        """Rms of the residual over that of the torque."""
+        left, torque = self._squares.tolist()
+        return float(np.sqrt(left / torque)) if torque > 0.0 else 0.0
+
+    def forget(self) -> None:
+        """Begin anew: what was unexplained has found its cause."""
+        self._squares[:], self.too_much = 0.0, False
+
+    def absorb(self, residual: Floats, torque: Floats) -> None:
+        """Take a look, (rows, n) each, 0 where a row says nothing."""
+        self._squares = RECENT * self._squares + np.array([(residual**2).sum(), (torque**2).sum()])
+        self.too_much = self.share > (MISFIT_OVER if self.too_much else 1.0) * GOOD
+
+
 class RobotWatch:
     """Compares the residual with thresholds, and finds what explains it; it changes no parameter."""
 
     def __init__(self, model: WholeRobot, learnt: IdentifiedRobot, chunk: float) -> None:
         """chunk: s."""
         self._model, self._n = model, model.tree.size()
+        base, prior = model.base, learnt.prior_covariance
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
-        prior_deviations = np.sqrt(np.diag(learnt.prior_covariance))
-        self.attribution = ResidualAttribution(model, prior_deviations, learnt.correlation, motor_side)
+        scale = torque_scale(learnt.prior[:base], prior[:base, :base]) if motor_side else 0.0
+        self.attribution = ResidualAttribution(model, prior, learnt.correlation, learnt.reach(), scale)
         self.compensation = Compensation(model, learnt.learned)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self.contact = ContactWatch(learnt.peaks, deviations, chunk)
+        self.unexplained = Unexplained()
         self.compensated = np.full(self._n, np.nan)  # of the last row, by the compensation in use
 
     def explain(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> Explained:
         """Take off the residual what a payload and a compensation explain; predicted: (rows, n) by the model alone."""
-        explained, payload = predicted, self.attribution.payload
-        if payload.carried:
-            body = np.zeros((self._n, PARAMETERS))
-            body[-1] = self.attribution.carried
-            load = self._model.torque(body, chunk.q, chunk.dq, chunk.ddq)
-            unexplained, explained = unexplained - load, explained + load
+        explained, attribution = predicted, self.attribution
+        if attribution.explanation.holding:
+            held = attribution.explanation.torque(chunk, predicted, attribution.bodies)
+            unexplained, explained = unexplained - held, explained + held
         learned = used = NOTHING
         if self.compensation.joints:
             learned = self.compensation.torque(chunk.twist, chunk.twist_rate, chunk.dq, chunk.ddq)
@@ -77,15 +108,23 @@ class RobotWatch:
         if not starting and self.contact.exceeded(unexplained, friction):
             before = unexplained + predicted - reference.of(chunk)[0]
         changes = self.contact.judge(unexplained, friction, before)
+        self.contact.unknown[:] = 0.0
         return None if starting else changes
 
     def absorb(
-        self, block: Block, weights: Floats, pulls: Sequence[Floats] | None
-    ) -> tuple[list[Switched], Attribution | None]:
+        self, block: Block, variance: Floats, pulls: Sequence[Floats] | None
+    ) -> tuple[list[Switched], AttributionVerdict | None]:
         """Take the last window of a block: compensations that are switched, and what explains the residual.
 
-        weights: (n,) 1/(R c); pulls: what steps of the encoders do to the sums, see ResidualAttribution.absorb.
+        variance: (n,) of the usual residual; pulls: what steps of the encoders do to the sums, see `pulls_of`.
         """
-        X, Y, r, u, dq = (rows[block.lately] for rows in (block.X, block.Y, block.r, block.u, block.dq))
-        self.attribution.absorb(X, Y, r, u, dq, weights, pulls)
-        return self.compensation.compare(), self.attribution.verdict() if self.contact.ready else None
+        X, Y, r, u, dq, q = (rows[block.lately] for rows in (block.X, block.Y, block.r, block.u, block.dq, block.q))
+        attribution = self.attribution
+        there = (dq != 0.0).astype(np.float64)
+        motion = np.stack([q, *block.rates[:, block.lately]])
+        torque = r + X @ attribution.theta
+        rows = LookRows(X.copy(), Y.copy(), torque, u.copy(), there, motion, pulls_of(attribution.columns, pulls))
+        attribution.absorb(rows, variance)
+        if not block.disturbed:  # a push is told by itself
+            self.unexplained.absorb(rows.u, torque)
+        return self.compensation.compare(), attribution.verdict() if self.contact.ready else None

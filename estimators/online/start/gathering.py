@@ -13,9 +13,9 @@ from estimators.online.start.base import Started
 from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats
 from estimators.reasons import Reason, joined
-from estimators.recursive import reversals
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
+from estimators.recursive.weights import reversals
 from estimators.rows import Rows
 
 #: s, argued: Motion that gives the scale of the columns.

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from estimators.numerics.robust import honesty, robust_mean
 from estimators.quantities import Floats, Nanoseconds
-from estimators.recursive import reversals
 from estimators.recursive.estimator import RecursiveLeastSquares
+from estimators.recursive.weights import reversals
 from estimators.rows import MOTION, ROUNDING, WEIGHT, Rows
 from estimators.thresholds import NOISE_FLOOR
 from estimators.window.motion_period import motion_period

@@ -4,6 +4,7 @@ On the way the start corrects the encoders' zeros, uses another friction law wit
 motion better, and names known constants that are wrong.
 """
 
+import math
 from typing import ClassVar, Final
 
 import numpy as np
@@ -25,7 +26,8 @@ from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
 from estimators.refit.acceptance import GROWTH, doubts
-from estimators.refit.outcome import RefitOutcome
+from estimators.refit.outcome import RefitOutcome, SearchReport
+from estimators.refit.settings import MonitorSettings
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.wrong_constants import accused, suspected
@@ -43,7 +45,7 @@ SMALL_ZERO: Final = 0.25
 class SearchedStart:
     """Gathers rows until a search over them is certain of every parameter."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "unsure", "_first", "_try", "_recentrings"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "unsure", "_first", "_try", "_recentrings", "_before"})
 
     def __init__(
         self,
@@ -57,8 +59,11 @@ class SearchedStart:
         lookback: Lookback,
         refits: EtaRefits,
         log: EventLog,
+        settings: MonitorSettings | None = None,
     ) -> None:
-        """block: rows between two verdicts."""
+        """block: rows between two verdicts; settings: δ and δΘmin, where the start must keep them."""
+        self._settings = settings or MonitorSettings()
+        self._before: Floats | None = None  # [θ η] of the last search
         self.gathering = Gathering(learner, validity, motion)
         self.spectrum: Spectrum = UNKNOWN
         self.unsure: tuple[Reason, ...] = ()
@@ -112,28 +117,49 @@ class SearchedStart:
         leverage, signal = self.gathering.rows.scale(outcome.noise)
         deviations = np.sqrt(np.diag(outcome.covariance))[: self._learner.rls.p]
         self._validity.weigh(outcome.theta, deviations, leverage, signal)
-        self.unsure = doubts(self._eta.block, outcome, self._eta.of_s(outcome))
+        self.unsure = doubts(self._eta.block, outcome, self._eta.of_s(outcome), self._eta.limits)
+        settled = self._unsettled(outcome)
         weak = self.unsure + self._validity.reasons
+        if self._settings.design == "paper":
+            weak = self.unsure = ()
+        self.unsure += settled
+        weak += settled
         if weak and patient:
-            self._again(pending, joined(weak))
+            self._again(pending, joined(weak), outcome.search)
             return StartWait()
         return self._accept(outcome, pending)
 
     def restart(self) -> None:
         """Forget everything."""
         self.gathering.restart()
+        self._before = None
         self.spectrum, self._recentrings = UNKNOWN, 0
         self._eta.kept.zero = 0.0
 
-    def _again(self, pending: Pending, reason: str) -> None:
+    def _unsettled(self, outcome: RefitOutcome) -> tuple[Reason, ...]:
+        """Which of N_err < δ and ΔΘ < δΘmin, where they are set, the start does not keep yet (steps 7 and 8)."""
+        settings, found = self._settings, []
+        error = math.sqrt(self._eta.noise(outcome.noise))
+        if settings.delta is not None and error > settings.delta:
+            found.append(f"the error is {error:.3g}, expected delta = {settings.delta:g} at most")
+        now, before = np.concatenate([outcome.theta, outcome.eta]), self._before
+        self._before = now
+        if settings.delta_theta is not None:
+            change = math.inf if before is None else float(np.max(np.abs(now - before) / np.abs(now)))
+            if not change <= settings.delta_theta:
+                said = "there is no search before" if before is None else f"a parameter has changed by {change:.2%}"
+                found.append(f"{said}, expected delta_theta = {settings.delta_theta:g} at most")
+        return tuple(Reason("start_unsettled", words={"cause": one}) for one in found)
+
+    def _again(self, pending: Pending, reason: str, search: SearchReport | None = None) -> None:
         """Reject a refit; the next one needs more motion."""
-        self._refits.rejected(pending, reason)
+        self._refits.rejected(pending, reason, search)
         self._try = round(GROWTH * self._motion.kept.count)
 
     def _accept(self, outcome: RefitOutcome, pending: Pending) -> Started:
         eta, history, learner, gathering = self._eta, self._history, self._learner, self.gathering
         words = eta.accept(outcome, pending.last - pending.first)
-        self._refits.accepted(pending, words)
+        self._refits.accepted(pending, words, outcome.search)
         eta.write(outcome.columns, pending.first, pending.last, history)
         rows = history.since(pending.first)
         suspects = self._lookback.suspect(rows, outcome.theta, outcome.noise, outcome)

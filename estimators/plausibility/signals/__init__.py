@@ -12,9 +12,12 @@ from estimators.plausibility.signals.base import StreamFacts, Validator
 from estimators.plausibility.signals.counter import CounterValidator
 from estimators.plausibility.signals.dead_zone import DeadZoneValidator
 from estimators.plausibility.signals.freezing import FreezingValidator
+from estimators.plausibility.signals.leaps import LeapValidator
 from estimators.plausibility.signals.order import OrderValidator
 from estimators.plausibility.signals.rate import RateValidator
 from estimators.plausibility.signals.repeats import RepeatsValidator
+from estimators.plausibility.signals.torque_flat import FlatTorqueValidator
+from estimators.plausibility.signals.torque_held import TorqueHeldValidator
 
 VALIDATORS: Final[tuple[Callable[[StreamFacts], Validator], ...]] = (
     CounterValidator,
@@ -22,5 +25,8 @@ VALIDATORS: Final[tuple[Callable[[StreamFacts], Validator], ...]] = (
     OrderValidator,
     RateValidator,
     FreezingValidator,
+    LeapValidator,
+    TorqueHeldValidator,
+    FlatTorqueValidator,
     DeadZoneValidator,
 )

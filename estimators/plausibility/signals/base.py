@@ -1,5 +1,6 @@
 """What a validator of signals gets and says: the frames of one stream, block by block."""
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -21,6 +22,7 @@ class StreamFacts(NamedTuple):
     positions: tuple[int, ...] = ()  # places of encoders among its channels
     wraps: tuple[float, ...] = ()  # of each: rad (m) after which it starts again; 0: never
     efforts: tuple[int, ...] = ()  # places of torques and forces among its channels
+    limit: float = math.inf  # N·m (N), from which a torque or force is not used in any case: the drive may clip it
 
     @property
     def stamped(self) -> bool:

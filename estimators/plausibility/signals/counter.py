@@ -1,10 +1,12 @@
-"""The device's counter: it grows by one from sample to sample, or it counts nothing."""
+"""The device's counter: it grows by one from sample to sample, up to its modulo, or it counts something else."""
 
+from collections import deque
 from typing import Final
 
 import numpy as np
 
 from estimators.plausibility.signals.base import Frames, StreamFacts, is_regular, steps
+from estimators.quantities import Floats
 from estimators.reasons import Reason
 
 #: steps, argued: A block with fewer steps of a counter says nothing of it.
@@ -19,20 +21,54 @@ LEAPING: Final = 0.5
 LEAP: Final = 0.125
 #: 1, argued: Share of leaps of one size from which they are the device's habit.
 COMMON: Final = 0.25
+#: samples, argued: Samples that a counter counts from frame to frame, from which it does not count frames.
+FAST: Final = 1.5
+#: 1, argued: Frames that arrive at the configured rate give or take this share are not lost ones.
+COARSE: Final = 0.2
+#: blocks, argued: Blocks in which both are so, 0.8 s: frames that waited in a queue come faster for less.
+BLOCKS: Final = 4
+#: counts, argued: A counter is not smaller than this.
+SMALLEST: Final = 8
 #: 1, argued: Share of steps backwards from which frames do not come in order; fewer are dropped by the aligner, and
 #: bridged.
 BACKWARDS: Final = 0.1
 
 
 class CounterValidator:
-    """Tells a counter that is stuck, counts down, jumps about or shows frames out of order."""
+    """Tells a counter that is stuck, counts down or too fast, jumps about, is smaller, or shows frames out of order."""
 
     def __init__(self, stream: StreamFacts) -> None:
         self._stream = stream
+        self._turn = 0  # counts after which it starts again, where that is less than what is configured
+        self._fast = deque[tuple[float, float, float]](maxlen=BLOCKS)  # samples a frame, frames, periods, by block
 
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
-        if self._stream.modulo == 0 or is_regular(frames, self._stream):
+        if self._stream.modulo == 0:
+            return None
+        return self._smaller(frames) or self._irregular(frames)
+
+    def _smaller(self, frames: Frames) -> Reason | None:
+        """A counter that starts again before it should: it is 0 behind one less than a power of two."""
+        counters = frames.counters
+        if self._stream.stamped or not len(counters):
+            return None
+        if self._turn and counters.max() >= self._turn:
+            self._turn = 0
+        ends = np.flatnonzero((counters[1:] == 0) & (counters[:-1] >= SMALLEST - 1))
+        for end in ends if self._stream.modulo > SMALLEST else ():
+            turn = int(counters[end]) + 1
+            alone = end > 0 and counters[end - 1] == turn - 2 and counters[end + 2 : end + 3].sum() == 1
+            if alone and turn & (turn - 1) == 0 and turn < self._stream.modulo and counters.max() < turn:
+                self._turn = turn
+        if not self._turn:
+            return None
+        return Reason("counter_smaller", None, {"modulo": float(self._turn)}, {"signal": self._stream.signal})
+
+    def _irregular(self, frames: Frames) -> Reason | None:
+        """A counter that does not grow by one from frame to frame."""
+        if is_regular(frames, self._stream):
+            self._fast.clear()
             return None
         grown = steps(frames, self._stream)
         known = np.isfinite(grown)
@@ -44,6 +80,9 @@ class CounterValidator:
         if (known & (grown == 0.0) & changed).sum() > STUCK * count:
             return Reason("counter_stuck", None, {}, words)
         grown = grown[known]
+        if (counts := self._counts(frames, grown)) is not None:
+            numbers = {"arrives": counts * self._stream.rate, "configured": self._stream.rate}
+            return Reason("counter_fast", None, numbers, words)
         turn = self._stream.modulo / self._stream.unit
         leaps = grown[np.abs(grown) > LEAP * turn]
         if len(leaps) > LEAPING * count:
@@ -55,3 +94,14 @@ class CounterValidator:
         if grown[np.abs(grown) <= LEAP * turn].sum() < 0.0:
             return Reason("counter_backwards", None, {}, words)
         return Reason("frames_disordered", None, {"percent": 100.0 * len(behind) / count}, words)
+
+    def _counts(self, frames: Frames, grown: Floats) -> float | None:
+        """Samples that are counted from frame to frame, where frames arrive at the configured rate; else None."""
+        if self._stream.stamped:
+            return None
+        span = float(frames.arrivals[-1] - frames.arrivals[0])
+        self._fast.append((float(np.median(grown)), len(frames.arrivals) - 1.0, span / self._stream.period))
+        usual, count, periods = np.transpose(self._fast)
+        if len(usual) < BLOCKS or usual.min() < FAST or abs(periods.sum() / count.sum() - 1.0) > COARSE:
+            return None
+        return float(np.median(usual))

@@ -1,8 +1,9 @@
 """A torque with a dead zone: small ones are said as zero.
 
 Where a measured torque changes its sign, noise takes it through zero in a frame or two. One that is zero to the last
-bit for many frames, and comes from small values of one sign and goes on to small ones of the other, is not measured
-there. A drive that is switched off leaves large values, and a coarse sensor changes by single steps elsewhere too.
+bit for some frames, and comes from small values of one sign and goes on to small ones of the other, is not measured
+there; nor is one that goes to zero and leaves it at the same value each time. A drive that is switched off leaves and
+comes to any values, and a coarse sensor changes by single steps elsewhere too.
 """
 
 from collections import deque
@@ -15,9 +16,12 @@ from estimators.plausibility.signals.base import Frames, StreamFacts, distinct
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
-#: frames, argued: Noise does not keep a torque at zero for so long.
-LONGEST: Final = 8
-#: 1, argued: The values around a dead zone are within this many usual changes from frame to frame.
+#: frames, argued: Noise does not keep a fine torque at zero for so long.
+LONGEST: Final = 3
+#: changes, argued: Changes from frame to frame without which nothing is known of a sensor.
+FEWEST: Final = 8
+#: 1, argued: The values around a dead zone are within this many usual changes from frame to frame, of zero or of those
+#: around it the time before.
 NEAR: Final = 8.0
 #: steps, argued: Changes of a fine torque have this many of its smallest steps.
 FINE: Final = 3.0
@@ -35,13 +39,16 @@ class DeadZoneValidator:
     def __init__(self, stream: StreamFacts) -> None:
         self._stream = stream
         self._smallest = np.full(len(stream.efforts), np.inf)  # N·m (N), steps of each
+        self._edges = np.full(len(stream.efforts), np.nan)  # N·m (N), size at which each last came to zero
         self._runs: deque[int] = deque(maxlen=REMEMBERED)  # dead zones that were passed, by block
 
     def look(self, frames: Frames) -> Reason | None:
         """Look at another block."""
         frames, runs = distinct(frames, self._stream), 0
         for number, place in enumerate(self._stream.efforts):
-            self._smallest[number], passed = _passed(frames.values, place, self._smallest[number])
+            self._smallest[number], self._edges[number], passed = _passed(
+                frames.values, place, self._smallest[number], self._edges[number]
+            )
             runs += passed
         self._runs.append(runs)
         if sum(self._runs) < RUNS:
@@ -49,9 +56,12 @@ class DeadZoneValidator:
         return Reason("torque_dead_zone", None, {}, {"signal": self._stream.signal})
 
 
-@kernel("Tuple((f8, i8))(f8[:, ::1], i8, f8)")
-def _passed(values: Floats, place: int, smallest: float) -> tuple[float, int]:
-    """The smallest step of a sensor so far, and how often its values pass a dead zone. values: (frames, channels)."""
+@kernel("Tuple((f8, f8, i8))(f8[:, ::1], i8, f8, f8)")
+def _passed(values: Floats, place: int, smallest: float, edge: float) -> tuple[float, float, int]:
+    """Smallest step of a sensor so far, the size at which it last came to zero, and how often it passes a dead zone.
+
+    values: (frames, channels).
+    """
     sizes, count = np.empty(len(values)), 0
     for i in range(len(values) - 1):
         size = abs(values[i + 1, place] - values[i, place])
@@ -62,8 +72,8 @@ def _passed(values: Floats, place: int, smallest: float) -> tuple[float, int]:
     fine = 0
     for i in range(count):
         fine += sizes[i] >= FINE * smallest
-    if count < LONGEST or fine / count < NEARLY_ALL:
-        return smallest, 0
+    if count < FEWEST or fine / count < NEARLY_ALL:
+        return smallest, edge, 0
     found, last, usual = 0, -1, -1.0
     for i in range(len(values)):
         if values[i, place] == 0.0:
@@ -72,6 +82,8 @@ def _passed(values: Floats, place: int, smallest: float) -> tuple[float, int]:
             if usual < 0.0:
                 usual = float(np.median(sizes[:count]))
             near = NEAR * usual
-            found += abs(values[last, place]) <= near and abs(values[i, place]) <= near
+            came, left = abs(values[last, place]), abs(values[i, place])
+            found += max(came, left) <= near or (abs(came - left) <= near and abs(came - edge) <= near)
+            edge = came
         last = i
-    return smallest, found
+    return smallest, edge, found

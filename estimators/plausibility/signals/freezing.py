@@ -113,10 +113,10 @@ def _frozen(
     for one in range(stops):
         still = ends[one] - begins[one] - 1 + (state.run if one == 0 else 0)
         if still >= fewest or ends[one] == count:  # what is to be judged is no measure of itself
-            for i in range(max(0, begins[one]), min(begins[one] + 1, len(inside))):
+            for i in range(max(0, begins[one] - 1), min(begins[one] + 1, len(inside))):
                 inside[i] = 0.0
-            if 0 < ends[one] <= len(inside):
-                inside[ends[one] - 1] = 0.0
+            for i in range(max(0, ends[one] - 1), min(ends[one] + 1, len(inside))):
+                inside[i] = 0.0
     bound = max(before, ROUNDED * state.smallest)
     for i in range(len(inside)):
         bound = max(bound, inside[i])
@@ -138,7 +138,7 @@ def _frozen(
         state.speed = speeds[begins[stops - 1]]
     if found:
         return True, -1.0
-    last = moving[len(moving) - 1] if len(moving) > 0 and still < fewest else len(changes)
+    last = max(0, moving[len(moving) - 1] - 1) if len(moving) > 0 and still < fewest else len(changes)
     largest = 0.0
     for i in range(last):
         largest = max(largest, changes[i])

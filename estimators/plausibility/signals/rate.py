@@ -4,10 +4,10 @@ The least-squares line through arrivals over the number of the sample has the de
 stay within a range R over a time T make that slope wrong by at most 1.5 R/T, whatever they are. So a rate is wrong
 where the slope is off by more than that and by more than a clock can drift, in both halves of a window and in the same
 direction. Where gaps add up to a walk the sender is a program that asks for samples when it has time: it has no rate,
-and only a coarse error is named. Frames that are lost make the slope longer, never shorter: where it is too short,
-frames are just counted. Where it is too long, the counter says how many samples there were; without one, gaps that are
-whole multiples of the usual gap are losses. Where gaps show no such multiples losses and rate cannot be distinguished
-by arrivals, except where too many frames would have to be missing.
+and only a coarse error is named, on which the usual gap and the slope agree. Frames that are lost make the slope
+longer, never shorter: where it is too short, frames are just counted. Where it is too long, the counter says how many
+samples there were; without one, gaps that are whole multiples of the usual gap are losses. Where gaps show no such
+multiples losses and rate cannot be distinguished by arrivals, except where too many frames would have to be missing.
 """
 
 from typing import Final, NamedTuple
@@ -43,6 +43,9 @@ WALKING: Final = 0.25
 EVEN_GAPS: Final = 0.002
 #: 1, argued: Slope beyond which no loss that rows survive explains it.
 COARSE: Final = 0.2
+#: 1, argued: Slope and usual gap beyond which a program that polls has another rate: for some seconds it may well ask
+#: a quarter less often than usual.
+SLOWED: Final = 0.35
 
 
 class _RateLine(NamedTuple):
@@ -51,6 +54,7 @@ class _RateLine(NamedTuple):
     off: float  # slope against the configured period, less one
     limit: float  # what delays can make of it, and what the clock follows
     walks: bool  # whether gaps between arrivals add up to a walk
+    usual: float  # the median gap against the configured period, less one
 
 
 class RateValidator:
@@ -98,7 +102,11 @@ class RateValidator:
         second, whole = self._line(blocks[half:]), self._line(blocks)
         if second is None or whole is None or abs(second.off) <= second.limit or first.off * second.off < 0.0:
             return None
-        return None if whole.walks and abs(whole.off) < COARSE else self._stream.rate / (1.0 + whole.off)
+        agree = abs((1.0 + whole.off) / (1.0 + whole.usual) - 1.0) < COARSE if whole.usual > -1.0 else False
+        if whole.walks and (min(abs(whole.off), abs(whole.usual)) < SLOWED or not agree):
+            return None
+        changed = abs(first.off - second.off) > second.limit  # the rate became another one in the window
+        return self._stream.rate / (1.0 + (second if changed else whole).off)
 
     def _line(self, blocks: list[Frames]) -> _RateLine | None:
         """The line through the arrivals of these blocks; None where nothing can be said."""
@@ -106,7 +114,9 @@ class RateValidator:
         arrivals = np.concatenate([blocks[0].arrivals[:1], *(one.arrivals[1:] for one in blocks)])
         grown = np.concatenate([steps(one, stream) for one in blocks])
         known, off, limit, walks = _line_of(arrivals, grown, stream.period, stream.modulo > 0, stream.stamped)
-        return _RateLine(off, limit, walks) if known else None
+        if not known:
+            return None
+        return _RateLine(off, limit, walks, float(np.median(np.diff(arrivals))) / stream.period - 1.0)
 
 
 @inline

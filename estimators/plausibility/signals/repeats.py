@@ -52,6 +52,7 @@ class RepeatsValidator:
         self._stream = stream
         self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
         self._halted = [deque[bool](maxlen=BLOCKS) for _ in stream.positions]  # of each encoder, block by block
+        self._late = [deque[tuple[int, int]](maxlen=BLOCKS) for _ in stream.positions]  # late changes, and all changes
         self._steps: Floats = np.zeros(0)  # smallest change of each channel
         self._own = np.array(stream.positions, np.int64)
 
@@ -72,10 +73,14 @@ class RepeatsValidator:
                 return Reason("frames_repeated", None, {"percent": share}, words)
             return Reason("values_held", None, {"percent": share}, words)
         for number, place in enumerate(self._stream.positions):
-            share, halting, self._smallest[number] = _held(
+            late, changes, halting, self._smallest[number] = _held(
                 frames.values, place, self._stream.wraps[number], self._smallest[number]
             )
             self._halted[number].append(halting >= HALTING)
+            self._late[number].append((late, changes))
+            if changes < FEWEST:  # the last blocks together have more
+                late, changes = np.sum(self._late[number], axis=0)
+            share = late / changes if changes >= FEWEST else 0.0
             if share >= NEARLY_ALL or sum(self._halted[number]) >= HALTED:
                 share = max(share, halting)
                 return Reason("values_held", None, {"percent": 100.0 * share}, words)
@@ -120,12 +125,12 @@ def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, b
     return same, turns, finest / changes >= NEARLY_ALL
 
 
-@kernel("UniTuple(f8, 3)(f8[:, ::1], i8, f8, f8)")
-def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[float, float, float]:
+@kernel("Tuple((i8, i8, f8, f8))(f8[:, ::1], i8, f8, f8)")
+def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[int, int, float, float]:
     """What speaks for a position that is held, and the smallest step of its encoder so far.
 
-    The share of its changes that it cannot have made if it was sampled each time; and the share of frames in which it
-    halts for just one of them, 0 where noise may make it.
+    Changes that it cannot have made if it was sampled each time, and all changes behind the first; and the share of
+    frames in which it halts for just one of them, 0 where noise may make it.
     """
     increments = moved(values, place, wrap)
     n, changes = len(increments), 0
@@ -139,11 +144,10 @@ def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[flo
             waited = i - last
             late += last >= 0 and waited > 1 and abs(increments[i]) >= (waited + 0.5) * smallest
             last = i
-    share = late / (changes - 1) if changes >= FEWEST else 0.0
     few, halts, slows = FEW * smallest, 0, 0
     for i in range(1, n - 1):
         before, within, behind = increments[i - 1], abs(increments[i]), increments[i + 1]
         if min(abs(before), abs(behind)) >= few and before * behind > 0.0:
             halts += within == 0.0
             slows += 0.0 < within < few
-    return share, halts / n if halts > slows else 0.0, smallest
+    return late, max(0, changes - 1), halts / n if halts > slows else 0.0, smallest

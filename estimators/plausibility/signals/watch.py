@@ -1,5 +1,6 @@
 """Watches the frames of one joint before anything learns: asks every validator, and says which streams to refuse."""
 
+import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -26,10 +27,14 @@ class Look(NamedTuple):
 class SignalWatch:
     """The validators of one joint's streams."""
 
-    def __init__(self, aligner: AlignerState, roles: Sequence[str], signals: Sequence[str]) -> None:
-        """aligner: of a resampler that keeps frames; roles: of its channels; signals: DRIVER.MESSAGE.SIGNAL of each."""
+    def __init__(
+        self, aligner: AlignerState, roles: Sequence[str], signals: Sequence[str], limit: float = math.inf
+    ) -> None:
+        """aligner: of a resampler that keeps frames; roles: of its channels; signals: DRIVER.MESSAGE.SIGNAL of each;
+        limit: N·m (N) from which a torque is left out in any case."""
         self._aligner = aligner
-        self._watched = [_WatchedStream(_stream(stream, aligner, roles, signals), CLEAN) for stream in aligner.streams]
+        streams = [_stream(stream, aligner, roles, signals)._replace(limit=limit) for stream in aligner.streams]
+        self._watched = [_WatchedStream(stream, CLEAN) for stream in streams]
 
     @property
     def due(self) -> bool:

@@ -12,7 +12,7 @@ from estimators.quantities import Floats
 from estimators.search.base import Compiled, SearchOver, SearchProblem, SearchStatus
 from estimators.search.multilevel.basket import Basket
 from estimators.search.multilevel.boxes import Boxes, Lists
-from estimators.search.multilevel.evaluation import ABANDONED, REACHED, Objective, SearchRules, interpreted
+from estimators.search.multilevel.evaluation import ABANDONED, REACHED, RUNNING, Objective, SearchRules, interpreted
 from estimators.search.multilevel.line.line import MOST, Line
 from estimators.search.multilevel.line.search import line_search
 from estimators.search.multilevel.lists import FirstValues
@@ -22,10 +22,15 @@ from estimators.search.multilevel.samples import Region
 from estimators.search.multilevel.sweeps import COMPLETE, FULL, STALLED, Sweeps, sweep
 
 CALLBACK: Final = ctypes.CFUNCTYPE(ctypes.c_double)
+NOTHING: Final = np.zeros(0)
+
+# States of runs that have ended, by all that their arrays' lengths and rules depend on: to make one costs several times
+# what a short search takes. A run takes one out, so that a search within an objective has its own.
+_IDLE: Final[dict[tuple[Any, ...], list[Sweeps]]] = {}
 
 
 class SearchRun:
-    """The state of one run, in the arrays that the kernel goes on with."""
+    """One run, in the arrays that the kernel goes on with."""
 
     def __init__(
         self,
@@ -43,23 +48,34 @@ class SearchRun:
         """As Mcs; tolerance 0: the published algorithm."""
         n, longest = lists.x.shape
         self.problem, self.lists, self.levels = problem, lists, levels
-        self.rules = SearchRules(
-            published=tolerance == 0.0,
-            legacy=legacy,
-            local_steps=local_steps,
-            stall=stall,
-            room=(levels + n) * max(4, 2 * longest),
-            gamma=gamma,
-            tolerance=tolerance,
-            far=100.0 if legacy else 1000.0,
-        )
-        self.region = _region(problem, n, seed)
+        self.rules = {
+            "published": tolerance == 0.0,
+            "legacy": legacy,
+            "local_steps": local_steps,
+            "stall": stall,
+            "room": (levels + n) * max(4, 2 * longest),
+            "gamma": gamma,
+            "tolerance": tolerance,
+            "far": 100.0 if legacy else 1000.0,
+        }
+        self.seed = seed
         self.x = problem.whole(problem.region()[0][np.newaxis])[0]
         self.raised: BaseException | None = None
         self.objective: Objective
 
     def run(self) -> SearchStatus:
         """To the end. Raises what the objective raised."""
+        key = (*self.lists.x.shape, self.levels, *self.rules.values())
+        idle = _IDLE.setdefault(key, [])
+        self.state = idle.pop() if idle else self._new_state()
+        self.objective = self.state.objective
+        try:
+            return self._run()
+        finally:
+            self.objective.data = NOTHING
+            idle.append(self.state)
+
+    def _run(self) -> SearchStatus:
         f = self.problem.f
         if isinstance(f, Compiled) and self.problem.callback is None and not INTERPRETED:
             outcome = self._sweep(f.function, f.data)
@@ -76,7 +92,7 @@ class SearchRun:
     def _sweep_python(self) -> int:
         """The objective is Python: the kernel calls back, and the Problem counts and stops."""
         target = self.problem.target
-        if self.rules.legacy:
+        if self.rules["legacy"]:
             self.problem.target = -np.inf  # the kernel looks at it between stages
         if INTERPRETED:
             with np.errstate(all="ignore"):
@@ -100,20 +116,29 @@ class SearchRun:
 
     def _sweep(self, f: Callable[[Floats, Floats], float], data: Floats, target: float | None = None) -> int:
         """Run the kernel, with more room as often as it asks; target: the problem's, unless it is given."""
-        problem, n, rules = self.problem, self.problem.lower.size, self.rules
-        self.objective = objective = Objective(
-            f=f,
-            data=data,
-            lower=problem.lower,
-            upper=problem.upper,
-            free=np.flatnonzero(problem.free),
-            x=self.x,
-            best=problem.lower.copy(),
-            budget=problem.budget,
-            target=problem.target if target is None else target,
-            legacy=rules.legacy,
-        )
-        lists = Lists.zeros(x=self.lists.x, length=self.lists.length, start=self.lists.start)
+        problem, state, objective = self.problem, self.state, self.objective
+        objective.f, objective.data, objective.x, objective.value, objective.stop = f, data, self.x, np.inf, RUNNING
+        objective.lower[:], objective.upper[:] = problem.lower, problem.upper
+        objective.best[:], objective.free[:] = problem.lower, np.flatnonzero(problem.free)
+        objective.budget, objective.target = problem.budget, problem.target if target is None else target
+        objective.evaluations = objective.nonfinite = 0
+        lists, boxes, basket = state.lists, state.boxes, state.basket
+        lists.x[:], lists.length[:], lists.start[:] = self.lists
+        boxes.count = boxes.candidates = boxes.sweeps = boxes.progress = basket.count = basket.seen = 0
+        low, high = problem.region()
+        state.region.low[:], state.region.width[:], state.region.samples = low, high - low, 0
+        state.region.turn[:], state.region.shift[:] = _recurrence(len(low), self.seed)
+        while (outcome := sweep(state)) == FULL:
+            state.boxes = _doubled(state.boxes, ("line", "value", "splits", "level", "gainless"))
+            state.basket = _doubled(state.basket, ("point", "value", "considered"))
+        return outcome
+
+    def _new_state(self) -> Sweeps:
+        """The arrays of a run, which say nothing yet."""
+        n, longest = self.lists.x.shape
+        room = int(self.rules["room"])
+        rules = SearchRules(**self.rules)
+        objective = Objective.zeros(f=None, data=NOTHING, x=NOTHING, dimensions=n, legacy=rules.legacy)
         local = LocalSearch.zeros(
             objective=objective,
             rules=rules,
@@ -122,20 +147,16 @@ class SearchRun:
             model=LocalModel.zeros(dimensions=n),
             dimensions=n,
         )
-        state = Sweeps(
+        return Sweeps(
             objective=objective,
             rules=rules,
-            boxes=Boxes.zeros(capacity=4 * rules.room, dimensions=n, levels=self.levels, room=rules.room + 1),
-            lists=lists,
-            basket=Basket.zeros(capacity=4 * rules.room, dimensions=n),
-            region=self.region,
+            boxes=Boxes.zeros(capacity=4 * room, dimensions=n, levels=self.levels, room=room + 1),
+            lists=Lists.zeros(dimensions=n, longest=longest),
+            basket=Basket.zeros(capacity=4 * room, dimensions=n),
+            region=Region.zeros(dimensions=n),
             local=local,
             local_search=local_search,
         )
-        while (outcome := sweep(state)) == FULL:
-            state.boxes = _doubled(state.boxes, ("line", "value", "splits", "level", "gainless"))
-            state.basket = _doubled(state.basket, ("point", "value", "considered"))
-        return outcome
 
 
 def _doubled(layout: Any, arrays: tuple[str, ...]) -> Any:
@@ -144,15 +165,9 @@ def _doubled(layout: Any, arrays: tuple[str, ...]) -> Any:
     return type(layout)(**found | {one: np.concatenate([found[one], np.zeros_like(found[one])]) for one in arrays})
 
 
-def _region(problem: SearchProblem, n: int, seed: int) -> Region:
-    """Where samples are drawn, and the additive recurrence of the n-dimensional golden ratio that draws them."""
-    low, upper = problem.region()
-    turn, shift = _recurrence(n, seed)
-    return Region(low=low.copy(), width=upper - low, turn=turn, shift=shift)
-
-
 @lru_cache(maxsize=256)
 def _recurrence(n: int, seed: int) -> tuple[Floats, Floats]:
+    """The additive recurrence of the n-dimensional golden ratio that draws samples: its turn and shift."""
     ratio = 2.0
     for _ in range(60):
         ratio = (1.0 + ratio) ** (1.0 / (n + 1.0))  # ratio^(n+1) = ratio + 1

@@ -18,6 +18,7 @@ from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, build, load
 from estimators.offline.mechanism_fit import identify
 from hil_rig.papers.figures import Figure, Reproduced, main, truth
+from hil_rig.papers.joint_constraint_forces.tree import parameters
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.leg import CRANK, Leg, LegSettings
 
@@ -33,6 +34,7 @@ REFERENCE: Final = {  # N·m (design: tree and closed chains, §3)
     "driven joint, arms 1 m": (3.92053, 5.40958, 7.11933),
     "driven joint, arms 1 m, Stribeck": (7.26739, 9.82095, 12.96878),
 }
+GUO: Final = {"coulomb": 0.05, "viscous": 0.01, "static": 0.2, "stribeck": 0.1}  # the paper's second table
 CUT_FORCES: Final = (-21.492, 19.089, 32.497, 61.081, 9.882, -69.641)  # N, at the first place
 
 
@@ -84,7 +86,8 @@ def table(options: argparse.Namespace) -> Reproduced:
         said = str(error)
     figures.append(truth("arms of 1 m: divergence told", "does not settle" in said, "yes"))
     drawn, words = _rig(figures, mechanism)
-    return Reproduced(figures, [f"Arms of 1 m: {said}.", words], drawn)
+    words_ = [f"Arms of 1 m: {said}.", words, parameters(GUO, leg(stribeck=True), load(TABLE))]
+    return Reproduced(figures, words_, drawn)
 
 
 def balance(mechanism: Mechanism) -> float:

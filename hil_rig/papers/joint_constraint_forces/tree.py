@@ -7,6 +7,7 @@ equations, and its friction found again from the torque of its axes.
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.tree5 import JOINTS, Tree5, Tree5Settings
 
 TABLE: Final = Path(__file__).parents[3] / "docs" / "tree5.toml"
+GUO: Final = {"coulomb": 0.005, "viscous": 0.01, "static": 0.05, "stribeck": 0.03}  # the paper's first table
 RAMP: Final = 0.2  # rad/s²
 TORQUE: Final = {  # N·m (design: tree and closed chains, §2)
     0.0: (1.8539, 1.1280, 0.1200, 1.2360, 0.1440),
@@ -29,6 +31,17 @@ TORQUE: Final = {  # N·m (design: tree and closed chains, §2)
     5.0: (8.0251, 1.9318, 3.6722, 8.1995, -5.3221),
 }
 FRICTION: Final = {2.5: (0.7552, 0.4986, 0.1825, 0.4127, 0.1660), 5.0: (0.9280, 0.6593, 0.2698, 0.5558, 0.2346)}
+
+
+def parameters(published: Mapping[str, float], experiment: Mechanism, rig: Mechanism) -> str:
+    """The paper's friction beside what the experiment and the rig's file have, of the first joint."""
+    lines = ["friction of every joint (published; in this experiment; in the rig's file):"]
+    for name, value in published.items():
+        two = (getattr(one.description.links[0].bearing, name) for one in (experiment, rig))
+        lines.append(f"  {name:9} {value:<6g} " + " ".join("–" if one is None else f"{one:<6g}" for one in two))
+    arms = (", ".join(f"{getattr(one.description.links[0].bearing, arm):g}" for arm in ("pin", "arm", "bending"))
+            for one in (experiment, rig))  # fmt: skip
+    return "\n".join([*lines, "  arms R_p, R_n, R_b are not published: " + "; ".join(arms) + " m"])
 
 
 def paper(static: float | None = None) -> Mechanism:
@@ -84,8 +97,8 @@ def table(options: argparse.Namespace) -> Reproduced:
     stribeck = paper(0.05).inverse(motion).tau - found.tau
     after = float(np.max(np.abs(stribeck[t > 0.5]))) / float(np.max(np.abs(stribeck)))
     figures.append(Figure("Stribeck after 0.5 s, of its largest", after, high=1e-3, reference="differs only before"))
-    words = _rig(figures)
-    return Reproduced(figures, [words], (t, found.tau, stribeck, motion))
+    words = [_rig(figures), parameters(GUO, paper(0.05), load(TABLE))]
+    return Reproduced(figures, words, (t, found.tau, stribeck, motion))
 
 
 def _rig(figures: list[Figure]) -> str:

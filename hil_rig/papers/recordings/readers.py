@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -12,7 +13,18 @@ from estimators.numerics.named_arrays import arrays
 from estimators.quantities import Floats
 from hil_rig.papers.figures import ReproductionError
 
-DATA: Final = Path(__file__).parents[4] / "shared" / "data"
+PLACES: Final = (Path(__file__).parents[4] / "shared" / "data", Path("../shared/data"), Path("recordings"), Path())
+
+
+def _default() -> Path:
+    """The folder of the recordings: JOINTWATCH_DATA, beside a source checkout, or here; the first that is there."""
+    named = os.environ.get("JOINTWATCH_DATA")
+    if named:
+        return Path(named)
+    return next((one for one in PLACES if (one / "emps").is_dir()), PLACES[0])
+
+
+DATA: Final = _default()
 
 FULL_DUTY: Final = 885.0  # counts of the XL330's register Present PWM at a duty cycle of one
 XL330_RUNS: Final = 8
@@ -38,7 +50,7 @@ class Pendulum(NamedTuple):
 
 def data_option(parser: argparse.ArgumentParser) -> None:
     """Add --data, the folder of the recordings."""
-    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the recordings (default: %(default)s)")
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the recordings (%(default)s)")
 
 
 def emps(data: Path) -> tuple[Floats, Floats]:
@@ -64,13 +76,20 @@ def xl330_published(data: Path, model: str) -> dict[str, float]:
 
 def sea(data: Path, name: str) -> tuple[Floats, Floats, Floats]:
     """Time, s, deflection, rad, and measured torque, N·m: (samples,) each, not equidistant."""
-    table = _read(data / "sea_imperial" / name, arrays)
+    return _read(data / "sea_imperial" / name, _bench)
+
+
+def _bench(file: Path) -> tuple[Floats, Floats, Floats]:
+    table = arrays(file)
     return table["time"], np.deg2rad(table["displacement"]), table["torque_out"]
 
 
 def _read(file: Path, reader: Callable[[Path], Content]) -> Content:
     if not file.exists():
-        raise PublicRecordingError(f"{file} is not there; --data names the folder of the recordings")
+        raise PublicRecordingError(
+            f"{file} is not there: public recordings are no part of the package. Say where they lie: --data FOLDER, or "
+            f"JOINTWATCH_DATA=FOLDER, with {file.parent.name}/{file.name} in it; docs/real-data.md names its source"
+        )
     try:
         return reader(file)
     except PublicRecordingError:

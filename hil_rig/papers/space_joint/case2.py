@@ -1,9 +1,13 @@
 """`jointwatch reproduce irj-case2`: linear, then nonlinear friction parameters jump; ours beside the published claims.
 
 The joint's friction alone on a triangular velocity of ±1 rad/s, T = 8 s, 100 Hz, exact regressors, white noise; every
-linear parameter × 1.5 at 20 s, ω1 and ω_s × 1.2 at 30 s (da Silva, de Souza, Schäfer 2007, Case 2: Figures 7.6–7.8).
+linear parameter × 1.5 at 16 s, ω1 and ω_s × 1.2 at 32 s (da Silva, de Souza, Schäfer 2007, Case 2: Figures 7.6–7.8).
 The paper claims that the linear jump is followed without a search and that only the nonlinear one starts it; its own
-trigger does neither (irj-joint design, section 3). Tolerances: section 5 there, "excellent".
+trigger does neither (irj-joint design, section 3). Tolerances: section 5 there, "excellent", which holds of 20 seeds
+and more: of fewer, a figure outside its limits is out of reach, since one seed decides it.
+
+`--design paper` runs the publication's own trigger instead, to the letter: N_err > δ calls the search over the latest
+window, and nothing tests its result. Its figures stand without limits: they say what the letter costs.
 """
 
 import argparse
@@ -17,6 +21,7 @@ import numpy as np
 from estimators.base import Event
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online import assembly
+from estimators.online.monitor import DESIGNS
 from estimators.online.phases import Phases
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
@@ -28,14 +33,23 @@ PERIOD = 0.01  # s
 MOTION = 8.0  # s
 LINEAR = np.array([25.0, 590.0, 76.0, 40.0])
 OMEGAS = np.array([0.0616, 0.1312])
-LINEAR_AT: Final = 20.0  # s
-NONLINEAR_AT: Final = 30.0
-END: Final = 50.0
+LINEAR_AT: Final = 16.0  # s
+NONLINEAR_AT: Final = 32.0
+END: Final = 52.0
 NOISES: Final = (0.005, 0.01, 0.02)  # of rms(y)
+FIRST_REFIT: Final = (
+    3.0  # s; at 32 s the motion leaves the speeds that tell ω in 0.3 s, and returns after half a period
+)
 WITHIN: Final = 0.05
 OMEGA_LIMITS: Final = {0.005: (1.5, 0.6), 0.01: (3.0, 1.1), 0.02: (6.0, 2.0)}  # per cent, 95th percentile
+ENOUGH: Final = 20  # seeds of which the tolerances are
+RUNS: Final = 60  # of which one may search before the nonlinear jump
 NEAR_BOUND: Final = 1.2  # times what nobody can beat: docs/decisions/007-what-noise-allows.md
 LINEAR_LIMITS: Final = (4.0, 1.5, 1.4, 0.15)  # per cent, at 1 %
+LETTER: Final = (
+    "The publication's trigger to the letter: no limits apply. Searches before the nonlinear jump are those that the "
+    "linear jump does not need by its text."
+)
 
 
 class Case(NamedTuple):
@@ -114,13 +128,13 @@ class Case2Run(NamedTuple):
     bound: float  # s, `settled` of least squares that are told the instant of the linear jump
 
 
-def measure(seed: int, noise: float, random_phase: bool) -> Case2Run:
-    """One run; random_phase: the jumps come anywhere in the motion."""
+def measure(seed: int, noise: float, random_phase: bool, **monitor: Any) -> Case2Run:
+    """One run; random_phase: the jumps come anywhere in the motion; monitor: settings of it."""
     rng = np.random.default_rng([seed, 7])
     shift = MOTION * rng.random(2) if random_phase else np.zeros(2)
-    linear_at, nonlinear_at = LINEAR_AT + shift[0], NONLINEAR_AT + (2.0 + shift[1] if random_phase else 0.0)
+    linear_at, nonlinear_at = LINEAR_AT + shift[0], NONLINEAR_AT + shift[1]
     run = case(seed, noise, linear_at, nonlinear_at, nonlinear_at + END - NONLINEAR_AT)
-    times, values, events = play(estimator(), run.rows)
+    times, values, events = play(estimator(**monitor), run.rows)
     return _figures(run, times, values, events, linear_at, nonlinear_at)
 
 
@@ -175,28 +189,34 @@ def _bound(run: Case, times: Floats, linear_at: float) -> float:
     return np.inf if off[-1] else float(times[late[-1] + 1 if len(late) else 0] - linear_at)
 
 
-def table(seeds: range, noises: tuple[float, ...]) -> list[Figure]:
+def table(seeds: range, noises: tuple[float, ...], **monitor: Any) -> list[Figure]:
     """One row per figure: what the paper says, the limit, ours, and whether that is inside."""
     rows: list[Figure] = []
     spurious = runs = 0
     for noise in noises:
         for random_phase in (False, True):
-            done = [measure(seed, noise, random_phase) for seed in seeds]
+            done = [measure(seed, noise, random_phase, **monitor) for seed in seeds]
             spurious, runs = spurious + sum(one.searches for one in done), runs + len(seeds)
             label = f"noise {100 * noise:g} %, {'random' if random_phase else 'fixed'} phase"
             rows += _rows(label, noise, done, random_phase)
-    allowed = runs / 60.0
     text = f"searches before the nonlinear jump, of {runs} runs"
-    rows.append(Figure(text, float(spurious), high=allowed, reference="none"))
+    few = f"one search in {RUNS} runs is allowed, which {runs} runs cannot show: --seeds {ENOUGH}"
+    rows.append(
+        Figure(text, float(spurious), high=runs / RUNS, reference="none", out_of_reach=few if runs < RUNS else "")
+    )
+    if len(seeds) < ENOUGH:
+        why = f"its limit is one of {ENOUGH} seeds and more, and of {len(seeds)} one decides: --seeds {ENOUGH}"
+        rows = [one if one.out_of_reach else one._replace(out_of_reach=why) for one in rows]
     return rows
 
 
 def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) -> list[Figure]:
     rows = []
-    omega = np.percentile([one.errors[4:] for one in done], 95, axis=0)
+    method: Any = "linear" if len(done) >= ENOUGH else "higher"  # of few, the largest
+    omega = np.percentile([one.errors[4:] for one in done], 95, axis=0, method=method)
     if noise == 0.01:
         settled, bound = np.array([one.settled for one in done]), np.array([one.bound for one in done])
-        for text, share, limit in (("median", 50, 2.0), ("p90", 90, 3.5)):
+        for text, share, limit in (("median", 50, 2.0), (_called(90, len(done)), 90, 3.5)):
             if random_phase:  # the published limits are of jumps at one phase of the motion
                 limit = max(limit, NEAR_BOUND * _percentile(bound, share))
             rows.append(
@@ -206,19 +226,26 @@ def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) ->
                 least = _percentile(bound, share)
                 rows.append(Figure(f"{label}: … least squares told the instant, {text}", least, unit="s"))
         first = np.array([one.first for one in done])
-        rows.append(Figure(f"{label}: first refit, median", _percentile(first, 50), high=3.0, unit="s"))
-        linear = np.percentile([one.errors[:4] for one in done], 95, axis=0)
+        limit = FIRST_REFIT if random_phase else MOTION / 2.0
+        rows.append(Figure(f"{label}: first refit, median", _percentile(first, 50), high=limit, unit="s"))
+        linear = np.percentile([one.errors[:4] for one in done], 95, axis=0, method=method)
         for name, limit, value in zip(("C1", "C2", "b_in", "b_inD"), LINEAR_LIMITS, linear, strict=True):
-            rows.append(Figure(f"{label}: {name} at the end, p95", value, high=limit, unit="%"))
+            rows.append(Figure(f"{label}: {name} at the end, {_called(95, len(done))}", value, high=limit, unit="%"))
     rows.append(Figure(f"{label}: refits, mean", float(np.mean([one.refits for one in done])), high=2.0, reference="1"))
     for name, limit, value in zip(("ω1", "ω_s"), OMEGA_LIMITS.get(noise, (np.inf, np.inf)), omega, strict=True):
-        rows.append(Figure(f"{label}: {name} at the end, p95", value, high=limit, unit="%"))
+        rows.append(Figure(f"{label}: {name} at the end, {_called(95, len(done))}", value, high=limit, unit="%"))
     return rows
+
+
+def _called(share: int, count: int) -> str:
+    """What a percentile of so many seeds is called: of few it is the largest of them."""
+    return f"p{share}" if count * (100 - share) >= 100 else f"the largest of {count}"
 
 
 def _percentile(values: Floats, share: float) -> float:
     """A percentile of values that may be infinite; share: per cent."""
-    return float(np.sort(values)[min(len(values) - 1, round(share / 100.0 * (len(values) - 1)))])
+    few = len(values) * (100.0 - share) < 100.0 * (share > 50.0)
+    return float(np.sort(values)[-1 if few else round(share / 100.0 * (len(values) - 1))])
 
 
 def plot(path: Path, _content: None) -> None:
@@ -266,6 +293,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add --first and --noise."""
     parser.add_argument("--first", type=_seed, default=0, metavar="SEED", help="the first of them")
     parser.add_argument("--noise", type=float, action="append", help="of rms(y); default 0.005, 0.01 and 0.02")
+    parser.add_argument("--design", choices=sorted(DESIGNS), default="fast", help="of the monitor")
+    parser.add_argument("--delta", type=float, metavar="N·m", help="δ; of paper: 1.2 times the start's when left out")
+    parser.add_argument("--hold", type=float, metavar="S", help="how long δ must be exceeded; of paper: 0")
 
 
 def _seed(text: str) -> int:
@@ -277,8 +307,12 @@ def _seed(text: str) -> int:
 def reproduce(options: argparse.Namespace) -> Reproduced:
     """The table of all seeds and noises."""
     seeds = range(options.first, options.first + options.seeds)
-    return Reproduced(table(seeds, tuple(options.noise or NOISES)))
+    monitor = {"design": options.design, "delta": options.delta, "hold": options.hold}
+    found = table(seeds, tuple(options.noise or NOISES), **monitor)
+    if options.design != "paper":
+        return Reproduced(found)
+    return Reproduced([one._replace(low=-math.inf, high=math.inf, out_of_reach="") for one in found], [LETTER])
 
 
 if __name__ == "__main__":
-    sys.exit(main("irj-case2", __doc__, reproduce, plot, 5, arguments))
+    sys.exit(main("irj-case2", __doc__, reproduce, plot, ENOUGH, arguments))

@@ -5,7 +5,7 @@ Link m, centre of mass s from the pin, J about the pin; e the pin's place in the
     F = −F_n n + F_t t_n,   F_t = −μ F_n tanh(v_t/v_m),   v_t = ė·t_n + ω R₂
     f = F + m g + m s ω² l,   h = τ + R₂ F_t + m s t·g
     α = (h − s t·f)/(J − m s²),   ë = f/m − s α t                   l along the link, t across it
-    F_n = K δ^1.5 (1 + 3/4 (1 − c_e²) δ̇/δ̇⁻) ≥ 0, or K_m(δ) δ from a table with the same damping
+    F_n = K δ^1.5 (1 + 3/4 (1 − c_e²) δ̇/δ̇⁻) ≥ 0, or K_m(δ) δ with the same damping and C_n δ̇ (asperities.py)
 
 The controller (PD and feed-forward) sets its torque every millisecond and holds it. Design: clearance, A.
 """
@@ -18,7 +18,8 @@ from pydantic import Field
 
 from hil_rig.plants.base import Floats, FrozenSettings, encoder
 from hil_rig.plants.jit import kernel
-from hil_rig.plants.mechanisms.contact import Steel, fractal_stiffness
+from hil_rig.plants.mechanisms.asperities import rough, rough_table
+from hil_rig.plants.mechanisms.contact import Steel
 from jointwatch_layout import Layout
 
 TICK: Final = 1e-3  # s
@@ -71,11 +72,8 @@ class Journal(FrozenSettings):
         return np.array([*head, self.friction, self.slip, gravity, self.step, self.proportional, self.derivative])
 
     def table(self) -> Floats:
-        """(points, 2): ln δ and K_m of a rough surface; empty for Hertz."""
-        if self.stiffness == "hertz":
-            return np.zeros((0, 2))
-        depths = np.geomspace(1e-10, 1e-4, 121)
-        return np.column_stack([np.log(depths), fractal_stiffness(self.steel, depths)])
+        """(points, 3): ln δ, K_m and C_n of a rough surface; empty for Hertz."""
+        return np.zeros((0, 3)) if self.stiffness == "hertz" else rough_table(self.steel, self.mass, self.friction)
 
     def play(self, reference: Floats) -> Floats:
         """(ticks, COLUMNS) of following (ticks, 3): angle, velocity, acceleration; begins on it, in contact."""
@@ -177,14 +175,13 @@ def _run(constants: Floats, table: Floats, reference: Floats, state: JournalStat
                 meets = state.vx * nx + state.vy * ny
                 if state.met < 0.0:
                     state.met = max(meets, SLOWEST)
+                rubs = 0.0
                 if len(table) == 0:
                     normal = K * depth * np.sqrt(depth)
                 else:
-                    place = (np.log(depth) - table[0, 0]) / (table[1, 0] - table[0, 0])
-                    at = min(max(int(place), 0), len(table) - 2)
-                    share = min(max(place - at, 0.0), 1.0)
-                    normal = depth * ((1.0 - share) * table[at, 1] + share * table[at + 1, 1])
-                normal = max(0.0, normal * (1.0 + loss * meets / state.met))
+                    stiffness, rubs = rough(table, depth)
+                    normal = stiffness * depth
+                normal = max(0.0, normal * (1.0 + loss * meets / state.met) + rubs * meets)
                 slides = -state.vx * ny + state.vy * nx + w * R
                 tangent = -mu * normal * np.tanh(slides / slip)
                 held_power += tangent * slides - normal * meets

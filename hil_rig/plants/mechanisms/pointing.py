@@ -17,6 +17,7 @@ from pydantic import Field as Setting
 from hil_rig.messages import MessageField
 from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError, SimulatedPlant
 from hil_rig.plants.jit import inline, kernel
+from hil_rig.plants.mechanisms.asperities import rough, rough_table
 from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.journal import A_1, A_2, B_1, B_2, CENTRES, GRAVITY, SLOWEST, TICK
@@ -94,6 +95,7 @@ class PointingSettings(PlantSettings):
     slip_2: float = Setting(default=0.02, gt=0, description="rad/s, joint 2")
     vertical: bool = Setting(default=False, description="joint 1 is vertical: gravity along it")
     contact: Literal["full", "reduced"] = "full"
+    surface: Literal["hertz", "fractal"] = Setting(default="hertz", description="smooth, or asperities: (1)–(26)")
     amplitude: float = Setting(default=1.0, gt=0, description="× the published trajectory")
     period: float = Setting(default=20.0, gt=0, description="s, of the trajectory")
     rate: float = Setting(default=1000.0, ge=1000.0, le=1000.0, description="Hz, of the controller and its torque")
@@ -149,6 +151,8 @@ class Pointing(SimulatedPlant):
         values = {name: values[name] for name in NUMBERS}
         self.physics = Parameters(values, settings.rate, jumps, {"friction": ("mu", "coulomb_2")})
         self._tree, self.rate = settings.tree(), settings.rate
+        smooth = settings.surface == "hertz"
+        self._table = np.zeros((0, 3)) if smooth else rough_table(steel, float(self._tree.mass.sum()), settings.mu)
         along = 0.0 if settings.vertical else GRAVITY
         self._up = np.array([along, 0.0, GRAVITY - along])
         self._motion = PointingMotion(
@@ -164,7 +168,7 @@ class Pointing(SimulatedPlant):
         self._state.place[0] = -settings.clearance * (1.0 + 1e-3)
 
     def integrate(self, _step: float, out: Floats) -> None:
-        _run(self._tree, self._up, self.physics.values, self._motion, self._state, out)
+        _run(self._tree, self._up, self.physics.values, self._table, self._motion, self._state, out)
 
 
 @inline
@@ -233,7 +237,7 @@ def _glide(numbers: Floats, state: PointingState, room: PointingRoom) -> float:
 
 
 @inline
-def _touch(numbers: Floats, state: PointingState, room: PointingRoom) -> tuple[float, float]:
+def _touch(numbers: Floats, table: Floats, state: PointingState, room: PointingRoom) -> tuple[float, float]:
     """A step's accelerations with the pin moving freely in its bearing; N, the normal force, and W, its power."""
     c, mu, slip, R, K, loss, _coulomb_2, _slip_2 = numbers
     b, drift = room.right, state.drift
@@ -246,7 +250,11 @@ def _touch(numbers: Floats, state: PointingState, room: PointingRoom) -> tuple[f
         meets = drift[0] * nx + drift[1] * ny
         if state.met < 0.0:
             state.met = max(meets, SLOWEST)
-        normal = max(0.0, K * depth * np.sqrt(depth) * (1.0 + loss * meets / state.met))
+        normal, rubs = K * depth * np.sqrt(depth), 0.0
+        if len(table) > 0:
+            stiffness, rubs = rough(table, depth)
+            normal = stiffness * depth
+        normal = max(0.0, normal * (1.0 + loss * meets / state.met) + rubs * meets)
         slides = -drift[0] * ny + drift[1] * nx + state.rates[0] * R
         tangent = -mu * normal * np.tanh(slides / slip)
         power = tangent * slides - normal * meets
@@ -275,9 +283,15 @@ def _hold(links: PlantTree, gravity: Floats, motion: PointingMotion, state: Poin
         room.held[axis] = torque(room.bodies, axis) + inertia * (5000.0 * off + 80.0 * late)
 
 
-@kernel((PlantTree, "f8[::1]", "f8[::1]", PointingMotion, PointingState, "f8[:, ::1]"))
+@kernel((PlantTree, "f8[::1]", "f8[::1]", "f8[:, ::1]", PointingMotion, PointingState, "f8[:, ::1]"))
 def _run(
-    links: PlantTree, gravity: Floats, numbers: Floats, motion: PointingMotion, state: PointingState, out: Floats
+    links: PlantTree,
+    gravity: Floats,
+    numbers: Floats,
+    table: Floats,
+    motion: PointingMotion,
+    state: PointingState,
+    out: Floats,
 ) -> None:
     _clearance, _mu, _slip, _pin, _stiffness, _loss, coulomb, slip_2 = numbers  # in the order of NUMBERS
     count = 4 if motion.reduced else max(1, round(TICK / motion.step))
@@ -298,7 +312,7 @@ def _run(
             if motion.reduced:
                 power += _glide(numbers, state, room)
             else:
-                normal, spent = _touch(numbers, state, room)
+                normal, spent = _touch(numbers, table, state, room)
                 power += spent
             if substep == 0:
                 out[row, ANGLES], out[row, ANGLES + 1], out[row, RING] = q[0], q[1], q[0] + ey / motion.ring

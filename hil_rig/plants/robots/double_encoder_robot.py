@@ -85,7 +85,7 @@ GROUPS: Final = {
     "lost_motion": ("gap",),
     "friction": ("coulomb_forward", "coulomb_backward", "viscous_forward", "viscous_backward", "stribeck", "load"),
 }
-LIMITS: Final = MotionLimits(  # of the published motion, rounded up to whole degrees
+LIMITS: Final = MotionLimits(  # of motions that are drawn: the peaks of the paper's Table 3, up to whole degrees
     np.radians((99.0, 66.0, 54.0, 79.0, 111.0, 73.0)),
     np.radians((87.0, 43.0, 24.0, 48.0, 68.0, 60.0)),
     np.radians((96.0, 53.0, 26.0, 50.0, 58.0, 60.0)),

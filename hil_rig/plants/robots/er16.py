@@ -3,7 +3,7 @@
     τ = Φ(q, q̇, q̈) θ + f0 + fc tanh(q̇/ε) + fv q̇ + fa atan(fb q̇)
 
 Ding et al., J. Robotics 2018, 8219123, Table 3. θ are fifteen base parameters: taken as standard parameters, all others
-zero, they make the same torque. The geometry is not published: d1 = 0.5, a1 = 0.15, a2 = 0.6 m.
+zero, they make the same torque. The paper gives no geometry: d1 = 0.5, a1 = 0.15, a2 = 0.6 m.
 """
 
 from collections.abc import Sequence
@@ -43,10 +43,10 @@ FRICTION: Final = {
     "bend_rate": (6.9975, 19.7363, 5.0),  # fb, s/rad
     "push": (0.0, 0.0, 0.0),  # N·m
 }
-LIMITS: Final = MotionLimits(
+LIMITS: Final = MotionLimits(  # of motions that are drawn: inside the paper's Table 1 (hil_rig/papers/er16)
     np.radians((90.0, 60.0, 60.0)),
     np.radians((60.0, 50.0, 60.0)),
-    np.radians((50.0, 40.0, 65.0)),  # as published
+    np.radians((50.0, 40.0, 65.0)),  # those of Table 1
 )
 NOISE: Final = np.array((3.0, 8.0, 4.0))  # N·m
 TORQUE_CONSTANT: Final = np.array((60.0, 80.0, 50.0))  # N·m/A at the joint

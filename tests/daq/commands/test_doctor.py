@@ -18,8 +18,8 @@ import pytest
 from daq.__main__ import main
 from daq.commands.doctor.bus import GuessedField, fields, nominal
 from daq.commands.doctor.bus import load as bus_load
-from daq.commands.doctor.command import CAUSES, tell_causes
 from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, host, serial_port
+from daq.commands.doctor.losses import CAUSES, tell_causes
 from daq.commands.doctor.proposal import port_proposal
 from daq.config.load import load
 from drivers.can.bus_errors import CAUSES as BUS_CAUSES

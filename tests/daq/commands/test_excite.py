@@ -128,3 +128,60 @@ def test_a_trajectory_that_cannot_be_read_is_said(
     file.write_text(text)
     assert main(["excite", robot, "--limits", limits, "--check", str(file)]) == 1
     assert message in capsys.readouterr().err
+
+
+BODY = "mass = {mass}\ninertia = [{size}, {size}, {size}, 0, 0, 0]\ncentre = [{x}, 0, 0.05]\n"
+SHARED = """
+[workspace]
+lower = [-1.0, -1.0, 0.0]
+upper = [1.0, 1.0, 1.4]
+"""
+
+
+def heavy(folder: Path) -> str:
+    """The robot of the other tests with bodies."""
+    sizes = {"base": (20.0, 0.4, 0.0), "shoulder": (12.0, 0.3, 0.3), "elbow": (8.0, 0.2, 0.2)}
+    text = ROBOT.replace("total_mass = 40.0\n", "")
+    for name, (mass, size, x) in sizes.items():
+        text = text.replace(f"[joints.{name}]\n", f"[joints.{name}]\n" + BODY.format(mass=mass, size=size, x=x))
+    (folder / "heavy.toml").write_text(text)
+    return str(folder / "heavy.toml")
+
+
+def test_torque_and_workspace_are_kept_and_told(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robot, limits = heavy(tmp_path), tmp_path / "shared.toml"
+    limits.write_text(LIMITS.replace("acceleration = 40\n", "acceleration = 40\neffort = 160\n") + SHARED)
+    out = tmp_path / "t.csv"
+    words = ["excite", robot, "--limits", str(limits), "--json"]
+    assert main([*words, "--evaluations", "400", "--search", "chaotic-cuckoo", "--out", str(out)]) == 0
+    said = json.loads(capsys.readouterr().out)
+    told = {(one["joint"], one["quantity"]): one for one in said["limits"]}
+    assert told["shoulder", "torque"]["kept"]
+    assert told["shoulder", "torque"]["limit"] == 160.0
+    assert [told[None, f"workspace {axis}"]["kept"] for axis in "xyz"] == [True] * 3
+    limits.write_text(LIMITS.replace("acceleration = 40\n", "acceleration = 40\neffort = 100\n"))
+    assert main([*words, "--check", str(out)]) in (0, 1)
+    again = {(one["joint"], one["quantity"]): one for one in json.loads(capsys.readouterr().out)["limits"]}
+    assert again["shoulder", "torque"]["reached"] == pytest.approx(told["shoulder", "torque"]["reached"], rel=1e-9)
+    assert again["shoulder", "torque"]["kept"] == (told["shoulder", "torque"]["reached"] <= 100.0)
+
+
+def test_mistakes_of_torque_and_workspace_are_said(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robot, _ = files
+    limits = tmp_path / "shared.toml"
+    effort = LIMITS.replace("acceleration = 40\n", "acceleration = 40\neffort = 160\n")
+    limits.write_text(effort + SHARED.replace("lower", 'frame = "gripper"\nlower'))
+    assert main(["excite", robot, "--limits", str(limits)]) == 78
+    said = capsys.readouterr().err
+    assert "expected --model MODEL for limits of torque: the robot's file does not say what its links weigh" in said
+    assert 'workspace.frame: found no moving frame "gripper" in the robot, it has' in said
+    limits.write_text(LIMITS + SHARED.replace("1.4", "-0.4"))
+    assert main(["excite", robot, "--limits", str(limits)]) == 78
+    assert "expected lower < upper in x, y and z" in capsys.readouterr().err
+    limits.write_text(effort.replace("160", "1"))
+    assert main(["excite", heavy(tmp_path), "--limits", str(limits)]) == 1
+    assert "at home the torque of joint 2 is" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def test_units_wraps_and_times_of_a_table(tmp_path: Path) -> None:
         ("time,position\n1,2\n2,3\n", "r.csv", "expected the columns time and JOINT.ROLE"),
         ("PK\x03\x04 damaged", "r.npz", "cannot be read"),
         ("MATLAB 5.0 damaged", "r.mat", "cannot be read"),
-        ("x", "r.txt", "expected one of .mat, .npz, .csv"),
+        ("x", "r.xyz", "expected one of .mat, .npz, .npy, .csv"),
         (None, "r.csv", "No such file"),
     ],
 )

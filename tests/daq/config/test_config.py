@@ -238,3 +238,43 @@ def test_check_refuses_what_cannot_be_told_and_names_it(
     said = [problem for problem in capsys.readouterr().err.splitlines() if words in problem]
     assert len(said) == 1
     assert said[0].startswith(f"{file}:{text.splitlines().index(line) + 1}: joints.elbow")
+
+
+@pytest.mark.parametrize(
+    ("line", "nearest"),
+    [
+        ('monitor = { refit = { search = "cukoo" } }', "cuckoo"),
+        ('monitor = { refit = { search = "latice" } }', "lattice"),
+        ('monitor = { design = "papr" }', "paper"),
+        ('forgetting = { kind = "alrm" }', "alarm"),
+    ],
+)
+def test_the_name_of_an_algorithm_that_is_misspelt_is_told_with_its_line_and_the_nearest_one(
+    tmp_path: Path, line: str, nearest: str
+) -> None:
+    text = changed("rate = 1000.0", f"{line}\nrate = 1000.0")
+    (said,) = problems(tmp_path, text)
+    place = 1 + text.splitlines().index(line)
+    assert said.startswith(f"{place}: ")
+    assert f'did you mean "{nearest}"?' in said
+
+
+def test_a_search_that_is_none_is_refused_and_every_one_of_the_catalogue_is_taken(tmp_path: Path) -> None:
+    line = 'monitor = {{ refit = {{ search = "{}" }} }}\nrate = 1000.0'
+    (said,) = problems(tmp_path, changed("rate = 1000.0", line.format("nonsense")))
+    assert '"mcs", "cuckoo"' in said
+    assert 'the nearest is "' in said
+    from estimators.search import SEARCHES
+
+    for name in (*SEARCHES, "lattice", "chaotic-cuckoo"):
+        joint = load(write(tmp_path, changed("rate = 1000.0", line.format(name)))).joints["elbow"]
+        assert joint.monitor.refit.search == name.replace("-", "_")
+
+
+def test_delta_how_long_it_is_exceeded_and_the_limits_of_a_refit_are_settings(tmp_path: Path) -> None:
+    line = "monitor = { delta = 0.5, hold = 2, delta_theta = 0.05, accept = { certain = 0.1, plausible = 3 } }"
+    monitor = load(write(tmp_path, changed("rate = 1000.0", f"{line}\nrate = 1000.0"))).joints["elbow"].monitor
+    assert (monitor.delta, monitor.hold, monitor.delta_theta) == (0.5, 2.0, 0.05)
+    assert (monitor.accept.certain, monitor.accept.plausible, monitor.accept.better) == (0.1, 3.0, 20.0)
+    (said,) = problems(tmp_path, changed("rate = 1000.0", "monitor = { delta = 0 }\nrate = 1000.0"))
+    assert "above 0" in said or "greater than 0" in said or "> 0" in said, said

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from daq.config.drift_limits import DriftSettings
-from daq.core.change_records import KEPT, ChangeRecords, change_state_name
-from daq.core.drift import Comparison
+from daq.core.changes.change_records import KEPT, ChangeRecords, change_state_name
+from daq.core.changes.drift import Comparison
 from daq.core.pipeline import Pipeline
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication

@@ -10,7 +10,7 @@ import pytest
 from daq.config.drift_limits import DriftSettings
 from daq.config.load import load
 from daq.config.words import ConfigError
-from daq.core.drift import Comparison, Drift, compare
+from daq.core.changes.drift import Comparison, Drift, compare
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status

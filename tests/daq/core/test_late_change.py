@@ -1,7 +1,7 @@
 """A change is noticed however long the joint has been watched: a joint that has learnt for long does not become deaf.
 
 The position's encoder and the torque are of one instant here, the torque changes fast and has little noise. So the
-weights by timing expect larger errors than there are; see estimators/recursive/timing_weights.py.
+weights by timing expect larger errors than there are; see estimators/recursive/weights/timing_weights.py.
 """
 
 import numpy as np

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from estimators.reasons import Reason
+from tests.support.lies import FAULTS, LIES
 from tests.support.lying_signals import (
-    FAULTS,
-    LIES,
     ONSET,
     LyingSignal,
     cases,
@@ -14,7 +13,9 @@ from tests.support.lying_signals import (
     frames,
     judge,
     play,
+    resting,
     run,
+    wrong,
 )
 
 pytestmark = pytest.mark.compiled
@@ -30,7 +31,8 @@ def named(case: tuple[LyingSignal, bool, bool]) -> str:
 def test_every_reason_of_a_validator_is_given_for_a_lie() -> None:
     assert {code for lie in (*LIES, *FAULTS) for code in lie.codes} == {
         *("wrong_rate", "counter_stuck", "counter_backwards", "counter_jumps", "frames_repeated", "encoder_frozen"),
-        *("frames_zigzag", "frames_disordered", "values_held", "torque_dead_zone"),
+        *("encoder_leaps", "torque_held", "torque_frozen", "torque_clipped", "channel_dead"),
+        *("frames_zigzag", "frames_disordered", "values_held", "torque_dead_zone", "counter_fast", "counter_smaller"),
     }
 
 
@@ -96,3 +98,21 @@ def test_frames_that_wait_for_a_queue_are_no_other_rate() -> None:
     table["time"] = arrivals[:, None]
     said = play(configuration(), table)
     assert not [one for one in said if one["health"]["status"] == "faulted"]
+
+
+@pytest.mark.parametrize("load", [0.0, 5.0, 25.0, 60.0])
+def test_a_joint_that_is_held_while_others_move_is_no_frozen_encoder(load: float) -> None:
+    said = play(configuration(), resting(24.0, ONSET, ONSET + 4.0, load, frozen=False))
+    assert not [one for one in said if one["health"]["status"] == "faulted"]
+    assert {one["health"]["status"] for one in said if ONSET + 2.0 < one["said"] < ONSET + 4.0} == {"held"}
+    assert said[-1]["health"]["status"] == "valid"
+    assert not any(wrong(one) for one in said if one["said"] > ONSET)
+
+
+def test_an_encoder_that_freezes_at_rest_leaves_the_values_from_before() -> None:
+    said = play(configuration(), resting(30.0, ONSET, ONSET + 2.0, 0.0, frozen=True))
+    behind = [one for one in said if one["said"] > ONSET + 2.0]
+    assert behind[-1]["said"] > 29.5, "it goes on saying so"
+    assert {one["health"]["status"] for one in behind} == {"held"}
+    assert {reason["code"] for one in behind for reason in one["health"]["reasons"]} == {"at_standstill"}
+    assert not any(wrong(one) for one in behind)

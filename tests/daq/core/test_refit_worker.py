@@ -147,7 +147,7 @@ def _serve_operator_only(distributed: Any, security: Any, monkeypatch: pytest.Mo
     ) as workers:
         with pytest.raises(OSError, match=r"(?i)tls|ssl|certificate|timed out"):
             distributed.Client(workers.scheduler_address, timeout=2.0, security=security("other"))
-        refits = RefitWorker(0, workers.scheduler_address)
+        refits = RefitWorker(workers.scheduler_address)
         try:
             there = refits.submit(os.getpid).result(60)
             assert there in [nanny.pid for nanny in workers.workers.values()]

@@ -15,7 +15,8 @@ from daq.core.robot_pipeline import parameters_body, robot_body
 from daq.outlet.metrics import GAUGED, LATENCY_BUCKETS, TABLE, Metric, Metrics
 from daq.stream.update import EVENTS, Publication
 from estimators.base import Estimate, Phase, Status
-from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
+from estimators.online.robot.estimate import Friction, RobotEstimate
+from estimators.online.robot.findings.carried import Payload
 
 UNITS = {"elbow": {"inertia": "kg·m²", "viscous": "N·m·s/rad"}}
 LABELS = {"joint", "cause", "driver", "parameter", "unit", "phase", "status", "process", "kind", "version", "python"}

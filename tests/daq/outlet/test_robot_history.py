@@ -10,7 +10,8 @@ from daq.outlet.history import History
 from daq.outlet.robot_history import PAYLOAD, RATE, RobotHistory
 from daq.stream.reasons import as_maps, with_todo
 from estimators.base import Phase, Status
-from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
+from estimators.online.robot.estimate import Friction, RobotEstimate
+from estimators.online.robot.findings.carried import Payload
 from estimators.reasons import Reason
 
 NAMES = ("base", "elbow")

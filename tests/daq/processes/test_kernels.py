@@ -120,13 +120,13 @@ position = { signal = "port.STATE.q" }
 torque = { signal = "port.STATE.tau" }
 """
 START = """
-import json, os, pathlib, sys
-import daq.outlet.process, daq.processes.driver, drivers
+import importlib, json, os, pathlib, sys
+import daq.outlet.process, daq.processes.driver
 from daq.config.load import load
 from daq.core.pipeline import Pipeline
 from daq.core.refit_worker import RefitWorker
 config = load(pathlib.Path(sys.argv[1]))
-for driver in config.drivers.values(): drivers.load(driver)
+for driver in config.drivers.values(): list(map(importlib.import_module, driver.modules()))
 Pipeline(config, 1)
 RefitWorker()
 print(json.dumps(list(sys.modules)), flush=True)

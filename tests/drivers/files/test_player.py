@@ -164,9 +164,10 @@ def test_a_file_that_is_opened_again_begins_again(tmp_path: Path) -> None:
             }
 
 
-def test_a_csv_file_by_its_columns(tmp_path: Path) -> None:
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_a_csv_file_by_its_columns(separator: str, tmp_path: Path) -> None:
     file = tmp_path / "recording.csv"
-    file.write_text("t_ms, q ,tau\n0,1.5,100\n1,,200\n2,2.5,x\nnan,1,1\n3,3.5\n")
+    file.write_text("t_ms, q ,tau\n0,1.5,100\n1,,200\n2,2.5,x\nnan,1,1\n3,3.5\n".replace(",", separator))
     columns = {
         "position": {"column": "q", "unit": "rev"},
         "torque": {"column": "tau", "unit": "mN·m", "scale": -1.0},

@@ -37,7 +37,7 @@ def test_what_is_no_number_is_nan_and_its_neighbours_stay(tmp_path: Path, gap: s
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.bag", b"", r"expected one of \.mat, \.npz, \.csv, found \.bag"),
+        ("a.bag", b"", r"expected one of \.mat, \.npz, \.npy, \.csv.*, found \.bag"),
         ("a.mat", b"rubbish", "cannot be read"),
         ("a.npz", b"rubbish", "cannot be read"),
         ("a.csv", b"t,x\n1\n2\n", "cannot be read: the first line names 2 columns, the others have 1"),

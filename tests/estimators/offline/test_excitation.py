@@ -7,7 +7,9 @@ from estimators.models.robots.base_parameters import base_projection
 from estimators.models.robots.files.dh_table import DhRow, DhTable
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS, Tree
-from estimators.offline.excitation.criteria import Judge, Mode, Space, search
+from estimators.offline.excitation.criteria import Judge
+from estimators.offline.excitation.search import search
+from estimators.offline.excitation.space import Mode, Space
 from estimators.offline.excitation.trajectory import FINER, Fourier, JointLimits, joined, judge, sampled
 
 pytestmark = pytest.mark.compiled

@@ -1,5 +1,6 @@
 """An encoder's step is found, and its noise in a row is what a simulation of it says."""
 
+import copy
 import math
 
 import numpy as np
@@ -156,6 +157,16 @@ def test_a_joint_that_never_moves_by_one_step_shows_it_in_what_its_moves_differ_
     steps, step = EncoderSteps(), 2.0 * math.pi / 2**14
     assert steps.absorb(times(0, 400), step * np.cumsum(np.resize(moves, 400)))
     assert steps.step == pytest.approx(step, rel=1e-6)
+
+
+def test_a_copy_finds_the_step_by_itself() -> None:
+    one, step = EncoderSteps(), 1e-4
+    one.absorb(times(0, 200), step * np.arange(200))
+    other = copy.deepcopy(one)
+    assert other.absorb(times(200, 100), step * np.arange(200, 300))
+    assert (one.known, one.state.count) == (False, 199)
+    one.absorb(times(200, 100), 3.0 * step * np.arange(200, 300))
+    assert other.step == pytest.approx(step, rel=1e-9)
 
 
 def test_rounding_of_the_numbers_themselves_is_no_move() -> None:

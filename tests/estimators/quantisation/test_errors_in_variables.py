@@ -5,7 +5,7 @@ import pytest
 
 from estimators.misfit import scores
 from estimators.quantisation.errors_in_variables import Steps, bias_of, noise_of_rows, subtract_noise
-from estimators.recursive import reversals
+from estimators.recursive.weights import reversals
 
 P = 4
 

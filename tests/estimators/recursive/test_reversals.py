@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.quantities import Floats
-from estimators.recursive import reversals
+from estimators.recursive.weights import reversals
 from estimators.rows import Rows, moved
 
 

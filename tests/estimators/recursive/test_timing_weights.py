@@ -5,7 +5,7 @@ import pytest
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning
 from estimators.models.joints.rigid import RigidSettings
-from estimators.recursive.timing_weights import NOTICED, temper
+from estimators.recursive.weights.timing_weights import NOTICED, temper
 from estimators.rows import SLOPE, WEIGHT, Rows
 
 PERIOD, ACCELERATION = 4e-3, 9.0

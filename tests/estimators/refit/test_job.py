@@ -11,7 +11,7 @@ from estimators.models.friction.structure import RefitModel
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.prior import Prior, nothing
-from estimators.refit.acceptance import BETTER
+from estimators.refit.acceptance import DEFAULT
 from estimators.refit.job import Job, run
 from estimators.refit.outcome import RefitOutcome
 from estimators.refit.settings import RefitSettings
@@ -160,8 +160,8 @@ def gain(y: Floats) -> float:
 def test_another_law_is_used_where_it_explains_more_by_twenty_of_chi_square_of_independent_rows() -> None:
     y = measured(THETA, 6, 0.05, exponent=2.0)
     worth = gain(y)
-    assert worth > 2.0 * BETTER
-    for overlap, used in ((1.0, True), (0.9 * worth / BETTER, True), (1.1 * worth / BETTER, False)):
+    assert worth > 2.0 * DEFAULT.better
+    for overlap, used in ((1.0, True), (0.9 * worth / DEFAULT.better, True), (1.1 * worth / DEFAULT.better, False)):
         found = run(window(y, laws=(ROUND,), overlap=overlap))
         assert found.law == (ROUND if used else None), overlap
         agree(found, scipys(y, exponent=2.0 if used else 1.0).x)
@@ -169,7 +169,7 @@ def test_another_law_is_used_where_it_explains_more_by_twenty_of_chi_square_of_i
 
 def test_the_law_in_force_stays_where_another_explains_less() -> None:
     y = measured(THETA, 6, 0.05)
-    assert gain(y) < -BETTER
+    assert gain(y) < -DEFAULT.better
     assert run(window(y, laws=(ROUND,))).law is None
 
 
@@ -180,7 +180,7 @@ def test_no_law_is_used_that_needs_a_negative_coefficient() -> None:
     ours, theirs = run(task), run(replace(task, model=replace(task.model, friction=ROUND)))
     assert theirs.held == ("viscous",)
     assert theirs.edge == ()
-    assert ROWS * np.log(ours.noise[0] / theirs.noise[0]) > BETTER
+    assert ROWS * np.log(ours.noise[0] / theirs.noise[0]) > DEFAULT.better
     assert run(replace(task, laws=(ROUND,))).law is None
 
 
@@ -190,7 +190,7 @@ def test_no_law_is_used_whose_parameter_is_at_the_end_of_its_range() -> None:
     ours, theirs = run(task), run(replace(task, model=replace(task.model, friction=ROUND)))
     assert theirs.edge == ("omega_stribeck",)
     assert theirs.held == ()
-    assert ROWS * np.log(ours.noise[0] / theirs.noise[0]) > BETTER
+    assert ROWS * np.log(ours.noise[0] / theirs.noise[0]) > DEFAULT.better
     assert run(replace(task, laws=(ROUND,))).law is None
 
 

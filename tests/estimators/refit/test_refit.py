@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from scipy import optimize
 
 from estimators.models.friction.arctangent import ArctangentSettings
+from estimators.models.friction.directional import DirectionalSettings
 from estimators.models.friction.structure import RefitModel
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
@@ -259,15 +261,44 @@ def test_a_warm_start_compiles_nothing() -> None:
     assert run.stdout.splitlines()[0] == "0"
 
 
-def test_a_search_is_loaded_only_for_models_that_need_one() -> None:
-    program = (
-        "import sys; from estimators.refit.job import warm; print('estimators.search' in sys.modules, end=' ')\n"
-        "warm(2); print('estimators.search' in sys.modules, end=' ')\n"
-        "warm(3); print('estimators.search' in sys.modules)\n"
-    )
-    root = Path(__file__).parents[3]
-    run = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
-    assert run.stdout == "False False True\n"
+@pytest.mark.compiled
+@pytest.mark.parametrize("search", ["mcs", "lattice", "cuckoo", "chaotic_cuckoo", "swarm", "bees"])
+def test_every_search_finds_the_minimum_and_says_where_it_looked(search: str) -> None:
+    found = refit(window("sine", 3), MODEL, LOW, HIGH, RefitSettings(search=search))
+    lowest = refit(window("sine", 3), MODEL, LOW, HIGH, RefitSettings(search="lattice", lattice=40))
+    assert found.eta == pytest.approx(lowest.eta, rel=1e-3)
+    assert found.visits == {"mcs": 100, "lattice": 256}.get(search, 1000)
+
+
+@pytest.mark.compiled
+def test_the_budget_bounds_what_a_search_visits() -> None:
+    assert refit(window("sine", 3), MODEL, LOW, HIGH, RefitSettings(budget=60)).visits == 60
+    assert refit(window("sine", 3), MODEL, LOW, HIGH, RefitSettings(search="bees", budget=70)).visits == 70
+
+
+@pytest.mark.compiled
+def test_an_answer_is_the_same_under_rounding_of_the_input() -> None:
+    for seed in range(5):
+        data = window("triangle", seed)
+        found = refit(data, MODEL, LOW, HIGH)
+        other = refit(replace(data, y=np.nextafter(data.y, np.inf)), MODEL, LOW, HIGH)
+        assert other.eta == pytest.approx(found.eta, rel=1e-6)
+        assert (other.ambiguous is None) == (found.ambiguous is None)
+
+
+def test_a_threshold_is_searched_on_evaluations_and_a_smooth_law_on_a_table() -> None:
+    v, q = motion("sine")
+    law = DirectionalSettings().law(Axis.ROTARY)
+    eta = np.array([0.11])
+    columns = law.columns(q, v, v, eta)
+    y = columns @ np.array([3.0, 20.0, 10.0, 5.0, 4.0, 30.0, 15.0, 2.0])
+    still = (law.parameters[0], law.parameters[4])  # λ moves no Coulomb friction
+    data = RefitRows(np.column_stack([columns[:, 0], columns[:, 4]]), y, v)
+    found = refit(data, RefitModel(still, DirectionalSettings()), settings=WHOLE)
+    assert found.eta == pytest.approx(eta, rel=1e-2)
+    assert found.evaluations > found.visits  # every point was one, and the descents beside
+    smooth = refit(window("sine", 3), MODEL, LOW, HIGH)
+    assert smooth.evaluations < smooth.visits
 
 
 def fixed(*columns: np.ndarray) -> tuple[RefitRows, RefitModel]:

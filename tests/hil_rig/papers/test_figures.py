@@ -51,6 +51,28 @@ def test_the_exit_code_says_whether_all_are_inside(ours: float, code: int, capsy
     assert capsys.readouterr().out.endswith("\n\nRemark.\n")
 
 
+def test_what_is_out_of_reach_is_marked_with_its_reason_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    far = Figure("far", 3.0, high=2.0, out_of_reach="The noise allows 2.5.")
+    assert main("some", "Text.", lambda options: Reproduced([far, Figure("near", 1.0, high=2.0)]), argv=[]) == 0
+    _head, first, second, _empty, reason = capsys.readouterr().out.splitlines()
+    assert first.endswith("≤ 2  out of reach")
+    assert second.endswith("≤ 2")
+    assert reason == "Out of reach: far. The noise allows 2.5."
+    assert main("some", "Text.", lambda options: Reproduced([far, Figure("near", 3.0, high=2.0)]), argv=["--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [(one["ok"], one["out_of_reach"]) for one in told["figures"]] == [
+        (False, "The noise allows 2.5."),
+        (False, ""),
+    ]
+    assert told["ok"] is False
+
+
+def test_what_is_out_of_reach_and_met_after_all_has_no_mark() -> None:
+    table = as_table([Figure("far", 1.0, high=2.0, out_of_reach="The noise allows 2.5.")])
+    assert len(table.splitlines()) == 2
+    assert table.endswith("≤ 2")
+
+
 def test_what_cannot_be_reproduced_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     def fails(_options: argparse.Namespace) -> Reproduced:
         raise ReproductionError("run.csv is not there")

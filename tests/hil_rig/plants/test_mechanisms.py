@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.newton_euler import newton_euler
 from hil_rig.plants.base import Jump, RigError
-from hil_rig.plants.mechanisms.contact import Steel, fractal_stiffness
+from hil_rig.plants.mechanisms.asperities import fractal_loss, fractal_stiffness
+from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.journal import Journal, chirp, collide, drift
 from hil_rig.plants.mechanisms.leg import Leg, LegSettings
 from hil_rig.plants.mechanisms.newton_euler import bodies_of, forces, torque
@@ -40,6 +42,58 @@ def test_a_rough_surface_is_softer_than_hertz_and_stiffens() -> None:
         assert ((ratio > 0.2) & (ratio < 1.2)).all()
     played = Journal(stiffness="fractal", vertical=True).play(chirp(2.0, 1.0, 1.4, 0.5))
     assert (played[200:, 4] > 0.0).mean() > 0.99
+
+
+def test_the_loss_of_asperities_is_the_work_of_their_loads() -> None:
+    """(23) with the loads (14), (16), (18), (20) integrated one by one, each over its own depth."""
+    steel, depth, mu = Steel(roughness=0.1e-6), 1e-6, 0.1
+    ra, hardness = 0.1, steel.hardness
+    D, G = 1.54 / ra**0.045 + 1.0, 10.0 ** (-5.26 / ra**0.045)
+    E, K = steel.young / 2.0 / (1.0 - steel.poisson**2), 0.454 + 0.41 * steel.poisson
+    phi = brentq(
+        lambda p: p ** ((3 - D) / 2) - (1 + p ** (-(D - 1) / 2)) ** ((D - 3) / (D - 1)) - (3 - D) / (D - 1), 1.01, 20.0
+    )
+    contact = 2 * steel.pin * steel.width * np.sqrt(depth / (2 * (steel.clearance + depth)))
+    largest = contact * (3 - D) / (D - 1) / phi ** ((3 - D) / 2)
+
+    def load(w: float, R: float, critical: float) -> float:
+        if w < critical:
+            return float(4 / 3 * E * R**0.5 * w**1.5)
+        if w < 6 * critical:
+            return float(2.06 / 3 * K * hardness * np.pi * R * w**1.425 / critical**0.425)
+        if w < 110 * critical:
+            return float(2.8 / 3 * K * hardness * np.pi * R * w**1.263 / critical**0.263)
+        return float(2 * np.pi * w * R * hardness)
+
+    stored = lost = 0.0
+    for lna in np.linspace(np.log(largest) - 25.0, np.log(largest), 2500):
+        a = np.exp(lna)
+        w = 2 * G ** (D - 2) * np.sqrt(np.log(1.5)) * (4 * a / np.pi) ** ((3 - D) / 2)
+        R = a / (2 * np.pi * w)
+        critical = (33 * np.pi * (1 - 0.228 * mu) * hardness / E / 40) ** 2 * R
+        regime = np.digitize(w / critical, (1.0, 6.0, 110.0))
+        x, weights = np.polynomial.legendre.leggauss(24)  # each regime's own load from 0 to ω, as the paper writes it
+        own = critical * (0.5, 3.0, 50.0, 200.0)[regime]
+        law = np.array(
+            [load(own, R, critical) * (one / own) ** (1.5, 1.425, 1.263, 1.0)[regime] for one in w * (x + 1) / 2]
+        )
+        count = a ** (-(D + 1) / 2) * a
+        if regime < 2:
+            stored += float(weights @ law) * w / 2 * count
+        else:
+            lost += float(weights @ law) * w / 2 * count
+    assert fractal_loss(steel, np.array([depth]), mu=mu)[0] == pytest.approx(lost / stored, rel=0.02)
+
+
+def test_a_rough_pin_loses_what_asperities_take() -> None:
+    """With 0.8 µm nothing springs back: the pin that meets its bearing stays there."""
+    assert np.isinf(fractal_loss(Steel(), np.geomspace(1e-9, 1e-4, 11))).all()
+    smooth, rough = (PointingSettings(surface=surface, step=5e-6) for surface in ("hertz", "fractal"))
+    played = {one.surface: Pointing(one, []).exact(1500) for one in (smooth, rough)}
+    assert played["fractal"][1000:, NORMAL] == pytest.approx(played["hertz"][1000:, NORMAL], rel=0.02)
+    early = {name: np.ptp(one[1:200, NORMAL]) for name, one in played.items()}
+    assert early["fractal"] < 0.7 * early["hertz"], "it swings less on its rough contact"
+    assert all(one[:, POWER].sum() < 0.0 for one in played.values())
 
 
 def test_reduced_pointing_follows_the_full_contact() -> None:

@@ -118,7 +118,7 @@ def test_a_reader_counts_what_the_rig_injected(tmp_path: Path, kind: str) -> Non
 def run(folder: Path, kind: str, damage: list[str]) -> tuple[dict[str, int], dict[str, Any], np.ndarray]:
     config = folder / "rig.toml"
     arguments = ["recording", "--file", str(recording(folder)), "--set", "time=t", "--set", "position=q"]
-    arguments += ["--set", "effort=u", "--wire", kind, "--config", str(config)]
+    arguments += ["--set", "effort=u", "--json", "--wire", kind, "--config", str(config)]
     arguments += [word for one in damage for word in ("--fault", one)]
     with subprocess.Popen([sys.executable, "-m", "hil_rig", *arguments], stdout=subprocess.PIPE, text=True) as rig:
         assert rig.stdout is not None

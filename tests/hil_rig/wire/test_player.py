@@ -10,7 +10,7 @@ from hil_rig.plants import RIGS
 from hil_rig.plants.base import PlantSettings
 from hil_rig.wire import player
 from hil_rig.wire.faults import Faults
-from hil_rig.wire.multicast import MulticastWire
+from hil_rig.wire.network.multicast import MulticastWire
 from hil_rig.wire.robot import RigRobot
 
 WAKING = 60e-6  # s that a sleep takes longer

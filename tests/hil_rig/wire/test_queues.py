@@ -7,7 +7,7 @@ from hil_rig.messages import Message, MessageFrame
 from hil_rig.plants import RIGS
 from hil_rig.plants.base import Jump, PlantSettings
 from hil_rig.wire.faults import Faults
-from hil_rig.wire.multicast import MulticastWire
+from hil_rig.wire.network.multicast import MulticastWire
 from hil_rig.wire.queues import PACKED_BLOCK, Packed, WireFrames, queue
 from hil_rig.wire.robot import RigRobot
 

@@ -18,7 +18,7 @@ from hil_rig.messages import Message, MessageField, MessageFrame, frames
 from hil_rig.plants.base import RigError
 from hil_rig.wire.base import Wire
 from hil_rig.wire.can import SlcanWire
-from hil_rig.wire.multicast import MulticastWire
+from hil_rig.wire.network.multicast import MulticastWire
 from hil_rig.wire.pty import Pty
 from hil_rig.wire.serial import Serial
 

@@ -55,6 +55,7 @@ ROOMS: Final = {
         Room("drivers/decode", "drivers/layout drivers/serial drivers/test_links.py"),
         Room("drivers/files", "daq/commands/test_decode.py contracts/test_drivers.py"),
         Room("drivers/layout", "drivers/decode drivers/can drivers/test_links.py"),
+        Room("drivers/network", "contracts/test_drivers.py"),
         Room("drivers/serial", "drivers/test_links.py contracts/test_drivers.py"),
         Room("estimators/alignment", "daq/core/test_align.py"),
         Room(

@@ -148,7 +148,7 @@ export class WholeView {
     this.progressText = element("span", { class: "progress-text" });
     this.figures = Object.fromEntries([
       ["mass", "payload", "mass that the last link carries beyond the model, ± one standard deviation"],
-      ["centre", "its centre", "in the last link's frame"],
+      ["centre", "its centre", "in the last link's frame, ± one standard deviation"],
       ["nearest", "nearest to its threshold", ""],
       ["learnt", "learnt from", "seconds of motion that have taught the model since the start"],
     ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
@@ -180,10 +180,11 @@ export class WholeView {
     mark(this.progress.parentNode, "on", String(starting));
     this.progress.firstChild.style.width = `${state.progress ?? 0}%`;
     write(this.progressText, starting ? `${(state.progress ?? 0).toFixed(0)} %` : "");
-    const { carried, mass, mass_deviation: sigma, centre } = state.payload;
+    const { carried, mass, mass_deviation: sigma, centre, centre_deviation: around } = state.payload;
     write(figures.mass.value, carried ? `${format.significant(mass, 3)} kg` : "none");
     write(figures.mass.more, carried ? `± ${format.significant(sigma, 1)} kg` : "");
     write(figures.centre.value, carried && centre.every(Number.isFinite) ? `${centre.map((value) => Math.round(1000 * value) || 0).join(", ").replaceAll("-", "−")} mm` : "–");
+    write(figures.centre.more, carried && centre.every(Number.isFinite) ? `± ${around.map((value) => Math.max(1, Math.round(1000 * value))).join(", ")} mm` : "");
     const order = ranked(state), [name, told] = order[0] ?? [];
     write(figures.nearest.value, name ? name : "–");
     write(figures.nearest.more, name && size(told) !== null ? format.percent(size(told)) : "");

@@ -57,6 +57,7 @@ class IdentifiedRobot:
     learned: tuple[Learned | None, ...] = ()  # of each joint's residual, where a compensation was asked for
     lag: TorqueLag | None = None  # of the torque; θ was learnt without
     bends: Floats | None = None  # (n,) deviation of what friction has beyond its law, N·m (N)
+    unseen: Floats | None = None  # (n,) deviation of the torque on motions that were not learnt from, N·m (N)
 
     def model(self) -> WholeRobot:
         """The columns that θ belongs to."""
@@ -146,6 +147,7 @@ class IdentifiedRobot:
             **({} if self.peaks is None else {"residual_peak": float(self.peaks[i])}),
             **({} if self.deviations is None else {"residual_rms": float(self.deviations[i])}),
             **({} if self.bends is None else {"residual_bend": float(self.bends[i])}),
+            **({} if self.unseen is None else {"residual_unseen": float(self.unseen[i])}),
             **({} if gear is None else {"gear_twist": gear._asdict()}),
             **({} if learned is None else {"compensation": learned.document()}),
         } | ({"counterbalance": spring.model_dump(mode="json")} if spring is not None else {})
@@ -231,6 +233,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         learned=learned,
         lag=_lag(document.get("torque_lag"), p, len(joints)),
         bends=_column(joints, "residual_bend") if _all_have(joints, "residual_bend") else None,
+        unseen=_column(joints, "residual_unseen") if _all_have(joints, "residual_unseen") else None,
     )
     if not all(np.isfinite(one).all() and one.stiffness > 0 for one in twists if one is not None):
         raise ModelError("found the twist of a gear that no spring has")

@@ -222,7 +222,7 @@ def test_what_is_known_before_any_motion_is_the_description_and_how_far_it_is_be
     for name, rms in (
         ("viscous.turn", 10.0),
         ("coulomb.lift", 20.0),
-        ("twist.slide", 30.0),
+        ("twist.slide", 0.1 * 30.0),
         ("spring_preload.lift", 20.0),  # which the data sheet does not say
         ("viscous.turn+slide", 10.0),
     ):

@@ -7,7 +7,7 @@ from estimators.base import Phase
 from estimators.conditioning.conditioner import Conditioner
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
-from estimators.recursive import timing_weights
+from estimators.recursive.weights import timing_weights
 
 pytestmark = pytest.mark.compiled
 

@@ -32,7 +32,7 @@ def test_it_prints_ours_beside_the_papers(name: str, tmp_path: Path) -> None:
     rows = {row["name"]: row for row in told["figures"]}
     assert rows.keys() >= wanted
     assert done.returncode == (0 if told["ok"] else 1)
-    assert told["ok"] is all(row["ok"] for row in rows.values())
+    assert told["ok"] is all(row["ok"] or bool(row["out_of_reach"]) for row in rows.values())
     for row in rows.values():
         assert row["ok"] is (row["high"] is None or row["ours"] <= row["high"])
         assert row["high"] is None or row["ours"] <= LOOSE * row["high"], row

@@ -1,0 +1,85 @@
+"""What every counter of losses counts, and what to do about it; drivers of other kinds bring words of their own."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from daq.commands.doctor.host import NOTE, WARN, DoctorFinding
+from drivers.base import Loss
+from drivers.can.bus_errors import CAUSES as BUS_CAUSES
+from drivers.catalogue import PluginError, named
+
+# every counter: what it counts, and what to do about it
+CAUSES: Final[Mapping[str, tuple[str, str]]] = {
+    "unmatched": ("frames whose id the layout does not know", "harmless if they are not yours; else add them"),
+    "truncated": ("frames shorter than the layout", "compare the frame's length with the layout (the table below)"),
+    "remote_frames": ("requests, which carry no data", "harmless"),
+    "error_frames": ("errors that the controller saw", "wiring, termination, bit rate"),
+    "malformed": ("bytes that are no frame", "wrong bit or baud rate, or another protocol than configured"),
+    "dropped": ("frames that the kernel had no room for", "a larger net.core.rmem_max (see socket queue)"),
+    "lost": ("frames missing by their own counter", "the sender skips, the link drops, or the queue ran over"),
+    "restarted": ("the frames' counter went back", "the device was reset"),
+    "silent": ("frames that stayed away beyond their time-out", "is that device on?"),
+    "bad_checksum": ("frames refused by their checksum", "another kind of checksum, or a disturbed wire"),
+    "bad_crc": ("packets refused by their CRC", "the baud rate, the kind of CRC, or a disturbed line"),
+    "bad_cobs": ("bytes between delimiters that are no packet", "the baud rate, or another framing"),
+    "oversized": ("packets longer than described", "compare the fields with the device's"),
+    "garbage_bytes": ("bytes outside packets", "the baud rate, or another framing"),
+    "invalid": ("values that the device marked as invalid", "is the axis referenced and enabled?"),
+    "own_frames": ("frames that this host sent itself", "harmless: commands; own_frames = false leaves them out"),
+    "restamped": ("frames whose own stamp could not be true", "harmless once: somebody set the clock"),
+    "other_channels": ("frames of other buses in the recording", "harmless: `channel` says which one is wanted"),
+    "out_of_range": ("values outside the layout's limits", "scale, sign and byte order; or the DBC's limits are wrong"),
+    "non_finite": ("floats that are no number", "byte order and start bit"),
+    # of the running service, behind its drivers
+    "readings_lost_total": ("readings that the core was too slow to take", "a free processor, or [processes] priority"),
+    "late": (
+        "values that came after their sample had left",
+        "the wire's jitter, or a channel's delay (jointwatch skew)",
+    ),
+    "duplicate": ("frames that came twice by their counter or stamp", "harmless: the second one is not used"),
+    "out_of_order": ("frames older than the one before", "a link that reorders frames; the older one is not used"),
+    "glitch": ("encoder values beyond reason", "encoder and cable; `wrap` of the channel"),
+    "restart": ("clocks set anew", "the device was reset, or the wire was silent for longer than its counter can tell"),
+    "rejected": ("frames whose device time runs ahead", "unit and `wrap` of device_time; a damaged stamp"),
+    "interpolated": ("samples given across missing values", "harmless: no losses; `bridge` says how many in a row"),
+}
+
+
+def losses(
+    subject: str, counts: Mapping[str, int], own: Mapping[str, Loss] = MappingProxyType({})
+) -> Iterator[DoctorFinding]:
+    """A finding for every counter of losses that is not zero."""
+    for cause, count in counts.items():
+        if not count or cause == "frames":
+            continue
+        if cause in BUS_CAUSES:
+            yield DoctorFinding(WARN, subject, f"{cause} = {count}: {BUS_CAUSES[cause].text.format(name=subject)}")
+            continue
+        meaning, remedy = own.get(cause) or CAUSES.get(cause, ("", ""))
+        yield DoctorFinding(
+            NOTE if remedy.startswith("harmless") else WARN, subject, f"{cause} = {count}: {meaning}", remedy
+        )
+
+
+def tell_causes() -> None:
+    """Print every cause that the service counts, with its meaning and remedy, on stderr."""
+    print("What is counted, and what to do about it:", file=sys.stderr)
+    for cause, (meaning, remedy) in CAUSES.items():
+        print(f"{'':9} {cause}: {meaning} → {remedy}", file=sys.stderr)
+    for name, bus_cause in BUS_CAUSES.items():
+        text = bus_cause.text.format(name="can0") or "how a bus works: nothing to mend"
+        print(f"{'':9} {name}: {text}", file=sys.stderr)
+
+
+def tell_losses(of: Sequence[str]) -> None:
+    """Print what drivers of these kinds count besides, on stderr."""
+    for kind in of:
+        try:
+            losses = named(kind).losses
+        except PluginError as error:
+            print(f"{'':9} {error}", file=sys.stderr)
+            continue
+        for cause, loss in losses.items():
+            print(f"{'':9} {cause} ({kind}): {loss.meaning} → {loss.remedy}", file=sys.stderr)

@@ -1,0 +1,128 @@
+"""Two examples for every command, with which its --help ends; tests/contracts/test_help.py walks all commands."""
+
+from typing import Final
+
+EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
+    "init": (
+        ("jointwatch init", "writes jointwatch.toml, with a comment on every line"),
+        ("jointwatch init --from robot.dbc arm.toml", "joints and signals proposed from a DBC, a URDF or a CSV"),
+    ),
+    "check": (
+        ("jointwatch check arm.toml", "all mistakes at once, with their lines"),
+        ("jointwatch check arm.toml && jointwatch run arm.toml", "run only what has none"),
+    ),
+    "run": (
+        ("jointwatch run arm.toml", "until Ctrl-C; the page is at [publish] page"),
+        ("jointwatch run arm.toml --duration 60", "for a minute"),
+    ),
+    "rig": (
+        ("jointwatch rig rigid --joints 7 --wire udp --config rig.toml", "seven joints, and a configuration for them"),
+        ("jointwatch rig rigid --jump 60:coulomb=1.6 --json", "friction jumps after a minute; what it says as JSON"),
+    ),
+    "demo": (
+        ("jointwatch demo", "an elastic joint, the service and the page"),
+        ("jointwatch demo --rig rigid --page 18080 --no-browser", "another rig, the page on another port"),
+    ),
+    "reproduce": (
+        ("jointwatch reproduce emps --data ~/recordings", "a published recording, and where it lies"),
+        ("jointwatch reproduce irj-case1 --json", "every figure as one JSON object"),
+    ),
+    "bench": (
+        ("jointwatch bench rls", "one benchmark"),
+        ("jointwatch bench buses --json", "its figures as one JSON object"),
+    ),
+    "compile": (
+        ("jointwatch compile", "every kernel, for a quick first start"),
+        ("jointwatch compile --live", "only what a plain joint needs"),
+    ),
+    "listen": (
+        ("jointwatch listen --topic estimate/elbow", "the estimates of one joint"),
+        ("jointwatch listen --json --count 10", "ten updates, one JSON object a line"),
+    ),
+    "replay": (
+        ("jointwatch replay arm.csv arm.columns.toml", "a recording of another program, with its table of columns"),
+        ("jointwatch replay recordings/arm-20260131T120000Z.mcap --check", "our own, compared with what was said"),
+    ),
+    "columns": (
+        ("jointwatch columns arm.csv > arm.columns.toml", "one file with all joints"),
+        ("jointwatch columns q.csv dq.csv tau.csv t.csv > arm.columns.toml", "a file for each quantity, in one folder"),
+    ),
+    "decode": (
+        ("jointwatch decode candump.log --dbc robot.dbc", "what is decoded, what is not, and why"),
+        ("jointwatch decode candump.log --dbc robot.dbc --values > values.csv", "every value"),
+    ),
+    "top": (
+        ("jointwatch top", "the service of this machine"),
+        ("jointwatch top --page http://arm1:8080 --once", "of another one, printed once"),
+    ),
+    "export": (
+        ("jointwatch export recordings/arm-20260131T120000Z.mcap", "tables in CSV, in a folder of that name"),
+        ("jointwatch export run-*.mcap --to parquet --out tables", "consecutive files, as Parquet"),
+    ),
+    "report": (
+        ("jointwatch report recordings/arm-20260131T120000Z.mcap", "one page beside the recording"),
+        ("jointwatch report run-*.mcap --out run.html --pdf", "consecutive files, and a PDF"),
+    ),
+    "skew": (
+        ("jointwatch skew arm.csv arm.columns.toml", "delays as lines for the table of columns"),
+        ("jointwatch skew candump.log arm.toml", "delays as lines for the configuration"),
+    ),
+    "identify": (
+        ("jointwatch identify arm.urdf run1.csv --test run2.csv --columns arm.columns.toml --out arm.model.toml",
+         "learns from one recording, is judged on the other"),
+        ("jointwatch identify arm.urdf bag/ --report arm.html", "from a ROS 2 bag, with a report"),
+    ),
+    "model": (
+        ("jointwatch model export arm.model.toml --to mjcf", "the identified robot for MuJoCo"),
+        ("jointwatch model diff arm-2025.model.toml arm-2026.model.toml", "what changed within a year"),
+    ),
+    "fleet": (
+        ("jointwatch fleet identify recordings/ --page fleet.html", "every robot and joint against its siblings"),
+        ("jointwatch fleet identify recordings/ --columns arm.columns.toml", "recordings of another program"),
+    ),
+    "excite": (
+        ("jointwatch excite arm.urdf --limits limits.toml --out motion.csv", "a motion that tells most"),
+        ("jointwatch excite arm.urdf --limits limits.toml --check mine.csv", "what a motion of your own is worth"),
+    ),
+    "clearance": (
+        ("jointwatch clearance now.csv --columns arm.columns.toml", "the clearance of a bearing, from a recording"),
+        (
+            "jointwatch clearance now.csv --before new.csv --columns arm.columns.toml",
+            "how much it has grown since the other recording",
+        ),
+    ),
+    "doctor": (
+        ("jointwatch doctor arm.toml", "what is on the wires of a configuration, what is lost and why"),
+        ("jointwatch doctor --interface socketcan --channel can0", "an unknown bus: proposes a configuration"),
+    ),
+    "changes": (
+        ("jointwatch changes arm.toml", "what has changed of each joint, and since when"),
+        ("jointwatch changes arm.toml --acknowledge elbow", "seen, and taken care of"),
+    ),
+    "baseline": (
+        ("jointwatch baseline arm.toml", "what each joint was when it was commissioned"),
+        ("jointwatch baseline arm.toml --set", "from now on, what it is now"),
+    ),
+    "schema": (
+        ("jointwatch schema > stream.schema.json", "of the stream's topics"),
+        ("jointwatch schema config > config.schema.json", "of the configuration, for an editor"),
+    ),
+    "reasons": (
+        ("jointwatch reasons", "every reason why values may not be used"),
+        ("jointwatch reasons waiting_for_motion", "one of them, and what to do"),
+    ),
+    "keys": (
+        ("jointwatch keys keys", "the server's pair, in the folder keys"),
+        ("jointwatch keys keys page recorder", "and a pair for each of two clients"),
+    ),
+    "version": (
+        ("jointwatch version", "the version alone"),
+        ("jointwatch --version", "the same, as other programs have it"),
+    ),
+}  # fmt: skip
+
+
+def epilog(command: str) -> str:
+    """The examples, as the end of a help text; % is doubled, since argparse formats it."""
+    lines = [f"  {line}\n      {text}" for line, text in EXAMPLES.get(command, ())]
+    return "examples:\n" + "\n".join(lines).replace("%", "%%")

@@ -1,0 +1,164 @@
+"""A configuration proposed from what a user has: a DBC, a URDF, or a CSV; lines marked ASK want an answer."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from daq.recording.columns import Columns
+from daq.recording.proposal import propose
+from daq.recording.proposal.choice import Match, efforts, positions
+from daq.recording.proposal.document import ASK
+from daq.recording.proposal.families import Family, families_of, is_number
+from daq.recording.reader import RecordingError
+from daq.state.toml_text import toml_text
+from drivers.base import LayoutError
+from drivers.layout.dbc import from_dbc
+from estimators.models.robots.description import RobotError
+from estimators.models.robots.files.urdf import read_urdf
+from estimators.quantities import Axis
+
+DATABASES: Final = (".dbc", ".kcd", ".arxml", ".sym")
+HEAD: Final = (
+    "# Proposed by `jointwatch init --from {name}`: answer what is marked ASK, then: jointwatch check {path}\n"
+    '[robot]\nname = "{robot}"\n\n[publish]\nendpoint = "tcp://127.0.0.1:5556"\npage = "http://127.0.0.1:8080"\n'
+)
+BUS: Final = (
+    '\n[drivers.bus]\nkind = "can"\n'
+    'interface = "socketcan"              # {ask}the adapter: "socketcan", "slcan", "pcan", … and its channel\n'
+    'channel = "can0"\n'
+)
+TURNING: Final = 'kind = "rigid", gravity_sin = true, gravity_cos = true'
+SLIDING: Final = 'kind = "rigid", axis = "prismatic"'
+ROWS: Final = 8  # of columns that stand for signals
+
+
+def proposed(source: Path, path: Path) -> str:
+    """The text of a configuration; path: where it will lie. Raises RecordingError, RobotError, LayoutError, OSError."""
+    kind = source.suffix.lower()
+    head = HEAD.format(name=source.name, path=path, robot=_name(source.stem))
+    if kind in DATABASES:
+        return head + "\n".join(_from_database(source)) + "\n"
+    if kind == ".urdf":
+        return head + "\n".join(_from_urdf(source)) + "\n"
+    if kind == ".csv":
+        return head + "\n".join(_from_csv(source)) + "\n"
+    raise RecordingError(
+        f"{source}: init --from takes a DBC ({', '.join(DATABASES)}), a .urdf or a .csv, found {kind or 'no ending'}; "
+        f"for other recordings: jointwatch columns {source.name}"
+    )
+
+
+def _name(text: str) -> str:
+    return "".join(one if (one.isalnum() and one.isascii()) or one in "_-" else "_" for one in text)[:64] or "robot"
+
+
+def _from_database(source: Path) -> Iterator[str]:
+    """Joints whose position and torque, or current, have signals with names that fit."""
+    layout = from_dbc(source, {}, limits=False)
+    rows = np.arange(ROWS, dtype=float)
+    # a dot would be read as that of a structure; what a drive estimates is what it measures
+    names = {re.sub(r"_?Estimates?", "", name).replace(".", "/"): name for name in layout.signals}
+    table = {name: rows * (k + 1) for k, name in enumerate(names)}
+    units = {name: unit for name, whole in names.items() if (unit := layout.signals[whole].unit) != "1"}
+    families = families_of(table, ROWS, units)
+    position = next((one for one in positions(families, 0) if efforts(families, one)), None)
+    yield BUS.format(ask=f"{ASK}")
+    yield f'dbc = "{source.resolve()}"'
+    if position is None:
+        yield f"\n# {ASK}no signal is called like the position and the torque (or current) of one joint. Signals are:"
+        yield from (f"#   bus.{name}  [{one.unit}]" for name, one in layout.signals.items())
+        yield from _joint("joint1", "bus.MESSAGE.position", "bus.MESSAGE.torque", "torque", True)
+        return
+    best = efforts(families, position)[0]
+    for name, first, second in _pairs(position, best):
+        yield from _joint(name, f"bus.{names[first]}", f"bus.{names[second]}", best.family.role, False)
+
+
+def _pairs(position: Family, effort: Match) -> Iterator[tuple[str, str, str]]:
+    """Name of the joint, its position's column, its torque's."""
+    keys = position.keys
+    zero = all(is_number(key) for key in keys) and min((int(key[0]) for key in keys), default=1) == 0
+    for member, own in zip(position.members, effort.members, strict=True):
+        if own is not None:
+            key = member.key
+            name = f"joint{int(key[0]) + zero}" if is_number(key) else "_".join(key) or "joint1"
+            yield _name(name), member.column, own.column
+
+
+def _joint(name: str, position: str, effort: str, role: str, hidden: bool) -> list[str]:
+    """The tables of one joint."""
+    scale = ", scale = 1.0" if role in ("current", "load", "input") else ""
+    why = {"current": "N·m per A at the joint", "load": "N·m per unit"}.get(role, "")
+    lines = [
+        f"[joints.{name}]",
+        f"rate = 1000.0                        # {ASK}Hz at which the device samples",
+        'model = { kind = "rigid", gravity_sin = true, gravity_cos = true }',
+        f"[joints.{name}.channels]",
+        f'position = {{ signal = "{position}" }}',
+        f'torque = {{ signal = "{effort}"{scale} }}' + (f"  # {ASK}scale: {why}" if why else ""),
+    ]
+    return ["", *((f"# {line}" for line in lines) if hidden else lines)]
+
+
+def _from_urdf(source: Path) -> Iterator[str]:
+    """A joint for each of the robot's, each with a frame that has to be described."""
+    robot = read_urdf(source).robot
+    yield BUS.format(ask=f"{ASK}")
+    for number, joint in enumerate(robot.joints):
+        unit, effort = joint.axis.length, joint.axis.effort
+        yield f'\n[[drivers.bus.frames]]\nname = "{_name(joint.name)}"'
+        yield f"id = {0x181 + number:#x}                           # {ASK}the frame in which this joint's drive answers"
+        yield f'signals.position = {{ start = 0, bits = 32, type = "signed", scale = 1e-6, unit = "{unit}" }}'
+        yield f'signals.torque = {{ start = 32, bits = 16, type = "signed", scale = 0.01, unit = "{effort}" }}'
+    for joint in robot.joints:
+        name = _name(joint.name)
+        slides = joint.axis is Axis.PRISMATIC
+        model = SLIDING if slides else TURNING
+        yield f"\n[joints.{name}]\nrate = 1000.0                        # {ASK}Hz\nmodel = {{ {model} }}"
+        yield f"[joints.{name}.channels]"
+        yield f'position = {{ signal = "bus.{name}.position" }}'
+        yield f'{"force" if slides else "torque"} = {{ signal = "bus.{name}.torque" }}'
+
+
+def _from_csv(source: Path) -> Iterator[str]:
+    """A driver that plays the file, as if it were live, and its joints."""
+    table = propose(source)
+    columns = Columns.model_validate(tomllib.loads(table))
+    if columns.time is None:
+        raise RecordingError(f"{source}: without times it cannot be played: take jointwatch columns and replay")
+    yield "\n# the file is played as if it were live; the joints stay when a bus takes its place\n[drivers.played]"
+    yield f'kind = "file"\npath = "{source.resolve()}"'
+    yield toml_text({"time": columns.time, "time_unit": columns.time_unit}).strip()
+    for joint, roles in columns.joints.items():
+        for role, column in roles.items():
+            inside = {"column": column.column} | ({"unit": column.unit} if column.unit else {})
+            yield f"columns.{joint}_{role} = {{ {', '.join(toml_text({k: v}).strip() for k, v in inside.items())} }}"
+    yield from _questions(table)
+    rate = _rate(source, columns)
+    for joint, roles in columns.joints.items():
+        yield f"\n[joints.{joint}]\nrate = {rate!r}\nmodel = {{ {TURNING} }}"
+        yield f"[joints.{joint}.channels]"
+        for role in ("position", "torque", "current"):
+            if role in roles:
+                scale = f", scale = 1.0 }}  # {ASK}N·m per A" if role == "current" else " }"
+                yield f'{"torque" if role == "current" else role} = {{ signal = "played.row.{joint}_{role}"{scale}'
+
+
+def _questions(table: str) -> Sequence[str]:
+    return [line if line.startswith("#") else f"# {line}" for line in table.splitlines() if ASK in line]
+
+
+def _rate(source: Path, columns: Columns) -> float:
+    from daq.recording.columns import read
+    from daq.replay.from_columns import configured, with_torque
+
+    found = with_torque(columns)
+    config = configured(source, read(source, found), found)
+    return next(iter(config.joints.values())).rate
+
+
+__all__ = ["LayoutError", "RobotError", "proposed"]

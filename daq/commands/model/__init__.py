@@ -1,0 +1,1 @@
+"""`jointwatch model`: shows, compares and exports the model of a whole robot that `jointwatch identify` wrote."""

@@ -1,0 +1,92 @@
+"""The progress of a command that takes long: what it does, how far it is, how fast, and when it will be done.
+
+On a terminal it is one line on stderr that is overwritten; elsewhere a line every few seconds. Nothing is printed in
+the first two seconds. A thread prints, so that a long step of a library does not silence it.
+"""
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Final, Self, TextIO
+
+from drivers.files.bytes_read import observed
+
+FIRST: Final = 2.0  # s of silence
+EVERY: Final = 5.0  # s between lines
+QUICK: Final = 0.25  # s between lines that overwrite each other
+
+
+class Progress:
+    """Prints while it is open; `stage` says what begins, `reach` how far it is."""
+
+    def __init__(self, command: str, stream: TextIO | None = None) -> None:
+        self._command, self._stream = command, sys.stderr if stream is None else stream
+        self._name, self._done, self._total, self._unit = "", 0.0, 0.0, ""
+        self._since = self._begin = time.monotonic()
+        self._stop = threading.Event()
+        self._shown = False
+        self._thread = threading.Thread(target=self._print, daemon=True)
+        self._observed = observed(self.add)
+
+    def __enter__(self) -> Self:
+        self._observed.__enter__()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._observed.__exit__(kind, error, trace)
+        self._stop.set()
+        self._thread.join()
+        if self._shown and self._stream.isatty():
+            print("\r\033[K", end="", file=self._stream, flush=True)
+
+    def stage(self, name: str, total: float = 0.0, unit: str = "") -> None:
+        """Begin a stage; total: how many of the unit it will be, 0 where that is not known. Bytes count themselves."""
+        self._name, self._done, self._total, self._unit = name, 0.0, float(total), unit
+        self._since = time.monotonic()
+
+    def reach(self, done: float) -> None:
+        """So many of the stage's units are done."""
+        self._done = done
+
+    def add(self, count: int) -> None:
+        """So many bytes were read."""
+        if self._unit in ("", "B"):
+            self._unit = "B"
+            self._done += count
+
+    def line(self) -> str:
+        """What is printed."""
+        passed = time.monotonic() - self._since
+        said = [f"{self._command}: {self._name or 'reading'}"]
+        rate = self._done / passed if passed > 0 else 0.0
+        if self._total > 0 and self._done > 0:
+            share = min(1.0, self._done / self._total)
+            said.append(f"{100 * share:.0f} %")
+        if self._done > 0 and self._unit:
+            said.append(f"{rate / 1e6:.3g} MB/s" if self._unit == "B" else f"{rate:,.0f} {self._unit}/s")
+        if self._total > self._done > 0:
+            said.append(f"about {_seconds((self._total - self._done) / rate)} left")
+        else:
+            said.append(f"{_seconds(time.monotonic() - self._begin)} so far")
+        return ", ".join(said)
+
+    def _print(self) -> None:
+        terminal = self._stream.isatty()
+        wait = FIRST
+        while not self._stop.wait(wait):
+            wait = QUICK if terminal else EVERY
+            self._shown = True
+            if terminal:
+                print(f"\r\033[K{self.line()}", end="", file=self._stream, flush=True)
+            else:
+                print(self.line(), file=self._stream, flush=True)
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"

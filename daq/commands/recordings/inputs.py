@@ -1,0 +1,42 @@
+"""What is wrong with the files that a command was given, before it reads them, and how to get what is missing."""
+
+import shlex
+from pathlib import Path
+from typing import Final
+
+TABLES: Final = (".dbc", ".kcd", ".arxml", ".sym", ".urdf", ".xml")
+FRAMES: Final = (".log", ".candump", ".asc", ".blf", ".trc")
+
+
+def missing(*files: Path | None) -> str:
+    """The files that are not there, in words; nothing where all are."""
+    return "\n".join(f"{file}: No such file or directory" for file in files if file is not None and not file.exists())
+
+
+def no_configuration(config: Path) -> str:
+    """Why a file is no configuration of a service, by its ending; nothing where it may be one."""
+    kind = config.suffix.lower()
+    if kind == ".urdf":
+        return f"{config} is a description of a robot, not a configuration: it goes with jointwatch identify"
+    if kind in TABLES:
+        return (
+            f"{config} says what is in the frames ({kind}), not which signal is which joint's: the second argument is "
+            f"a configuration. Make one: jointwatch init --from {shlex.quote(str(config))} jointwatch.toml"
+        )
+    if kind and kind != ".toml":
+        return f"{config}: the second argument is a configuration or a table of columns (.toml), found {kind}"
+    return ""
+
+
+def how_to_configure(file: Path) -> str:
+    """How to get what a recording of another program needs beside it."""
+    name = shlex.quote(str(file))
+    if file.suffix.lower() in FRAMES:
+        return (
+            f"{file} holds frames of a bus: a configuration says what they mean. With a DBC: jointwatch init --from "
+            f"FILE.dbc jointwatch.toml; then: jointwatch replay {name} jointwatch.toml"
+        )
+    return (
+        f"{file} has columns: a table says which is what. Propose one: jointwatch columns {name} > table.toml; then: "
+        f"jointwatch replay {name} table.toml"
+    )

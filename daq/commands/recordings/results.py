@@ -1,0 +1,83 @@
+"""The results of a replay as a table: parameter, value ± σ, unit, what was noticed, what changed, what to do next."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TextIO
+
+import msgpack
+
+from daq.config.sections import Config
+from daq.core.joint_pipeline import JointPipeline, Message
+from daq.core.pipeline import Pipeline
+from daq.replay.plausibility import Mistakes
+
+CHANGES: Final = 5  # of each joint, at most
+
+
+class Changes:
+    """Collects what a pipeline said of changes: events, by joint."""
+
+    def __init__(self) -> None:
+        self._events: dict[str, list[str]] = {}
+
+    def absorb(self, message: Message) -> None:
+        """Take one message."""
+        topic, body = message
+        if topic.startswith(b"event/"):
+            update = msgpack.unpackb(body)
+            joint = topic.decode().partition("/")[2]
+            self._events.setdefault(joint, []).append(f"{update.get('kind', '')}: {update.get('text', '')}")
+
+    def of(self, joint: str) -> list[str]:
+        """The last ones of a joint."""
+        every = self._events.get(joint, [])
+        more = [f"{len(every) - CHANGES} earlier ones"] if len(every) > CHANGES else []
+        return more + every[-CHANGES:]
+
+
+class Noticed(NamedTuple):
+    """What is told beside the estimates."""
+
+    config: Config
+    mistakes: Mistakes  # of a person, by joint
+    changes: Changes
+
+
+def units_of(config: Config) -> dict[str, dict[str, str]]:
+    """Joint → parameter → unit."""
+    models = {name: joint.model.build() for name, joint in config.joints.items()}
+    return {name: {one.name: one.unit for one in (*m.parameters, *m.nonlinear)} for name, m in models.items()}
+
+
+def tell_joint(
+    joint: JointPipeline, units: Mapping[str, str], noticed: Sequence[str], changes: Sequence[str], stream: TextIO
+) -> None:
+    """Print one joint."""
+    estimate = joint.estimator.estimate()
+    missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
+    lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())
+    print(f"{joint.name}: {estimate.phase}, {estimate.status}; {joint.samples} samples; {lost}", file=stream)
+    for reason in estimate.reasons:
+        print(f"    {reason}", file=stream)
+    for record in joint.comparison.records.records if joint.comparison.records is not None else ():
+        print(f"    changed: {record.text}", file=stream)
+    if estimate.spectrum.values:
+        print(f"    {estimate.spectrum}", file=stream)
+    for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
+        line = f"    {parameter:20} {value:14.6g} ± {deviation:<9.2g} {units.get(parameter, '')}"
+        print(line.rstrip(), file=stream)
+    for word, texts in (("noticed", noticed), ("changes", changes)):
+        for text in texts:
+            print(f"    {word}: {text}", file=stream)
+
+
+def next_step(pipeline: Pipeline) -> str:
+    """What a person does after these results."""
+    states = {joint.name: joint.estimator.estimate() for joint in pipeline.joints}
+    unsure = [name for name, one in states.items() if one.status != "valid"]
+    if not states:
+        return "a configuration with joints"
+    if len(unsure) == len(states):
+        return "no joint is valid yet: jointwatch reasons CODE says what each reason wants (more motion, other units)"
+    if unsure:
+        return f"{', '.join(unsure)} not valid: see the reasons above; the others can be used"
+    return "jointwatch identify ROBOT RECORDING --columns TABLE for the whole robot, or jointwatch run CONFIG"

@@ -1,0 +1,108 @@
+"""Tables in CSV and Parquet, to which columns of rows are appended; every number comes back to the bit."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+TEXTS: Final = frozenset(("joint", "phase", "status", "reasons", "unit", "kind", "text", "drifted", "channel"))
+INTEGERS: Final = frozenset(("seq", "boot", "monotonic_ns"))  # every other column is a number
+QUOTED: Final = frozenset(',"\r\n')  # characters for which RFC 4180 wants quotes
+
+
+class Repeated(NamedTuple):
+    """A column of few different values; row i has values[places[i]]."""
+
+    values: Sequence[Any]
+    places: NDArray[np.integer[Any]]
+
+    def rows(self, values: Sequence[Any]) -> NDArray[np.object_]:
+        """These values, one for each of its own, as they stand in the rows."""
+        table = np.empty(len(values), object)
+        table[:] = values
+        return np.asarray(table[self.places])
+
+
+Column = list[Any] | NDArray[np.float64] | Repeated  # unknown values are None in lists, NaN in arrays
+Columns = dict[str, Column]  # of the same length
+
+
+class Table(Protocol):
+    """A file to which rows can be appended."""
+
+    def add(self, columns: Columns) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class CsvTable:
+    """A CSV file; unknown values are empty."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self._file = path.open("w", newline="", encoding="utf-8")
+        self._writer = csv.writer(self._file)
+        self._writer.writerow(names)
+
+    def add(self, columns: Columns) -> None:
+        """Append rows; what is not in lists is made text column by column, several times as fast as by row."""
+        lists = [column for column in columns.values() if isinstance(column, list)]
+        if len(lists) == len(columns):
+            self._writer.writerows(zip(*lists, strict=True))
+            return
+        texts = zip(*map(_texts, columns.values()), strict=True)
+        self._file.write("\r\n".join([*map(",".join, texts), ""]))
+
+    def close(self) -> None:
+        """Done."""
+        self._file.close()
+
+
+def _texts(column: Column) -> list[str]:
+    """The fields of a column."""
+    if isinstance(column, Repeated):
+        found: list[str] = column.rows([_text(value) for value in column.values]).tolist()
+        return found
+    if isinstance(column, list):
+        return [_text(value) for value in column]
+    texts = list(map(repr, column.tolist()))
+    for row in np.flatnonzero(np.isnan(column)).tolist():
+        texts[row] = ""
+    return texts
+
+
+def _text(value: Any) -> str:
+    """One field; numbers with as many digits as tell them apart."""
+    if isinstance(value, str):
+        return value if QUOTED.isdisjoint(value) else '"' + value.replace('"', '""') + '"'
+    return "" if value is None else repr(value)
+
+
+class ParquetTable:
+    """A Parquet file; unknown values are null."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        import pyarrow
+        from pyarrow import parquet
+
+        kinds = {name: pyarrow.string() if name in TEXTS else pyarrow.float64() for name in names}
+        kinds |= {name: pyarrow.int64() for name in names if name in INTEGERS}
+        self._schema, self._table, self._array = pyarrow.schema(list(kinds.items())), pyarrow.table, pyarrow.array
+        self._writer = parquet.ParquetWriter(path, self._schema, compression="zstd")
+
+    def add(self, columns: Columns) -> None:
+        """Append rows."""
+        arrays = [
+            self._array(one.rows(one.values) if isinstance(one, Repeated) else one, kind.type, from_pandas=True)
+            for one, kind in zip(columns.values(), self._schema, strict=True)
+        ]
+        self._writer.write_table(self._table(arrays, schema=self._schema))
+
+    def close(self) -> None:
+        """Done."""
+        self._writer.close()
+
+
+FORMATS: Final[dict[str, type[CsvTable] | type[ParquetTable]]] = {"csv": CsvTable, "parquet": ParquetTable}

@@ -1,0 +1,1 @@
+"""What has changed of a joint: drift against a reference, and records until a person acknowledges them."""

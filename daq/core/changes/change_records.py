@@ -1,0 +1,191 @@
+"""Keeps what has changed of a joint until a person acknowledges it: the source of `change/<joint>`.
+
+A record begins when a parameter leaves its limits around the reference (daq/core/changes/drift.py): the baseline, or
+without one the values of the joint's own start. While the change stands its numbers follow the estimate. Where the
+parameter is within its limits again, the record says when, and stays. A record is open until it is acknowledged;
+setting a baseline acknowledges all of them.
+
+An alarm that came since the parameter was last within its limits is the evidence of a sudden change, and the change is
+dated to the first row of that alarm. Otherwise the change is gradual, and dated to when the parameter was last within.
+"""
+
+import math
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import msgpack
+
+from daq.stream.update import Map, Publication
+from estimators.base import Estimate
+
+#: 1, argued: Records of one joint that are kept; the oldest acknowledged ones go first.
+KEPT: Final = 20
+#: s, argued: Time between two messages while nothing but the numbers of an open record changes.
+REPEAT: Final = 10.0
+#: s, argued: An alarm this long before a parameter was last seen within its limits can still have begun the change: the
+#: comparison is made once a second, and the alarm is dated back to its first row.
+ALARM_BEFORE: Final = 2.0
+
+
+@dataclass(slots=True)
+class ChangeRecord:
+    """One change of one parameter; times are Unix s, 0 where something has not happened."""
+
+    parameter: str
+    unit: str
+    before: float  # the reference
+    before_deviation: float
+    now: float
+    now_deviation: float
+    percent: float  # of the reference; NaN where that cannot be told from zero
+    z: float  # change over its standard deviation
+    since: float  # when it began
+    told: float  # when it was recorded
+    evidence: str  # alarm, gradual
+    reference: str  # baseline, start
+    cause: str = ""  # common to all that has changed, where it is one
+    over: float = 0.0  # when it was within its limits again
+    acknowledged: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The sentence about it, the same for all readers."""
+        unit = f" {self.unit}" if self.unit else ""
+        share = "" if math.isnan(self.percent) else f" ({self.percent:+.1f} %)"
+        clock = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(self.since))
+        how = "suddenly" if self.evidence == "alarm" else "gradually"
+        found = (
+            f"{self.parameter} changed {how} from {self.before:.4g} ± {self.before_deviation:.2g} "
+            f"to {self.now:.4g} ± {self.now_deviation:.2g}{unit}{share}, since {clock} UTC"
+        )
+        if self.cause:
+            found += f"; {self.cause}"
+        if self.reference == "start":
+            found += "; measured against the joint's own start, since no baseline is set"
+        if self.over and self.over == self.acknowledged:
+            return f"{found}; another reference has settled it"
+        return found if not self.over else f"{found}; it is within its limits again"
+
+    def plain(self) -> Map:
+        """It as the stream has it."""
+        names = {"before": "from", "before_deviation": "from_deviation", "now": "to", "now_deviation": "to_deviation"}
+        return {names.get(key, key): value for key, value in asdict(self).items()} | {"text": self.text}
+
+
+def change_state_name(joint: str) -> str:
+    """The name of a joint's records in the checkpoint; it cannot be a joint's, whose name has no dot."""
+    return f"{joint}.changes"
+
+
+class ChangeRecords:
+    """All records of one joint, and its messages about them."""
+
+    def __init__(self, publication: Publication, units: Mapping[str, str]) -> None:
+        """units: of each parameter."""
+        self._publication, self._units = publication, units
+        self.records: list[ChangeRecord] = []
+        self.reference = 0.0  # Unix s at which a baseline was set that changes are measured against; 0: none
+        self._within: dict[str, float] = {}  # parameter → Unix s at which it was within its limits last
+        self._alarm = 0.0  # Unix s of the first row of the last alarm
+        self._said: tuple[Any, ...] = ()  # what the last message said, but for its numbers
+        self._due = 0.0  # Unix s from which new numbers are worth a message
+
+    def note_alarm(self, begin: float) -> None:
+        """An alarm has come. begin: Unix s of its first row."""
+        self._alarm = begin
+
+    def update(
+        self,
+        drift: Map,
+        leaving: Collection[str],
+        returning: Collection[str],
+        estimate: Estimate,
+        deviations: Mapping[str, float],
+        timestamp: float,
+    ) -> list[tuple[bytes, bytes]]:
+        """Follow one comparison; returns the message that is due.
+
+        drift: what `drift/<joint>` says; leaving, returning: parameters that are beyond their limits now, or within
+        them again, for however short a time; deviations: of the reference; timestamp: Unix s of the estimate.
+        """
+        told = dict(zip(estimate.names, zip(estimate.values, estimate.deviations, strict=True), strict=True))
+        standing = {record.parameter: record for record in self.records if not record.over}
+        for name in drift["baseline"]:
+            if name not in leaving:
+                self._within[name] = timestamp
+            record = standing.get(name)
+            if name in drift["drifted"]:
+                if record is None:
+                    record = self._new(name, drift["baseline"][name], deviations[name], drift["reference"], timestamp)
+                if name not in returning:
+                    record.now, record.now_deviation = (float(one) for one in told[name])
+                    record.percent, record.z, record.cause = drift["percent"][name], drift["z"][name], drift["cause"]
+            elif record is not None:
+                record.over = timestamp
+        return self._message_due(timestamp)
+
+    def standing(self, names: Collection[str]) -> set[str]:
+        """Of these parameters those whose change is not over."""
+        return {record.parameter for record in self.records if not record.over and record.parameter in names}
+
+    def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
+        """A person has seen all of them. timestamp: Unix s. Returns the message."""
+        for record in self.records:
+            record.acknowledged = record.acknowledged or timestamp
+        return self._message_due(timestamp)
+
+    def refer(self, reference: float, timestamp: float) -> list[tuple[bytes, bytes]]:
+        """Changes are measured against the reference of this Unix s; another one than before settles what had changed.
+
+        Returns the message that is due.
+        """
+        if reference == self.reference:
+            return []
+        self.reference = reference
+        for record in self.records:
+            record.over = record.over or timestamp
+        self._within.clear()
+        return self.acknowledge(timestamp)
+
+    def keep(self) -> Map:
+        """All records as plain data."""
+        return {"reference": self.reference, "records": [asdict(record) for record in self.records]}
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Continue from kept records. Raises TypeError or KeyError where they are of another kind."""
+        self.reference, self.records = float(kept["reference"]), [ChangeRecord(**one) for one in kept["records"]]
+
+    def _new(self, name: str, before: float, deviation: float, reference: str, timestamp: float) -> ChangeRecord:
+        within = self._within.get(name, timestamp)
+        sudden = self._alarm > 0.0 and self._alarm >= within - ALARM_BEFORE
+        record = ChangeRecord(
+            name,
+            self._units.get(name, ""),
+            before,
+            deviation,
+            math.nan,
+            math.nan,
+            math.nan,
+            math.nan,
+            self._alarm if sudden else within,
+            timestamp,
+            "alarm" if sudden else "gradual",
+            reference,
+        )
+        self.records.append(record)
+        if len(self.records) > KEPT:
+            settled = next((one for one in self.records if one.acknowledged and one.over), self.records[0])
+            self.records.remove(settled)
+        return record
+
+    def _message_due(self, timestamp: float) -> list[tuple[bytes, bytes]]:
+        """The message, where it says something new, or new numbers of an open record are due."""
+        said = tuple((one.parameter, one.told, bool(one.over), bool(one.acknowledged)) for one in self.records)
+        moving = any(not one.over and not one.acknowledged for one in self.records)
+        if said == self._said and not (moving and timestamp >= self._due):
+            return []
+        self._said, self._due = said, timestamp + REPEAT
+        body = self._publication.head("change", timestamp) | {"records": [one.plain() for one in self.records]}
+        return [(f"change/{self._publication.joint}".encode(), msgpack.packb(body))]

@@ -1,0 +1,89 @@
+"""Finds the column of times of a recording, and its unit, with the reason."""
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from daq.recording.proposal.column_name import read_name, words_of
+from estimators.quantities import Floats
+
+#: 1, argued: Share of rows at which times may stand still or go back; a logger that writes a row twice reaches a few.
+BACKWARDS: Final = 0.02
+# median step from which times are no seconds: nobody records joints at less than 5 Hz, nor at more than 5 kHz
+STEPS: Final = ((1e5, "ns"), (100.0, "µs"), (0.2, "ms"))
+FACTORS: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_UNIT: Final = re.compile(
+    r"(?:^|[_\W])(ns|nsecs?|us|usecs?|µs|ms|msecs?|milliseconds?|microseconds?|nanoseconds?|s|secs?|seconds?)\W*$"
+)
+_LONG: Final = {"n": "ns", "u": "us", "µ": "us", "m": "ms", "mil": "ms", "mic": "us", "nan": "ns", "s": "s"}
+
+
+class Clock(NamedTuple):
+    """A column of times."""
+
+    column: str
+    values: Floats
+    unit: str
+    reason: str  # for the unit, in words
+    doubtful: bool  # whether the unit is a guess by size alone
+    backwards: int  # rows at which it does not rise
+    others: tuple[str, ...] = ()  # other columns that rise as times do
+
+
+def find_clock(table: Mapping[str, Floats], rows: int, beside: str, units: Mapping[str, str]) -> Clock | None:
+    """The best column of times with this many rows; beside: the structure in which the positions are."""
+    found = []
+    for name, values in table.items():
+        said = read_name(name)
+        if said.role != "time" or values.size != rows or rows < 3 or said.reference:
+            continue
+        times = values.ravel().astype(float)
+        steps = np.diff(times[np.isfinite(times)])
+        if not len(steps) or float(np.median(steps)) <= 0.0 or np.mean(steps <= 0.0) > BACKWARDS:
+            continue
+        middle = float(np.median(steps))
+        uneven = float(np.median(np.abs(steps - middle))) / middle
+        near = name.rpartition(".")[0] == beside
+        header = "header" in words_of(name) and words_of(name)[-1] in ("stamp", "time")
+        order = (not near, not header, said.rank, round(uneven, 3))
+        found.append((order, name, times, int(np.sum(steps <= 0.0))))
+    if not found:
+        return None
+    found.sort(key=lambda one: one[0])
+    _, name, times, backwards = found[0]
+    unit, reason, doubtful = _unit(name, times, units.get(name, ""))
+    return Clock(name, times, unit, reason, doubtful, backwards, tuple(one[1] for one in found[1:]))
+
+
+def _unit(name: str, times: Floats, declared: str) -> tuple[str, str, bool]:
+    step = float(np.median(np.diff(times[np.isfinite(times)])))
+    plain = declared.strip().lower()
+    if plain in ("s", "ms", "us", "µs", "ns", "sec", "seconds"):
+        unit = "s" if plain.startswith("sec") else plain
+        return unit, "from the row of units", False
+    named = _UNIT.search(name.lower().strip("[]() ")) if len(words_of(name)) > 1 else None
+    if named:
+        word = named[1]
+        unit = _LONG.get(word[:3], _LONG.get(word[:1], "s")) if len(word) > 2 else word
+        if not re.search(r"\bsecs?\b|stamp.s$", name.lower()) or unit != "s":
+            return unit, "as its name says", False
+    by_size = next((unit for least, unit in STEPS if step >= least), "s")
+    if by_size == "s":
+        return "s", "", False
+    rate = 1.0 / (step * FACTORS[by_size])
+    return by_size, f"a step of {step:.6g} would be {1.0 / step:.3g} Hz in s, and is {rate:.6g} Hz in {by_size}", True
+
+
+def by_velocity(clock: Clock, gain: float) -> tuple[str, bool]:
+    """The unit with which a velocity is the rate of its position, and whether one was found.
+
+    gain: Δq over ∫ v dt with the times taken for seconds, position and velocity in the same unit of angle, or one of
+    them in degrees and the other in rad.
+    """
+    for unit in ("s", "ms", "us", "ns"):
+        for factor in (1.0, 180.0 / np.pi, np.pi / 180.0):
+            if abs(np.log(abs(gain) / (FACTORS[unit] * factor))) < np.log(1.2):
+                return unit, True
+    return clock.unit, False

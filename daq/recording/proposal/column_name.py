@@ -1,0 +1,155 @@
+"""Reads the name of a column: its quantity, whether it was measured, its unit, and what remains to name the joint."""
+
+import re
+import unicodedata
+from typing import Final, NamedTuple
+
+from daq.recording.proposal.words import (
+    AXES,
+    CARTESIAN,
+    COUNTERS,
+    DERIVED,
+    ESTIMATED,
+    KINDS,
+    MEASURED,
+    MODEL,
+    REFERENCE,
+    ROLES,
+    SILENT,
+    TIME,
+)
+from drivers.units import parse
+
+_GREEK: Final = {"τ": " tau ", "θ": " theta ", "φ": " phi ", "ω": " omega ", "\u0307": " dot ", "\u0308": " ddot "}
+_BRACKET: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
+_JOINED: Final = re.compile(
+    r"(joint|motor|actual|measured|axis|link|target|desired|command|current)s?(?=(?:pos|vel|tor|tau|ang|cur|acc|eff|spe|q\b|temp))"
+)
+_PER: Final = {"degs": "deg/s", "degps": "deg/s", "dps": "deg/s", "rads": "rad/s", "radps": "rad/s", "rpm": "rpm"}
+_UNITS: Final = {
+    "deg": "deg", "degree": "deg", "degrees": "deg", "rad": "rad", "radian": "rad", "radians": "rad", "nm": "N·m",
+    "mnm": "mN·m", "ma": "mA", "amp": "A", "ms": "ms", "msec": "ms", "us": "us", "usec": "us", "ns": "ns", "nsec": "ns",
+    "rev": "rev", "revs": "rev", "turns": "rev", "mm": "mm", "percent": "%", "pct": "%", "counts": "counts",
+    "ticks": "counts", "nmm": "N·mm", "ncm": "N·cm", "kgcm": "kg·cm",
+} | _PER  # fmt: skip
+
+
+class ColumnName(NamedTuple):
+    """What a name says."""
+
+    role: str  # of ROLES, "time", or empty
+    rank: int  # of the word that says it; 0: the clearest
+    reference: bool  # a plan, a difference, a model's answer
+    estimated: bool  # computed by a drive or an observer, not measured
+    cartesian: bool
+    measured: bool  # it says that it was measured
+    kinds: tuple[str, ...]  # "motor", "link", "filtered", …, "from current"
+    unit: str  # as units are written in tables; empty where the name has none
+    rest: tuple[str, ...]  # the words and numbers that remain
+
+
+def words_of(name: str) -> list[str]:
+    """The words and numbers of a name, in lower case."""
+    text = unicodedata.normalize("NFD", name)
+    for sign, word in _GREEK.items():
+        text = text.replace(sign, word)
+    text = re.sub(r"(?<![A-Za-z])m(Nm|A)(?![A-Za-z])", lambda unit: unit[0].lower(), text)
+    text = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", re.sub(r"([a-z])([A-Z])", r"\1 \2", text)).lower()
+    text = _JOINED.sub(r"\1 ", text)
+    return re.findall(r"[a-z]+|\d+|°|%", text)
+
+
+def read_name(name: str) -> ColumnName:
+    """Read a name; a final [i] is the place in a matrix, or the number of a joint."""
+    unit, text = _bracketed_unit(name)
+    words = words_of(text)
+    if not unit:
+        unit, words = _last_unit(words)
+    role, rank, used = _role(words)
+    tail = words_of(name.rpartition(".")[2])
+    if "." in name and tail and set(tail) <= {*TIME, "s", *_UNITS}:
+        role, rank, used = "time", min((TIME.index(one) for one in tail if one in TIME), default=0), set(words)
+    reference = bool((REFERENCE | DERIVED | MODEL) & set(words)) or _desired(words, role)
+    kinds = {KINDS[word] for word in words if word in KINDS and word not in used}
+    if role == "torque" and any(word in ROLES["current"][:5] for word in words):
+        kinds.add("from current")
+    spent = used | MEASURED | set(KINDS) | REFERENCE | DERIVED | MODEL | ESTIMATED
+    rest = tuple(word for word in words if word not in spent)
+    if role == "torque":
+        rest = tuple(word for word in rest if word not in ROLES["current"])
+    telling = [word for word in rest if word not in SILENT and not word.isdigit()]
+    cartesian = bool(CARTESIAN & set(words)) or (bool(telling) and set(telling) <= AXES)
+    estimated, measured = bool(ESTIMATED & set(words)), bool(MEASURED & set(words))
+    return ColumnName(role, rank, reference, estimated, cartesian, measured, tuple(sorted(kinds)), unit, rest)
+
+
+def _role(words: list[str]) -> tuple[str, int, set[str]]:
+    """The quantity, the rank of its word, and the words that say it."""
+    found = {role: [word for word in words if word in names] for role, names in ROLES.items()}
+    dots = sum({"dot": 1, "ddot": 2, "d": 0}.get(word, 0) for word in words)
+    if found["position"] and dots:
+        role = "velocity" if dots == 1 else "acceleration"
+        return role, 0, {*found["position"], "dot", "ddot"}
+    if found["temperature"]:
+        return "temperature", 0, set(found["temperature"])
+    if set(words) & set(TIME) and not any(found[role] for role in ("position", "velocity", "torque", "current")):
+        return "time", min(TIME.index(word) for word in words if word in TIME), set(TIME)
+    for role in ROLES:
+        if role == "current" and found["position"] and not ("i" in words and found["position"] == ["q"]):
+            continue  # "current" as in: the present position
+        if found[role] and not (role in ("input", "load") and len(words) > 3):
+            said = {*found[role], *(found["current"] if role in ("position", "velocity") else ())}
+            if role == "current" and "i" in said:
+                said.add("q")
+            return role, min(ROLES[role].index(word) for word in found[role]), said
+    return "", 0, set()
+
+
+def _desired(words: list[str], role: str) -> bool:
+    """Whether a d stands behind the quantity, as in q_d and tau_J_d, or a letter says which part of a torque it is."""
+    after = words[1:]
+    if role in ("position", "velocity", "torque", "acceleration") and "d" in after:
+        return True
+    return role == "torque" and any(word in ("g", "c", "f", "fric") for word in after)
+
+
+def _bracketed_unit(name: str) -> tuple[str, str]:
+    """A unit in brackets, and the name without it; numbers in brackets stay."""
+    for match in _BRACKET.finditer(name):
+        inside = match[1].strip()
+        if inside and not inside.isdigit() and is_unit(inside):
+            return inside, name[: match.start()] + " " + name[match.end() :]
+    return "", name
+
+
+def _last_unit(words: list[str]) -> tuple[str, list[str]]:
+    """A unit at the end of a name, before or behind a number: q_1_deg, q_deg_1, vel_deg_per_s."""
+    body = list(words)
+    number = [body.pop()] if body and body[-1].isdigit() and len(body) > 2 else []
+    for end in (["per", "s"], ["s"], ["per", "sec"]):
+        if len(body) > len(end) + 1 and body[-len(end) :] == end and _UNITS.get(body[-len(end) - 1]) in ("deg", "rad"):
+            return f"{_UNITS[body[-len(end) - 1]]}/s", body[: -len(end) - 1] + number
+    if len(body) > 1 and (body[-1] in _UNITS or body[-1] == "°"):
+        return "deg" if body[-1] == "°" else _UNITS[body[-1]], body[:-1] + number
+    if len(body) > 2 and body[-2:] == ["n", "m"]:
+        return "N·m", body[:-2] + number
+    return "", words
+
+
+def is_unit(text: str) -> bool:
+    """Whether this is a unit of drivers/units.py."""
+    found = parse(text)
+    return text == "%" or (found is not None and found.unit not in ("", "1"))
+
+
+def is_bare(said: ColumnName) -> bool:
+    """Whether a name says that it is a joint's, and of which, but not what: joint_1, A1, AXIS_ACT_A1."""
+    return not said.role and any(one.isdigit() for one in said.rest) and all(
+        one.isdigit() or one in SILENT for one in said.rest
+    )  # fmt: skip
+
+
+def counts_rows(name: str) -> bool:
+    """Whether a name is that of a counter of rows."""
+    words = words_of(name)
+    return bool(words) and words[-1] in COUNTERS

@@ -1,0 +1,167 @@
+"""What a recording holds, for a proposal: its columns, families and clocks; what cannot be proposed is refused here."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from daq.recording.columns import named
+from daq.recording.proposal.clock import Clock, find_clock
+from daq.recording.proposal.column_name import read_name, words_of
+from daq.recording.proposal.families import Family, Member, families_of
+from daq.recording.proposal.headerless import guess, is_clock
+from daq.recording.reader import SUFFIX, RecordingError, configuration
+from daq.recording.ros_bag import KINDS, is_bag
+from daq.recording.ros_database import is_database
+from estimators.numerics.tables.named_columns import UNNAMED
+from estimators.quantities import Floats
+
+ROLES: Final = ("position", "velocity", "torque", "force", "current")
+_FRAME: Final = re.compile(r"\(\d+\.\d+\)\s+\S+\s+[0-9A-Fa-f]+#")
+_JOINT_COLUMN: Final = ("joint", "jointname", "jointid", "axis", "name", "jointindex", "jointnumber")
+
+
+@dataclass(slots=True)
+class Contents:
+    """A recording as the proposal sees it."""
+
+    table: dict[str, Floats]
+    families: list[Family]
+    units: dict[str, str]
+    notes: list[str]
+    joint_names: dict[str, str] = field(default_factory=dict)  # key of a joint → its name in the file
+    clock: Clock | None = None  # of a table without names
+    unnamed: bool = False
+
+    def clock_of(self, family: Family) -> Clock | None:
+        """The times of a family's columns."""
+        if self.unnamed:
+            return self.clock
+        return find_clock(self.table, len(family.members[0].values), family.container, self.units)
+
+
+def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
+    """Read a recording. Raises RecordingError."""
+    _refuse_frames(file)
+    bag = is_bag(file)
+    found = named(file, within)
+    table = {name: one for name, one in found.columns.items() if one.ndim in (1, 2) and one.size > 1}
+    table = {name: one for name, one in table.items() if np.isfinite(one).any()}
+    if not table:
+        raise RecordingError(f"{file}: found no numbers")
+    long = found.long or _numbered_joints(table)
+    if long:
+        raise RecordingError(
+            f'{file}: every row is of another joint (column "{long}"): write a column for each joint and quantity, '
+            "as JOINT.position and JOINT.torque, a row an instant"
+        )
+    contents = Contents(table, [], dict(found.units), list(found.notes), _names(found.texts))
+    names = list(found.columns)
+    if bag:
+        stems = dict.fromkeys(name.rpartition(".")[0] for name in names if name != "time")
+        contents.joint_names = {stem: stem for stem in stems}
+        contents.families = _of_bag(table, list(stems))
+        return contents
+    for rows in _lengths(table):
+        contents.families += [_without_clock(one, contents) for one in families_of(table, rows, found.units)]
+    unnamed = [name for name, one in table.items() if one.ndim == 2 and not read_name(name).role]
+    if not any(one.role in ROLES for one in contents.families) and len(unnamed) == 1:
+        _guess(file, contents, unnamed[0])
+    return contents
+
+
+def _refuse_frames(file: Path) -> None:
+    """Refuse what holds no columns. Raises RecordingError."""
+    bag = file.suffix.lower() == SUFFIX or is_database(file)
+    if bag and file.exists() and not is_bag(file):
+        try:
+            configuration(file)
+        except RecordingError:
+            raise RecordingError(f"{file}: found no joint states in it ({', '.join(KINDS)})") from None
+        raise RecordingError(f"{file}: a recording of jointwatch needs no table: jointwatch replay {file.name}")
+    if file.suffix.lower() in (".blf", ".asc", ".trc") or (file.suffix.lower() in (".log", ".txt") and _frames(file)):
+        raise RecordingError(
+            f"{file}: frames of a CAN bus, not columns: they need a configuration with a DBC (jointwatch init --from "
+            f"FILE.dbc), then: jointwatch replay {file.name} CONFIG"
+        )
+
+
+def _frames(file: Path) -> bool:
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            return any(_FRAME.match(line) for line, _ in zip(lines, range(20), strict=False))
+    except OSError:
+        return False
+
+
+def _lengths(table: Mapping[str, Floats]) -> list[int]:
+    """Numbers of rows that columns with a quantity in their name have, the commonest first."""
+    count: Counter[int] = Counter()
+    for name, one in table.items():
+        if read_name(name).role in ROLES:
+            count[max(one.shape)] += min(one.shape) if one.ndim == 2 else 1
+    if not count:
+        count[max(max(one.shape) for one in table.values())] += 1
+    return [rows for rows, _ in count.most_common() if rows > 2]
+
+
+def _without_clock(family: Family, contents: Contents) -> Family:
+    """A matrix whose first column is the time (a file for each quantity) gives that column away."""
+    if not family.matrix or family.role not in ROLES or len(family.members) < 2:
+        return family
+    first = family.members[0]
+    others = any(is_clock(one.values) for one in family.members[1:])
+    if not is_clock(first.values) or others:
+        return family
+    stem = first.column.rpartition("[")[0]
+    contents.table[f"{stem}[0]"] = first.values
+    return Family(family.role, family.said, family.members[1:], stem, matrix=True)
+
+
+def _names(texts: Mapping[str, str]) -> dict[str, str]:
+    """Names of joints by number, from columns field.name0, field.name1, … that hold the same text in every row."""
+    found = {}
+    for column, text in texts.items():
+        words = words_of(column)
+        if len(words) > 1 and words[-1].isdigit() and words[-2] in ("name", "names") and text:
+            found[words[-1]] = text
+    return found
+
+
+def _numbered_joints(table: Mapping[str, Floats]) -> str:
+    """A column that counts joints again and again, while every instant comes several times."""
+    for name, one in table.items():
+        plain = "".join(word for word in words_of(name.rpartition(".")[2]))
+        values = one.ravel()
+        if plain in _JOINT_COLUMN and one.ndim == 1 and 1 < len(np.unique(values[:1000])) <= 64:
+            return name
+    return ""
+
+
+def _of_bag(table: Mapping[str, Floats], joints: Sequence[str]) -> list[Family]:
+    """Positions, velocities and efforts of a bag, whose joints have names already."""
+    found = []
+    for last in ("position", "velocity", "effort"):
+        members = [
+            Member((joint,), f"{joint}.{last}", table[f"{joint}.{last}"].astype(float))
+            for joint in joints
+            if f"{joint}.{last}" in table
+        ]
+        if members:
+            found.append(Family("torque" if last == "effort" else last, read_name(last), members))
+    return found
+
+
+def _guess(file: Path, contents: Contents, name: str) -> None:
+    """A table without names. Raises RecordingError."""
+    matrix = contents.table[name]
+    found = guess(matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T, name)
+    if found.lacking:
+        shape = f"{max(matrix.shape)} rows of {min(matrix.shape)} columns without names"
+        raise RecordingError(f"{file}: {'' if name == UNNAMED else name + ': '}{shape}: {found.lacking}")
+    contents.clock, contents.families, contents.unnamed = found.clock, found.families, True
+    contents.notes.append(found.form)

@@ -1,0 +1,107 @@
+"""Guesses the unit of a family of columns from names and sizes, and says why."""
+
+import re
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from daq.recording.proposal.families import Family
+from drivers.units import Quantity
+
+#: rad, argued: Largest |position| above which it is none in rad: two turns, which a joint with a range of travel lacks.
+DEGREES: Final = 13.0
+#: rad, argued: Largest |position| above which rad are not certain: one turn, and what encoders pass beyond it.
+ONE_TURN: Final = 6.6
+#: deg, argued: Largest |position| above which degrees are not certain either: two turns.
+COUNTS: Final = 720.0
+#: rad, argued: What joints of Universal Robots cannot exceed, with two turns either way.
+TURNS: Final = 13.0
+#: N·m, argued: Torques above it are asked about, since the largest joints of industrial arms have some thousands.
+LARGE: Final = 2000.0
+#: N·m, argued: Torques above it are taken for mN·m: no joint of an arm has so many N·m.
+MILLI: Final = 20_000.0
+#: A, argued: Currents above it are taken for mA.
+MILLIAMPERE: Final = 100.0
+
+
+class Guess(NamedTuple):
+    """A unit for a table of columns; empty: SI as it is."""
+
+    unit: str
+    reason: str = ""
+    question: str = ""
+    usable: bool = True  # a line with it can be used before the question is answered
+
+
+def position_unit(family: Family, declared: str, gain: float) -> Guess:
+    """The unit of positions; gain: Δq over ∫ v dt of a velocity in rad/s (NaN where there is none)."""
+    named = declared or family.said.unit
+    if named:
+        return _named(named, ("rad", "m"))
+    if re.match(r"actual_q\W?_?\d", family.members[0].column) and family.largest <= TURNS:
+        return Guess("", "rad, as RTDE gives them")
+    if abs(gain * np.pi / 180.0 - 1.0) < 0.2:
+        return Guess("deg", "it changes by 57.3 times what the velocity in rad/s makes")
+    most = family.largest
+    if most > COUNTS:
+        question = f'values reach {most:.6g}: degrees of many turns, counts (unit = "counts", counts_per_rev), mm?'
+        return Guess("", "", question, usable=False)
+    if most > DEGREES:
+        return Guess("deg", f"values reach {most:.4g}, more than two turns in rad")
+    if most > ONE_TURN:
+        return Guess("", "", f'values reach {most:.3g}: more than a turn in rad, or a few degrees? (unit = "deg")')
+    return Guess("", f"rad: values reach {most:.3g}")
+
+
+def effort_unit(family: Family, declared: str) -> Guess:
+    """The unit of torques, forces or currents."""
+    named = declared or family.said.unit
+    role = family.role
+    if named == "%":
+        return Guess("", "", f"{family.names} is in percent of a rated torque: give rated and rated_unit", usable=False)
+    if named:
+        fitting = {"torque": ("N·m", "A"), "force": ("N",), "current": ("A", "N·m")}.get(role, ("N·m", "A", "N"))
+        return _named(named, fitting)
+    most = family.largest
+    if role == "current":
+        if most > MILLIAMPERE:
+            return Guess("mA", f"values reach {most:.4g}, too many A")
+        return Guess("", f"A: values reach {most:.3g}")
+    if role == "torque" and most > MILLI:
+        question = f"taken for mN·m, since values reach {most:.6g}: is that so?"
+        return Guess("mN·m", f"values reach {most:.6g}", question)
+    if role == "torque" and most > LARGE:
+        return Guess("", "", f"values reach {most:.5g}: N·m, or mN·m?")
+    return Guess("")
+
+
+def velocity_unit(declared: str, named: str, gain: float, position: str) -> Guess | None:
+    """The unit with which a velocity is the rate of its position; None where neither rad/s nor deg/s is.
+
+    gain: Δq over ∫ v dt with q as in the file; position: unit of q in the file, "deg" or another.
+    """
+    written = declared or named
+    in_rad = gain * (np.pi / 180.0 if position == "deg" else 1.0)  # rad by what the velocity is
+    if written:
+        guess = _named(written, ("rad/s", "m/s"))
+        factor = Quantity(unit=guess.unit or None).conversion("").factor if guess.usable else 1.0
+        return guess if abs(in_rad / factor - 1.0) < 0.2 else None
+    if abs(in_rad - 1.0) < 0.2:
+        return Guess("")
+    if abs(in_rad * 180.0 / np.pi - 1.0) < 0.2:
+        return Guess("deg/s", "the position changes so")
+    return None
+
+
+def _named(written: str, fitting: tuple[str, ...]) -> Guess:
+    try:
+        found = Quantity(unit=written, counts_per_rev=1.0 if written in ("counts", "ticks") else None).conversion("")
+    except ValueError:
+        return Guess("", "", f'"{written}" stands in its name and is no known unit', usable=False)
+    if written in ("counts", "ticks"):
+        return Guess("", "", 'counts: give unit = "counts" and counts_per_rev', usable=False)
+    if found.unit not in fitting:
+        return Guess("", "", f"its unit is {written}, which is no {fitting[0]}", usable=False)
+    if found.unit == written or found.factor == 1.0:
+        return Guess("", f"{found.unit}, as the file says")
+    return Guess(written, "as the file says")

@@ -1,0 +1,85 @@
+"""The words in names of columns: which quantity they mean, and which of them speak against a measurement of a joint."""
+
+from typing import Final
+
+# role → words, the clearest first
+ROLES: Final[dict[str, tuple[str, ...]]] = {
+    "acceleration": ("acceleration", "accelerations", "accel", "acc", "ddq", "qdd", "qddot", "qacc", "ddtheta", "qpp",
+                     "ddpos"),
+    "velocity": ("velocity", "velocities", "vel", "vels", "speed", "speeds", "dq", "qd", "qdot", "qvel", "jvel",
+                 "dtheta", "thetadot", "omega", "qp", "dpos", "dp"),
+    "torque": ("torque", "torques", "effort", "efforts", "tau", "taus", "trq", "tq", "moment", "moments", "eff",
+               "qfrc"),
+    "force": ("force", "forces"),
+    "current": ("current", "currents", "curr", "cur", "iq", "amp", "amps", "i"),
+    "position": ("position", "positions", "pos", "angle", "angles", "qpos", "jpos", "theta", "q", "qs", "ang", "th",
+                 "phi", "encoder", "enc"),
+    "load": ("load", "loads"),
+    "input": ("u",),  # what a toolbox of identification calls the torque
+    "temperature": ("temp", "temps", "temperature", "temperatures", "voltage", "voltages", "volts", "pwm", "winding"),
+}  # fmt: skip
+TIME: Final = ("stamp", "timestamp", "timestamps", "time", "times", "t", "clock", "zeit", "tijd", "sec", "secs")
+COUNTERS: Final = (
+    "seq",
+    "index",
+    "sample",
+    "samples",
+    "frame",
+    "step",
+    "row",
+    "id",
+    "nsecs",
+    "nanosec",
+    "nsec",
+    "cycle",
+)
+
+# a name with one of these is a plan, a reference, or the difference from one
+REFERENCE: Final = frozenset(
+    ("target", "targets", "tgt", "ref", "reference", "references", "cmd", "cmds", "cmptd", "command", "commands",
+     "commanded", "desired", "des", "setpoint", "setpoints", "sp", "goal", "goals", "plan", "planned", "nominal",
+     "soll", "sollwert", "set", "interp", "trajectory", "traj", "action", "expected", "in", "rel", "reset")
+)  # fmt: skip
+# a name with one of these is a difference, a bound, or one value for many rows
+DERIVED: Final = frozenset(
+    ("error", "errors", "err", "residual", "residuals", "res", "diff", "delta", "deviation", "limit", "limits", "max",
+     "min", "lower", "upper", "std", "var", "mean", "init", "initial", "offset", "final", "status", "mode", "enable",
+     "control", "deflection", "ratio", "norm")
+)  # fmt: skip
+# a name with one of these is what a model says, or acts from outside
+MODEL: Final = frozenset(
+    ("model", "pred", "predicted", "prediction", "bias", "passive", "sim", "simulated", "ff",
+     "feedforward", "gravity", "grav", "coriolis", "nle", "rnea", "external", "ext", "contact", "disturbance",
+     "friction", "inertia", "observer", "jacobian", "mass")
+)  # fmt: skip
+# a name with one of these is what a drive or an observer computed: offered where nothing is measured
+ESTIMATED: Final = frozenset(("est", "estimate", "estimated", "estimates", "hat"))
+# a name with one of these is no joint's
+CARTESIAN: Final = frozenset(
+    ("tcp", "cart", "cartesian", "ee", "eef", "effector", "endeffector", "tool", "flange", "pose", "poses", "wrench",
+     "ft", "fts", "quat", "quaternion", "orientation", "orient", "xyz", "rpy", "euler", "twist", "odom", "imu", "com",
+     "tip", "momentum", "momenta", "linear", "angular", "elbow_config", "accelerometer", "gyro", "marker")
+)  # fmt: skip
+AXES: Final = frozenset(
+    ("x", "y", "z", "w", "rx", "ry", "rz", "qx", "qy", "qz", "qw", "roll", "pitch", "yaw", "px", "py", "pz", "fx", "fy",
+     "fz", "tx", "ty", "tz", "mx", "my", "mz", "vx", "vy", "vz")
+)  # fmt: skip
+
+MEASURED: Final = frozenset(
+    ("actual", "act", "measured", "meas", "msr", "msrd", "ist", "istwert", "real", "feedback", "fb", "fbk", "observed",
+     "present", "ac", "absolute", "abs")
+)  # fmt: skip
+# which of several measurements of one quantity: each is a group of its own, the one without any is preferred
+KINDS: Final[dict[str, str]] = (
+    dict.fromkeys(("motor", "mot", "motors", "rotor", "actuator", "drive"), "motor")
+    | dict.fromkeys(("link", "links", "se", "secondary", "output", "outer"), "link")
+    | dict.fromkeys(("filtered", "filt", "lp", "smooth", "smoothed"), "filtered")
+    | dict.fromkeys(("raw", "unfiltered"), "raw")
+    | dict.fromkeys(("sensor", "sm", "ati", "loadcell"), "sensor")
+)
+# words that say nothing of which joint it is
+SILENT: Final = frozenset(
+    ("joint", "joints", "jnt", "jnts", "j", "axis", "axes", "a", "motor", "of", "the", "states", "state", "jointstate",
+     "jointstates", "field", "data", "values", "value", "robot", "arm", "rec", "all", "entries", "observation", "obs",
+     "per", "s", "dof", "array", "as", "no", "nr", "log", "header")
+)  # fmt: skip

@@ -1,0 +1,40 @@
+"""Puts a recording in columns on even ticks by its own stamps: they say when it was sampled, not when it arrived.
+
+A live clock takes uneven arrivals for the jitter of a link and takes the jitter off; of a log whose samples are 10 and
+12 ms apart that would move every sample. So an uneven one is interpolated before it is played, linearly and never
+across a gap, as `identify` does it.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.alignment.channel_delay import ChannelSeries
+from estimators.offline.robot.motion import GAP, GAP_SECONDS
+
+OFF: Final = 0.1  # of the usual step, by which one is uneven
+RARE: Final = 0.05  # share of uneven steps that a clock may show by itself: lost samples, a late one
+
+
+def is_uneven(series: ChannelSeries) -> bool:
+    """Whether the steps between its samples differ too often for one rate."""
+    steps = np.diff(series.time)
+    steps = steps[steps > 0.0]
+    if len(steps) < 2:
+        return False
+    step = float(np.median(steps))
+    whole = np.maximum(np.round(steps / step), 1.0) * step  # lost samples make whole steps
+    return bool(np.mean(np.abs(steps - whole) > OFF * step) > RARE)
+
+
+def even(series: ChannelSeries, rate: float) -> ChannelSeries:
+    """The channel on ticks of that rate, Hz, from its first sample on; without those in a gap."""
+    known = np.isfinite(series.values) & np.concatenate([[True], np.diff(series.time) > 0.0])
+    time, values = series.time[known], series.values[known]
+    if len(time) < 2:
+        return series
+    ticks = time[0] + np.arange(int((time[-1] - time[0]) * rate + 1e-6) + 1) / rate
+    after = np.searchsorted(time, ticks).clip(1, len(time) - 1)
+    steps = np.diff(time)
+    inside = steps[after - 1] <= max(GAP * float(np.median(steps)), GAP_SECONDS)
+    return ChannelSeries(ticks[inside], np.interp(ticks, time, values)[inside])

@@ -1,0 +1,122 @@
+"""The catalogue of drivers: what `kind = "…"` in a [drivers.NAME] table selects, loaded only where it is used.
+
+Ours are listed here. Another package adds its own by an entry point of the group `jointwatch.drivers`, whose name is
+the kind and whose object is a subclass of DriverSettings; docs/drivers.md has the contract.
+"""
+
+import functools
+import pkgutil
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated, Any, Final
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+
+from drivers.base import DriverSettings, nearest
+
+GROUP: Final = "jointwatch.drivers"
+# kind → where its settings are
+OURS: Final[Mapping[str, str]] = {
+    "can": "drivers.can.bus:CanBusSettings",
+    "serial": "drivers.serial.port:SerialPortSettings",
+    "file": "drivers.files.player:FileSettings",
+    "ros2": "drivers.network.ros2:Ros2Settings",
+    "servo_bus": "drivers.serial.servo_bus:ServoBusSettings",
+    "ur_rtde": "drivers.network.rtde:RtdeSettings",
+}
+
+
+class PluginError(ValueError):
+    """A driver of another package that cannot be used; the text says whose, and why."""
+
+
+@functools.cache
+def plugins() -> Mapping[str, EntryPoint]:
+    """Kinds that other packages add: kind → entry point, ours left out, since nobody can take their names."""
+    return {one.name: one for one in entry_points(group=GROUP) if one.name not in OURS}
+
+
+def kinds() -> list[str]:
+    """Every kind there is, ours first."""
+    return [*OURS, *sorted(plugins())]
+
+
+def origin(kind: str) -> str:
+    """The package that a kind comes from, with its version; "" for ours."""
+    if kind in OURS or kind not in plugins():
+        return ""
+    found = plugins()[kind].dist
+    return "an unknown package" if found is None else f"{found.name} {found.version}"
+
+
+@functools.cache
+def settings_class(kind: str) -> type[DriverSettings]:
+    """The settings class of a kind. Raises KeyError for an unknown one, PluginError where it cannot be used."""
+    if kind in OURS:
+        ours: type[DriverSettings] = pkgutil.resolve_name(OURS[kind])
+        return ours
+    whose = f'the driver "{kind}" of {origin(kind)}'
+    try:
+        found = plugins()[kind].load()
+    except KeyError:
+        raise
+    except Exception as error:  # whatever another package raises while it is imported
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise PluginError(f"{whose} cannot be loaded: found {reason}") from error
+    if not (isinstance(found, type) and issubclass(found, DriverSettings)):
+        raise PluginError(f"{whose} cannot be used: expected a subclass of drivers.base.DriverSettings, found {found}")
+    if found.API != DriverSettings.API:
+        raise PluginError(
+            f"{whose} cannot be used: it is written for edition {found.API} of the contract for drivers, and found "
+            f"edition {DriverSettings.API} here: another version of one of the two is needed"
+        )
+    return found
+
+
+def class_of(table: Any) -> type[DriverSettings]:
+    """The settings class of a [drivers.NAME] table. Raises PydanticKnownError, PluginError."""
+    kind = table.get("kind") if isinstance(table, dict) else None
+    if kind is None:
+        raise PydanticKnownError("union_tag_not_found", {"discriminator": "'kind'"})
+    try:
+        return settings_class(str(kind))
+    except KeyError:
+        known = ", ".join(f"'{one}'" for one in kinds())
+        tags = {"discriminator": "'kind'", "tag": str(kind), "expected_tags": known}
+        raise PydanticKnownError("union_tag_invalid", tags) from None
+
+
+def named(kind: str) -> type[DriverSettings]:
+    """The settings class of a kind that a person has typed. Raises PluginError where there is none."""
+    try:
+        return settings_class(kind)
+    except KeyError:
+        raise PluginError(f'unknown kind "{kind}", {nearest(kind, kinds())}') from None
+
+
+def _validated(value: Any, info: ValidationInfo) -> DriverSettings:
+    if isinstance(value, DriverSettings):
+        return value
+    return class_of(value).model_validate(value, context=info.context)
+
+
+class _ByKind:
+    """pydantic's view of the catalogue: the class is loaded when a table names it, its schema when it is asked for."""
+
+    @staticmethod
+    def __get_pydantic_core_schema__(_source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_plain_validator_function(_validated)
+
+    @staticmethod
+    def __get_pydantic_json_schema__(_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        choices: dict[Any, CoreSchema] = {}
+        for kind in kinds():
+            try:
+                choices[kind] = settings_class(kind).__pydantic_core_schema__
+            except PluginError:
+                continue  # it is named where a table asks for it
+        return handler(core_schema.tagged_union_schema(choices, "kind"))
+
+
+AnyDriver = Annotated[DriverSettings, _ByKind]

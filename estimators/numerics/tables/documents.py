@@ -1,0 +1,79 @@
+"""Columns in JSON: a list of rows, lists by name, either of them anywhere inside of objects, or a row a line."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.numerics.tables.named_columns import NamedColumns
+
+_DEEPEST: Final = 12  # levels of objects
+
+
+def read_json(file: Path) -> NamedColumns:
+    """Read a .json, .jsonl or .ndjson. Raises OSError, ValueError."""
+    text = file.read_text(encoding="utf-8-sig")
+    found = NamedColumns({})
+    try:
+        document = json.loads(text)
+    except ValueError:
+        rows = [line for line in text.splitlines() if line.strip()]
+        if len(rows) < 2 or not rows[0].lstrip().startswith(("{", "[")):
+            raise
+        document = [json.loads(line) for line in rows]
+        found.notes.append("a row a line")
+    for name, values in _leaves("", document, found.texts, 0):
+        found.columns[name] = values
+    return found
+
+
+def _leaves(prefix: str, node: Any, texts: dict[str, str], depth: int) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Every array below a node, by the path of names that leads to it."""
+    if depth > _DEEPEST:
+        raise ValueError(f"objects inside of objects, more than {_DEEPEST} deep")
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            yield from _leaves(f"{prefix}.{key}" if prefix else str(key), value, texts, depth + 1)
+    elif isinstance(node, list) and node and all(isinstance(row, Mapping) for row in node):
+        yield from _rows(prefix, node, texts, depth + 1)
+    elif isinstance(node, list) and node:
+        values = _array(node)
+        if values is not None:
+            yield prefix or "data", values
+    elif isinstance(node, (int, float)):
+        yield prefix, np.asarray(float(node))
+    elif isinstance(node, str):
+        texts[prefix] = node
+
+
+def _rows(
+    prefix: str, rows: Sequence[Mapping[str, Any]], texts: dict[str, str], depth: int
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The columns of a list of rows; a key that a row lacks is NaN there."""
+    for key in dict.fromkeys(key for row in rows for key in row):
+        name = f"{prefix}.{key}" if prefix else key
+        cells: list[Any] = [row.get(key) for row in rows]
+        if any(isinstance(cell, Mapping) for cell in cells):
+            yield from _rows(name, [cell if isinstance(cell, Mapping) else {} for cell in cells], texts, depth + 1)
+            continue
+        width = next((len(cell) for cell in cells if isinstance(cell, list)), 0)
+        if width:
+            cells = [cell if isinstance(cell, list) and len(cell) == width else [None] * width for cell in cells]
+        if all(cell == cells[0] and isinstance(cell, str) for cell in cells):
+            texts[name] = cells[0]
+            continue
+        values = _array(cells)
+        if values is not None:
+            yield name, values
+
+
+def _array(values: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Numbers as (rows,) or (rows, n); None for what has other cells or rows of several lengths."""
+    try:
+        found = np.array(values, np.float64)  # null becomes NaN
+    except (TypeError, ValueError):
+        return None
+    return found if found.ndim <= 2 and found.size else None

@@ -1,0 +1,88 @@
+"""The clearance of a bearing from two proximity sensors across each other: the circle on which the pin's centre runs.
+
+Where the pin touches, its centre is c from the bearing's, whatever presses it there; where it flies it is nearer, and
+such rows are left out. The bearing's centre need not be known: it is fitted with the radius. Least squares of the
+distances (Gauss–Newton, Gander, Golub & Strebel, BIT 34:558–578, 1994), deviations from blocks of time left out.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.quantities import Floats
+
+STEPS: Final = 20
+PASSES: Final = 5  # of leaving out what flies
+#: 1, argued: A normal residual is beyond 3 deviations once in 370 rows; a pin that flies is far beyond.
+FLIES: Final = 3.0  # robust deviations inside the circle
+#: rad, argued: On a third of a circle radius and centre move together: noise grows as 1/(1 − cos(arc/2)), twice here.
+ARC: Final = 2.0 * np.pi / 3.0
+BINS: Final = 36  # of the circle, in which the arc is counted
+FEWEST: Final = 5  # rows of a bin that counts
+NORMAL: Final = 1.4826  # of the median distance, its share of a normal deviation
+BLOCKS: Final = 20
+
+
+class PinCircle(NamedTuple):
+    """The circle of one recording."""
+
+    clearance: float  # m
+    deviation: float  # m
+    centre: Floats  # (2,) m
+    arc: float  # rad of it that the pin has visited
+    touching: float  # share of the rows
+    remark: str  # why the clearance is not told; "" where it is
+
+
+def circle(x: Floats, y: Floats) -> PinCircle:
+    """Fit the places (rows,) m each, in the order of time. Raises ValueError for fewer than BLOCKS · FEWEST rows."""
+    points = np.column_stack([x, y])
+    points = points[np.isfinite(points).all(axis=1)]
+    if len(points) < BLOCKS * FEWEST:
+        raise ValueError(f"expected at least {BLOCKS * FEWEST} rows of both proximity sensors, found {len(points)}")
+    used = np.ones(len(points), bool)
+    found = _fit(points)
+    for _ in range(PASSES):
+        off = _distance(points, found) - found[2]
+        spread = NORMAL * float(np.median(np.abs(off[used] - np.median(off[used]))))
+        used = off >= np.median(off[used]) - FLIES * max(spread, 1e-12)
+        found = _fit(points[used])
+    kept = points[used]
+    parts = np.array_split(np.arange(len(kept)), BLOCKS)
+    left_out = [_fit(np.delete(kept, part, axis=0), found)[2] for part in parts]
+    deviation = float(np.sqrt((BLOCKS - 1) / BLOCKS * np.sum((np.array(left_out) - np.mean(left_out)) ** 2)))
+    off = _distance(kept, found) - found[2]
+    deviation = float(np.hypot(deviation, off.std() / np.sqrt(BLOCKS)))
+    angle = np.arctan2(kept[:, 1] - found[1], kept[:, 0] - found[0])
+    visited = np.histogram(angle, BINS, (-np.pi, np.pi))[0] >= FEWEST
+    arc = float(visited.sum()) * 2.0 * np.pi / BINS
+    remark = ""
+    if arc < ARC:
+        remark = f"the pin has visited {np.degrees(arc):.0f}° of its circle, {np.degrees(ARC):.0f}° are needed"
+    return PinCircle(float(found[2]), deviation, found[:2], arc, float(used.mean()), remark)
+
+
+def _distance(points: Floats, found: Floats) -> Floats:
+    return np.asarray(np.hypot(points[:, 0] - found[0], points[:, 1] - found[1]))
+
+
+def _fit(points: Floats, start: Floats | None = None) -> Floats:
+    """Centre and radius, (3,), m."""
+    scale = float(np.ptp(points, axis=0).max()) or 1.0
+    if start is None:  # algebraic: x² + y² = 2 a x + 2 b y + k
+        z = (points - points.mean(axis=0)) / scale
+        A = np.column_stack([2.0 * z, np.ones(len(z))])
+        a, b, k = np.linalg.lstsq(A, (z**2).sum(axis=1), rcond=None)[0]
+        start = np.array([a, b, np.sqrt(max(k + a * a + b * b, 1e-6))]) * scale
+        start[:2] += points.mean(axis=0)
+    found = np.array(start, np.float64)
+    for _ in range(STEPS):
+        away = np.maximum(_distance(points, found), 1e-300)
+        J = np.column_stack(
+            [-(points[:, 0] - found[0]) / away, -(points[:, 1] - found[1]) / away, -np.ones(len(points))]
+        )
+        step = np.linalg.lstsq(J, found[2] - away, rcond=None)[0]
+        found += step
+        if np.abs(step).max() < 1e-9 * scale:
+            break
+    return found

@@ -1,0 +1,99 @@
+"""Blocked cross-validation of a whole robot's model: every motion predicted by what the others teach.
+
+Several recordings of comparable length are each predicted by the others. One recording is cut into blocks of time, and
+a second on either side of the one that is predicted does not teach. Weights are those of all rows: they say how good a
+row is, not what θ is.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.offline.robot.fit import Weights, passes, prior_of, solved, sums
+from estimators.offline.robot.rows import RobotRows
+from estimators.quantities import Floats
+
+BLOCKS: Final = 6
+FEWEST: Final = 3  # blocks, that tell a standard error
+GUARD: Final = 1.0  # s on either side of a block that do not teach; half a block where that is less
+MOST: Final = 2.0 / 3.0  # of all rows, that the longest recording has at most where recordings are left out whole
+
+
+class Validated(NamedTuple):
+    """What cross-validation says of a model."""
+
+    predicted: Floats  # (rows, n) by what the other motions teach; NaN where too little is left of them
+    losses: Floats  # (blocks,) squared relative error of each block where joints move, …
+    standing: Floats  # … and where joints stand, too
+    error: float  # % of the torque, over all blocks
+    variance: Floats  # (n,) (N·m)² (N²) of what is left where joints move; NaN where nothing was predicted
+
+
+def blocks_of(rows: RobotRows) -> NDArray[np.int64]:
+    """Number of the block of every row, of equal lengths over all recordings: (rows,)."""
+    return (np.arange(len(rows.y)) * BLOCKS // max(len(rows.y), 1)).astype(np.int64)
+
+
+def motions_of(rows: RobotRows, blocks: int = BLOCKS) -> NDArray[np.int64]:
+    """Number of the motion of every row, which is left out as one: (rows,)."""
+    counts = np.bincount(rows.piece)
+    if len(counts) < 2 or counts.max() > MOST * len(rows.y):
+        return np.arange(len(rows.y)) * blocks // max(len(rows.y), 1)
+    middle = np.cumsum(counts) - 0.5 * counts
+    group = (middle * BLOCKS // len(rows.y)).astype(np.int64)
+    return np.asarray(group[rows.piece])
+
+
+def validated(model: WholeRobot, rows: RobotRows, kind: Weights = "honest", blocks: int = BLOCKS) -> Validated:
+    """Cross-validate one model on its rows."""
+    motions, predicted = motions_of(rows, blocks), np.full_like(rows.y, np.nan)
+    prior = prior_of(model, rows.part(rows.moves))
+    taught = rows.teaching()
+    whole = sums(taught)
+    found = passes(model, taught, prior, whole, kind)
+    for motion in np.unique(motions):
+        held = motions == motion
+        apart = _apart(rows, held)
+        if (apart & rows.moves).sum() * rows.y.shape[1] < model.size:
+            continue
+        left = whole.without(sums(rows.part(~apart).teaching()))
+        predicted[held] = rows.X[held] @ solved(model, left, found.weights, found.precision, prior[0])[0]
+    return _judged(rows, predicted)
+
+
+def _apart(rows: RobotRows, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Rows that are not near those held out: (rows,)."""
+    apart = ~held
+    for piece in np.unique(rows.piece[held]):
+        own = rows.piece == piece
+        time = rows.time[held & own]
+        guard = min(GUARD, 0.5 * float(time.max() - time.min()))
+        apart &= ~(own & (rows.time > time.min() - guard) & (rows.time < time.max() + guard))
+    return apart
+
+
+def _judged(rows: RobotRows, predicted: Floats) -> Validated:
+    left, blocks = rows.y - predicted, blocks_of(rows)
+    known = np.isfinite(predicted)
+    power = float(np.mean((rows.y**2).sum(axis=1)))
+    moving = np.where(rows.slides & rows.moves[:, None], left, 0.0)
+    told = [block for block in range(BLOCKS) if known[blocks == block].any()]
+
+    def lost(what: Floats) -> Floats:
+        return np.array([float(np.nansum(what[blocks == b] ** 2) / (blocks == b).sum() / power) for b in told])
+
+    count = (known & rows.slides & rows.moves[:, None]).sum(axis=0)
+    variance = np.nansum(moving**2, axis=0) / np.where(count > 0, count, np.nan)
+    size = float(np.linalg.norm(rows.y[known]))
+    error = 100.0 * float(np.linalg.norm(left[known])) / size if size > 0.0 else float("nan")
+    return Validated(predicted, lost(moving), lost(left * rows.moves[:, None]), error, variance)
+
+
+def gained(before: Floats, after: Floats) -> tuple[float, float]:
+    """Mean of what a law takes off the squared error of a block, and its standard error; NaN where blocks differ."""
+    if len(before) != len(after) or len(before) < FEWEST:
+        return float("nan"), float("nan")
+    better = before - after
+    return float(better.mean()), float(better.std(ddof=1) / np.sqrt(len(better)))

@@ -1,0 +1,54 @@
+"""Rotors that nobody described: their inertia is learnt where torque is motor current and cross-validation wants it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from scipy.stats import t
+
+from estimators.models.robots.description import RobotDescription
+from estimators.models.robots.newton_euler import mass_matrix
+from estimators.models.robots.whole_robot import NOMINAL, WholeRobot
+from estimators.offline.robot.cross_validation import FEWEST, validated
+from estimators.offline.robot.motion import Piece
+from estimators.offline.robot.rows import build
+from estimators.quantities import Floats
+
+DOUBT: Final = 0.05  # chance that they are learnt though nothing is better
+SQUARES: Final = 0.5  # of the squared error without them, below which they are worth it
+
+
+def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str], None]) -> RobotDescription:
+    """Where torque is motor current and the rotor's inertia is not given, it is learnt if cross-validation wants it.
+
+    Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion.
+    """
+    unknown = [j for j, joint in enumerate(robot.joints) if joint.by_current and joint.rotor == 0.0]
+    if not unknown:
+        return robot
+    say("rotors")
+    links = _inertia(robot, np.concatenate([piece.rows(piece.q) for piece in pieces]))
+    joints = [
+        replace(joint, unknown_rotor=NOMINAL * float(links[j])) if j in unknown else joint
+        for j, joint in enumerate(robot.joints)
+    ]
+    free = replace(robot, joints=tuple(joints))
+    losses = []
+    for model in (WholeRobot(robot), WholeRobot(free)):
+        rows = build(model, pieces)
+        losses.append(validated(model, rows).losses if rows.moves.any() else np.zeros(0))
+    without, lost = losses
+    if len(without) < FEWEST or len(lost) != len(without):
+        return robot
+    better = without - lost
+    deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
+    enough = max(float(t.ppf(1.0 - DOUBT, len(better) - 1)) * deviation, (1.0 - SQUARES) * float(without.mean()))
+    return free if better.mean() > enough else robot
+
+
+def _inertia(robot: RobotDescription, q: Floats) -> Floats:
+    """Inertia of all that each joint moves, on average over positions (rows, n): (n,) kg·m² (kg)."""
+    M = np.empty((*q.shape, q.shape[1]))
+    mass_matrix(*robot.tree(), np.ascontiguousarray(q), np.ascontiguousarray(robot.parameters), M)
+    return np.asarray(M.diagonal(axis1=1, axis2=2).mean(axis=0))

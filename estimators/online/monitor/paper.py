@@ -1,0 +1,102 @@
+"""Monitor of da Silva, de Souza, Schäfer 2007, section 6, to the letter: N_err > δ calls the search, and nothing else.
+
+    (9)   recursive least squares with variable forgetting go on, whatever happens
+    (10)  N_err, the rms error of their prediction, is compared with δ
+    (11)  above δ, η is searched over the latest window, as long as the start was; what the search finds is in force
+
+There is no inquiry into what has changed, no test of a result, no confirmation and no drift. So a change of linear
+parameters calls the search as well, a window that straddles a change gives wrong values until the change has left it,
+and with the noise of a real drive the search may run all the time (docs/decisions/024-search-of-eta.md has figures).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from estimators.online.monitor.base import (
+    Before,
+    Decision,
+    Evidence,
+    Moment,
+    Recover,
+    Rejection,
+    SearchEta,
+    Wait,
+    WindowRequest,
+)
+from estimators.online.monitor.threshold import ErrorThreshold
+from estimators.refit.settings import MonitorSettings
+
+#: 1, argued: Times the residual of the start, rms, that is δ where none is set: the paper gives no number.
+USUAL: Final = 1.2
+
+
+@dataclass(slots=True)
+class PaperState:
+    """State of a PaperMonitor."""
+
+    VERSION: ClassVar[int] = 1
+
+    usual: float = 0.0  # residual variance of the start, whitened
+
+
+class PaperMonitor:
+    """Searches η whenever the error exceeds δ."""
+
+    onset = 0
+    settled = True
+
+    def __init__(self, row: float, settings: MonitorSettings | None = None) -> None:
+        """row: s between rows."""
+        settings = settings or MonitorSettings()
+        self.kept = PaperState()
+        hold = settings.hold or 0.0
+        self._threshold = None if settings.delta is None else ErrorThreshold(settings.delta, hold, row)
+        self._relative = ErrorThreshold(USUAL, hold, row)
+
+    def started(self, noise: float, _first: int, _now: int) -> None:
+        """Begin normal mode."""
+        self.kept.usual = noise
+
+    def alarmed(self, _began: int, _moment: Moment) -> bool:
+        """Take an alarm: it has only made the least squares forget faster."""
+        return True
+
+    def due(self, _searching: bool) -> int | None:
+        """Every block."""
+        return None
+
+    def period_due(self, _now: int) -> bool:
+        """False: the motion's period is not needed."""
+        return False
+
+    def transient(self, _moment: Moment) -> WindowRequest | Decision:
+        """Go on with what the least squares have learnt."""
+        return Recover("the recursive least squares go on")
+
+    def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
+        """Compare the error with δ."""
+        if self._threshold is None:
+            ratio = (moment.variance / self.kept.usual) ** 0.5 if self.kept.usual > 0.0 else 0.0
+            exceeded = self._relative.exceeded(moment._replace(error=ratio))
+        else:
+            exceeded = self._threshold.exceeded(moment)
+        if exceeded:
+            yield SearchEta("threshold", moment.now - round(moment.needed), Before.NOTHING)
+
+    def review(self, _evidence: Evidence) -> Decision:
+        """No window was wanted."""
+        return Wait()
+
+    def learnt(self, now: int, first: int | None = None) -> None:
+        """Do nothing."""
+
+    def accepted(self, purpose: str, first: int, moment: Moment) -> None:
+        """Do nothing: nothing is confirmed."""
+
+    def rejected(self, _rejection: Rejection, _alarmed: bool) -> Decision:
+        """Do nothing: the next measurement decides anew."""
+        return Wait()
+
+    def resume(self, now: int) -> None:
+        """Do nothing."""

@@ -1,0 +1,124 @@
+"""Cause: one thing that a residual torque may come from, as it competes with the others.
+
+A cause says which columns it moves and how far it usually moves them (its prior), what is physically possible, and
+after how many looks it may be told.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.nnls import Integers
+from estimators.online.robot.findings.columns import CauseColumns
+from estimators.online.robot.findings.friction_terms import law_columns, law_terms, own_terms
+from estimators.quantities import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RobotKnowledge:
+    """What is known of the robot when causes are compared."""
+
+    model: WholeRobot
+    columns: CauseColumns
+    theta: Floats  # (q,) with the lags
+    root: Floats  # (q, q) L of its covariance L Lᵀ
+    prior: Floats  # (q, q) of θ before any motion
+    reach: Floats  # (n,) rad/s (m/s) of the motion that was taught
+    carried: Floats  # (10,) payload that is carried, 0 where none is
+    bodies: Floats  # (n, 10) standard parameters of the links, without it
+    starting: bool  # what is so may have been so before
+    looks: int  # since something has been unexplained
+
+    def friction_terms(self, j: int) -> Integers:
+        """Places in θ of joint j's friction law, without offset and rotor."""
+        return law_terms(self.model, j)
+
+    def offset_term(self, j: int) -> int:
+        """Place in θ of joint j's offset."""
+        return int(own_terms(self.model, j)[len(self.model.law_of(j).parameters)])
+
+    def friction_columns(self, j: int, speeds: Floats) -> Floats:
+        """Columns of joint j's friction at speeds (k,): half the difference of forth and back, (k, own)."""
+        return law_columns(self.model, j, speeds)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A cause with its coefficients by one window."""
+
+    cause: "Cause"
+    values: Floats  # (k,)
+    covariance: Floats  # (k, k)
+    evidence: float  # nats over nothing at all
+    moves: Floats  # (columns, k)
+
+    @property
+    def moved(self) -> Floats:
+        """Change of ψ, (columns,)."""
+        return np.asarray(self.moves @ self.values)
+
+    @property
+    def spread(self) -> Floats:
+        """Covariance of that, (columns, columns)."""
+        return np.asarray(self.moves @ self.covariance @ self.moves.T)
+
+
+class Prepared(NamedTuple):
+    """A cause as it is fitted now."""
+
+    cause: "Cause"
+    moves: Floats  # (columns, k)
+    root: Floats  # (k, k) L of its prior L Lᵀ
+
+    @classmethod
+    def of(cls, cause: "Cause", known: RobotKnowledge) -> "Prepared":
+        """By what is known now."""
+        return cls(cause, cause.moves(known), np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64))
+
+
+class Cause(Protocol):
+    """One cause of the catalogue."""
+
+    @property
+    def name(self) -> str:
+        """Its kind: payload, friction, …; causes of one name do not compete for being named."""
+        ...
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """The joints that it names; none where it is of the whole robot."""
+        ...
+
+    @property
+    def looks(self) -> int:
+        """Looks in a row that must say the same before it is told."""
+        ...
+
+    def moves(self, known: RobotKnowledge) -> Floats:
+        """Columns that it moves together, (columns, k)."""
+        ...
+
+    def prior(self, known: RobotKnowledge) -> Floats:
+        """Covariance of its coefficients, (k, k)."""
+        ...
+
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """Whether it may be the cause of what has lasted for so many looks; starting: or for longer than is known."""
+        ...
+
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
+        """Whether these coefficients (k,) are physically possible as far as they are known."""
+        ...
+
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
+        """Sentence for a person."""
+        ...
+
+
+def chosen(known: RobotKnowledge, places: Integers) -> Floats:
+    """Columns that each move alone, (columns, k); places: (k,)."""
+    found = np.zeros((known.columns.size, len(places)))
+    found[places, np.arange(len(places))] = 1.0
+    return found

@@ -1,0 +1,49 @@
+"""A base that stands otherwise than the model's: gravity has another direction in its frame."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.columns import TILTS
+from estimators.quantities import Floats
+
+#: rad, argued: One deviation of a tilt about either axis: three degrees.
+TILT: Final = 0.05
+#: rad, argued: Beyond it the base is mounted otherwise, and the columns, which are a derivative, say nothing.
+MOST: Final = 0.5
+#: looks, argued: Looks in a row that must say the same, as for friction.
+LOOKS: Final = 4
+#: looks, argued: Looks that a tilt shows for, behind a start: bases do not move at once.
+LASTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class BaseTilt:
+    """The base is tilted."""
+
+    joints: tuple[int, ...] = ()
+    name: str = "base_tilt"
+    looks: int = LOOKS
+
+    def moves(self, known: RobotKnowledge) -> Floats:
+        """Both axes."""
+        return chosen(known, np.arange(known.columns.tilts.start, known.columns.tilts.stop))
+
+    def prior(self, known: RobotKnowledge) -> Floats:
+        """TILT about each."""
+        return TILT**2 * np.eye(TILTS)
+
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """As the protocol says."""
+        return starting or looks >= LASTS
+
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
+        """Whether it is small."""
+        return bool(np.linalg.norm(values) <= MOST)
+
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
+        """By how much, about which axes."""
+        x, y = np.degrees(fitted.values)
+        return f"the base is tilted by {x:+.2g}° about its x and {y:+.2g}° about its y"

@@ -1,0 +1,47 @@
+"""An encoder that has slipped on its shaft: the joint is elsewhere than it says."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.quantities import Floats
+
+#: rad (m), argued: One deviation of a slip: a few degrees, as of a belt's tooth or a loose coupling.
+SLIPS: Final = 0.05
+#: rad (m), argued: Beyond it the columns, which are a derivative, say nothing.
+MOST: Final = 0.5
+#: looks, argued: Looks in a row that must say the same, as for friction.
+LOOKS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSlip:
+    """The encoder of a joint reads more or less than before."""
+
+    joints: tuple[int, ...]
+    name: str = "encoder_slip"
+    looks: int = LOOKS
+
+    def moves(self, known: RobotKnowledge) -> Floats:
+        """The joint's angle."""
+        return chosen(known, np.array([known.columns.slips.start + self.joints[0]]))
+
+    def prior(self, known: RobotKnowledge) -> Floats:
+        """SLIPS."""
+        return np.array([[SLIPS**2]])
+
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """As the protocol says."""
+        return True
+
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
+        """Whether it is small."""
+        return bool(abs(values[0]) <= MOST)
+
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
+        """By how much."""
+        joint = known.model.robot.joints[self.joints[0]]
+        size = f"{1e3 * fitted.values[0]:+.3g} m{joint.axis.length}"
+        return f"the encoder of {joint.name} has slipped: it reads about {size} beyond what it did"

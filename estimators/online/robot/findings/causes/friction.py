@@ -1,0 +1,126 @@
+"""Friction that differs from the model's: of one joint, of every joint by a common factor, or of several joints."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from estimators.models.friction.base import FrictionLaw
+from estimators.numerics.nnls import Integers
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.quantities import Floats
+
+#: 1, argued: One deviation of a friction's change, relative: a cold gear has half as much again, a worn one half.
+CHANGES: Final = 0.5
+#: 1, argued: Shares of the highest speed seen at which friction must be no drive.
+SPEEDS: Final = (0.1, 0.5)
+#: deviations, argued: Deviations by which a bound may seem to be passed.
+DOUBT: Final = 3.0
+#: looks, argued: Looks in a row that must say the same: two seconds, in which a payload has shown itself.
+LOOKS: Final = 4
+
+
+def sizes(known: RobotKnowledge, j: int) -> Floats:
+    """What of each coefficient of joint j alone would be its friction at half the speed seen, (own,)."""
+    speeds = np.array([SPEEDS[1] * known.reach[j]])
+    columns = np.abs(known.friction_columns(j, speeds)[0])
+    theta = np.abs(known.theta[known.friction_terms(j)])
+    torque = float(columns @ theta)
+    return np.maximum(np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0), 0.0), theta)
+
+
+def brakes(known: RobotKnowledge, j: int, change: Floats, deviations: Floats) -> bool:
+    """Whether joint j's friction still brakes after a change of its coefficients; deviations: (own,) of it."""
+    columns = known.friction_columns(j, np.array(SPEEDS) * known.reach[j])
+    slack = DOUBT * np.sqrt((columns**2) @ deviations**2)
+    return bool((columns @ (known.theta[known.friction_terms(j)] + change) >= -slack).all())
+
+
+@dataclass(frozen=True, slots=True)
+class JointFriction:
+    """The friction of these joints, each coefficient by itself."""
+
+    joints: tuple[int, ...]
+    name: str = "friction"
+    looks: int = LOOKS
+
+    def places(self, known: RobotKnowledge) -> Integers:
+        """Places in θ, joint by joint."""
+        return np.concatenate([known.friction_terms(j) for j in self.joints])
+
+    def moves(self, known: RobotKnowledge) -> Floats:
+        """Coefficients of the laws."""
+        return chosen(known, self.places(known))
+
+    def prior(self, known: RobotKnowledge) -> Floats:
+        """Each may change the friction by CHANGES."""
+        return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
+
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """As the protocol says."""
+        return True
+
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
+        """Whether friction brakes everywhere."""
+        ends = np.cumsum([len(known.friction_terms(j)) for j in self.joints])[:-1]
+        parts = zip(self.joints, np.split(values, ends), np.split(deviations, ends), strict=True)
+        return all(brakes(known, j, change, spread) for j, change, spread in parts)
+
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
+        """Coefficients before and after, of one joint; of several their names."""
+        return _words(known, self.joints, fitted.moved)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonFriction:
+    """The friction of all joints by one factor for each kind of coefficient: temperature, grease."""
+
+    joints: tuple[int, ...]
+    name: str = "friction"
+    looks: int = LOOKS
+
+    def moves(self, known: RobotKnowledge) -> Floats:
+        """One column for each kind of coefficient: all of that kind, as they are."""
+        kinds: dict[str, Floats] = {}
+        for j in self.joints:
+            for place in known.friction_terms(j):
+                kind = known.model.names[place].split(".")[0]
+                kinds.setdefault(kind, np.zeros(known.columns.size))[place] = known.theta[place]
+        return np.column_stack([one for one in kinds.values() if one.any()] or list(kinds.values()))
+
+    def prior(self, known: RobotKnowledge) -> Floats:
+        """Each kind may change by CHANGES of itself."""
+        return CHANGES**2 * np.eye(self.moves(known).shape[1])
+
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """As the protocol says."""
+        return True
+
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
+        """Whether none is less than nothing."""
+        return bool((values >= -1.0 - DOUBT * deviations).all())
+
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
+        """Of which joints."""
+        return _words(known, self.joints, fitted.moved)
+
+
+def _words(known: RobotKnowledge, joints: tuple[int, ...], moved: Floats) -> str:
+    names = known.model.robot.names
+    if len(joints) == 1:
+        own = known.friction_terms(joints[0])
+        before = known.theta[own]
+        told = in_words(known.model.law_of(joints[0]), before, before + moved[own])
+        return f"the friction of {names[joints[0]]} has changed: {told}"
+    shares = []
+    for j in joints:
+        columns, places = known.friction_columns(j, np.array([SPEEDS[1] * known.reach[j]]))[0], known.friction_terms(j)
+        torque, change = float(columns @ known.theta[places]), float(columns @ moved[places])
+        shares.append(f"{names[j]} {100.0 * change / torque if torque else np.inf:+.0f} %")
+    return f"the friction of {len(joints)} joints has changed, at half their speed: {', '.join(shares)}"
+
+
+def in_words(law: FrictionLaw, before: Floats, after: Floats) -> str:
+    """Sentence about a changed friction, coefficient by coefficient of its law."""
+    each = zip(law.parameters, before, after, strict=True)
+    return ", ".join(f"{one.name} {old:.3g} → about {new:.3g} {one.unit}" for one, old, new in each)

@@ -1,0 +1,75 @@
+"""A body that the last link carries beyond the model, or lacks."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from estimators.models.robots.inertia import metric, standard
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.quantities import Floats
+
+#: kg, argued: The least payload that is reported.
+MASS: Final = 0.25
+#: deviations, argued: Deviations of a payload's mass from which it is reported.
+CERTAIN: Final = 4.0
+#: kg and m, argued: What a payload may weigh and measure, one deviation.
+TOOL: Final = (5.0, 0.15)
+#: m, argued: Farther from the last link's frame no centre of mass is held: four deviations of a tool's size.
+WITHIN: Final = 0.6
+#: deviations, argued: Deviations by which a bound may seem to be passed.
+DOUBT: Final = 3.0
+#: 1, argued: Share of the payload that is left at most when it is gone.
+GONE_BELOW: Final = 0.3
+#: looks, argued: Looks in a row that must say the same: a push does not last.
+LOOKS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadCause:
+    """A body taken, changed, or put down."""
+
+    name: str = "payload"
+    joints: tuple[int, ...] = ()
+    looks: int = LOOKS
+
+    def moves(self, known: RobotKnowledge) -> Floats:
+        """The last link's ten parameters."""
+        return chosen(known, np.arange(known.columns.body.start, known.columns.body.stop))
+
+    def prior(self, known: RobotKnowledge) -> Floats:
+        """The pullback metric's of a tool."""
+        mass, size = TOOL
+        return np.asarray(np.linalg.inv(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3)))), np.float64)
+
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """As the protocol says."""
+        return True
+
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
+        """Whether the link still weighs something, and the centre of what it carries is within reach."""
+        total = known.carried + values
+        spare = 0.0 if known.carried.any() else float(known.bodies[-1, 0])
+        if float(total[0]) < -DOUBT * float(deviations[0]) - spare:
+            return False
+        if not known.carried.any() and abs(float(values[0])) < max(CERTAIN * float(deviations[0]), MASS):
+            return False
+        if is_gone(known, values):
+            return True
+        slack = DOUBT * float(np.linalg.norm(deviations[1:4]))
+        return float(np.linalg.norm(total[1:4])) <= WITHIN * abs(float(total[0])) + slack
+
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
+        """What is carried now."""
+        mass = float((known.carried + fitted.values)[0])
+        if is_gone(known, fitted.values):
+            return "the payload is gone"
+        if mass < 0.0:
+            return f"about {-mass:.2g} kg less than the model has is carried: no payload weighs that"
+        return f"a payload of about {mass:.2g} kg is carried"
+
+
+def is_gone(known: RobotKnowledge, change: Floats) -> bool:
+    """Whether so much is taken off what is carried that nothing is left; change: (10,)."""
+    before, now = float(known.carried[0]), float((known.carried + change)[0])
+    return bool(known.carried.any() and abs(now) < max(GONE_BELOW * abs(before), 0.5 * MASS))

@@ -1,0 +1,44 @@
+"""A torque that stays the same while joints move: a contact at first, another zero of the sensor when it lasts."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.quantities import Floats
+
+#: looks, argued: Looks after which a steady torque is another zero: who pushes does so for less than ten seconds.
+LASTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Somebody pushes on these joints. It is told by thresholds (contact.py), so here it only competes."""
+
+    joints: tuple[int, ...]
+    name: str = "contact"
+    looks: int = 1
+
+    def moves(self, known: RobotKnowledge) -> Floats:
+        """The joints' offsets."""
+        return chosen(known, np.array([known.offset_term(j) for j in self.joints]))
+
+    def prior(self, known: RobotKnowledge) -> Floats:
+        """That of offsets."""
+        places = [known.offset_term(j) for j in self.joints]
+        return np.diag(np.diag(known.prior)[places])
+
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """As the protocol says."""
+        return looks < LASTS
+
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
+        """Any torque is."""
+        return True
+
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
+        """Which torque is pushed with."""
+        names, units = known.model.robot.names, [joint.axis.effort for joint in known.model.robot.joints]
+        each = zip(self.joints, fitted.values, strict=True)
+        return "; ".join(f"{names[j]}: a steady {value:.3g} {units[j]}" for j, value in each)

@@ -1,0 +1,47 @@
+"""Another torque constant, or gain of the torque sensor, of one joint: all of its torque is told too large or small."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.quantities import Floats
+
+#: 1, argued: One deviation of a torque constant's change: magnets lose that much, and drives are replaced.
+CHANGES: Final = 0.1
+#: 1, argued: A change beyond this is another fault, such as a wrong unit.
+MOST: Final = 0.5
+#: looks, argued: Looks in a row that must say the same, as for friction.
+LOOKS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TorqueConstant:
+    """The torque of a joint is told by another factor."""
+
+    joints: tuple[int, ...]
+    name: str = "torque_constant"
+    looks: int = LOOKS
+
+    def moves(self, known: RobotKnowledge) -> Floats:
+        """The joint's predicted torque."""
+        return chosen(known, np.array([known.columns.gains.start + self.joints[0]]))
+
+    def prior(self, known: RobotKnowledge) -> Floats:
+        """CHANGES."""
+        return np.array([[CHANGES**2]])
+
+    def lasts(self, looks: int, starting: bool) -> bool:
+        """As the protocol says."""
+        return True
+
+    def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
+        """Whether it is no wrong unit."""
+        return bool(abs(values[0]) <= MOST)
+
+    def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
+        """By how much."""
+        name = known.model.robot.names[self.joints[0]]
+        percent = f"{100.0 * fitted.values[0]:+.0f} %"
+        return f"the torque of {name} is told {percent} beyond what it was: another torque constant"

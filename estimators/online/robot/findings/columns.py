@@ -1,0 +1,87 @@
+"""Columns: what a residual may be a combination of, in one order for every cause.
+
+r = [X Y S T D] ψ      X: of θ and the lags (q); Y: of the last link's body (10); S: of each encoder's slip (n);
+                       T: of the base's tilt about its x and y (2); D: predicted torque, of each torque constant (n)
+
+S_i = −∂τ/∂q_i (an encoder reads δ too much), T_k = τ of the gravity that a turn about an axis of the base adds
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.models.robots.newton_euler import WRENCH, newton_euler
+from estimators.models.robots.tree import PARAMETERS
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.quantities import Floats
+
+TILTS: Final = 2  # axes about which a base may be tilted
+#: rad (m), derived: Step of a central difference: its error is a 1e-7 of the torque, rounding another.
+STEP: Final = 1e-4
+
+
+class CauseColumns(NamedTuple):
+    """Places of the columns of a robot with n joints and q parameters, its lags included."""
+
+    q: int
+    n: int
+
+    @property
+    def theta(self) -> slice:
+        """Of θ and the lags."""
+        return slice(0, self.q)
+
+    @property
+    def body(self) -> slice:
+        """Of the last link's payload."""
+        return slice(self.q, self.q + PARAMETERS)
+
+    @property
+    def slips(self) -> slice:
+        """Of each encoder."""
+        return slice(self.q + PARAMETERS, self.q + PARAMETERS + self.n)
+
+    @property
+    def tilts(self) -> slice:
+        """Of the base."""
+        return slice(self.slips.stop, self.slips.stop + TILTS)
+
+    @property
+    def gains(self) -> slice:
+        """Of each torque constant."""
+        return slice(self.tilts.stop, self.tilts.stop + self.n)
+
+    @property
+    def size(self) -> int:
+        """How many they are."""
+        return self.q + PARAMETERS + 2 * self.n + TILTS
+
+
+def slip_columns(model: WholeRobot, bodies: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
+    """S (rows, n, n): torque by which each joint's prediction is off per rad (m) that an encoder reads too much.
+
+    bodies: (n, 10) standard parameters, the payload included; q, dq, ddq: (rows, n).
+    """
+    n = q.shape[1]
+    found = np.empty((len(q), n, n))
+    for i in range(n):
+        step = np.zeros(n)
+        step[i] = STEP
+        before, after = (model.torque(bodies, q + way * step, dq, ddq) for way in (-1.0, 1.0))
+        found[:, :, i] = (before - after) / (2.0 * STEP)
+    return found
+
+
+def tilt_columns(model: WholeRobot, bodies: Floats, q: Floats) -> Floats:
+    """T (rows, n, 2): torque per rad of tilt about the base's x and y; arguments as of `slip_columns`."""
+    n = q.shape[1]
+    still, q, bodies = np.zeros_like(q), np.ascontiguousarray(q), np.ascontiguousarray(bodies)
+    found = np.empty((len(q), n, TILTS))
+    for k in range(TILTS):
+        turned = np.cross(np.eye(3)[k], model.tree.gravity)
+        tau, wrench = np.empty((len(q), n)), np.empty((len(q), n, WRENCH))
+        newton_euler(
+            *model.tree._replace(gravity=turned), q, still, still, bodies, np.zeros((0, n, WRENCH)), tau, wrench
+        )
+        found[:, :, k] = tau
+    return found

@@ -1,0 +1,77 @@
+"""Explanation: what was found and is no part of the model: a payload, a slip, another torque constant, a tilted base.
+
+It is taken off the residual of every chunk, refined look by look, and holds until it is gone.
+"""
+
+import numpy as np
+
+from estimators.models.robots.tree import PARAMETERS
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload, as_payload
+from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
+from estimators.online.robot.motion import Chunk
+from estimators.quantities import Floats
+
+
+class Explanation:
+    """Causes that hold, by their names and joints, and the torque that they explain."""
+
+    def __init__(self, model: WholeRobot, columns: CauseColumns, scale: float) -> None:
+        """scale: relative deviation of what the robot's torque is told in, 0 where it is measured."""
+        self._model, self._columns, self._scale = model, columns, scale
+        self.holding: dict[tuple[str, tuple[int, ...]], Fitted] = {}
+        self.psi = np.zeros(columns.size)  # without θ
+
+    @property
+    def carried(self) -> Floats:
+        """The payload's ten parameters; zeros where none is carried."""
+        return self.psi[self._columns.body]
+
+    @property
+    def payload(self) -> Payload:
+        """The body that is carried."""
+        fitted = self.holding.get(("payload", ()))
+        return (
+            NO_PAYLOAD
+            if fitted is None
+            else as_payload(fitted.values, fitted.covariance, self._scale)._replace(carried=True)
+        )
+
+    @property
+    def others(self) -> list[Fitted]:
+        """What holds beside a payload."""
+        return [one for (name, _), one in self.holding.items() if name != "payload"]
+
+    def without(self, fitted: Fitted) -> Floats:
+        """ψ without this cause."""
+        return self.psi - fitted.moved
+
+    def hold(self, fitted: Fitted) -> None:
+        """This cause holds from now on, with these coefficients in all."""
+        key = (fitted.cause.name, fitted.cause.joints)
+        before = self.holding.get(key)
+        self.psi = self.psi + fitted.moved - (0.0 if before is None else before.moved)
+        self.holding[key] = fitted
+
+    def end(self, fitted: Fitted) -> None:
+        """This cause is gone."""
+        before = self.holding.pop((fitted.cause.name, fitted.cause.joints), None)
+        if before is not None:
+            self.psi = self.psi - before.moved
+        if not self.holding:
+            self.psi = np.zeros_like(self.psi)
+
+    def torque(self, chunk: Chunk, predicted: Floats, bodies: Floats) -> Floats:
+        """What it explains, (rows, n); predicted: (rows, n) by the model; bodies: (n, 10) its links."""
+        columns, psi = self._columns, self.psi
+        found = predicted * psi[columns.gains]
+        if self.carried.any():
+            body = np.zeros((columns.n, PARAMETERS))
+            body[-1] = self.carried
+            found += self._model.torque(body, chunk.q, chunk.dq, chunk.ddq)
+        if psi[columns.slips].any():
+            found += slip_columns(self._model, bodies, chunk.q, chunk.dq, chunk.ddq) @ psi[columns.slips]
+        if psi[columns.tilts].any():
+            found += tilt_columns(self._model, bodies, chunk.q) @ psi[columns.tilts]
+        return found

@@ -1,0 +1,101 @@
+"""Looks: half seconds of rows, and their sums over the windows that causes compete on.
+
+    G_j = Σ Z_jᵀZ_j      d_j = Σ Z_jᵀ y_j      y_jᵀy_j      of each joint j
+
+so that residuals against any ψ follow from the sums: c_j = d_j − G_j ψ. A window is the last 1, 2 or 4 looks, or all
+since a change may have begun, of which old ones fade.
+"""
+
+from collections import deque
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.quantities import Floats
+
+#: looks, argued: Looks of each short window: a payload shows within one or two, friction within four.
+SHORT: Final = (1, 2, 4)
+#: 1, argued: Weight of the past of the long window after a look: forty looks count, a period or two of a slow motion.
+FADE: Final = 0.975
+
+
+class Sums(NamedTuple):
+    """Sums of one window for n joints and k columns."""
+
+    G: Floats  # (n, k, k)
+    d: Floats  # (n, k)
+    squares: Floats  # (n,) of y
+    rows: Floats  # (n,) that say something
+    pulls: Floats  # (k,) what the encoders' steps add to Σ W Zᵀr
+
+    def plus(self, other: "Sums", weight: float = 1.0) -> "Sums":
+        """These, times weight, and others."""
+        return Sums(*(weight * mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class Window(NamedTuple):
+    """A window, and how many looks ago it began."""
+
+    sums: Sums
+    looks: int
+
+
+def sums_of(Z: Floats, y: Floats, there: Floats, pulls: Floats) -> Sums:
+    """Sums of a look; Z: (rows, n, k); y, there: (rows, n) torque, and 1 where a row says something, else 0."""
+    columns = np.ascontiguousarray((Z * there[:, :, None]).transpose(1, 0, 2))
+    torque = np.ascontiguousarray((y * there).T)[:, :, None]
+    turned = columns.transpose(0, 2, 1)
+    return Sums(
+        turned @ columns, (turned @ torque)[:, :, 0], (torque[:, :, 0] ** 2).sum(axis=1), there.sum(axis=0), pulls
+    )
+
+
+class Looks:
+    """The last looks, and the sum of all since a change may have begun."""
+
+    def __init__(self) -> None:
+        self._last: deque[Sums] = deque(maxlen=max(SHORT))
+        self._since: Sums | None = None
+        self.count = 0
+        """Looks since a change may have begun."""
+
+    def absorb(self, sums: Sums) -> None:
+        """Add a look."""
+        self._last.append(sums)
+        self._since = sums if self._since is None else self._since.plus(sums, FADE)
+        self.count += 1
+
+    def begin(self) -> None:
+        """A change may have begun: the long window begins with the next look; the short ones keep what they have."""
+        self._since, self.count = None, 0
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._last.clear()
+        self.begin()
+
+    def only(self, looks: int) -> None:
+        """Forget all but the last looks: what was before them was otherwise."""
+        if looks < self.count:
+            kept = list(self._last)[-looks:]
+            self.clear()
+            for one in kept:
+                self.absorb(one)
+
+    @property
+    def since(self) -> Window | None:
+        """The long window; None before the first look."""
+        return None if self._since is None else Window(self._since, self.count)
+
+    def windows(self) -> list[Window]:
+        """All windows, the shortest first."""
+        last, found = list(self._last), list[Window]()
+        for looks in SHORT:
+            if looks <= len(last):
+                total = last[-looks]
+                for one in last[len(last) - looks + 1 :]:
+                    total = total.plus(one)
+                found.append(Window(total, looks))
+        if self._since is not None and self.count > len(last):
+            found.append(Window(self._since, self.count))
+        return found

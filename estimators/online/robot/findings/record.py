@@ -1,0 +1,96 @@
+"""Findings as they are told: one record each, with an identity that stays while it is refined."""
+
+from typing import Final, NamedTuple
+
+#: findings, argued: Findings that are over and still told: enough for a page, and a bound on memory.
+KEPT: Final = 20
+#: ns, argued: Time behind the end of a contact within which another one of its joints is the same: SOON of contact.py.
+AGAIN: Final = 3_000_000_000
+
+
+class RobotFinding(NamedTuple):
+    """One thing that has happened."""
+
+    number: int  # its identity, from 1
+    since: int  # ns
+    updated: int  # ns
+    cause: str  # the name of a cause
+    joints: tuple[str, ...]  # that it names
+    text: str
+    others: tuple[str, ...]  # causes that fit as well
+    over: bool
+
+
+class Findings:
+    """All findings; one of them at most is under examination."""
+
+    def __init__(self) -> None:
+        self._every: dict[int, RobotFinding] = {}
+        self._count = 0
+        self._examined = self._last = 0
+
+    @property
+    def every(self) -> tuple[RobotFinding, ...]:
+        """The last KEPT of them, the oldest first."""
+        return tuple(self._every.values())
+
+    @property
+    def examined(self) -> RobotFinding | None:
+        """The one whose cause is not decided."""
+        return self._every.get(self._examined)
+
+    def examine(self, time: int, cause: str, joints: tuple[str, ...], text: str) -> bool:
+        """Something is beyond a threshold: a new finding, or more joints of the one that is examined; True: new."""
+        before = self.examined
+        if before is not None:
+            more = tuple(dict.fromkeys((*before.joints, *joints)))
+            self._every[before.number] = before._replace(updated=time, joints=more)
+            return False
+        last = self._every.get(self._last)
+        if last is not None and last.cause == cause and set(joints) & set(last.joints) and time - last.updated < AGAIN:
+            self._examined = last.number
+            self._every[last.number] = last._replace(updated=time, over=False)
+            return False
+        self._examined = self._last = self._new(time, cause, joints, text)
+        return True
+
+    def doubt(self, time: int, others: tuple[str, ...], text: str) -> bool:
+        """Several causes fit what is examined; True where that is new."""
+        before = self.examined
+        if before is None or before.others:
+            return False
+        self._every[before.number] = before._replace(updated=time, others=others, text=text)
+        return True
+
+    def decide(self, time: int, cause: str, joints: tuple[str, ...], text: str, over: bool) -> int:
+        """The cause of what is examined, or of something that no threshold has shown; returns its number."""
+        number = self._examined or self._new(time, cause, joints, text)
+        self._examined = 0
+        found = self._every[number]
+        self._every[number] = found._replace(updated=time, cause=cause, joints=joints, text=text, others=(), over=over)
+        return number
+
+    def drop(self) -> None:
+        """What is examined was no finding of its own, but the end of another."""
+        self._every.pop(self._examined, None)
+        self._examined = 0
+
+    def refine(self, time: int, number: int, text: str) -> None:
+        """More is known of a finding."""
+        if number in self._every:
+            self._every[number] = self._every[number]._replace(updated=time, text=text)
+
+    def close(self, time: int, number: int = 0) -> None:
+        """A finding is over; 0: the one that is examined."""
+        number = number or self._examined
+        if number == self._examined:
+            self._examined = 0
+        if number in self._every:
+            self._every[number] = self._every[number]._replace(updated=time, over=True)
+
+    def _new(self, time: int, cause: str, joints: tuple[str, ...], text: str) -> int:
+        self._count += 1
+        self._every[self._count] = RobotFinding(self._count, time, time, cause, joints, text, (), False)
+        for number in list(self._every)[:-KEPT]:
+            del self._every[number]
+        return self._count

@@ -1,0 +1,84 @@
+"""What is told of the causes: records that follow them, and the state of a robot beside whose model something holds."""
+
+from typing import Final
+
+from estimators.base import Phase, Status
+from estimators.online.robot.findings.record import Findings
+from estimators.online.robot.residual_attribution import AttributionVerdict, ResidualAttribution
+from estimators.online.robot.watch import Unexplained
+from estimators.reasons import Reason
+
+State = tuple[Phase, Status, tuple[Reason, ...]]
+
+# codes of reasons, by the cause that holds beside the model
+BESIDE: Final = {
+    "torque_constant": "robot_torque_constant",
+    "encoder_slip": "robot_encoder_slip",
+    "base_tilt": "robot_base_tilt",
+}
+
+
+class ToldFindings(Findings):
+    """Findings of one robot, and which of them hold."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        """names: of the joints."""
+        super().__init__()
+        self._names = names
+        self.held: dict[tuple[str, tuple[int, ...]], int] = {}  # numbers of what holds beside the model
+
+    def follow(self, time: int, attribution: ResidualAttribution) -> None:
+        """Write into the records what has become of what is examined, and of what holds."""
+        standing = attribution.standing
+        if standing is not None and standing.certain and standing.notable and not standing.decided:
+            others = tuple(one.cause.name for one in standing.rivals)
+            self.doubt(time, others, f"several causes fit: {', '.join(others)}")
+        if not self.held:
+            return
+        known = attribution.known(bare=True)
+        for key, number in self.held.items():
+            fitted = attribution.explanation.holding.get(key)
+            if fitted is not None:
+                self.refine(time, number, fitted.cause.words(known, fitted))
+
+    def take(self, time: int, verdict: AttributionVerdict) -> bool:
+        """Write a verdict into the records; returns whether it is new, or the end of something."""
+        cause = verdict.fitted.cause
+        key = cause.name, cause.joints
+        if verdict.ends:
+            self.drop()
+            self.close(time, self.held.pop(key, 0))
+            return True
+        if key in self.held:
+            self.drop()
+            return False
+        number = self.decide(
+            time, cause.name, tuple(self._names[j] for j in cause.joints), verdict.text, not verdict.held
+        )
+        if verdict.held:
+            self.held[key] = number
+        return True
+
+
+def state_beside(
+    attribution: ResidualAttribution, unexplained: Unexplained, names: tuple[str, ...], moves: bool
+) -> State | None:  # fmt: skip
+    """State of a robot that carries a payload, of which something else holds, or whose torque is unexplained; or None.
+
+    names: of the joints; moves: whether it is in motion.
+    """
+    others = tuple(
+        Reason(BESIDE[one.cause.name], ", ".join(names[j] for j in one.cause.joints) or None)
+        for one in attribution.explanation.others
+    )
+    if others:
+        return Phase.HELD, Status.LEARNING, others
+    payload = attribution.payload
+    if payload.carried and payload.mass < 0.0:
+        missing = {"missing": -payload.mass, "deviation": payload.mass_deviation}
+        return Phase.HELD, Status.LEARNING, (Reason("payload_below_zero", None, missing),)
+    percent = {"percent": 100.0 * unexplained.share}
+    wrong = (Reason("robot_unexplained", None, percent),) if unexplained.too_much else ()
+    if payload.carried:
+        return Phase.HELD, Status.LEARNING if wrong else Status.HELD, (*wrong, Reason("payload_carried"))
+    return (Phase.NORMAL, Status.LEARNING, wrong) if wrong and moves else None

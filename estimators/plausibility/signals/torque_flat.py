@@ -1,0 +1,126 @@
+"""A torque that stays the same to the last bit while the joint moves: it froze, is switched off, or is clipped.
+
+A measured torque of many steps changes from frame to frame. One that stays for long while its joint turns is no
+measurement; one that comes to the same value again and again, stays there, and goes back to where it came from is cut
+off there.
+"""
+
+from collections import deque
+from typing import Final
+
+import numpy as np
+
+from estimators.numerics.jit import kernel
+from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, moved
+from estimators.quantities import Floats
+from estimators.reasons import Reason
+from jointwatch_layout import Layout
+
+#: s, argued: Time for which a frozen torque stays: longer than a drive gives its largest torque in a usual move.
+FROZEN: Final = 0.6
+#: s, argued: Time for which a clipped torque stays each time.
+CLIPPED: Final = 0.02
+#: frames, argued: The same in frames: noise does not keep a torque for so long.
+FEWEST: Final = 8
+#: runs, argued: Stays at one value behind the first, from which that is a limit: no fine torque has one value twice.
+RUNS: Final = 1
+#: blocks, argued: Blocks in which they are counted, 5 s.
+REMEMBERED: Final = 25
+#: 1, argued: Share of frames whose torque changes, of one that is measured.
+NEARLY_ALL: Final = 0.9
+#: 1, argued: Share of the frames for which a torque stays in which a joint moves that is in motion.
+HALF: Final = 0.5
+#: frames, argued: Frames without which nothing is known of a torque.
+KNOWN: Final = 200
+
+
+class FlatState(Layout):
+    """State of one torque."""
+
+    known: int = 0  # frames
+    changed: int = 0  # of them, those that changed the torque
+    run: int = 0  # frames for which it has been the same, up to the last one, …
+    moving: int = 0  # … and those in which the joint moved
+    came: float = 0.0  # N·m (N), before them
+    top: float = 0.0  # N·m (N), where it last stayed and fell again, …
+    bottom: float = 0.0  # … and where it last stayed and rose again
+    limit: float = 0.0  # the one of them that was last confirmed
+    stays: int = 0  # how often it stayed where it did the time before
+    frozen: bool = False
+
+
+class FlatTorqueValidator:
+    """Tells a torque that stays although the joint moves."""
+
+    def __init__(self, stream: StreamFacts) -> None:
+        self._stream = stream
+        self._states = [FlatState(top=np.nan, bottom=np.nan) for _ in stream.efforts]
+        self._clipped = [deque[int](maxlen=REMEMBERED) for _ in stream.efforts]
+        self._longest = round(FROZEN * stream.rate), max(FEWEST, round(CLIPPED * stream.rate))
+
+    def look(self, frames: Frames) -> Reason | None:
+        """Look at another block."""
+        frames = distinct(frames, self._stream)
+        if not self._stream.positions or len(frames.arrivals) < 2:
+            return None
+        words = {"signal": self._stream.signal}
+        ways = np.zeros(len(frames.arrivals) - 1)
+        for place, wrap in zip(self._stream.positions, self._stream.wraps, strict=True):
+            ways = np.maximum(ways, _onward(_ways(frames.values, place, wrap)))
+        for number, place in enumerate(self._stream.efforts):
+            state, before = self._states[number], self._states[number].stays
+            _stays(state, frames.values, place, ways, *self._longest, self._stream.limit)
+            self._clipped[number].append(state.stays - before)
+            value = {"value": float(frames.values[-1, place])}
+            if state.frozen:
+                return Reason("torque_frozen", None, value, words)
+            if sum(self._clipped[number]) >= RUNS:
+                return Reason("torque_clipped", None, {"limit": abs(state.limit)}, words)
+        return None
+
+
+def _onward(ways: Floats) -> Floats:
+    """How far a joint goes on in the direction of its way before, (frames − 1,): what turns at every frame is noise."""
+    onward, moving = np.zeros(len(ways)), np.flatnonzero(ways)
+    signs = np.sign(ways[moving])
+    going = moving[np.append(True, signs[1:] == signs[:-1])[: len(moving)]]
+    onward[going] = np.abs(ways[going])
+    return onward
+
+
+@kernel("f8[::1](f8[:, ::1], i8, f8)")
+def _ways(values: Floats, place: int, wrap: float) -> Floats:
+    """Ways of an encoder from frame to frame (frames − 1,)."""
+    return moved(values, place, wrap)
+
+
+@kernel((FlatState, "f8[:, ::1]", "i8", "f8[::1]", "i8", "i8", "f8"))
+def _stays(
+    state: FlatState, values: Floats, place: int, ways: Floats, longest: int, clipped: int, limit: float
+) -> None:
+    """Go through a block. ways: (frames − 1,) of the joint; longest, clipped: frames; limit: that is known, N·m (N)."""
+    state.frozen = False
+    measured = state.changed >= NEARLY_ALL * state.known and state.known >= KNOWN
+    for i in range(1, len(values)):
+        before, now = values[i - 1, place], values[i, place]
+        if not np.isfinite(before) or not np.isfinite(now):
+            state.run = state.moving = 0
+            continue
+        if now == before:
+            state.run += 1
+            state.moving += ways[i - 1] != 0.0
+            state.known += state.run < clipped
+            lasts = measured and state.run >= longest and state.moving >= HALF * state.run
+            state.frozen = state.frozen or (lasts and abs(now) < limit)
+            continue
+        if measured and state.run >= clipped and state.moving >= HALF * state.run and abs(before) < limit:
+            if state.came < before and now < before:
+                state.stays += before == state.top
+                state.limit = state.top = before
+            elif state.came > before and now > before:
+                state.stays += before == state.bottom
+                state.limit = state.bottom = before
+        state.run = state.moving = 0
+        state.came = before
+        state.changed += 1
+        state.known += 1

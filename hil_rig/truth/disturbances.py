@@ -1,0 +1,145 @@
+"""What happens to a whole robot while it is watched: one kind a row, its sizes drawn from the seed."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from hil_rig.plants.base import Floats, Jump
+from hil_rig.plants.robots.dynamics import body
+from hil_rig.truth.random_arm import DrawnArm
+
+CHANGE: Final = 40.0  # s after the first sample, when it happens
+SECONDS: Final = 100  # that the robot is watched
+FRICTION_OFF: Final = 0.3  # of each coefficient, at most
+MORE_FRICTION: Final = 1.4
+MORE_TORQUE: Final = 1.1
+SLIP: Final = 0.02  # rad
+OFFSET: Final = 1.5  # N·m
+LINKS_OFF: Final = 0.15  # of each link, one deviation
+LESS_VISCOUS: Final = 0.6
+WARMING: Final = 40  # s that viscous friction takes
+PUSH: Final = 4.0  # times a joint's Coulomb friction
+PUSHED: Final = 1.0  # s
+PAYLOAD: Final = 2.0  # kg
+CARRIED: Final = 25.0  # s
+GRIPPED: Final = 0.06  # m beyond the last link's frame
+WEIGHED: Final = 0.5  # N·m that gravity moves a joint's torque by, so that its angle and its torque constant are seen
+
+
+class Disturbance(NamedTuple):
+    """What one trial does, in the order in which it is done."""
+
+    causes: tuple[str, ...]  # names of findings that are right, the first the one that is asked for
+    joint: int | None = None  # number of the joint that it happens to, from 0
+    live: DrawnArm | None = None  # the arm that is watched, where it is another than the one that was identified
+    jumps: tuple[Jump, ...] = ()
+    slip: float = 0.0  # rad by which that joint's encoder is off from CHANGE on
+    scale: float = 1.0  # of that joint's measured torque from CHANGE on
+    carried: tuple[float, float] | None = None  # s in which a payload is carried
+    from_start: bool = False  # it is so from the first sample on
+
+    def distorted(self, first: float, q: Floats, torque: Floats, rate: float) -> None:
+        """Change positions and torques (samples, joints) of a stretch from `first` (s) on as its sensors would."""
+        if self.joint is None:
+            return
+        after = first + np.arange(len(q)) / rate >= CHANGE
+        q[after, self.joint] += self.slip
+        torque[after, self.joint] *= self.scale
+
+
+def nothing(_arm: DrawnArm, _rng: np.random.Generator) -> Disturbance:
+    """Another motion than the one that was learnt from, and nothing else."""
+    return Disturbance(())
+
+
+def friction_off(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
+    """Each coefficient of friction is up to 30 % off its model from the beginning."""
+    factors = {name: 1.0 + FRICTION_OFF * rng.uniform(-1.0, 1.0, arm.axes) for name in ("coulomb", "viscous")}
+    changed = arm.friction | {name: arm.friction[name] * one for name, one in factors.items()}
+    return Disturbance(("friction",), live=arm._replace(friction=changed), from_start=True)
+
+
+def more_friction(arm: DrawnArm, _rng: np.random.Generator) -> Disturbance:
+    """The friction of all joints grows at once, as in the cold."""
+    jumps = [Jump(CHANGE, f"joint{j + 1}.friction", MORE_FRICTION) for j in range(arm.axes)]
+    return Disturbance(("friction",), jumps=tuple(jumps))
+
+
+def torque_constant(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
+    """A joint's torque is told 10 % too large."""
+    return Disturbance(("torque_constant",), joint=_weighed(arm, rng), scale=MORE_TORQUE)
+
+
+def encoder_slip(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
+    """A joint's encoder slips on its shaft; one with an axis that gravity does not act about is not chosen."""
+    return Disturbance(("encoder_slip",), joint=_weighed(arm, rng), slip=SLIP)
+
+
+def offset(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
+    """A joint's torque has another zero."""
+    joint = int(rng.integers(arm.axes))
+    jump = Jump(CHANGE, f"joint{joint + 1}.offset", float(arm.friction["offset"][joint]) + OFFSET, True)
+    return Disturbance(("offset",), joint=joint, jumps=(jump,))
+
+
+def links_off(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
+    """The masses of all links are some 15 % off their model from the beginning."""
+    factors = 1.0 + LINKS_OFF * rng.standard_normal((arm.axes, 1))
+    return Disturbance(("links",), live=arm._replace(links=arm.links * factors), from_start=True)
+
+
+def warming(arm: DrawnArm, _rng: np.random.Generator) -> Disturbance:
+    """All viscous friction falls by 40 % within 40 s."""
+    step = LESS_VISCOUS ** (1.0 / WARMING)
+    jumps = [Jump(CHANGE + k, f"joint{j + 1}.viscous", step) for k in range(WARMING) for j in range(arm.axes)]
+    return Disturbance(("friction",), jumps=tuple(jumps))
+
+
+def push(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
+    """Somebody pushes on a joint for a second."""
+    joint = int(rng.integers(arm.axes))
+    torque = PUSH * float(rng.choice((-1.0, 1.0))) * float(arm.friction["coulomb"][joint])
+    name = f"joint{joint + 1}.push"
+    return Disturbance(
+        ("contact",), joint=joint, jumps=(Jump(CHANGE, name, torque, True), Jump(CHANGE + PUSHED, name, 0.0, True))
+    )
+
+
+def payload(_arm: DrawnArm, _rng: np.random.Generator) -> Disturbance:
+    """A body of 2 kg is taken and released."""
+    jumps = (Jump(0.0, "payload.z", GRIPPED, True), Jump(CHANGE, "payload.mass", PAYLOAD, True))
+    released = Jump(CHANGE + CARRIED, "payload.mass", 0.0, True)
+    return Disturbance(("payload",), jumps=(*jumps, released), carried=(CHANGE, CHANGE + CARRIED))
+
+
+def payload_from_start(arm: DrawnArm, _rng: np.random.Generator) -> Disturbance:
+    """A body of 2 kg is carried from the first sample on."""
+    links = arm.links.copy()
+    links[-1] += body(PAYLOAD, np.array([0.0, 0.0, GRIPPED]), PAYLOAD * GRIPPED**2 * np.eye(3))
+    return Disturbance(("payload",), live=arm._replace(links=links), carried=(0.0, float(SECONDS)), from_start=True)
+
+
+def _weighed(arm: DrawnArm, rng: np.random.Generator) -> int:
+    """A joint whose torque gravity moves: without that nobody sees its angle, nor what its torque is multiplied by."""
+    masses = np.cumsum(arm.links[::-1, 9])[::-1]
+    levers = np.array(
+        [np.abs(arm.rows[j + 1 :, 2]).sum() + np.linalg.norm(arm.links[j, 6:8]) / masses[j] for j in range(arm.axes)]
+    )
+    moved = [j for j in range(1, arm.axes) if 9.81 * masses[j] * levers[j] > WEIGHED]
+    return int(rng.choice(moved[:2]))
+
+
+DISTURBANCES: Final[Mapping[str, Callable[[DrawnArm, np.random.Generator], Disturbance]]] = {
+    "nothing": nothing,
+    "friction 30 % off": friction_off,
+    "all friction x 1.4": more_friction,
+    "torque constant": torque_constant,
+    "encoder slip": encoder_slip,
+    "offset": offset,
+    "links 15 % off": links_off,
+    "viscous -40 % in 40 s": warming,
+    "push": push,
+    "payload": payload,
+    "payload from the start": payload_from_start,
+}

@@ -1,0 +1,125 @@
+"""Whole robots against their truth: what is told of arms drawn from a seed while one thing happens to each.
+
+Every arm is identified from one motion and watched on another. Judged are the causes that are told, the friction of
+each joint at two speeds, and the mass of a payload. A value lies materially where it is over four of its deviations,
+over 5 % of itself, and over 1 % of the joint's torque off while it is trusted.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from daq.replay.one_robot import RobotEstimator, RobotFinding
+from daq.state.baselines import JUDGED
+from hil_rig.plants.base import Floats
+from hil_rig.plants.robots.dynamics import GRAVITY, inverse_dynamics
+from hil_rig.truth.disturbances import CHANGE, DISTURBANCES, PAYLOAD, SECONDS, Disturbance
+from hil_rig.truth.random_arm import RATE, ArmInMotion, draw, identified
+from hil_rig.truth.trial import EXCUSED
+
+FAR: Final = 4.0  # deviations
+MATERIAL: Final = (0.05, 0.01)  # of the value, and of the joint's torque
+WEIGHED: Final = 5.0  # s behind its taking from which a payload's mass is judged
+TWICE: Final = 2.0  # times the usual residual, below which a torque is no finding
+NOTHING: Final = "nothing"
+SEVERAL: Final = "several fit"
+SEED: Final = 77
+
+
+class Outcome(NamedTuple):
+    """What one trial showed."""
+
+    looks: int  # one a second, behind the start
+    trusted: int  # of them valid or held
+    lying: int  # of them: a value lies materially
+    told: str  # cause of the first finding of what happened; NOTHING, or SEVERAL
+    right: bool | None  # whether that is its cause; None where nothing is told, or nobody can tell
+    joint: bool  # whether it names the joint
+    false: int  # findings beside it
+    delay: float  # s until it was told that something is so; NaN
+    z: Floats  # of the friction while trusted
+    masses: Floats  # (looks, 2) error and deviation of a payload's mass
+
+
+def run(name: str, seed: int) -> Outcome:
+    """One trial of a row."""
+    arm = draw(seed)
+    disturbance = DISTURBANCES[name](arm, np.random.default_rng([seed, SEED]))
+    moves = ArmInMotion(disturbance.live or arm, seed, 2 * seed + 2, disturbance.jumps)
+    estimator = RobotEstimator(identified(arm, seed), 1.0 / RATE)
+    looks = trusted = lying = 0
+    scores, masses, delay = list[Floats](), list[tuple[float, float]](), np.nan
+    power = np.zeros(arm.axes)
+    started = False
+    for second in range(SECONDS):
+        q, torque = moves.take(1)
+        disturbance.distorted(float(second), q, torque, RATE)
+        power += (torque**2).mean(axis=0)
+        estimator.absorb(1_000_000_000 // RATE * (1 + second * RATE + np.arange(RATE)), q, torque)
+        for event in estimator.events():
+            started |= event.kind == "started"
+            if event.kind in disturbance.causes and np.isnan(delay):
+                delay = event.time / 1e9 - (0.0 if disturbance.from_start else CHANGE)
+        estimate, friction = estimator.estimate(), estimator.friction()
+        if disturbance.carried is not None and estimate.payload.carried:
+            first, last = disturbance.carried
+            if first + WEIGHED <= second + 1 < last:
+                masses.append((estimate.payload.mass - PAYLOAD, estimate.payload.mass_deviation))
+        if not started:
+            continue
+        looks += 1
+        if estimate.status not in JUDGED:
+            continue
+        trusted += 1
+        truth = moves.friction_at(friction.speeds)
+        error = np.abs(friction.torque - truth)
+        share, of_torque = MATERIAL
+        rms = np.sqrt(power / (second + 1))[:, None]
+        far = (error > FAR * friction.deviations) & (error > share * np.abs(truth)) & (error > of_torque * rms)
+        lying += bool(far.any())
+        scores.append((friction.torque - truth) / friction.deviations)
+    told, right, joint, false = _judged(estimator.findings(), disturbance)
+    if disturbance.slip and not _weighs(moves, disturbance, q, estimate.deviations):
+        right = None
+    z = np.array(scores).ravel()
+    return Outcome(looks, trusted, lying, told, right, joint, false, delay, z, np.array(masses).reshape(-1, 2))
+
+
+def _weighs(moves: ArmInMotion, disturbance: Disturbance, q: Floats, usual: Floats) -> bool:
+    """Whether gravity makes a slip's torque twice the usual residual: else nothing but the slip's own moment shows it.
+
+    q: (samples, n) rad of the last second; usual: (n,) N·m.
+    """
+    q = np.ascontiguousarray(q[:: RATE // 10])
+    assert disturbance.joint is not None
+    other, still = q.copy(), np.zeros_like(q)
+    other[:, disturbance.joint] -= disturbance.slip
+    torque = np.empty((2, *q.shape))
+    for k, place in enumerate((q, other)):
+        inverse_dynamics(moves.geometry, moves.link_parameters(), GRAVITY, place, still, still, torque[k])
+    return bool((np.sqrt(((torque[0] - torque[1]) ** 2).mean(axis=0)) > TWICE * usual).any())
+
+
+def _judged(findings: tuple[RobotFinding, ...], disturbance: Disturbance) -> tuple[str, bool | None, bool, int]:
+    """Cause of the first finding of what happened, whether it is right and names the joint, and findings beside it."""
+    causes, joint, from_start = disturbance.causes, disturbance.joint, disturbance.from_start
+    mine = [one for one in findings if causes and (from_start or one.since / 1e9 >= CHANGE)]
+    others = len(findings) - len(mine)
+    if not mine:
+        return NOTHING, None if causes else True, False, others
+    again = [one for one in mine[1:] if one.cause not in causes and _late(one, disturbance)]
+    first = mine[0]
+    told = SEVERAL if first.others else first.cause
+    named = joint is None or first.joints == (f"joint{joint + 1}",) or f"joint{joint + 1}" in first.joints[:1]
+    return told, told in causes, named, others + len(again)
+
+
+def _late(finding: RobotFinding, disturbance: Disturbance) -> bool:
+    """Whether a finding comes when what has happened is known and over: then it is a false one."""
+    carried = disturbance.carried
+    ends = CHANGE if carried is None else carried[1]
+    return not 0.0 <= finding.since / 1e9 - ends < EXCUSED
+
+
+ROWS: Final[Mapping[str, str]] = {name: (make.__doc__ or "").strip() for name, make in DISTURBANCES.items()}

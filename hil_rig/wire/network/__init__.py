@@ -1,0 +1,1 @@
+"""Wires that are networks: CAN over UDP multicast, ROS 2 over DDS, a Universal Robots controller."""

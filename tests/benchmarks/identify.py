@@ -1,0 +1,143 @@
+"""`jointwatch bench identify`: every robot of ../shared/data, learnt on one part and judged on another, both ways.
+
+One setting for all: `identify` with its defaults. Beside it ordinary and weighted least squares (full Ω) on the columns
+of the default friction law, the description alone (the maker's or CAD masses, no friction; – where they are a guess),
+and what was published. Errors are 100 · ‖τ − τ̂‖ / ‖τ‖ over all rows of the unseen part; inside: share of its rows
+within 2 of the stated deviations; ×: processor time over the recording's.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from parts.recorded_robots import DATA, Split, missing, splits
+
+from estimators.models.robots.description import RobotDescription
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.offline.least_squares import ordinary, weighted
+from estimators.offline.robot.fit import relative_error
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.rows import RobotRows, build
+
+WORSE: Final = 1.02  # times ordinary least squares, at most
+
+
+class Row(NamedTuple):
+    """One split; errors in %."""
+
+    robot: str
+    split: str
+    ours: float
+    ordinary: float
+    weighted: float
+    description: float  # NaN where the links are a guess
+    published: str
+    inside: float
+    law: str
+    joints: dict[str, dict[str, float]]  # joint → "ours", "ordinary", "description"
+    spent: float  # s of processor time
+
+    @property
+    def good(self) -> bool:
+        """Whether least squares is no better."""
+        return self.ours <= WORSE * self.ordinary
+
+
+def judged(split: Split) -> Row:
+    """Learn and judge one split."""
+    began = time.process_time()
+    with np.errstate(all="ignore"):
+        found = identify(split.description, split.train, [split.test])
+    spent = time.process_time() - began
+    [test] = found.tests
+    model = WholeRobot(split.description)
+    rows, held = build(model, split.train), build(model, split.test)
+    X, torque = rows.X[rows.moves], rows.y[rows.moves]
+    plain = ordinary(X, torque)
+    least = held.predicted(plain.theta)
+    alone = _described(model, split.description, held)
+    return Row(
+        split.robot,
+        split.name,
+        test.error,
+        relative_error(held.y, least),
+        relative_error(held.y, held.predicted(weighted(X, torque, plain).theta)),
+        float("nan") if split.description.guessed else relative_error(held.y, alone),
+        split.published,
+        test.covered,
+        found.law,
+        {
+            name: {
+                "ours": float(test.relative[j]),
+                "ordinary": _relative(held.y[:, j], least[:, j]),
+                "description": _relative(held.y[:, j], alone[:, j]),
+            }
+            for j, name in enumerate(split.description.names)
+        },
+        spent,
+    )
+
+
+def _described(model: WholeRobot, robot: RobotDescription, rows: RobotRows) -> np.ndarray:
+    """What the description alone predicts: its links, rotors and counterbalances."""
+    theta = np.array([term.nominal for term in model.terms])
+    return rows.predicted(np.concatenate([model.projection.G @ robot.parameters.ravel(), theta]))
+
+
+def _relative(y: np.ndarray, predicted: np.ndarray) -> float:
+    return relative_error(y, predicted) if np.ptp(y) > 0.0 else float("nan")
+
+
+def _line(row: Row) -> str:
+    described = "–" if np.isnan(row.description) else f"{row.description:.1f}"
+    least = " ".join(f"{one:8.2f}" if one < 1e4 else "   > 1e4" for one in (row.ordinary, row.weighted))
+    return (
+        f"{' ' if row.good else '!'} {row.robot:24} {row.split:26} {row.ours:6.2f} {least} {described:>8} "
+        f"{100 * row.inside:6.1f} {row.spent:5.1f}  {row.law:16} {row.published}"
+    )
+
+
+def _of_joints(row: Row) -> Iterator[str]:
+    for name, one in row.joints.items():
+        figures = "  ".join(f"{word} {value:8.2f}" for word, value in one.items())
+        yield f"      {name:24} {figures}"
+
+
+def main() -> int:
+    """Print the table; exit 1 where least squares is better, or where a part of the recordings is not here."""
+    parser = argparse.ArgumentParser(prog="jointwatch bench identify", description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the recordings (default: %(default)s)")
+    parser.add_argument("--robot", default="", help="only robots whose name contains this")
+    parser.add_argument("--joints", action="store_true", help="each joint's errors, too")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    for name in missing(options.data):
+        print(f"left out, no recordings of {name} in {options.data}", file=sys.stderr)
+    rows: list[Row] = []
+    if not options.json:
+        head = f"{'ours':>6} {'ordinary':>8} {'weighted':>8} {'described':>8} {'inside':>6} {'s':>5}"
+        print(f"  {'robot':24} {'learnt > judged, %':26} {head}  {'friction':16} published")
+    for split in splits(options.data):
+        if options.robot not in split.robot:
+            continue
+        rows.append(judged(split))
+        if not options.json:
+            print(_line(rows[-1]), flush=True)
+            if options.joints:
+                print("\n".join(_of_joints(rows[-1])))
+    if options.json:
+        found: list[dict[str, Any]] = [row._asdict() | {"good": row.good} for row in rows]
+        print(json.dumps({"rows": found}, ensure_ascii=False))
+    return 0 if all(row.good for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""What commands answer to a person who has not the right files yet, and while they take long."""
+
+import io
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from daq.__main__ import main
+from daq.commands.doctor.bus import GuessedField, Talk
+from daq.commands.doctor.proposal import bus_proposal
+from daq.commands.progress import FIRST, Progress
+from daq.config.load import load
+from drivers.files.bytes_read import note
+
+DBC = """VERSION ""
+BU_: Drive
+BO_ 257 J1_State: 8 Drive
+ SG_ J1_Position : 0|16@1- (0.001,0) [0|0] "rad" Drive
+ SG_ J1_Torque : 16|16@1- (0.01,0) [0|0] "Nm" Drive
+BO_ 258 J2_State: 8 Drive
+ SG_ J2_Position : 0|16@1- (0.001,0) [0|0] "rad" Drive
+ SG_ J2_Torque : 16|16@1- (0.01,0) [0|0] "Nm" Drive
+"""
+LINK = (
+    '<link name="{0}"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+    "</inertial></link>"
+)
+URDF = (
+    '<robot name="one">' + LINK.format("base") + LINK.format("arm") + LINK.format("slider")
+    + '<joint name="elbow" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>'
+    '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+    '<joint name="lift" type="prismatic"><parent link="arm"/><child link="slider"/><axis xyz="0 0 1"/>'
+    '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>'
+)  # fmt: skip
+
+
+def recording(file: Path, factor: float = 1.0) -> Path:
+    """Two joints; factor: of the times in s."""
+    t = np.arange(3000) / 250.0
+    q = np.column_stack([np.sin(3.0 * t), np.cos(2.0 * t)])
+    tau = 2.0 * q + 0.1 * np.random.default_rng(1).normal(size=q.shape)
+    np.savetxt(file, np.column_stack([factor * t, q, tau]), delimiter=",", header="time,q1,q2,tau1,tau2", comments="")
+    return file
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
+    code = main([str(word) for word in words])
+    return code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["replay", "skew"])
+def test_a_file_that_is_not_there_is_named(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, command, "nofile.csv") == (1, "jointwatch: nofile.csv: No such file or directory\n")
+
+
+def test_what_is_missing_beside_a_recording_and_how_to_get_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, log, dbc = recording(tmp_path / "arm.csv"), tmp_path / "x.log", tmp_path / "x.dbc"
+    log.write_text("(1.000000) can0 101#0011\n")
+    dbc.write_text(DBC)
+    code, words = said(capsys, "replay", table)
+    assert code == 2
+    assert f"jointwatch columns {table} > table.toml; then: jointwatch replay {table} table.toml" in words
+    code, words = said(capsys, "replay", log)
+    assert (code, "jointwatch init --from FILE.dbc jointwatch.toml" in words) == (2, True)
+    code, words = said(capsys, "replay", log, dbc)
+    assert code == 2
+    assert "the second argument is a configuration" in words
+    assert f"jointwatch init --from {dbc} jointwatch.toml" in words
+    code, words = said(capsys, "identify")
+    assert (code, "jointwatch columns RECORDING > TABLE" in words) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["replay", "skew"])
+def test_times_in_ms_that_are_taken_for_s_are_said_at_once(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, table = recording(tmp_path / "arm.csv", 1000.0), tmp_path / "t.toml"
+    table.write_text(
+        'time = "time"\n[joints.a]\nposition = { column = "q1" }\ntorque = { column = "tau1" }\n', encoding="utf-8"
+    )
+    begin = time.monotonic()
+    code, words = said(capsys, command, file, table)
+    assert code == 1
+    assert 'a row every 4 s would be 0.25 Hz, too slow for a joint: are its times in ms (time_unit = "ms"' in words
+    assert time.monotonic() - begin < 60.0
+
+
+def test_a_dbc_a_urdf_and_a_csv_make_a_configuration_that_is_good(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "r.dbc").write_text(DBC)
+    (tmp_path / "r.urdf").write_text(URDF)
+    recording(tmp_path / "r.csv")
+    for name, joints in (
+        ("r.dbc", ["joint1", "joint2"]),
+        ("r.urdf", ["elbow", "lift"]),
+        ("r.csv", ["joint1", "joint2"]),
+    ):
+        out = tmp_path / f"{name}.toml"
+        code, words = said(capsys, "init", "--from", tmp_path / name, out)
+        assert code == 0
+        assert words.startswith("next: ")
+        assert list(load(out).joints) == joints
+    config = load(tmp_path / "r.dbc.toml")
+    assert config.joints["joint2"].channels["torque"].signal == "bus.J2_State.J2_Torque"
+    assert "force" in load(tmp_path / "r.urdf.toml").joints["lift"].channels
+    code, words = said(capsys, "init", "--from", tmp_path / "r.csv.toml", tmp_path / "no.toml")
+    assert (code, "init --from takes a DBC" in words) == (1, True)
+
+
+def test_doctor_proposes_a_joint_for_every_frame_that_speaks_of_one() -> None:
+    def talk(one: int, fields: int) -> Talk:
+        guessed = tuple(GuessedField(f"s{k}", 2 * k, 16, "signed", False, False) for k in range(fields))
+        return Talk(one, 8, 100, 500.0, 500.0, 1e-4, 2e-3, (0, 1), guessed)
+
+    text = bus_proposal("virtual", "x", None, [talk(0x181, 2), talk(0x182, 2), talk(0x700, 0)])
+    assert re.findall(r"^\[joints\.(\w+)\]", text, re.MULTILINE) == ["joint1", "joint2"]
+    assert 'position = { signal = "bus.ID_182.s0"' in text
+
+
+def test_a_dead_endpoint_is_said_after_three_seconds() -> None:
+    words = [sys.executable, "-m", "daq", "listen", "--endpoint", "tcp://127.0.0.1:9"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as listening:
+        assert listening.stderr is not None
+        line = listening.stderr.readline()
+        listening.terminate()
+    assert "nothing from tcp://127.0.0.1:9 for 3 s: does the service run" in line
+
+
+def test_a_rig_prints_a_table_and_json_when_asked() -> None:
+    words = [sys.executable, "-m", "hil_rig", "rigid", "--wire", "udp", "--duration", "0.2"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    assert re.search(r"^joint1 +inertia +2$", done.stdout, re.MULTILINE), done.stdout
+    assert not done.stdout.startswith("{")
+
+
+def test_progress_is_silent_at_first_and_then_says_how_far_how_fast_and_how_long() -> None:
+    stream = io.StringIO()
+    with Progress("report", stream) as progress:
+        progress.stage("reading", 4e6, "B")
+        note(1_000_000)
+        assert stream.getvalue() == ""
+        time.sleep(FIRST + 0.5)
+    (line,) = stream.getvalue().splitlines()
+    assert re.fullmatch(r"report: reading, 25 %, 0\.\d+ MB/s, about \d+ s left", line), line
+    note(1)  # nobody listens any more
+    quick = io.StringIO()
+    with Progress("export", quick):
+        pass
+    assert quick.getvalue() == ""

@@ -1,0 +1,84 @@
+"""Recordings in the forms of public data sets: proposed rightly or refused, never wrong without a word."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from daq.__main__ import main
+from daq.recording.columns import Columns, read
+from daq.recording.proposal import propose, questions_of
+from daq.recording.reader import RecordingError
+from tests.support.table_files import CASES, several, small_degrees, truth
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_file_is_proposed_rightly_or_refused(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    known = truth(case.joints, case.rate, seed=sum(map(ord, name)))
+    file = case.write(tmp_path, known)
+    if case.refused:
+        with pytest.raises(RecordingError, match=case.refused):
+            propose(file)
+        return
+    table = propose(file)
+    for wanted in case.asks:
+        assert any(re.search(wanted, one) for one in questions_of(table)), table
+    if not case.asks:
+        assert not [one for one in questions_of(table) if "size of its steps" not in one], table
+    channels = read(file, Columns.model_validate(tomllib.loads(table)))
+    assert len(channels) == case.joints, table
+    assert not case.names or tuple(channels) == case.names
+    for j, roles in enumerate(channels.values()):
+        for role, values, scale in (("position", known.q, 1.0), (case.role, known.tau, case.scale)):
+            if not role:
+                assert "torque" not in roles, "a torque that cannot be used is not proposed as if it could"
+                continue
+            one = roles[role]
+            at = one.time - one.time[0] + (known.time[1] if len(one.time) < len(known.time) else 0.0)
+            truly = np.interp(at, known.time, values[:, j]) if case.timed else np.resize(values[:, j], len(at))
+            error = np.sqrt(np.mean((one.values / scale - truly) ** 2)) / np.std(truly)
+            assert error < 0.02, f"{role} of joint {j}: {error:.3f}\n{table}"
+        if "velocity" in roles:
+            v = roles["velocity"].values
+            assert np.corrcoef(v, known.v[:, j])[0, 1] > 0.999
+            if case.timed:
+                assert np.std(v) == pytest.approx(np.std(known.v[:, j]), rel=0.01)
+
+
+def test_a_few_degrees_are_told_by_velocities_in_rad(tmp_path: Path) -> None:
+    """2.5 could be rad: only that the position changes by 57.3 times the velocity shows that it is degrees."""
+    known = truth(3, 200.0, 5)
+    text = propose(small_degrees(tmp_path, known))
+    channels = read(tmp_path / "run.csv", Columns.model_validate(tomllib.loads(text)))
+    np.testing.assert_allclose(channels["joint2"]["position"].values, 0.05 * known.q[:, 1], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(channels["joint2"]["velocity"].values, 0.05 * known.v[:, 1], rtol=1e-6, atol=1e-8)
+
+
+def test_several_files_are_one_recording_and_the_table_names_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = truth(3, 200.0, 6)
+    folder = several(tmp_path, known)
+    (folder / "notes.csv").write_text("comment\nnothing\n")
+    files = [str(folder / f"{name}.csv") for name in ("q", "dq", "tau", "t")]
+    assert main(["columns", *files]) == 0
+    said = capsys.readouterr()
+    table = tomllib.loads(said.out)
+    assert table["files"] == ["q.csv", "dq.csv", "tau.csv", "t.csv"]
+    assert f"jointwatch replay {folder} TABLE" in said.err
+    channels = read(folder, Columns.model_validate(table))
+    np.testing.assert_allclose(channels["joint3"]["torque"].values, known.tau[:, 2], rtol=1e-8)
+    assert main(["columns", files[0], str(tmp_path / "x.csv")]) == 1
+    assert "x.csv: No such file or directory" in capsys.readouterr().err
+
+
+def test_frames_and_bags_of_ros_1_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("(1.000000) can0 101#0011\n" * 9)
+    with pytest.raises(RecordingError, match="frames of a CAN bus"):
+        propose(tmp_path / "a.log")
+    (tmp_path / "a.bag").write_bytes(b"#ROSBAG V2.0\n")
+    with pytest.raises(RecordingError, match="rosbags-convert"):
+        propose(tmp_path / "a.bag")

@@ -1,0 +1,40 @@
+"""Uneven recordings on even ticks, by their own stamps."""
+
+import numpy as np
+
+from daq.replay.own_stamps import even, is_uneven
+from estimators.alignment.channel_delay import ChannelSeries
+
+
+def stamps(steps: list[float], rows: int = 400) -> np.ndarray:
+    return np.cumsum(np.random.default_rng(0).choice(steps, size=rows))
+
+
+def test_even_recordings_and_those_that_lost_samples_are_even() -> None:
+    time = np.arange(400) / 100.0
+    assert not is_uneven(ChannelSeries(time, time))
+    kept = np.delete(time, [7, 90, 91, 200])
+    assert not is_uneven(ChannelSeries(kept, kept))
+    assert not is_uneven(ChannelSeries(time[:1], time[:1]))
+    assert is_uneven(ChannelSeries(stamps([0.010, 0.012]), time))
+    assert is_uneven(ChannelSeries(stamps([0.001, 0.004, 0.013]), time))
+
+
+def test_values_are_those_of_the_ticks() -> None:
+    time = stamps([0.010, 0.012])
+    values = 3.0 * time - 1.0
+    values[50] = np.nan
+    found = even(ChannelSeries(time, values), 100.0)
+    np.testing.assert_allclose(np.diff(found.time), 0.01, atol=1e-12)
+    np.testing.assert_allclose(found.values, 3.0 * found.time - 1.0, atol=1e-12)
+    assert found.time[0] == time[0]
+    assert time[-1] - found.time[-1] < 0.01
+
+
+def test_nothing_is_made_up_in_a_gap() -> None:
+    time = stamps([0.010, 0.012])
+    time[200:] += 3.0
+    found = even(ChannelSeries(time, time), 100.0)
+    inside = (found.time > time[199]) & (found.time < time[200])
+    assert not inside.any()
+    assert (found.time > time[200]).any()

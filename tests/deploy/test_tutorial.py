@@ -1,0 +1,167 @@
+"""The tutorial does what it says: its files are written, its commands run, and what it shows is what is printed.
+
+A comment in front of a block of docs/tutorial.md says what to do with it: `<!-- file NAME -->` writes it,
+`<!-- run -->` runs it, `<!-- keep -->` leaves it running, `<!-- again -->` runs it until the block of text behind it
+is seen. `slow` in front of these words leaves a block to `make test-slow`.
+"""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+pytestmark = pytest.mark.compiled
+ROOT = Path(__file__).parents[2]
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+BLOCK = re.compile(r"<!-- ([^\n]+?) -->\n```\w+\n(.*?)\n```(?:(?:(?!<!--|\n## ).)*?```text\n(.*?)\n```)?", re.DOTALL)
+NUMBER = re.compile(r"[-−+]?\d[\d,.:T×]*(?:e[-+]?\d+)?Z?")
+VALUE = re.compile(r"([-−]?\d[\d.]*(?:e[-+]?\d+)?)\s+±\s+([\d.]+(?:e[-+]?\d+)?)")
+PATIENCE: Final = 150.0  # s for a live service to say what is waited for
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of the tutorial: what to do with it, what is in it, and what has to be seen then."""
+
+    words: tuple[str, ...]
+    text: str
+    shown: str
+
+    @property
+    def slow(self) -> bool:
+        return self.words[0] == "slow"
+
+    @property
+    def action(self) -> str:
+        return self.words[1] if self.slow else self.words[0]
+
+
+def sections() -> dict[str, list[Block]]:
+    """Every numbered section's blocks, in their order."""
+    parts = re.split(r"^## (\d+)\. .+$", TUTORIAL, flags=re.MULTILINE)
+    return {
+        number: [Block(tuple(words.split()), text, shown) for words, text, shown in BLOCK.findall(body)]
+        for number, body in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+SECTIONS = sections()
+QUICK = [number for number, blocks in SECTIONS.items() if any(one.action == "run" and not one.slow for one in blocks)]
+SLOW = [number for number, blocks in SECTIONS.items() if any(one.slow for one in blocks)]
+
+
+def skeleton(line: str) -> str:
+    """A line without the values of its numbers."""
+    return " ".join(NUMBER.sub("#", line).split())
+
+
+def missing(shown: str, said: str) -> list[str]:
+    """Lines that the page shows and a command did not print; values ± σ have to be within six σ of those shown."""
+    printed = said.splitlines()
+    return [line for line in shown.splitlines() if not any(same(line, one) for one in printed)]
+
+
+def same(shown: str, printed: str) -> bool:
+    if skeleton(shown) != skeleton(printed):
+        return False
+    pairs = zip(VALUE.findall(shown), VALUE.findall(printed), strict=True)
+    return all(abs(float(a) - float(b)) <= 6.0 * (float(s) + float(t)) for (a, s), (b, t) in pairs)
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+
+def run(line: str, folder: Path) -> tuple[int, str]:
+    """One command line of the tutorial by a shell: exit code, and all that it prints."""
+    done = subprocess.run(
+        line, shell=True, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, timeout=300, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def follow(block: Block, folder: Path, running: ExitStack) -> None:
+    """Do what one block says, and compare."""
+    if block.action == "file":
+        (folder / block.words[-1]).write_text(block.text + "\n", "utf-8")
+    elif block.action == "keep":
+        if block.text.startswith("jointwatch rig"):
+            running.close()  # as the page says: those before end when another rig begins
+        process = subprocess.Popen(shlex.split(block.text), cwd=folder, env=environment(), stderr=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL)  # fmt: skip
+        running.callback(process.wait, 30)
+        running.callback(process.send_signal, signal.SIGTERM)
+        time.sleep(5.0)  # as long as a person needs for the second terminal, and a rig for its configuration
+    elif block.action == "again":
+        until_seen(block, folder)
+    else:
+        said = ""
+        for line in block.text.splitlines():
+            code, words = run(line, folder)
+            assert code == 0, f"{line}\n{words}"
+            said += words
+        assert missing(block.shown, said) == [], said
+
+
+def until_seen(block: Block, folder: Path) -> None:
+    """Run a command of a live service until it says what the page shows."""
+    end, said = time.monotonic() + PATIENCE, ""
+    while missing(block.shown, said):
+        assert time.monotonic() < end, f"{block.text}\nlast said:\n{said}"
+        said = run(f"timeout 20 {block.text}", folder)[1]
+        time.sleep(0.5)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tutorial's files and the recordings that they write."""
+    place = tmp_path_factory.mktemp("first")
+    for block in (one for blocks in SECTIONS.values() for one in blocks if one.action == "file"):
+        follow(block, place, ExitStack())
+    for program in ("make_arm.py", "make_log.py"):
+        code, said = run(f"python {program}", place)
+        assert code == 0, said
+    return place
+
+
+@pytest.fixture
+def running() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def test_the_tutorial_has_what_is_run_and_what_is_seen() -> None:
+    assert (len(QUICK), len(SLOW)) == (4, 3)
+    assert sum(bool(one.shown) for blocks in SECTIONS.values() for one in blocks) >= 12
+
+
+def test_a_line_is_the_same_with_other_digits_and_not_with_another_value() -> None:
+    shown = "    coulomb        1.70097 ± 0.0017    N·m"
+    assert same(shown, "  coulomb  1.7100 ± 0.0016 N·m")
+    assert not same(shown, "  coulomb  1.75 ± 0.0016 N·m")
+    assert not same(shown, "  viscous  1.70097 ± 0.0017 N·m")
+
+
+@pytest.mark.parametrize("number", QUICK)
+def test_the_section_does_what_it_says(number: str, folder: Path, running: ExitStack) -> None:
+    for block in SECTIONS[number]:
+        if not block.slow:
+            follow(block, folder, running)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SLOW)
+def test_the_live_section_does_what_it_says(number: str, folder: Path, running: ExitStack) -> None:
+    for block in SECTIONS[number]:
+        follow(block, folder, running)

@@ -1,0 +1,36 @@
+"""Rig → network → service → subscriber: a controller over RTDE, and joint states of ROS 2."""
+
+import urllib.request
+from importlib.util import find_spec
+
+import pytest
+
+from daq.subscriber import Subscriber
+from hil_rig.live import Live
+
+
+def metric(page: str, start: str) -> float:
+    """Sum of the samples whose line begins so."""
+    text = urllib.request.urlopen(f"{page}/metrics").read().decode()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(start))
+
+
+@pytest.mark.parametrize("wire", ["rtde", "ros2"])
+def test_the_truth_comes_out_and_nothing_is_lost(wire: str) -> None:
+    if wire == "ros2" and find_spec("cyclonedds") is None:
+        pytest.skip("cyclonedds is not installed (pip install jointwatch[ros2])")
+    with (
+        Live(["rigid", "--joints", "2", "--wire", wire]) as live,
+        Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber,
+    ):
+        normal = {}
+        for _, update in subscriber:
+            if update["phase"] == "normal":
+                normal[update["joint"]] = update
+            if len(normal) == 2:
+                break
+        for joint, update in normal.items():
+            for name, truth in live.truth[joint].items():
+                assert update["parameters"][name] == pytest.approx(truth, abs=0.05 * abs(truth) + 0.1), (joint, name)
+        assert metric(live.page, "jointwatch_samples_lost_total{") == 0
+        assert metric(live.page, "jointwatch_decode_errors_total{") == 0

@@ -1,0 +1,164 @@
+"""Choice of a friction law by motions that did not teach: on plants that share no equation with the laws."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators.models.robots.files.dh_table import DhTable
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.offline.robot.cross_validation import motions_of, validated
+from estimators.offline.robot.fit import fit, relative_error
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.law_choice import choose
+from estimators.offline.robot.motion import MotionError, Piece, pieces
+from estimators.offline.robot.rows import build
+from estimators.quantities import Floats
+
+pytestmark = pytest.mark.compiled
+
+
+def bristles(q: Floats, time: Floats, torque: float, reach: float) -> Floats:
+    """Friction of a joint (samples,): Dahl's differential equation in small steps, which bends towards its end."""
+    force, found = 0.0, np.zeros(len(q))
+    for k in range(1, len(q)):
+        for _ in range(4):
+            moved = (q[k] - q[k - 1]) / 4.0
+            force += moved * torque / reach * (1.0 - force / torque * np.sign(moved))
+        found[k] = force
+    return found
+
+
+def remembering(truth: Any, seed: int, stamps: Floats | None = None) -> list[Piece]:
+    """A recording whose joints have 2 N·m (N) of presliding friction over 8 mrad (mm) beside the law's."""
+    time, q, tau = truth.motion(seed, seconds=30.0)
+    for j in range(3):
+        tau[:, j] += bristles(q[:, j], time, 2.0, 0.008)
+    tau += 0.1 * np.random.default_rng(seed).standard_normal(tau.shape)
+    if stamps is not None:
+        q, tau = (np.column_stack([np.interp(stamps, time, one) for one in part.T]) for part in (q, tau))
+        time = stamps
+    return pieces(time, q, tau)
+
+
+def test_friction_with_memory_is_found_and_predicts_another_motion(truth: Any) -> None:
+    found = identify(truth.robot, remembering(truth, 1), [remembering(truth, 2)])
+    assert found.law == "maxwell_slip"
+    assert found.test is not None
+    plain = identify(truth.robot, remembering(truth, 1), [remembering(truth, 2)], ())
+    assert plain.test is not None
+    assert found.test.error < 0.8 * plain.test.error
+    assert 0.88 < found.test.covered <= 1.0
+    assert found.found.unseen is not None
+    assert (found.found.unseen >= np.sqrt(found.fit.variance) - 1e-12).all()
+
+
+def test_recordings_are_left_out_whole_and_one_is_cut_into_blocks(truth: Any) -> None:
+    both = build(WholeRobot(truth.robot), [*truth.pieces(1), *truth.pieces(2)])
+    assert (motions_of(both) == np.where(both.piece == 0, motions_of(both)[0], motions_of(both)[-1])).all()
+    assert len(np.unique(motions_of(both))) == 2
+    one = build(WholeRobot(truth.robot), truth.pieces(1))
+    assert len(np.unique(motions_of(one))) == 6
+    found = validated(WholeRobot(truth.robot), both)
+    assert np.isfinite(found.predicted).all()
+    taught = fit(WholeRobot(truth.robot), both.part(both.piece == 1))
+    left = both.part(both.piece == 0)
+    wanted = relative_error(left.y, left.predicted(taught.theta))
+    assert relative_error(left.y, found.predicted[both.piece == 0]) == pytest.approx(wanted, rel=0.05)
+
+
+def lone_joint(seed: int, small: float = 1.0) -> list[Piece]:
+    """A joint on a vertical axis whose friction is another in each place, 40 s at 250 Hz; small: of its path."""
+    random, time = np.random.default_rng(seed), np.arange(10_000) / 250.0
+    q, dq, ddq = np.zeros((3, len(time)))
+    for k in range(1, 7):
+        a, phase, w = small * random.uniform(0.1, 0.3) / k, random.uniform(0, 2 * np.pi), 0.5 * k
+        q, dq = q + a * np.sin(w * time + phase), dq + a * w * np.cos(w * time + phase)
+        ddq = ddq - a * w**2 * np.sin(w * time + phase)
+    tau = 0.4 * ddq + 1.5 * dq + np.sign(dq) * (2.0 + 1.2 * np.cos(7.0 * q))
+    return pieces(time, q[:, None], (tau + 0.02 * random.standard_normal(len(time)))[:, None])
+
+
+def turntable() -> Any:
+    table = {
+        "name": "one",
+        "convention": "modified",
+        "angles": "deg",
+        "total_mass": 8.0,
+        "joints": {"turn": {"d": 0.2}},
+    }
+    return DhTable.model_validate(table).robot()
+
+
+def test_friction_by_place_is_found_where_one_joint_moves() -> None:
+    found = identify(turntable(), lone_joint(1), [lone_joint(2)])
+    plain = identify(turntable(), lone_joint(1), [lone_joint(2)], ())
+    assert found.found.laws[0].kind == "maxwell_slip"
+    assert getattr(found.found.laws[0], "position", None) is not None
+    assert found.test is not None
+    assert plain.test is not None
+    assert found.test.error < 0.5 * plain.test.error
+
+
+def test_a_slow_motion_is_a_motion() -> None:
+    """FAIRINO's records never reach 0.02 rad/s."""
+    slow = lone_joint(1, small=0.02)
+    assert np.abs(slow[0].dq).max() < 0.02
+    found = identify(turntable(), slow, [], ())
+    assert found.train.rows.moves.mean() > 0.9
+    assert found.fit.theta[list(found.found.model().names).index("coulomb.turn")] > 1.0
+
+
+def test_noise_is_no_motion() -> None:
+    time = np.arange(4000) / 250.0
+    q = 1e-4 * np.round(np.random.default_rng(0).standard_normal((4000, 1)))
+    with pytest.raises(MotionError, match="no joint moves in what is to be learnt from"):
+        choose(WholeRobot(turntable()), pieces(time, q, np.sin(time)[:, None]), None, lambda _: None)
+
+
+@pytest.mark.parametrize("rate", [20.0, 30.0, 50.0, 125.0])
+def test_slow_recordings_are_supported(truth: Any, rate: float) -> None:
+    time, q, tau = truth.motion(1, seconds=40.0, rate=1000.0)
+    part = slice(None, None, round(1000.0 / rate))
+    found = identify(truth.robot, pieces(time[part], q[part], tau[part]), [truth.pieces(2)], ())
+    assert found.test is not None
+    assert found.test.error < 3.0
+
+
+def test_slower_ones_are_refused_with_the_reason(truth: Any) -> None:
+    time, q, tau = truth.motion(1, rate=15.0)
+    with pytest.raises(MotionError, match=r"expected at least 20 samples a second, found 15: .* up to 8 Hz"):
+        pieces(time, q, tau)
+
+
+def test_uneven_stamps_cost_nothing(truth: Any) -> None:
+    steps = np.random.default_rng(3).choice([0.010, 0.012], size=2700)
+    uneven = identify(truth.robot, remembering(truth, 1, np.cumsum(steps)), [remembering(truth, 2)], ())
+    even = identify(truth.robot, remembering(truth, 1), [remembering(truth, 2)], ())
+    assert uneven.test is not None
+    assert even.test is not None
+    assert uneven.test.error < 1.1 * even.test.error
+
+
+def test_a_wrong_guess_gives_way(truth: Any, simulated: Any) -> None:
+    described = simulated.table().model_dump()
+    joints = {name: row | {"mass": None, "inertia": None} for name, row in described["joints"].items()}
+    guess = DhTable.model_validate(described | {"joints": joints, "total_mass": 60.0}).robot()
+    rows, held = build(WholeRobot(guess), truth.pieces(1)), build(WholeRobot(guess), truth.pieces(2))
+    found = fit(WholeRobot(guess), rows)
+    least = fit(WholeRobot(guess), rows, "ordinary")
+    ours, plain = (relative_error(held.y, held.predicted(one.theta)) for one in (found, least))
+    assert ours < 1.1 * plain + 0.1
+
+
+def test_least_squares_is_taken_where_it_predicts_better(truth: Any, simulated: Any) -> None:
+    """A description that is wrong by a factor of eight, certain of itself."""
+    light = simulated.table()
+    joints = {
+        n: r | {"mass": 40.0, "inertia": tuple(8 * np.array(r["inertia"]))}
+        for n, r in light.model_dump()["joints"].items()
+    }
+    wrong = DhTable.model_validate(light.model_dump() | {"joints": joints}).robot()
+    found = identify(wrong, truth.pieces(1), [truth.pieces(2)])
+    assert found.test is not None
+    assert found.test.error < 1.02 * found.rivals["ordinary"]["test"]

@@ -1,0 +1,247 @@
+"""Evidence against a brute-force marginal likelihood, columns against finite rotations, and what is possible."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
+from estimators.models.robots.inertia import standard
+from estimators.models.robots.tree import PARAMETERS
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.online.robot.findings.causes.base import Fitted, Prepared, RobotKnowledge
+from estimators.online.robot.findings.causes.base_tilt import BaseTilt
+from estimators.online.robot.findings.causes.catalogue import catalogue
+from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
+from estimators.online.robot.findings.causes.friction import CommonFriction, JointFriction
+from estimators.online.robot.findings.causes.links import Links
+from estimators.online.robot.findings.causes.offset import Offset
+from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
+from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact
+from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
+from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
+from estimators.online.robot.findings.competition import PASSES, compete
+from estimators.online.robot.findings.looks import FADE, SHORT, Looks, Sums, Window, sums_of
+from estimators.quantities import Axis, Floats
+
+N, ROWS, NOISE = 3, 60, 0.2
+
+
+def description(gravity: Floats) -> RobotDescription:
+    """An arm whose axes point in three directions."""
+    turns = ((0.0, 0.0, 0.0), (np.pi / 2, 0.0, 0.0), (0.0, np.pi / 2, 0.3))
+    body, z = standard(3.0, np.array([0.2, 0.02, 0.05]), 0.05 * np.eye(3)), np.array([0.0, 0.0, 1.0])
+    joints = (RobotJoint(f"j{i}", Axis.ROTARY, i - 1, pose(turns[i], (0.3, 0.0, 0.1)), z) for i in range(N))
+    return RobotDescription("arm", tuple(joints), np.array([body] * N), gravity=gravity)
+
+
+DOWN = np.array([0.0, 0.0, -9.81])
+MODEL = WholeRobot(description(DOWN))
+COLUMNS = CauseColumns(MODEL.size + N, N)
+BODIES = MODEL.robot.parameters
+
+
+def known(starting: bool = False, looks: int = 4, carried: Floats | None = None) -> RobotKnowledge:
+    rng = np.random.default_rng(1)
+    theta = np.concatenate([MODEL.projection.G @ BODIES.ravel(), rng.uniform(0.5, 1.5, len(MODEL.terms)), np.zeros(N)])
+    root = 0.002 * np.tril(rng.standard_normal((COLUMNS.q, COLUMNS.q)))
+    prior = np.diag(np.maximum(0.5 * np.abs(theta), 0.1) ** 2)
+    body = np.zeros(PARAMETERS) if carried is None else carried
+    return RobotKnowledge(MODEL, COLUMNS, theta, root, prior, np.full(N, 2.0), body, BODIES, starting, looks)
+
+
+def motion(rows: int = ROWS) -> Floats:
+    """q, dq, ddq (3, rows, n)."""
+    rng = np.random.default_rng(2)
+    return np.stack([size * rng.uniform(-1.0, 1.0, (rows, N)) for size in (1.0, 1.5, 3.0)])
+
+
+def columns_of(rows: int = ROWS) -> tuple[Floats, Floats]:
+    """Z (rows, n, k) of true columns, and the torque (rows, n) by the model."""
+    q, dq, ddq = motion(rows)
+    Z = np.zeros((rows, N, COLUMNS.size))
+    Z[:, :, : MODEL.base] = MODEL.rigid(q, dq, ddq)
+    for joint, term, column in MODEL.others(q, dq, ddq, np.zeros((rows, N)), np.full(N, 3.0)):
+        Z[:, joint, MODEL.base + term] = column
+    body = np.eye(PARAMETERS)
+    for k in range(PARAMETERS):
+        last = np.zeros((N, PARAMETERS))
+        last[-1] = body[k]
+        Z[:, :, COLUMNS.body.start + k] = MODEL.torque(last, q, dq, ddq)
+    Z[:, :, COLUMNS.slips] = slip_columns(MODEL, BODIES, q, dq, ddq)
+    Z[:, :, COLUMNS.tilts] = tilt_columns(MODEL, BODIES, q)
+    torque = Z[:, :, COLUMNS.theta] @ known().theta
+    Z[:, :, COLUMNS.gains] = torque[:, :, None] * np.eye(N)
+    return Z, torque
+
+
+def test_columns_of_a_slip_are_how_much_the_prediction_is_off_when_an_encoder_reads_too_much() -> None:
+    q, dq, ddq = motion()
+    columns = slip_columns(MODEL, BODIES, q, dq, ddq)
+    for joint in range(N):
+        slip = np.zeros(N)
+        slip[joint] = 2e-3
+        off = MODEL.torque(BODIES, q, dq, ddq) - MODEL.torque(BODIES, q + slip, dq, ddq)
+        np.testing.assert_allclose(columns[:, :, joint] * 2e-3, off, atol=3e-4)
+        assert np.abs(off).max() > 0.01 or joint == 0, "the first axis is along gravity"
+
+
+@pytest.mark.parametrize(("axis", "k"), [((1.0, 0.0, 0.0), 0), ((0.0, 1.0, 0.0), 1)])
+def test_columns_of_a_tilt_are_those_of_a_model_whose_base_is_turned(axis: tuple[float, ...], k: int) -> None:
+    q, dq, ddq = motion()
+    angle = 1e-3
+    turned = WholeRobot(description(DOWN + angle * np.cross(np.array(axis), DOWN)))
+    off = turned.torque(BODIES, q, dq, ddq) - MODEL.torque(BODIES, q, dq, ddq)
+    np.testing.assert_allclose(angle * tilt_columns(MODEL, BODIES, q)[:, :, k], off, atol=1e-9)
+    assert np.abs(off).max() > 1e-3
+
+
+def window(residual: Floats, rows: int = ROWS, looks: int = 4) -> tuple[Window, Floats]:
+    """A window of the model's torque and this residual (rows, n), and the columns."""
+    Z, torque = columns_of(rows)
+    there = np.ones((rows, N))
+    return Window(sums_of(Z, torque + residual, there, np.zeros(COLUMNS.size)), looks), Z
+
+
+def psi() -> Floats:
+    found = np.zeros(COLUMNS.size)
+    found[COLUMNS.theta] = known().theta
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(catalogue(N))))
+def test_evidence_is_the_ratio_of_marginal_likelihoods(number: int) -> None:
+    """Of a residual that is that of one draw of the cause: 180 rows, noise of 0.2 N·m, θ uncertain."""
+    told, rng = known(starting=True, looks=LASTS - 1 if number < 5 else LASTS), np.random.default_rng(number)
+    cause = catalogue(N)[number]
+    T, root = cause.moves(told), np.linalg.cholesky(cause.prior(told))
+    Z, _ = columns_of()
+    residual = Z @ T @ root @ rng.uniform(0.2, 0.6, len(root)) + NOISE * rng.standard_normal((ROWS, N))
+    standing = compete([cause], told, psi(), [window(residual)[0]], np.full(N, NOISE**2), np.ones(N))
+    assert standing is not None
+    flat = Z.reshape(-1, COLUMNS.size)
+    X, columns = flat[:, COLUMNS.theta] @ told.root, flat @ T @ root
+    scale = standing.scale if PASSES > 1 else np.ones(N)
+    before = np.diag(np.tile(NOISE**2 * scale, ROWS)) + X @ X.T
+    wanted = [multivariate_normal.logpdf(residual.ravel(), cov=cov) for cov in (before + columns @ columns.T, before)]
+    if wanted[0] - wanted[1] < 1.0:
+        return  # not fitted: nothing at all is likelier
+    best = standing.best
+    assert best is not None
+    assert best.evidence == pytest.approx(wanted[0] - wanted[1], rel=0.02, abs=0.5)
+
+
+CASES = [
+    ("friction", JointFriction((1,)), 0.6),
+    ("friction", CommonFriction((0, 1, 2)), 0.4),
+    ("torque_constant", TorqueConstant((1,)), 0.1),
+    ("encoder_slip", EncoderSlip((1,)), 0.05),
+    ("base_tilt", BaseTilt(), 0.06),
+    ("offset", Offset((2,)), 1.0),
+]
+
+
+@pytest.mark.parametrize(("name", "cause", "size"), CASES)
+def test_the_cause_that_made_a_residual_is_decided(name: str, cause: object, size: float) -> None:
+    told, rng = known(looks=LASTS), np.random.default_rng(7)
+    T = cause.moves(told)  # type: ignore[attr-defined]
+    Z, _ = columns_of(400)
+    residual = Z @ (T @ np.full(T.shape[1], size)) + 0.05 * rng.standard_normal((400, N))
+    [one] = [window(residual, 400)[0]]
+    standing = compete(catalogue(N), told, psi(), [one], np.full(N, 0.05**2), np.ones(N))
+    assert standing is not None
+    assert standing.decided, [(fit.cause.name, fit.cause.joints, fit.evidence) for fit in standing.fitted[:3]]
+    assert standing.notable
+    best = standing.best
+    assert best is not None
+    assert (best.cause.name, best.cause.joints) == (name, cause.joints)  # type: ignore[attr-defined]
+
+
+def test_noise_has_no_cause_and_what_no_cause_makes_is_not_decided() -> None:
+    rng = np.random.default_rng(8)
+    noise = window(NOISE * rng.standard_normal((400, N)), 400)[0]
+    standing = compete(catalogue(N), known(True, LASTS), psi(), [noise], np.full(N, NOISE**2), np.ones(N))
+    assert standing is not None
+    assert not standing.certain
+    wild = window(20.0 * NOISE * rng.standard_normal((400, N)), 400)[0]
+    standing = compete(catalogue(N), known(True, LASTS), psi(), [wild], np.full(N, NOISE**2), np.ones(N))
+    assert standing is not None
+    assert not standing.certain
+    assert (standing.scale > 100.0).all()
+    assert compete(catalogue(N), known(), psi(), [], np.ones(N), np.ones(N)) is None
+
+
+def test_a_payload_has_a_mass_and_a_centre_within_reach() -> None:
+    cause, sure = PayloadCause(), np.full(PARAMETERS, 0.01)
+    assert cause.possible(known(), standard(2.0, np.array([0.1, 0.0, 0.2]), 0.01 * np.eye(3)), sure)
+    assert not cause.possible(known(), standard(2.0, np.array([0.5, 0.0, 0.5]), 0.01 * np.eye(3)), sure)
+    assert not cause.possible(known(), standard(0.2, np.zeros(3), 0.01 * np.eye(3)), sure), "the least is 0.25 kg"
+    assert not cause.possible(known(), standard(2.0, np.zeros(3), 0.01 * np.eye(3)), np.full(PARAMETERS, 0.6))
+    lacks = -standard(2.0, np.array([0.1, 0.0, 0.1]), 0.01 * np.eye(3))
+    assert cause.possible(known(), lacks, sure), "the last link has 3 kg to lose"
+    assert not cause.possible(known(), 1.6 * lacks, sure)
+    body = standard(2.0, np.array([0.1, 0.0, 0.1]), 0.01 * np.eye(3))
+    carrying = known(carried=body)
+    assert is_gone(carrying, -body)
+    assert not is_gone(carrying, -0.5 * body)
+    assert not is_gone(known(), -body)
+    assert not cause.possible(carrying, -1.5 * body, sure), "no more is put down than was carried"
+
+
+def test_friction_brakes_and_names_what_has_changed() -> None:
+    told, cause = known(), JointFriction((1,))
+    own = told.theta[told.friction_terms(1)]
+    assert cause.possible(told, -0.5 * own, np.full(len(own), 0.01))
+    assert not cause.possible(told, -1.5 * own, np.full(len(own), 0.01))
+    both = CommonFriction((0, 1, 2))
+    assert both.possible(told, np.full(both.moves(told).shape[1], -0.9), np.full(2, 0.01))
+    assert not both.possible(told, np.full(both.moves(told).shape[1], -1.2), np.full(2, 0.01))
+    whole = both.moves(told).sum(axis=1)
+    for j in range(N):
+        np.testing.assert_allclose(whole[told.friction_terms(j)], told.theta[told.friction_terms(j)])
+    assert np.count_nonzero(whole) == N * len(own)
+
+
+def test_a_steady_torque_is_a_contact_at_first_and_another_zero_when_it_lasts() -> None:
+    assert Contact((0,)).lasts(LASTS - 1, False)
+    assert not Contact((0,)).lasts(LASTS, False)
+    assert not Offset((0,)).lasts(LASTS - 1, True)
+    assert Offset((0,)).lasts(LASTS, False)
+    for slow in (Links(), BaseTilt()):
+        assert [slow.lasts(*at) for at in ((0, True), (19, False), (20, False))] == [True, False, True]
+
+
+def test_each_cause_has_words_of_its_own() -> None:
+    told = known(carried=standard(2.0, np.zeros(3), 0.01 * np.eye(3)))
+    words = []
+    for cause in catalogue(N):
+        prepared = Prepared.of(cause, told)
+        k = len(prepared.root)
+        words.append(cause.words(told, Fitted(cause, np.full(k, 0.1), np.eye(k), 20.0, prepared.moves)))
+    assert "a payload of about 2.1 kg is carried" in words
+    assert "the base is tilted by +5.7° about its x and +5.7° about its y" in words
+    assert "the encoder of j1 has slipped: it reads about +100 mrad beyond what it did" in words
+    assert "the torque of j1 is told +10 % beyond what it was: another torque constant" in words
+    assert "the torque of j1 has another zero: +0.1 N·m" in words
+    assert all(words)
+
+
+def test_looks_are_summed_over_the_last_ones_and_since_a_change_may_have_begun() -> None:
+    def one(value: float) -> Sums:
+        return Sums(np.full((1, 2, 2), value), np.full((1, 2), value), np.full(1, value), np.full(1, 25.0), np.zeros(2))
+
+    looks = Looks()
+    for value in (1.0, 2.0, 4.0, 8.0, 16.0):
+        looks.absorb(one(value))
+    windows = looks.windows()
+    assert [each.looks for each in windows] == [*SHORT, 5]
+    assert [float(each.sums.squares[0]) for each in windows[:3]] == [16.0, 24.0, 30.0]
+    faded = sum(value * FADE ** (4 - k) for k, value in enumerate((1.0, 2.0, 4.0, 8.0, 16.0)))
+    assert float(windows[3].sums.squares[0]) == pytest.approx(faded)
+    looks.only(2)
+    assert looks.count == 2
+    assert [float(each.sums.squares[0]) for each in looks.windows()] == [16.0, 24.0]
+    looks.begin()
+    assert looks.since is None
+    assert len(looks.windows()) == 2
+    looks.clear()
+    assert looks.windows() == []

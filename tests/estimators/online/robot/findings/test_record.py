@@ -1,0 +1,58 @@
+"""One record each: opened by a threshold, decided by a cause, refined, and over."""
+
+from estimators.online.robot.findings.record import AGAIN, KEPT, Findings
+
+
+def test_what_is_examined_is_one_finding_whatever_joints_follow_and_becomes_its_cause() -> None:
+    findings = Findings()
+    assert findings.examine(10, "contact", ("a",), "a: 3 N·m")
+    assert not findings.examine(20, "contact", ("b",), "b: 1 N·m")
+    [one] = findings.every
+    assert (one.number, one.since, one.updated, one.joints, one.over) == (1, 10, 20, ("a", "b"), False)
+    assert findings.doubt(25, ("friction", "contact"), "several causes fit: friction, contact")
+    assert not findings.doubt(26, ("friction", "contact"), "several causes fit: friction, contact")
+    assert findings.every[0].others == ("friction", "contact")
+    assert findings.decide(30, "friction", ("a",), "it rubs", over=True) == 1
+    [one] = findings.every
+    assert (one.cause, one.joints, one.since, one.updated, one.over, one.others) == (
+        "friction",
+        ("a",),
+        10,
+        30,
+        True,
+        (),
+    )
+    assert findings.examined is None
+    assert not findings.doubt(40, ("offset",), "")
+
+
+def test_what_holds_is_refined_until_it_is_gone() -> None:
+    findings = Findings()
+    number = findings.decide(10, "payload", (), "about 1 kg", over=False)
+    findings.refine(20, number, "about 2 kg")
+    assert findings.examine(30, "contact", ("a",), "a: 3 N·m")
+    findings.drop()
+    findings.close(40, number)
+    [one] = findings.every
+    assert (one.text, one.since, one.updated, one.over) == ("about 2 kg", 10, 40, True)
+    assert findings.examined is None
+
+
+def test_a_contact_of_the_same_joint_soon_after_its_end_is_the_same() -> None:
+    findings = Findings()
+    assert findings.examine(0, "contact", ("a",), "first")
+    findings.close(10)
+    assert not findings.examine(10 + AGAIN - 1, "contact", ("a",), "again")
+    assert len(findings.every) == 1
+    findings.close(20 + AGAIN)
+    assert findings.examine(20 + AGAIN + 5, "contact", ("b",), "of another joint")
+    findings.close(30 + AGAIN)
+    assert findings.examine(30 + 3 * AGAIN, "contact", ("b",), "later")
+    assert [one.number for one in findings.every] == [1, 2, 3]
+
+
+def test_no_more_than_so_many_are_kept() -> None:
+    findings = Findings()
+    for k in range(KEPT + 5):
+        findings.decide(k, "friction", (), "", over=True)
+    assert [one.number for one in findings.every] == list(range(6, KEPT + 6))

@@ -1,0 +1,120 @@
+"""A whole robot whose frictions have nonlinear parameters: one joint's leave their values, and are searched live."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from estimators.base import Event
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
+from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.inertia import standard
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
+from estimators.offline.robot.motion import pieces
+from estimators.online.robot.estimator import RobotEstimator
+from estimators.quantities import Axis, Floats
+
+pytestmark = pytest.mark.compiled
+
+RATE, NOISE, CHANGED = 500.0, 0.1, 40.0
+LAW = TanhStribeckSettings(omega_tanh=0.05, omega_stribeck=0.15)
+COULOMB, STRIBECK, VISCOUS = np.array([4.0, 5.0]), np.array([90.0, 110.0]), np.array([6.0, 8.0])
+
+
+def arm() -> RobotDescription:
+    """Two joints with axes that are upright, so that no gravity acts: the friction is most of the torque."""
+    place, z = pose((0.0, 0.0, 0.0), (0.4, 0.0, 0.0)), np.array([0.0, 0.0, 1.0])
+    joints = (
+        RobotJoint("shoulder", Axis.ROTARY, -1, np.eye(4), z),
+        RobotJoint("elbow", Axis.ROTARY, 0, place, z),
+    )
+    bodies = [standard(4.0, np.array((0.2, 0.0, 0.0)), np.diag((0.02, 0.06, 0.06)))] * 2
+    return RobotDescription("arm", joints, np.array(bodies))
+
+
+def measured(
+    seed: int, seconds: float, joint: int = -1, omega: float = 1.0, level: float = 1.0, size: float = 0.25
+) -> tuple[Floats, Floats, Floats]:
+    """Time, positions and torques; from CHANGED on the Stribeck speed and level of a joint are multiplied."""
+    pin = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install pin")
+    random = np.random.default_rng([seed, 30])
+    t = np.arange(0.0, seconds, 1.0 / RATE)
+    q, dq, ddq = np.zeros((3, len(t), 2))
+    for j in range(2):
+        for frequency, phase in zip(random.uniform(0.1, 0.4, 4), random.uniform(0, 6.28, 4), strict=True):
+            w = 2 * np.pi * frequency
+            q[:, j] += size * np.sin(w * t + phase)
+            dq[:, j] += size * w * np.cos(w * t + phase)
+            ddq[:, j] -= size * w**2 * np.sin(w * t + phase)
+    model = pin.Model()
+    for i, one in enumerate(arm().joints):
+        index = model.addJoint(i, pin.JointModelRZ(), pin.SE3(one.placement[:3, :3], one.placement[:3, 3]), one.name)
+        body = pin.Inertia.FromDynamicParameters(arm().parameters[i])
+        model.appendBodyToJoint(index, body, pin.SE3.Identity())
+    model.gravity.linear = np.zeros(3)
+    data = model.createData()
+    tau = np.array([pin.rnea(model, data, *row) for row in zip(q, dq, ddq, strict=True)])
+    omegas, levels = np.full((2, len(t), 2), 1.0)
+    if joint >= 0:
+        omegas[t >= CHANGED, joint], levels[t >= CHANGED, joint] = omega, level
+    stribeck = levels * STRIBECK * dq * np.exp(-np.abs(dq) / (omegas * LAW.omega_stribeck))
+    tau = tau + COULOMB * np.tanh(dq / LAW.omega_tanh) + stribeck + VISCOUS * dq
+    return t, q + 2e-6 * random.normal(size=q.shape), tau + NOISE * random.normal(size=tau.shape)
+
+
+@cache
+def taught() -> IdentifiedRobot:
+    t, q, tau = measured(1, 60.0, size=0.35)  # faster than it is watched
+    found = identify(arm(), pieces(t, q, tau), [], law=LAW).found
+    return with_live_residuals(found, [Recorded(t, q, tau)])
+
+
+def live(seed: int, seconds: float, **change: float) -> tuple[RobotEstimator, list[Event]]:
+    t, q, tau = measured(seed, seconds, **change)  # type: ignore[arg-type]
+    estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+    ticks = np.round(t * 1e9).astype(np.int64)
+    for first in range(0, len(t), 10):
+        part = slice(first, first + 10)
+        estimator.absorb(ticks[part], q[part], tau[part])
+    return estimator, estimator.events()
+
+
+def told(events: list[Event], kind: str) -> list[Event]:
+    return [one for one in events if one.kind == kind]
+
+
+@pytest.mark.parametrize(("joint", "omega"), [(0, 1.6), (1, 0.7)])
+def test_a_stribeck_speed_that_changes_is_searched_accepted_and_told(joint: int, omega: float) -> None:
+    estimator, events = live(3, 110.0, joint=joint, omega=omega)
+    accepted = told(events, "refit_accepted")
+    assert accepted, [(one.time / 1e9, one.kind, one.text) for one in events]
+    assert all(arm().names[joint] in one.text and one.time / 1e9 > CHANGED for one in accepted)
+    details = accepted[-1].details
+    assert details is not None
+    assert details["method"] == "mcs"
+    assert details["visits"] > 0
+    eta = estimator.model.law_of(joint).start
+    assert eta[1] == pytest.approx(omega * LAW.omega_stribeck, rel=0.1)
+    assert estimator.model.law_of(1 - joint).start == pytest.approx([LAW.omega_tanh, LAW.omega_stribeck])
+    theta, _ = estimator.parameters()
+    found = dict(zip(estimator.model.names, theta.tolist(), strict=True))
+    assert found[f"stribeck.{arm().names[joint]}"] == pytest.approx(STRIBECK[joint], rel=0.25)
+
+
+def test_a_stribeck_level_that_changes_moves_no_nonlinear_parameter() -> None:
+    estimator, events = live(4, 90.0, joint=1, level=1.6)
+    assert told(events, "refit_accepted") == []
+    assert estimator.model.law_of(1).start == pytest.approx([LAW.omega_tanh, LAW.omega_stribeck])
+
+
+def test_nothing_is_searched_in_a_robot_that_is_as_it_was_and_a_restart_keeps_what_was_found() -> None:
+    estimator, events = live(5, 80.0)
+    assert told(events, "refit_accepted") == []
+    changed, _ = live(3, 110.0, joint=0, omega=1.6)
+    kept = changed.keep()
+    assert kept is not None
+    plain = {name: getattr(kept, name) for name in kept.__slots__}
+    estimator.resume({name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in plain.items()})
+    assert estimator.model.law_of(0).start == pytest.approx(changed.model.law_of(0).start)
