@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 
 from daq.outlet.current_values import CurrentValues
+from daq.outlet.remedies import remedies_of_drift, with_remedies
 from daq.outlet.robot_history import RobotHistory
 from daq.outlet.trace import Trace
 from daq.stream.curve_points import points
@@ -128,9 +129,10 @@ class History:
             self._whole.drift = {key: update.get(key, "") for key in ("since", "drifted", "cause", "percent", "z")}
         elif family == "drift":
             keys = ("since", "drifted", "cause", "baseline", "percent", "z", "reference")
-            self._joint(name).drift = {"cause": ""} | {key: update[key] for key in keys if key in update}
+            drift = {"cause": ""} | {key: update[key] for key in keys if key in update}
+            self._joint(name).drift = drift | {"todo": remedies_of_drift(drift)}
         elif family == "change":
-            self._joint(name).changes = update["records"]
+            self._joint(name).changes = with_remedies(update["records"])
         elif family == "lost_motion":
             joint = self._joint(name)
             joint.gear = {key: update[key] for key in GEAR if key in update}

@@ -94,6 +94,9 @@ TABLE: Final = (
     Metric("recorder_blocks_lost_total", Counter, (), "", "Blocks of readings and updates that are in no file."),
     Metric("page_clients", Gauge, (), "", "Open dashboard pages."),
     Metric("page_skipped_total", Counter, (), "", "Batches not sent to a page that was too slow."),
+    Metric("notifications_sent_total", Counter, ("channel",), "", "Changes told by webhook or mail."),
+    Metric("notifications_retried_total", Counter, ("channel",), "", "Attempts that failed and are made again."),
+    Metric("notifications_dropped_total", Counter, ("channel", "cause"), "", "Changes that were not told, by cause."),
     Metric("build_info", Gauge, ("version", "python"), "", "Always 1; carries the versions."),
 )
 # s; from the fastest local socket to what is certainly wrong
@@ -179,6 +182,14 @@ class Metrics:
     def refused(self, total: int) -> None:
         """Set the number of subscribers that the stream refused."""
         self._total(total, "outlet", "subscribers_refused_total")
+
+    def notified(self, counts: Mapping[str, Mapping[str, int]]) -> None:
+        """Set what each channel of notifications has counted."""
+        for channel, results in counts.items():
+            for result in ("sent", "retried", *results):
+                what, _, cause = result.partition("_")
+                key = (f"notifications_{what}_total", channel, *([cause] if cause else []))
+                self._total(results.get(result, 0), "outlet", *key)
 
     def malformed(self, total: int) -> None:
         """Set the number of messages that the outlet could not read."""

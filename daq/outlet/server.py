@@ -32,6 +32,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from daq.outlet.connections import BACKLOG, PAGES, PATIENCE, Connection, limit_server_logs, room, room_for_pages, source
 from daq.outlet.history import History, JointLabel
 from daq.outlet.metrics import Metrics
+from daq.outlet.notifications.notifier import Notifier
 from daq.outlet.token_request import TokenRequest
 from daq.outlet.web_guard import WebGuard
 from daq.stream.json_numbers import finite
@@ -47,6 +48,7 @@ WATCH_EVERY: Final = 0.2  # s between two checks of what is silent
 WATCHED_EVERY: Final = 1.0  # s between two messages to the core that somebody watches the page
 BATCH: Final = 5000  # messages taken in one tick at most: seven seconds of seven joints, 50 ms of work
 WAITING: Final = 128  # connections that wait to be taken
+CHANGE: Final = "change/"  # topics of what has changed of a joint begin with this
 BEHIND: Final = 20  # ticks that wait for a slow page before they are replaced by a snapshot
 
 log = logging.getLogger("jointwatch")
@@ -80,6 +82,7 @@ class Outlet:
         self.history = History(robot, joints)
         self.requests: TokenRequest | None = None  # that change anything
         self.watched: Callable[[], None] = lambda: None  # tells the core that somebody watches the page
+        self.notifier: Notifier | None = None  # sends each change to those who are not at the page
         self.most_pages = PAGES  # open at once
         self._pages: dict[asyncio.Queue[bytes | None], OpenPage] = {}  # the oldest first
         self._skipped = 0
@@ -133,6 +136,8 @@ class Outlet:
             topic, update = frames[0].decode(), msgpack.unpackb(frames[1])
             self.metrics.absorb(topic, update)
             self.history.absorb(topic, update, now)
+            if self.notifier is not None and topic.startswith(CHANGE):
+                self.notifier.changed(topic.removeprefix(CHANGE), update["records"])
         except (IndexError, KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
             self._malformed += 1
             if self._malformed == 1:  # only the first is logged; the rest are counted
@@ -212,6 +217,8 @@ class Outlet:
     async def _scrape(self, request: Request) -> Response:
         self.metrics.page(len(self._pages), self._skipped)
         self.metrics.refused(self._refused())
+        if self.notifier is not None:
+            self.metrics.notified(self.notifier.counts())
         body, kind = self.metrics.exposition(request.headers.get("accept", ""))
         return Response(body, headers={"Content-Type": kind})
 
@@ -247,6 +254,7 @@ def serve(
     tls: Tls | None = None,
     watched: Callable[[], None] = lambda: None,
     priority: int = 0,
+    notifier: Notifier | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
@@ -254,7 +262,7 @@ def serve(
     address of the updates; host, port: of the page (0: any free port, named in the log); ready: called once everything
     is open; requests: handles those that change anything; beside: another task until the end; beat: called at every
     tick; tls: the page's certificate; watched: called every second while a page is open; priority: real-time priority
-    of the forwarder. Raises EndpointError when an address cannot be served.
+    of the forwarder; notifier: hears of every change. Raises EndpointError when an address cannot be served.
     """
     listening = _listen(host, port)
     with listening, Forwarder(updates, endpoint, curve, priority) as forwarder:
@@ -263,7 +271,7 @@ def serve(
         internal = open_receiver(context, status, INTERNAL)
         try:
             outlet = Outlet(forwarder.tap, internal, robot, joints, lambda: forwarder.refused)
-            outlet.requests, outlet.watched = requests, watched
+            outlet.requests, outlet.watched, outlet.notifier = requests, watched, notifier
             shown = f"[{host}]" if ":" in host else host
             log.info(
                 "page http%s://%s:%d  updates %s",

@@ -20,20 +20,6 @@ const SETTLES = ["started", "resumed", "recovered", "refit_accepted", "moving"];
 const WEAK = ["not_identifiable", "uncertain", "torque_peaks_low"];
 const weak = ({ code }) => WEAK.includes(code);
 
-// by what a parameter's name ends with, the first that fits: what a drift of it asks for
-const WEAR = [
-  [/^lost_motion$/, "Look at the gear: worn teeth, a loose coupling, lost preload?"],
-  [/stiffness|cubic$/, "Look at coupling and gear: loose, worn or cracked?"],
-  [/coulomb|viscous|stribeck|load|friction|cyclic|position/, "Colder or warmer than at its baseline? Else look at lubrication and bearings."],
-  [/inertia|mass|gravity|sin$|cos$/, "Another tool or load than at the baseline?"],
-  [/offset/, "Look at the torque sensor's zero and at pulling cables."],
-];
-
-const wear = (name, reference) => {
-  const todo = WEAR.find(([pattern]) => pattern.test(name))?.[1] ?? "Compare its friction curve with the baseline's.";
-  return reference === "start" ? todo.replace(/(at|than at) (its|the) baseline/, "$1 $2 start") : todo;
-};
-
 // "a", "a and b", "a, b and c"
 export const listed = (words) => (words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
@@ -65,7 +51,7 @@ const unrecorded = (joint) => (joint.drift.drifted ?? []).filter((name) => !join
 // what has changed and is not acknowledged, the largest first
 function drifts(joint) {
   const recorded = joint.open.map((one) => ({ ...one, name: one.parameter, change: (one.percent ?? NaN) / 100 }));
-  const changes = [...recorded, ...unrecorded(joint).map((name) => ({ name, ...joint.drifted(name) }))];
+  const changes = [...recorded, ...unrecorded(joint).map((name) => ({ name, todo: joint.drift.todo?.[name], ...joint.drifted(name) }))];
   const size = ({ change, z }) => (Number.isFinite(change) ? Math.abs(change) : Math.abs(z) / 100);
   return changes.sort((a, b) => size(b) - size(a));
 }
@@ -82,12 +68,12 @@ const TELL = {
   transient: (joint) => ["changed", 1, [...brief(joint.reasons), `prediction error ${format.percent(joint.state.error)}`], "Wait: the last good values stand. If it does not end: a collision, another load, a slipping brake?"],
   changed: (joint) => {
     const found = drifts(joint), worst = found[0];
-    if (joint.drift.cause) return ["torque scale", Math.abs(worst.change) || 0, [joint.drift.cause], "Compare the torque constant, or its sensor, with a known load."];
+    if (joint.drift.cause) return ["torque scale", Math.abs(worst.change) || 0, [joint.drift.cause], worst.todo ?? ""];
     const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
     const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
     const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
     const against = worst.reference === "start" ? "; against its start, since no baseline is set" : "";
-    return [texts[0], Math.abs(worst.change) || 0, [`${all}${sudden}${against}`], found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : wear(worst.name, worst.reference)];
+    return [texts[0], Math.abs(worst.change) || 0, [`${all}${sudden}${against}`], found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : worst.todo ?? ""];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],
   starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint.reasons.filter(({ code }) => code !== "at_standstill")) || "Keep it moving."],
