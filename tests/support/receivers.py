@@ -1,9 +1,10 @@
 """Real receivers of notifications: an HTTP server and an SMTP server, each on a port of its own, in a thread."""
 
 import socketserver
+import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -57,9 +58,11 @@ class Letter:
 
 @dataclass
 class SmtpReceiver:
-    """A mail server as RFC 5321 has it, with AUTH PLAIN (RFC 4954); refuses what `refusal` says."""
+    """A mail server as RFC 5321 has it, with AUTH PLAIN (RFC 4954) and, given a context, STARTTLS (RFC 3207)."""
 
     refusal: Callable[[str], str] = lambda _: ""  # command line → answer instead of the usual one
+    context: ssl.SSLContext | None = None
+    at_once: bool = False  # TLS from the first byte
     letters: list[Letter] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -88,15 +91,39 @@ class SmtpReceiver:
         def say(text: str) -> None:
             peer.wfile.write(f"{text}\r\n".encode())
 
+        def encrypt() -> None:
+            assert self.context is not None
+            peer.connection = self.context.wrap_socket(peer.connection, server_side=True)
+            peer.rfile = peer.connection.makefile("rb")
+            peer.wfile = peer.connection.makefile("wb", 0)
+
+        try:
+            if self.at_once:
+                encrypt()
+            self._answer(peer, say, encrypt)
+        except OSError:
+            pass  # the client has gone, for example because it does not trust the certificate
+        finally:
+            for opened in (peer.rfile, peer.wfile, peer.connection):
+                with suppress(OSError):
+                    opened.close()
+
+    def _answer(
+        self, peer: socketserver.StreamRequestHandler, say: Callable[[str], None], encrypt: Callable[[], None]
+    ) -> None:
         say("220 receiver.example ESMTP")
         letter = Letter("", [], b"", "")
-        for line in peer.rfile:
+        while line := peer.rfile.readline():
             text = line.decode("ascii").strip()
             verb = text.upper()
             if refused := self.refusal(text):
                 say(refused)
             elif verb.startswith("EHLO"):
-                say("250-receiver.example\r\n250 AUTH PLAIN")
+                offered = "" if self.context is None or self.at_once else "250-STARTTLS\r\n"
+                say(f"250-receiver.example\r\n{offered}250 AUTH PLAIN")
+            elif verb == "STARTTLS":
+                say("220 go on")
+                encrypt()
             elif verb.startswith("AUTH PLAIN "):
                 letter.user = text.split()[2]
                 say("235 welcome")
