@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 
 from daq.outlet.current_values import CurrentValues
+from daq.outlet.losses import Losses
 from daq.outlet.remedies import remedies_of_drift, with_remedies
 from daq.outlet.robot_history import RobotHistory
 from daq.outlet.trace import Trace
@@ -84,6 +85,7 @@ class JointHistory:
     gears: Trace = field(default_factory=lambda: Trace(3, 1.0))  # time, lost motion, its deviation
     laws: Map = field(default_factory=dict)  # what was drawn last
     state: Map = field(default_factory=dict)
+    losses: Losses = field(default_factory=Losses)
     totals: Map = field(default_factory=dict)  # samples, updates, lost by cause
 
 
@@ -117,7 +119,9 @@ class History:
             self._core_heard = now
             self._drivers, self._counted = update["drivers"], update["timestamp"]
             for joint, totals in update["joints"].items():
-                self._joint(joint).totals = totals
+                known = self._joint(joint)
+                known.losses.absorb(totals.get("lost", {}), update.get("boot"), update["timestamp"])
+                known.totals = {**totals, "losses": known.losses.told()}
         elif family == "estimate":
             self._estimate(self._joint(name), update, now)
         elif family == "residual":
