@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
 
-#: s, argued: A loss this recent still happens: status reports come once a second, and a rate over ten of them is steady.
+#: s, argued: A loss this recent still happens: reports come once a second, and a rate over ten of them is steady.
 RECENT: Final = 10.0
 
 

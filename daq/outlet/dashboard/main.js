@@ -155,5 +155,5 @@ const address = location.hash; // as it was opened
 shown.follow(Number(remembered("span", "60")) || 60);
 dress(THEMES[remembered("theme", "auto")] ? remembered("theme", "auto") : "auto");
 if (address.includes("?")) shown.read(address.split("?")[1]);
-connect(receive, (state) => { connected = state; });
+robot.want = connect(receive, (state) => { connected = state; });
 requestAnimationFrame(frame);

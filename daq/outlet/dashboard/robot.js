@@ -4,7 +4,7 @@ import { judge } from "./condition.js";
 
 const KEPT = 125; // s of every trace
 const HELD = 900; // s, while a person looks at a window that stands
-const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5, gears: 3.5, whole: 0.5 }; // s without a row after which the line is interrupted
+const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5, gears: 3.5, whole: 0.5, channels: 0.3 }; // s without a row after which the line is interrupted
 const EVENTS = 200;
 const RATE_OVER = 6; // s
 
@@ -68,6 +68,7 @@ class Joint {
     this.alarms = new Trace(2, BREAK.alarms); // time, CUSUM over its limit
     this.gears = new Trace(3, BREAK.gears); // time, lost motion, its deviation
     this.gear = {}; // the newest of lost_motion/<joint>; empty before the first
+    this.channels = null; // {names, trace} of the raw channels while this page wants them
     this.laws = {}; // name → [[abscissa …], [torque …]]
     this.drift = {}; // since, drifted, cause, baseline, percent, z, reference; empty while there is nothing to compare with
     this.changes = []; // records of what has changed, the oldest first; see the schema of change/<joint>
@@ -94,6 +95,11 @@ class Joint {
   get valid() { return this.state.health?.status === "valid"; }
 
   get reasons() { return this.state.health?.reasons ?? []; }
+
+  hearChannels({ names, rows }, base) {
+    if (this.channels?.names.join() !== names.join()) this.channels = { names, trace: new Trace(1 + names.length, BREAK.channels) };
+    this.channels.trace.append(rows, base);
+  }
 
   valueColumn(index) { return 3 + index; }
   deviationColumn(index) { return 3 + this.names.length + index; }
@@ -138,6 +144,7 @@ export class Robot {
     this.drivers = {};
     this.recorder = {}; // empty when nothing is recorded
     this.links = {}; // driver → {history}
+    this.want = () => {}; // asks for the raw channels of a joint, or of none (null)
     this.layout = 0; // changes when joints or parameters do: views are then built anew
     this.newest = null; // Unix s that the newest update speaks of
     this.heard = null; // local ms at which the newest update came
@@ -158,6 +165,7 @@ export class Robot {
       joint.points.append(told.points, message.base);
       joint.alarms.append(told.alarms, message.base);
       joint.gears.append(told.gears, message.base);
+      if (told.channels) joint.hearChannels(told.channels, message.base);
       if (told.laws) {
         joint.laws = Object.fromEntries(Object.entries(told.laws).map(([law, rows]) => [law, columns(rows)]));
         joint.drift = told.drift;

@@ -12,6 +12,7 @@ from daq.config.sections import Config
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.reading_buffer import ReadingBuffer
+from daq.stream.curve_points import channel_rows
 from daq.stream.update import EVENTS
 from drivers.reading import READING
 
@@ -112,6 +113,23 @@ def test_updates_do_not_depend_on_how_readings_are_batched(config: Config, size:
     assert repr(cut) == repr(whole)
     assert {one.get("phase") for one in whole} >= {"starting", "normal"}
     assert pipeline.joints[0].updates == sum(one["topic"] == b"estimate/elbow" for one in cut)
+
+
+def test_raw_channels_are_the_samples_that_came_and_looking_at_them_changes_nothing(config: Config) -> None:
+    table = readings(6.0)
+    looked_at, untouched, sent = Pipeline(config, boot=1), Pipeline(config, boot=1), []
+    for i in range(0, len(table), 600):
+        batch = table[i : i + 600]
+        assert repr(said(looked_at, batch)) == repr(said(untouched, batch))
+        sent += looked_at.report_channels(["elbow"] if i < 12_000 else [], 0)
+        assert not untouched.report_channels(["another"], 0)
+    found = [msgpack.unpackb(body) for topic, body in sent if topic == b"channels/elbow"]
+    rows = np.concatenate([channel_rows(one) for one in found])
+    assert found[0]["channels"] == ["position", "torque"]
+    seconds = rows[:, 0] - START / 1e9
+    assert np.diff(seconds) == pytest.approx(0.005, abs=1e-4), "200 of 1000 a second"
+    assert seconds[-1] == pytest.approx(4.0, abs=0.25), "until nobody wanted them"
+    np.testing.assert_allclose(rows[:, 1], motion(seconds)[0], atol=2e-3)
 
 
 def two_joints(config: Config) -> Config:

@@ -226,7 +226,7 @@ def test_a_snapshot_has_what_does_not_change_and_a_tick_only_what_came(make_esti
     assert "names" not in tick["joints"]["elbow"]
     for told in (snapshot, tick):
         assert (told["robot"], told["now"], told["base"], told["counted"]) == ("r", 1e9, 1e9, 7.0)
-        assert told["joints"]["elbow"]["totals"] == {"samples": 1}
+        assert told["joints"]["elbow"]["totals"] == {"samples": 1, "losses": {}}
 
 
 def test_a_tick_has_the_rows_since_the_last_and_what_nobody_looked_at_is_in_the_snapshot_alone(

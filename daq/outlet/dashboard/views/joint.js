@@ -7,6 +7,7 @@ import { GearSection } from "./gear.js";
 import { JointPlots } from "./joint_plots.js";
 import { Knowledge } from "./knowledge.js";
 import { tellLosses } from "./losses.js";
+import { RawChannels } from "./raw_channels.js";
 import { TimeLine } from "./timeline.js";
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
@@ -59,7 +60,8 @@ export class JointView {
     this.offer = new BaselineOffer([joint], robot.writable);
     this.changes = new ChangeList(joint, robot.writable);
     this.gear = joint.geared ? new GearSection(joint) : null;
-    this.bar = new ViewBar(joint.name, () => this.plots.columns());
+    this.raw = new RawChannels(robot, joint);
+    this.bar = new ViewBar(joint.name, () => [...this.plots.columns(), ...this.raw.columns]);
     this.drawn = 0;
     this.node = this.build(robot);
   }
@@ -85,7 +87,7 @@ export class JointView {
         figureList(this.figures), this.line.node),
       this.changes.node,
       this.bar.node,
-      element("div", { class: "torques" }, plots.residual.node, plots.torque.node),
+      element("div", { class: "torques" }, plots.residual.node, plots.torque.node, this.raw.node),
       element("div", { class: `grid pictures ${this.curves.length > 1 ? "three" : ""}` }, ...this.curves.map((panel) => panel.node), this.knowledge.node),
       element("h2", {}, "Parameters", element("small", {}, "estimate with its ±1 σ band")),
       plots.parameterGrid(),
@@ -131,6 +133,7 @@ export class JointView {
     write(experts.causes.value, format.count(joint.totals.lost && format.total(joint.totals.lost)));
     write(experts.causes.more, format.causes(joint.totals.lost));
     this.plots.words();
+    this.raw.words();
     this.knowledge.update(robot);
     this.offer.update();
     this.changes.update();
@@ -142,6 +145,7 @@ export class JointView {
 
   draw(start, end) {
     this.plots.draw(start, end);
+    this.raw.draw(start, end);
     if (this.gear && inView(this.gear.panel.plot.node)) this.gear.draw(start, end);
     if (performance.now() - this.drawn > CURVES) {
       this.drawn = performance.now();
@@ -151,6 +155,7 @@ export class JointView {
 
   destroy() {
     this.plots.destroy();
+    this.raw.destroy();
     this.gear?.panel.plot.destroy();
   }
 }
