@@ -67,7 +67,7 @@ export class ViewBar {
     mark(this.node, "live", String(shown.live));
     write(this.pause, shown.live ? "Pause" : "Go live");
     const gone = !shown.live && first !== null && to < first;
-    write(this.text, shown.live ? `last ${format.significant(to - from, 2)} s` : gone ? "The page no longer holds values of this time; a recording does." : `${format.instant(from)} to ${format.instant(to)}`);
+    write(this.text, shown.live ? `last ${format.significant(to - from, 2)} s` : gone ? "No values of this time are held here; a recording may have them." : `${format.instant(from)} to ${format.instant(to)}`);
   }
 
   save() {
