@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from daq.config.fields import FilePath, Section, is_local
+from daq.config.fields import FilePath, Section, is_local, matching
 
 SHORTEST: Final = 16  # characters of a webhook's secret: shorter ones can be guessed from one signed body
 
@@ -71,7 +71,9 @@ class WebhookSection(Section):
 class MailSection(Section):
     """A mail for each change."""
 
-    server: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:\[\]-]+$", description="host of the SMTP server")]
+    server: Annotated[str, matching(r"[A-Za-z0-9._:-]+", "a host name or an address")] = Field(
+        description="host of the SMTP server"
+    )
     port: int = Field(default=587, ge=1, le=65535)
     security: Literal["starttls", "tls", "none"] = Field(
         default="starttls", description="tls: from the first byte, usually port 465; none: in the clear, port 25"
