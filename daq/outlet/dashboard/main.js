@@ -75,8 +75,6 @@ function header(local) {
   mark(place("connection"), "state", state);
   write(place("connection").lastChild, text);
   mark(document.body, "stale", String(state !== "live"));
-  mark(document.body, "paused", String(!shown.live));
-  write(place("pause"), shown.live ? "Pause" : "Go live");
   return state;
 }
 
@@ -114,6 +112,8 @@ shown.changed = () => {
   robot.hold(!shown.live);
   const choice = place("span");
   choice.value = shown.live ? String(shown.span) : "";
+  mark(document.body, "paused", String(!shown.live));
+  write(place("pause"), shown.live ? "Pause" : "Go live");
   history.replaceState(null, "", `${path() || "#/"}${shown.query && `?${shown.query}`}`);
 };
 place("span").addEventListener("change", () => { remember("span", place("span").value); shown.follow(Number(place("span").value)); });
