@@ -45,7 +45,8 @@ def main() -> int:
         serve(
             options.updates, options.status, options.endpoint, options.host, options.port, "demo-arm", labels,
             ready=lambda: print("ready", flush=True), requests=baseline,
-            tls=Tls(*options.tls) if options.tls else None, watched=lambda wanted: print("watched", *sorted(wanted), flush=True),
+            tls=Tls(*options.tls) if options.tls else None,
+            watched=lambda wanted: print("watched", *sorted(wanted), flush=True),
             notifier=notifier,
         )  # fmt: skip
     except EndpointError as error:

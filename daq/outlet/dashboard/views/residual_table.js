@@ -19,20 +19,20 @@ export class ResidualTable {
   constructor(joints, first) {
     this.rows = joints.map(([name], i) => {
       const bar = element("i"), meter = element("span", { class: "meter threshold", role: "meter", "aria-label": `${name}: largest residual over its threshold`, "aria-valuemin": 0, "aria-valuemax": 150 }, bar);
-      const cells = ["now", "most", "limit", "share", "learnt"].map((kind) => element("td", { class: `number ${kind}` }));
+      const cells = ["share", "most", "limit", "now", "learnt"].map((kind) => element("td", { class: `number ${kind}` }));
       const node = element("tr", { "data-joint": name }, element("th", { scope: "row" }, element("a", { href: `#/joint/${encodeURIComponent(name)}` }, name)),
-        ...cells.slice(0, 3), element("td", {}, meter), ...cells.slice(3));
+        element("td", {}, meter), ...cells);
       return { name, column: first + i, node, bar, meter, cells };
     });
-    const titles = [["joint", ""], ["residual", "measured − predicted, now"], [`largest of ${RECENT} s`, "its magnitude"], ["threshold", "of a contact"],
-      ["", "the mark is the threshold, a full bar one and a half of it"], ["of threshold", ""], ["compensated", "what was learnt of the residual and is taken off"]];
+    const titles = [["joint", ""], ["", "the mark is the threshold, a full bar one and a half of it"], ["of threshold", "largest over threshold"],
+      [`largest of ${RECENT} s`, "magnitude of the residual"], ["threshold", "of a contact"], ["now", "measured − predicted"], ["compensated", "what was learnt of the residual and is taken off"]];
     this.node = element("div", { class: "scroll" }, element("table", { class: "residual-table", "aria-label": "Residual and threshold of every joint" },
       element("thead", {}, element("tr", {}, ...titles.map(([text, hint]) => element("th", { scope: "col", title: hint }, text)))),
       element("tbody", {}, ...this.rows.map(({ node }) => node))));
   }
 
   words(joints, trace) {
-    for (const { name, column, node, bar, meter, cells: [now, most, limit, share, learnt] } of this.rows) {
+    for (const { name, column, node, bar, meter, cells: [share, most, limit, now, learnt] } of this.rows) {
       const told = joints[name], peak = largest(trace, column), ratio = told.threshold > 0 && peak !== null ? peak / told.threshold : null;
       mark(node, "contact", String(told.contact));
       write(now, torque(told.residual, told.unit));
