@@ -20,7 +20,12 @@ export class RawChannels {
     this.note = element("p", { class: "note" }, "Waiting for the first samples…");
     this.grid = element("div", { class: "grid" });
     this.node = element("details", { class: "raw" }, element("summary", {}, "Raw channels", element("small", {}, "as the joint's samples have them, 200 a second")), this.note, this.grid);
-    this.node.addEventListener("toggle", () => robot.want(this.node.open ? joint.name : null));
+    this.node.open = RawChannels.open; // from joint to joint, and when the service has come back
+    this.node.addEventListener("toggle", () => {
+      if (!this.node.isConnected) return; // another view has taken its place
+      RawChannels.open = this.node.open;
+      robot.want(this.node.open ? joint.name : null);
+    });
   }
 
   // [[title, times, values] …]
@@ -63,3 +68,4 @@ export class RawChannels {
     this.destroyPanels();
   }
 }
+RawChannels.open = false;

@@ -184,6 +184,12 @@ def test_raw_channels_come_on_demand(
     expect(page.locator(".raw h3")).to_have_text(["position", "torque"])
     expect(page.locator(".raw .unit")).to_have_text(["rad", "N·m"])
     wait(lambda: shown() and painted(page, ".raw .panel") > 0)
+    page.keyboard.press("ArrowRight")
+    while outlet.child.stdout.readline() != "watched forearm\n":
+        pass
+    page.keyboard.press("ArrowLeft")
+    while outlet.child.stdout.readline() != "watched elbow\n":
+        pass
     page.get_by_text("Raw channels").click()
     while outlet.child.stdout.readline() != "watched\n":
         pass
