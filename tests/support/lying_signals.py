@@ -147,6 +147,7 @@ class LyingSignal(NamedTuple):
     lie: Callable[[float, float], Table]  # frames between two instants (s)
     codes: tuple[str, ...]  # of the reasons that name it; (): it is used rightly, or not at all
     counted: bool | None = None  # whether there is a counter; None: with and without
+    shows: float = 0.0  # s for which what comes may be as it would without the lie
 
 
 def cases(lies: tuple[LyingSignal, ...]) -> list[tuple[LyingSignal, bool, bool]]:
