@@ -505,7 +505,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "few_rows": ReasonEntry(
         _SERVICE,
         "gaps leave {percent:.0f} % of the rows: a row needs {samples:.0f} samples without a gap",
-        "Samples are lost so often that few rows can be formed. What there is is used, but a start takes as much longer.",
+        "Samples are lost so often that few rows can be formed. They are used, but a start takes longer.",
         "Look where samples are lost: jointwatch doctor. A larger bridge interpolates longer gaps, a smaller "
         "conditioning.half_width needs fewer samples.",
     ),

@@ -14,9 +14,10 @@ def machine(name: str, seed: int = 0) -> Motion:
     return MACHINES[name](seed)
 
 
+@pytest.mark.parametrize("name", ["pick and place", "slide", "two-mass, motor"])
 @pytest.mark.parametrize("mistake", [name for name in MADE if name != "none"])
-def test_a_mistake_is_named_where_it_can_be_told(mistake: str) -> None:
-    made, motion = MADE[mistake], machine("pick and place")
+def test_a_mistake_is_named_where_it_can_be_told(mistake: str, name: str) -> None:
+    made, motion = MADE[mistake], machine(name)
     wanted = [made.code] if made.told(motion) else []
     assert [reason.code for reason in look(made.make(motion))] == wanted
 

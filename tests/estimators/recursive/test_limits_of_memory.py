@@ -107,3 +107,6 @@ def test_one_row_far_beyond_the_start_is_suspicious_until_the_sum_is_zero_again(
     quiet(rls, 1)
     assert not is_suspicious(rls.state)
     assert rls.state.cusum == 0.0
+    rls.absorb(phi, np.ascontiguousarray(phi @ rls.theta.copy() + 3.0))
+    assert rls.state.cusum > 0.0
+    assert not is_suspicious(rls.state), "what was is over"
