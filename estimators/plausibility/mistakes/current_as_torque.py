@@ -31,5 +31,5 @@ def find_current_as_torque(subject: Subject) -> Finding | None:
     if abs(math.log(inertia.value)) < 2.0 * TOLERANCE:
         return None
     cause = f"the known bodies need {1.0 / inertia.value:.3g} times as much"
-    z = min(gain.value / gain.deviation for gain in gains)
+    z = min(gain.z for gain in gains)
     return Finding(Reason("current_as_torque", "torque", {}, {"cause": cause}), z)

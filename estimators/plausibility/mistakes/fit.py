@@ -75,6 +75,11 @@ class Gain(NamedTuple):
     value: float
     deviation: float
 
+    @property
+    def z(self) -> float:
+        """Deviations by which it differs from zero; infinite where it has none."""
+        return abs(self.value) / self.deviation if self.deviation > 0.0 else np.inf
+
     def is_near(self, expected: float, tolerance: float = TOLERANCE) -> bool:
         """Whether the factor is the expected one, as far as configured constants are right, and certain.
 

@@ -23,13 +23,13 @@ def find_position_in_degrees(subject: Subject) -> Finding | None:
         return None
     gain = velocity_gain(subject)
     if gain is not None and gain.is_near(DEGREE):
-        return Finding(Reason("position_in_degrees", "position"), gain.value / gain.deviation)
+        return Finding(Reason("position_in_degrees", "position"), gain.z)
     degrees = rows._replace(q=DEGREE * rows.q, v=DEGREE * rows.v, a=DEGREE * rows.a)
     found = fit(degrees, motion)
     if motion.link is not None:
         gains = known_gains(Subject(motion._replace(link=DEGREE * motion.link), degrees, found))
         if gains is not None and all(one.is_near(1.0) for one in gains):
-            return Finding(Reason("position_in_degrees", "position"), min(one.value / one.deviation for one in gains))
+            return Finding(Reason("position_in_degrees", "position"), min(one.z for one in gains))
     evidence = compare(found, subject.fit)
     if not (explains(found) and evidence.stands):
         return None

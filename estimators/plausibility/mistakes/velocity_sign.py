@@ -11,7 +11,7 @@ def find_velocity_sign(subject: Subject) -> Finding | None:
     gain = velocity_gain(subject)
     if gain is None or not gain.is_near(-1.0):
         return None
-    z = -gain.value / gain.deviation
+    z = gain.z
     if find_torque_sign(subject) is not None:
         return Finding(Reason("position_sign_reversed", "position"), z)
     rows = subject.rows
