@@ -160,7 +160,9 @@ class SearchedStart:
             return ""
         self._changes += 1
         seconds = (pending.last - pending.first) * self._motion.row
-        return f"the joint has changed during its start: over {seconds:.0f} s the residual is {grown:.1f} times as large"
+        return (
+            f"the joint has changed during its start: over {seconds:.0f} s the residual is {grown:.1f} times as large"
+        )
 
     def _unsettled(self, outcome: RefitOutcome) -> tuple[Reason, ...]:
         """Which of N_err < δ and ΔΘ < δΘmin, where they are set, the start does not keep yet (steps 7 and 8)."""

@@ -112,7 +112,7 @@ def test_a_start_that_holds_a_change_of_the_joint_begins_anew(seed: int) -> None
     _, values, events = case2.play(case2.estimator(), run.rows)
     told = [(event.kind, event.time * 1e-9) for event in events]
     faults = [event for event in events if event.kind == "fault"]
-    assert [time for kind, time in told if kind == "refit_rejected"][0] < 16.0, "the premise: the start is undecided"
+    assert next(time for kind, time in told if kind == "refit_rejected") < 16.0, "the premise: the start is undecided"
     assert len(faults) == 1
     assert "the joint has changed during its start" in faults[0].text
     assert 16.0 < faults[0].time * 1e-9 < 19.0
