@@ -189,7 +189,7 @@ class SearchedStart:
         words = eta.accept(outcome, pending.last - pending.first)
         self._refits.accepted(pending, words, outcome.search)
         self._changes = 0
-        eta.write(outcome.columns, pending.first, pending.last, history)
+        eta.write(outcome.columns, pending.first, pending.last, history, outcome.slopes)
         rows = history.since(pending.first)
         suspects = self._lookback.suspect(rows, outcome.theta, outcome.noise, outcome)
         gathering.rows.clear()
