@@ -84,9 +84,9 @@ class CoreProcess:
         self._boot = boot = int.from_bytes(os.urandom(6), "little")
         nonlinear = any(joint.model.build().nonlinear for joint in config.joints.values()) or _robot_nonlinear(config)
         self._worker = RefitWorker(config.refit.scheduler or "") if nonlinear else None
-        self._refits = None if self._worker is None else DeferredExecutor(self._worker)
+        self._refits = None if self._worker is None else DeferredExecutor(self._worker, later=True)
         # without a worker a thread makes the looks: 0.2 s once in a start, most of it outside of the interpreter
-        self._looks = DeferredExecutor(self._worker or ThreadPoolExecutor(1, "looks"), LOOKS)
+        self._looks = DeferredExecutor(self._worker or ThreadPoolExecutor(1, "looks"), LOOKS, later=True)
         self._pipeline = Pipeline(config, boot, self._refits, self._looks)
         self._transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
         table = routes(config)
@@ -133,6 +133,9 @@ class CoreProcess:
         _publish(self._updates, others)
         messages += others
         _log_mistakes(messages)
+        for executor in (self._refits, self._looks):
+            if executor is not None:
+                executor.pass_on()
         self._checkpoints.send_next_state(self._pipeline)
         if self._transcript is not None:
             batch = Batch(len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late, seen)

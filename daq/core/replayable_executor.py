@@ -8,6 +8,7 @@ replay.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
+from functools import partial
 from typing import Any, Final
 
 LOOKS: Final = 1 << 40  # number of the first plausibility look: recordings without looks keep the numbers of refits
@@ -16,18 +17,30 @@ LOOKS: Final = 1 << 40  # number of the first plausibility look: recordings with
 class DeferredExecutor(Executor):
     """Wraps another executor and defers its results."""
 
-    def __init__(self, executor: Executor, first: int = 0) -> None:
-        """first: number of the first result."""
-        self._executor = executor
+    def __init__(self, executor: Executor, first: int = 0, later: bool = False) -> None:
+        """first: number of the first result; later: whether jobs wait until `pass_on` hands them over."""
+        self._executor, self._later = executor, later
+        self._waiting: list[tuple[int, Callable[[], Any], Future[Any]]] = []  # number, job, the deferred future
         self._running: dict[int, tuple[Future[Any], Future[Any]]] = {}  # number → the worker's future, the deferred one
         self._submitted = first
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run fn in the wrapped executor; the future is done only after release_finished or release."""
         deferred: Future[Any] = Future()
-        self._running[self._submitted] = (self._executor.submit(fn, *args, **kwargs), deferred)
+        self._waiting.append((self._submitted, partial(fn, *args, **kwargs), deferred))
         self._submitted += 1
+        if not self._later:
+            self.pass_on()
         return deferred
+
+    def pass_on(self) -> None:
+        """Hand over what waits.
+
+        That wakes threads which want the interpreter, so a core does it when its updates are out.
+        """
+        while self._waiting:
+            number, job, deferred = self._waiting.pop(0)
+            self._running[number] = (self._executor.submit(job), deferred)
 
     def release_finished(self) -> list[int]:
         """Let every finished result count; returns their numbers."""

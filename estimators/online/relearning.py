@@ -121,7 +121,7 @@ class Relearning:
         lookback = self._lookback
         words = self._eta.accept(outcome, pending.last - pending.first)
         self._refits.accepted(pending, words, outcome.search)
-        self._eta.write(outcome.columns, pending.first, pending.last, self._history)
+        self._eta.write(outcome.columns, pending.first, pending.last, self._history, outcome.slopes)
         before = self.windows.before(Before.CHANGE if alarmed else Before.NOW)
         rows = self._history.since(pending.last)
         self._learner.take_over(outcome.learnt, rows.phi, rows.y, self._motion.memory)

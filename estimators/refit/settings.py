@@ -16,7 +16,7 @@ POINTS: Final = 6
 
 
 LATTICE: Final = "lattice"
-Searches = Literal["mcs", "cuckoo", "chaotic_cuckoo", "swarm", "bees", "lattice"]
+Searches = Literal["mcs", "cuckoo", "chaotic_cuckoo", "swarm", "bees", "cma", "lattice"]
 SearchName = Annotated[
     Searches, BeforeValidator(lambda name: name.replace("-", "_") if isinstance(name, str) else name)
 ]

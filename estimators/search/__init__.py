@@ -11,6 +11,7 @@ from estimators.quantities import Floats
 from estimators.search.base import Callback, Minimum, Search, SearchOver, SearchProblem, SearchStatus
 from estimators.search.bees import Bees
 from estimators.search.chaotic_cuckoo import ChaoticCuckoo
+from estimators.search.cma import CmaEs
 from estimators.search.cuckoo import Cuckoo
 from estimators.search.mcs import Mcs
 from estimators.search.swarm import Swarm
@@ -21,6 +22,7 @@ SEARCHES: Final[dict[str, type[Search]]] = {
     "chaotic_cuckoo": ChaoticCuckoo,
     "swarm": Swarm,
     "bees": Bees,
+    "cma": CmaEs,
 }
 
 

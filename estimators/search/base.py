@@ -103,12 +103,12 @@ class SearchProblem:
         self.budget, self.target = budget, target
         self.evaluations = self.nonfinite = 0
         self.best, self.value = lower.copy(), np.inf  # all dimensions
-        self._corner = lower
-        self._finite = bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
+        self.corner = lower  # all dimensions: where the fixed ones are
+        self.finite = bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
 
     def region(self) -> tuple[Floats, Floats]:
         """A finite box to draw first points from: the bounds, infinite ends replaced by REACH beyond the other or 0."""
-        if self._finite:
+        if self.finite:
             return self.lower, self.upper
         lower = np.where(np.isfinite(self.lower), self.lower, np.minimum(-REACH, self.upper - REACH))
         upper = np.where(np.isfinite(self.upper), self.upper, np.maximum(REACH, lower + REACH))
@@ -138,8 +138,8 @@ class SearchProblem:
 
     def whole(self, points: Floats) -> Floats:
         """Points (points, dimensions) clipped to the box, with the fixed dimensions, (points, all dimensions)."""
-        whole = np.empty((len(points), len(self._corner)))
-        whole[:] = self._corner
+        whole = np.empty((len(points), len(self.corner)))
+        whole[:] = self.corner
         whole[:, self.free] = np.clip(points, self.lower, self.upper)
         return whole
 
@@ -153,9 +153,10 @@ class SearchProblem:
         return value
 
     def account(self, evaluations: int, nonfinite: int, x: Floats, value: float) -> None:
-        """What a search has evaluated by itself: x (dimensions,) is the best point. For compiled searches."""
+        """What a search has evaluated by itself: x (dimensions,), in the box, is the best. For compiled searches."""
         self.evaluations, self.nonfinite = evaluations, nonfinite
-        self.best, self.value = self.whole(x[np.newaxis])[0], value
+        self.best, self.value = self.corner.copy(), value
+        self.best[self.free] = x
 
     def minimum(self, status: SearchStatus) -> Minimum:
         """What was found so far."""

@@ -104,6 +104,10 @@ class RowHistory:
         """Slopes of the last rows (as `since` gave them); in the ring row n has the place n % size."""
         return self._slopes.since(self.kept.total, self.room, rows, block, eta)
 
+    def take_slopes(self, slopes: Floats, first: int, block: NonlinearBlock, eta: Floats) -> None:
+        """Take slopes (rows, moving, nonlinear) that were formed elsewhere, of rows from number `first` on."""
+        self._slopes.take(slopes, first, self.room, block, eta)
+
     def span(self, number: int) -> tuple[int, int] | None:
         """First and last instant, ns, of the rows from this number on; None without any."""
         return self.instants.span(self.kept.total - number)
@@ -126,6 +130,14 @@ class Slopes:
         self._eta = np.zeros(0)
         self._first = self._last = 0  # numbers of the rows whose slopes are there
 
+    def take(self, slopes: Floats, first: int, room: int, block: NonlinearBlock, eta: Floats) -> None:
+        """Begin anew with the slopes of rows from number `first` on, for another η."""
+        self._block, self._eta = block, eta.copy()
+        if self._ring.shape != (room, *slopes.shape[1:]):
+            self._ring = np.zeros((room, *slopes.shape[1:]))
+        self._first, self._last = first, first + len(slopes)
+        self._ring[np.arange(first, self._last) % room] = slopes
+
     def since(self, total: int, room: int, rows: Rows, block: NonlinearBlock, eta: Floats) -> Floats:
         """A ring (room, moving, nonlinear), in which the row of number n has the place n % room.
 
@@ -133,9 +145,7 @@ class Slopes:
         """
         first = total - len(rows.time)
         if block is not self._block or not (np.abs(block.distance(self._eta, eta)) <= NEAR).all():
-            self._block, self._eta = block, eta.copy()
-            self._ring = np.zeros((room, len(block.moving), len(eta)))
-            self._first = self._last = first
+            self.take(np.zeros((0, len(block.moving), len(eta))), first, room, block, eta)
         if first > self._last or self._first > total:
             self._first = self._last = first
         for begin, end in ((first, self._first), (self._last, total)):

@@ -346,7 +346,7 @@ def windowed(options: argparse.Namespace) -> list[dict[str, Any]]:
     seeds = range(options.first_seed, options.first_seed + options.windows)
     for law in (options.law or list(LAWS)) if options.windows else ():
         found = compare(law, options.search or ["mcs", "lattice"], seeds)
-        lattice = next((row["ms"] for row in found if row["search"] == "lattice"), None)
+        lattice = next((row for row in found if row["search"] == "lattice"), None)
         rows += [row | {"missed": missed(row, lattice)} for row in found]
     return rows
 

@@ -1,14 +1,13 @@
 """The search for the trajectory that tells most of a robot within its limits.
 
-From the best of 300 random candidates: CMA-ES (Hansen, Ostermeier 2001) on the logarithm of the criterion, or any
-search of the catalogue (estimators/search) in the box ±1 of a joint's coefficients, whose size does not count. A search
+From the best of 300 random candidates: CMA-ES on the logarithm of the criterion, or any search of the catalogue
+(estimators/search) in the box ±1 of a joint's coefficients, whose size does not count: CMA-ES needs no box. A search
 that is at its end before the time is begins anew with other random numbers.
 """
 
 import math
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,12 +17,14 @@ from estimators.offline.excitation.space import Space
 from estimators.offline.excitation.trajectory import Fourier
 from estimators.quantities import Floats
 from estimators.search import SEARCHES, minimise
+from estimators.search.base import REACH, Search
+from estimators.search.cma import CmaEs
 
 RANDOM: Final = 300
 POPULATION: Final = 16
 FIRST_STEP: Final = 0.15  # of a joint's coefficients
 CMA: Final = "cma"
-NAMES: Final = (CMA, *SEARCHES)
+NAMES: Final = tuple(SEARCHES)
 
 
 class FoundTrajectory(NamedTuple):
@@ -75,15 +76,12 @@ def search(
         starts = [(one / np.linalg.norm(one, axis=1, keepdims=True)).ravel() for one in starts]
         first = starts[int(np.argmin([cost(one) for one in starts[: max(1, evaluations - count)]]))]
         draw = int(rng.integers(1, 2**31))
-        if method == CMA:
-            for _ in _generations(cost, first, draw):
-                if over():
-                    break
-        elif not over():
-            one = np.ones_like(first)
-            minimise(
-                method, cost, -one, one, budget=evaluations - count, seed=draw, start=first, callback=_cancel(over)
-            )
+        if not over():
+            how: str | Search = method
+            box = np.ones_like(first)
+            if method == CMA:
+                how, box = CmaEs(population=POPULATION, step=FIRST_STEP / (2.0 * REACH), restarts=False), math.inf * box
+            minimise(how, cost, -box, box, budget=evaluations - count, seed=draw, start=first, callback=_cancel(over))
         if over():
             fourier = space.fourier(best)
             spent = (time.monotonic() - began, time.process_time() - busy)
@@ -92,16 +90,3 @@ def search(
 
 def _cancel(over: Callable[[], bool]) -> Callable[[int, Floats, float], bool]:
     return lambda _evaluations, _best, _value: over()
-
-
-def _generations(cost: Callable[[Floats], float], start: Floats, seed: int) -> Iterator[None]:
-    """Generation after generation until the strategy stands still."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of cma, on what else it could do
-        import cma
-
-        strategy = cma.CMAEvolutionStrategy(start, FIRST_STEP, {"popsize": POPULATION, "seed": seed, "verbose": -9})
-    while not strategy.stop():
-        points = strategy.ask()
-        strategy.tell(points, [cost(one) for one in points])
-        yield

@@ -75,13 +75,16 @@ class EtaInForce:
         """Return a function that writes the law's columns for the present η into rows, in place."""
         return partial(self.block.refill, eta=self.kept.eta)
 
-    def write(self, columns: Floats, first: int, last: int, history: RowHistory) -> None:
-        """Write the law's columns under the present η into the history.
+    def write(self, columns: Floats, first: int, last: int, history: RowHistory, slopes: Floats | None = None) -> None:
+        """Write the law's columns under the present η into the history, and their slopes where they are known.
 
-        Columns (rows, moving): of numbers first to last.
+        columns (rows, moving), slopes (rows, moving, nonlinear): of numbers first to last.
         """
         rows = history.since(first, last)
-        rows.phi[:, self.block.place.output, self.block.moving] = columns[len(columns) - len(rows.time) :]
+        gone = len(columns) - len(rows.time)
+        rows.phi[:, self.block.place.output, self.block.moving] = columns[gone:]
+        if slopes is not None:
+            history.take_slopes(slopes[gone:], last - len(rows.time), self.block, self.kept.eta)
         self.block.refill(history.since(last), self.kept.eta)
         history.outdate(first, self.refill())
 

@@ -76,7 +76,7 @@ class EtaRefits:
         law, far = eta.encoders
         last_rows = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
         again = None if law is None else shifted_window(eta.block, last_rows, law, far)
-        future = self._executor.submit(run, EtaSearch(task, again))
+        future = self._executor.submit(run, EtaSearch(task, eta.block, again))
         self.pending = Pending(future, purpose, first, last, self.kept.epoch, text, window)
 
     def poll(self) -> EndedRefit | None:

@@ -21,7 +21,6 @@ from estimators.rows import ARGUMENTS, Rows
 class ShiftedWindow(NamedTuple):
     """Declares what the shifted encoders need to read the last rows of a window."""
 
-    block: NonlinearBlock
     seen: Floats  # (ARGUMENTS, instants) what the law sees of these rows, each instant once
     first: NDArray[np.int64]  # (rows,) where each row's instants begin
     law: Lattice  # of the encoder that the law's speed comes from
@@ -32,25 +31,29 @@ class EtaSearch(NamedTuple):
     """Declares a search: a copy of a window as the core has it."""
 
     job: refit.Job
+    block: NonlinearBlock  # in force
     shifted_window: ShiftedWindow | None  # None while no steps are known
 
 
 def shifted_window(block: NonlinearBlock, rows: Rows, law: Lattice, far: Lattice | None) -> ShiftedWindow:
     """Prepare the last rows of a window for shifted encoders."""
-    return ShiftedWindow(block, *distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
+    return ShiftedWindow(*distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
 
 
 def run(search: EtaSearch) -> RefitOutcome:
     """Search η; raises ValueError with the reason where the window cannot be fitted."""
-    outcome = refit.run(search.job)
-    return outcome if search.shifted_window is None else _weighed(outcome, search.job, search.shifted_window)
-
-
-def _weighed(outcome: RefitOutcome, job: refit.Job, shifted_window: ShiftedWindow) -> RefitOutcome:
-    """Return an outcome with the covariance by shifted encoders."""
-    block, seen, first, law, far = shifted_window
+    outcome, job, block = refit.run(search.job), search.job, search.block
     if outcome.law is not None:
         block = block.with_law(outcome.law)
+    outcome = replace(outcome, slopes=block.slopes_along(job.stretch, job.first, outcome.eta))
+    return outcome if search.shifted_window is None else _weighed(outcome, job, block, search.shifted_window)
+
+
+def _weighed(
+    outcome: RefitOutcome, job: refit.Job, block: NonlinearBlock, shifted_window: ShiftedWindow
+) -> RefitOutcome:
+    """Return an outcome with the covariance by shifted encoders."""
+    seen, first, law, far = shifted_window
     count = len(first)
     phi, y = job.phi[len(job.phi) - count :].copy(), job.y[len(job.y) - count :]
     phi[:, job.place, job.moving] = outcome.columns[len(job.phi) - count :]

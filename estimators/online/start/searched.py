@@ -40,12 +40,17 @@ LIMIT: Final = 25.0
 RECENTRINGS: Final = 4
 #: 1, argued: Share of the largest twist up to which a zero that was found in the residual is believed.
 SMALL_ZERO: Final = 0.25
+#: times, argued: A start begins anew because the joint has changed, at most; a residual that grows each time is another
+#: kind of misfit.
+CHANGES: Final = 3
 
 
 class SearchedStart:
     """Gathers rows until a search over them is certain of every parameter."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "unsure", "_first", "_try", "_recentrings", "_before"})
+    WORKING: ClassVar[frozenset[str]] = frozenset(
+        {"spectrum", "unsure", "_first", "_try", "_recentrings", "_before", "_residual", "_changes"}
+    )
 
     def __init__(
         self,
@@ -74,6 +79,8 @@ class SearchedStart:
         self._first = 0  # number of the start's first row
         self._try = 0  # rows of motion before which no refit is tried
         self._recentrings = 0
+        self._residual: Floats | None = None  # variances (outputs,) that the last search left
+        self._changes = 0  # restarts because the joint has changed
 
     def absorb(self, rows: Rows) -> int:
         """Take rows that taught; returns how many had no finite output."""
@@ -108,6 +115,9 @@ class SearchedStart:
             self._again(pending, reason)
             self.unsure = (Reason("search_failed", words={"cause": reason}),)
             return StartWait() if patient else Failed(f"no η was found in {motion.seconds:.0f} s of motion: {reason}")
+        if cause := self._changed(outcome, pending):
+            self._refits.rejected(pending, cause, outcome.search)
+            return Failed(cause)
         if outcome.law is not None:
             words = self._eta.adopt(outcome.law)
             text = f"{words} explains the motion better than what is configured, and is used from here on"
@@ -132,9 +142,27 @@ class SearchedStart:
     def restart(self) -> None:
         """Forget everything."""
         self.gathering.restart()
-        self._before = None
+        self._before = self._residual = None
         self.spectrum, self._recentrings = UNKNOWN, 0
         self._eta.kept.zero = 0.0
+
+    def _changed(self, outcome: RefitOutcome, pending: Pending) -> str:
+        """Why the window holds rows from before and after a change, in words; "" where it does not.
+
+        No η explains both, and one that fits them best is wrong. A window that has grown by a fifth has a residual of
+        1.44 times the variance only where that of the new rows is 3.6 times as large.
+        """
+        before, self._residual = self._residual, outcome.noise
+        if before is None or self._changes >= CHANGES:
+            return ""
+        grown = math.sqrt(float(np.max(outcome.noise / before)))
+        if grown <= self._eta.limits.noise:
+            return ""
+        self._changes += 1
+        seconds = (pending.last - pending.first) * self._motion.row
+        return (
+            f"the joint has changed during its start: over {seconds:.0f} s the residual is {grown:.1f} times as large"
+        )
 
     def _unsettled(self, outcome: RefitOutcome) -> tuple[Reason, ...]:
         """Which of N_err < δ and ΔΘ < δΘmin, where they are set, the start does not keep yet (steps 7 and 8)."""
@@ -160,7 +188,8 @@ class SearchedStart:
         eta, history, learner, gathering = self._eta, self._history, self._learner, self.gathering
         words = eta.accept(outcome, pending.last - pending.first)
         self._refits.accepted(pending, words, outcome.search)
-        eta.write(outcome.columns, pending.first, pending.last, history)
+        self._changes = 0
+        eta.write(outcome.columns, pending.first, pending.last, history, outcome.slopes)
         rows = history.since(pending.first)
         suspects = self._lookback.suspect(rows, outcome.theta, outcome.noise, outcome)
         gathering.rows.clear()

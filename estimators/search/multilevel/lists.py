@@ -23,7 +23,9 @@ class FirstValues(NamedTuple):
 
 def ends(lower: Floats, upper: Floats) -> Floats:
     """List 0: (lower, middle, upper)."""
-    return np.column_stack([lower, 0.5 * lower + 0.5 * upper, upper])
+    values = np.empty((lower.size, 3))
+    values[:, 0], values[:, 1], values[:, 2] = lower, 0.5 * lower + 0.5 * upper, upper
+    return values
 
 
 def drawn_in(lower: Floats, upper: Floats) -> Floats:
@@ -97,16 +99,15 @@ def first_values(
     if isinstance(initial, tuple):
         return custom(problem, initial, first)
     lower, upper, n = problem.lower, problem.upper, problem.lower.size
-    finite = bool(np.all(np.isfinite(lower) & np.isfinite(upper)))
     if problem.start is not None:
         if scale is not None and len(scale) != problem.free.size:
             raise ValueError(f"mcs: expected a scale of {problem.free.size} values, got {len(scale)}")
         return around(problem, problem.start, None if scale is None else np.array(scale)[problem.free])
     if initial == 3:
         return FirstValues(np.zeros((n, MOST)), np.zeros(n, np.int64), np.zeros(n, np.int64))
-    if initial in (0, 2) and not finite:
+    if initial in (0, 2) and not problem.finite:
         raise ValueError(f"mcs: initialisation list {initial} needs finite bounds")
-    if initial == 1 or not finite:
+    if initial == 1 or not problem.finite:
         x = drawn_in(lower, upper)
     else:
         x = sixths(lower, upper) if initial == 2 else ends(lower, upper)

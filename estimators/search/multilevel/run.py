@@ -59,7 +59,7 @@ class SearchRun:
             "far": 100.0 if legacy else 1000.0,
         }
         self.seed = seed
-        self.x = problem.whole(problem.region()[0][np.newaxis])[0]
+        self.x = problem.corner.copy()
         self.raised: BaseException | None = None
         self.objective: Objective
 

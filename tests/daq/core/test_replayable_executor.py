@@ -81,6 +81,19 @@ def test_what_failed_when_it_was_recorded_fails_again_although_it_could_be_done(
         unable.result(0)
 
 
+def test_a_job_waits_until_it_is_passed_on_and_keeps_its_number() -> None:
+    ran: list[int] = []
+    latch = DeferredExecutor(Inline(), 5, later=True)
+    first, second = latch.submit(ran.append, 1), latch.submit(ran.append, 2)
+    assert (ran, latch.release_finished()) == ([], [])
+    latch.pass_on()
+    latch.pass_on()
+    assert ran == [1, 2]
+    assert latch.release_finished() == [5, 6]
+    assert first.done()
+    assert second.done()
+
+
 def test_it_ends_with_the_executor_behind_it(pool: ThreadPoolExecutor) -> None:
     gate = threading.Event()
     latch = DeferredExecutor(pool)

@@ -262,7 +262,7 @@ def test_a_warm_start_compiles_nothing() -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("search", ["mcs", "lattice", "cuckoo", "chaotic_cuckoo", "swarm", "bees"])
+@pytest.mark.parametrize("search", ["mcs", "lattice", "cuckoo", "chaotic_cuckoo", "swarm", "bees", "cma"])
 def test_every_search_finds_the_minimum_and_says_where_it_looked(search: str) -> None:
     found = refit(window("sine", 3), MODEL, LOW, HIGH, RefitSettings(search=search))
     lowest = refit(window("sine", 3), MODEL, LOW, HIGH, RefitSettings(search="lattice", lattice=40))

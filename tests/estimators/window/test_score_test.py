@@ -71,6 +71,23 @@ def test_slopes_are_formed_once_and_anew_for_another_eta() -> None:
     assert not np.array_equal(window.samples[:, 0, POSITION], window.samples[:, 0, VELOCITY])
 
 
+def test_slopes_that_a_worker_has_formed_are_taken_and_the_rows_around_them_are_formed() -> None:
+    model = FrictionOnlySettings().build()
+    shape, rows = NonlinearBlock(model, np.ones(1)), case(3, 0.01, end=12.0).rows
+    history = RowHistory(900)
+    put(history, rows)
+    window, marked = history.since(500), np.full((300, len(shape.moving), 2), 7.0)  # of rows 600 to 900
+    history.take_slopes(marked, 600, shape, OMEGAS)
+    ring = history.slopes(window, shape, OMEGAS)[np.arange(500, 1200) % history.room]
+    own = shape.slopes(window, OMEGAS)
+    assert np.array_equal(ring[100:400], marked)
+    assert np.array_equal(ring[:100], own[:100])
+    assert np.array_equal(ring[400:], own[400:])
+    assert np.array_equal(
+        history.slopes(window, shape, 1.1 * OMEGAS)[600 % history.room], shape.slopes(window, 1.1 * OMEGAS)[100]
+    )
+
+
 def test_directions_that_a_window_does_not_tell_have_a_large_spread() -> None:
     model = FrictionOnlySettings().build()
     shape, rows = NonlinearBlock(model, np.ones(1)), case(3, 0.01, end=9.0).rows

@@ -23,7 +23,7 @@ PREPARED: Final = (  # what is imported before forking
     *("pydantic", "zmq", "zmq.asyncio", "msgpack", "starlette.applications", "starlette.routing", "uvicorn"),
     *("starlette.responses", "starlette.websockets", "websockets", "prometheus_client", "prometheus_client.parser"),
     *("can", "can.interfaces.virtual", "cantools", "serial", "mcap.reader", "mcap.writer", "zstandard", "rich.live"),
-    *("cma", "argcomplete", "tomllib", "multiprocessing.connection", "multiprocessing.spawn", "logging.handlers"),
+    *("argcomplete", "tomllib", "multiprocessing.connection", "multiprocessing.spawn", "logging.handlers"),
 )
 
 

@@ -17,6 +17,7 @@ from estimators.online.start.searched import SearchedStart
 from estimators.reasons import Reason
 from estimators.recursive.forgetting import Fortescue
 from estimators.refit.inline import Inline
+from hil_rig.papers.space_joint import case2
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
@@ -102,6 +103,23 @@ def test_while_eta_holds_it_becomes_more_certain_without_a_search() -> None:
         place = first.names.index(name)
         assert later.deviations[place] < 0.8 * first.deviations[place]
         assert abs(later.values[place] / truth[name] - 1) < 4 * later.deviations[place] / truth[name]
+
+
+@pytest.mark.parametrize("seed", [1003, 1048])
+def test_a_start_that_holds_a_change_of_the_joint_begins_anew(seed: int) -> None:
+    """Two minima fit the first 14 s alike, the linear friction jumps at 16 s: no η, and no other law, fits both."""
+    run = case2.case(seed, noise=0.02, linear_at=16.0, end=31.0)
+    _, values, events = case2.play(case2.estimator(), run.rows)
+    told = [(event.kind, event.time * 1e-9) for event in events]
+    faults = [event for event in events if event.kind == "fault"]
+    assert next(time for kind, time in told if kind == "refit_rejected") < 16.0, "the premise: the start is undecided"
+    assert len(faults) == 1
+    assert "the joint has changed during its start" in faults[0].text
+    assert 16.0 < faults[0].time * 1e-9 < 19.0
+    assert "law" not in dict(told)
+    assert dict(told)["started"] > 28.0
+    assert values[-1, 4:] == pytest.approx(run.omegas[-1], rel=0.1)  # 12 s at 2 %: bound of ω1 2.9 %, three of them
+    assert values[-1, :4] == pytest.approx(run.linear[-1], rel=0.12)
 
 
 def test_a_joint_that_stands_still_is_waiting() -> None:
