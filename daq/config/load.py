@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from daq.config.checks import cross_check, unusable
+from daq.config.history_settings import HistorySettings
 from daq.config.sections import Config, JointSection, Name, Processes, Publish, Record, RefitPlace, RobotSection
 from daq.config.toml_lines import Lines
 from daq.config.words import ConfigError, ConfigurationProblem, in_words, path_in_file, unknown
@@ -79,6 +80,7 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
         known = sorted(Config.model_fields.keys() - OURS)
         problems.append(ConfigurationProblem(lines.of((key,)), key, unknown(key, known)))
     single: dict[str, Any] = {"robot": RobotSection, "publish": Publish, "processes": Processes, "refit": RefitPlace}
+    single["history"] = HistorySettings
     for key, kind in single.items():
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
     parts["recorder"] = None  # only where it is asked for

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from daq.config.drift_limits import DriftSettings
+from daq.config.history_settings import HistorySettings
 from daq.stream.keys import KeyFileError, read_pair
 from drivers.catalogue import AnyDriver
 from estimators.conditioning.bridge import MOST
@@ -318,6 +319,7 @@ class Config(Section):
     robot: RobotSection = RobotSection()
     publish: Publish = Publish()
     recorder: Record | None = None
+    history: HistorySettings = HistorySettings()
     processes: Processes = Processes()
     refit: RefitPlace = RefitPlace()
     drivers: dict[Name, AnyDriver]

@@ -13,6 +13,7 @@ from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
 from daq.core.changes.drift import Comparison
 from daq.core.gear_pipeline import gear_pipeline_of
+from daq.core.joint_use import JointUse
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
@@ -94,6 +95,7 @@ class JointPipeline:
         model = joint.model.build()
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
+        self.use = JointUse(self.estimator.channels, joint.model.unit())
         self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # gets the samples, too
 
     def absorb(
@@ -151,6 +153,7 @@ class JointPipeline:
         """Count samples that were just aligned; returns the time of the last one (ns), 0 where there is none."""
         count = state.count
         self.samples += count
+        self.use.absorb(state.ticks[:count], state.samples[:count], self.estimator.step_of(self.use.position))
         if self.follower is not None:
             self.follower(self.name, state.ticks[:count], state.samples[:count])
         return int(state.ticks[count - 1]) if count else 0

@@ -31,6 +31,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from daq.outlet.connections import BACKLOG, PAGES, PATIENCE, Connection, limit_server_logs, room, room_for_pages, source
 from daq.outlet.history import History, JointLabel
+from daq.outlet.long_term.keeper import Keeper
+from daq.outlet.long_term.request import answer
 from daq.outlet.metrics import Metrics
 from daq.outlet.token_request import TokenRequest
 from daq.outlet.web_guard import WebGuard
@@ -80,6 +82,7 @@ class Outlet:
         self.history = History(robot, joints)
         self.requests: TokenRequest | None = None  # that change anything
         self.watched: Callable[[], None] = lambda: None  # tells the core that somebody watches the page
+        self.keeper: Keeper | None = None  # of the history of years
         self.most_pages = PAGES  # open at once
         self._pages: dict[asyncio.Queue[bytes | None], OpenPage] = {}  # the oldest first
         self._skipped = 0
@@ -88,10 +91,11 @@ class Outlet:
         self._edition = hashlib.sha256(b"".join(body for body, _ in self._assets.values())).hexdigest()[:12]
 
     def application(self) -> WebGuard:
-        """The web application: page, /metrics, /api/state, /live."""
+        """The web application: page, /metrics, /api/state, /api/history, /live."""
         routes = [
             Route("/metrics", self._scrape, methods=["GET"]),
             Route("/api/state", self._state, methods=["GET"]),
+            Route("/api/history", self._past, methods=["GET"]),
             Route("/api/baseline", self._change, methods=["POST"]),
             Route("/api/changes", self._change, methods=["POST"]),
             WebSocketRoute("/live", self._live),
@@ -133,6 +137,8 @@ class Outlet:
             topic, update = frames[0].decode(), msgpack.unpackb(frames[1])
             self.metrics.absorb(topic, update)
             self.history.absorb(topic, update, now)
+            if self.keeper is not None:
+                self.keeper.minutes.absorb(topic, update, now)
         except (IndexError, KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
             self._malformed += 1
             if self._malformed == 1:  # only the first is logged; the rest are counted
@@ -212,6 +218,8 @@ class Outlet:
     async def _scrape(self, request: Request) -> Response:
         self.metrics.page(len(self._pages), self._skipped)
         self.metrics.refused(self._refused())
+        if self.keeper is not None:
+            self.metrics.kept(self.keeper.written, self.keeper.lost)
         body, kind = self.metrics.exposition(request.headers.get("accept", ""))
         return Response(body, headers={"Content-Type": kind})
 
@@ -219,6 +227,9 @@ class Outlet:
         if self.requests is None:
             return Response("This service keeps no baselines.\n", 404, media_type="text/plain")
         return await self.requests.answer(request, self.history)
+
+    async def _past(self, request: Request) -> Response:
+        return await answer(self.keeper, request)
 
     async def _state(self, _: Request) -> Response:
         body = json.dumps(finite(self.history.latest(time.time())), allow_nan=False, ensure_ascii=False)
@@ -247,6 +258,7 @@ def serve(
     tls: Tls | None = None,
     watched: Callable[[], None] = lambda: None,
     priority: int = 0,
+    keeper: Keeper | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
@@ -254,7 +266,7 @@ def serve(
     address of the updates; host, port: of the page (0: any free port, named in the log); ready: called once everything
     is open; requests: handles those that change anything; beside: another task until the end; beat: called at every
     tick; tls: the page's certificate; watched: called every second while a page is open; priority: real-time priority
-    of the forwarder. Raises EndpointError when an address cannot be served.
+    of the forwarder; keeper: writes the history of years. Raises EndpointError when an address cannot be served.
     """
     listening = _listen(host, port)
     with listening, Forwarder(updates, endpoint, curve, priority) as forwarder:
@@ -263,7 +275,7 @@ def serve(
         internal = open_receiver(context, status, INTERNAL)
         try:
             outlet = Outlet(forwarder.tap, internal, robot, joints, lambda: forwarder.refused)
-            outlet.requests, outlet.watched = requests, watched
+            outlet.requests, outlet.watched, outlet.keeper = requests, watched, keeper
             shown = f"[{host}]" if ":" in host else host
             log.info(
                 "page http%s://%s:%d  updates %s",
