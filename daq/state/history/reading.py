@@ -17,8 +17,8 @@ from daq.state.history.interval import Quantity
 from daq.state.history.tables import APPLICATION, DAY, HOUR, MINUTE, VERSION, Grain
 from estimators.wear.use_counts import UseCounts
 
-#: s, argued: Time up to which each grain is drawn: up to 360 minutes, 1,440 hours (two months), then days.
-FINEST: Final = ((6 * 3600.0, MINUTE), (60 * 86_400.0, HOUR), (math.inf, DAY))
+#: s, argued: Time up to which each grain is drawn: up to 2,880 minutes, 1,440 hours, then days: what a screen shows.
+FINEST: Final = ((2 * 86_400.0, MINUTE), (60 * 86_400.0, HOUR), (math.inf, DAY))
 WAIT: Final = 5.0  # s for which the writer may hold up a reader
 
 
