@@ -51,8 +51,8 @@ class Minutes:
                 if one.name in update["parameters"]:
                     quantity = Quantity(joint, GEAR + one.name, one.unit)
                     self._present.add(quantity, update["parameters"][one.name], deviations[one.name])
-        elif family == "change" and update["records"] != self._changes.get(joint):
-            self._changes[joint] = self._present.changes[joint] = tuple(update["records"])
+        elif family == "change" and (records := tuple(update["records"])) != self._changes.get(joint):
+            self._changes[joint] = self._present.changes[joint] = records
 
     def finish(self) -> None:
         """Hand over the present minute as it is, where there is anything in it; another one begins."""
