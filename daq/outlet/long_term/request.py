@@ -23,23 +23,23 @@ SHORTEST: Final = 60.0
 
 
 async def answer(keeper: Keeper | None, request: Request) -> Response:
-    """The answer, as JSON; 400 for a question that makes no sense, 503 where the file cannot be read."""
+    """The answer, as JSON, with `cause` where there is no history; 400 for a question that makes no sense."""
     if keeper is None:
-        return _text("This service keeps no history: [history] keep = false.", 404)
+        return _json({"cause": "this service keeps no history: [history] keep = false"})
     joint, span = request.query_params.get("joint", ""), request.query_params.get("span", "86400")
     try:
         seconds = float(span)
         if not SHORTEST <= seconds <= LONGEST:
             raise ValueError
     except ValueError:
-        return _text(f"expected span = seconds from {SHORTEST:g} to {LONGEST:g}, found {span!r}", 400)
+        text = f"expected span = seconds from {SHORTEST:g} to {LONGEST:g}, found {span!r}\n"
+        return Response(text, 400, media_type="text/plain")
     status = keeper.status()
     try:
         body = await asyncio.to_thread(of_joint, keeper.path, joint, seconds)
     except HistoryError as error:
-        return _text(str(error), 503)
-    text = json.dumps(finite(body | {"status": status}), allow_nan=False, ensure_ascii=False)
-    return Response(text, media_type="application/json", headers={"Cache-Control": "no-store"})
+        body = {"cause": str(error)}
+    return _json(body | {"status": status})
 
 
 def of_joint(path: Path, joint: str, seconds: float, now: float | None = None) -> dict[str, Any]:
@@ -64,5 +64,6 @@ def of_joint(path: Path, joint: str, seconds: float, now: float | None = None) -
         }
 
 
-def _text(text: str, code: int) -> Response:
-    return Response(f"{text}\n", code, media_type="text/plain")
+def _json(body: dict[str, Any]) -> Response:
+    text = json.dumps(finite(body), allow_nan=False, ensure_ascii=False)
+    return Response(text, media_type="application/json", headers={"Cache-Control": "no-store"})

@@ -222,7 +222,7 @@ def test_a_time_that_makes_no_sense_is_refused(tmp_path: Path, span: str) -> Non
 
 
 def test_without_a_history_the_page_is_told_why(tmp_path: Path) -> None:
-    assert asked(None, "joint=elbow").status_code == 404
-    none_yet = asked(Keeper(tmp_path / "arm.sqlite", 14, LABELS), "joint=elbow&span=3600")
-    assert none_yet.status_code == 503
-    assert "no history yet" in none_yet.text
+    assert asked(None, "joint=elbow").json() == {"cause": "this service keeps no history: [history] keep = false"}
+    none_yet = asked(Keeper(tmp_path / "arm.sqlite", 14, LABELS), "joint=elbow&span=3600").json()
+    assert "no history yet" in none_yet["cause"]
+    assert none_yet["status"]["written"] == 0

@@ -10,6 +10,7 @@ import { brief } from "../condition.js";
 import { EventLog, PhasePill, Quantity } from "../page.js";
 import { Panel } from "../panel.js";
 import { effortLimits, extent, inView } from "../plots.js";
+import { Past } from "./past.js";
 import { TimeLine } from "./timeline.js";
 import { effort, phase, readable } from "../words.js";
 
@@ -104,6 +105,7 @@ export class JointView {
     this.knowledge = new Knowledge(joint, robot.writable);
     this.changes = new ChangeList(joint, robot.writable);
     this.gear = joint.geared ? new GearSection(joint) : null;
+    this.past = new Past(joint);
     this.drawn = 0;
     this.node = this.build(robot);
   }
@@ -136,7 +138,8 @@ export class JointView {
       element("h2", {}, "How well the model explains the motion"),
       element("div", { class: "torques" }, this.torque.node, this.residual.node),
       element("div", { class: "grid last four" }, this.error.node, this.alarm.node, this.forgetting.node,
-        element("article", { class: "panel log" }, element("header", {}, element("h3", {}, "Events")), this.events.node)));
+        element("article", { class: "panel log" }, element("header", {}, element("h3", {}, "Events")), this.events.node)),
+      this.past.node);
   }
 
   // as few rows as fit four columns, all equally full
@@ -202,6 +205,7 @@ export class JointView {
     write(figures.lost.more, format.causes(joint.totals.lost));
     this.knowledge.update(robot);
     this.changes.update();
+    this.past.update();
     this.gear?.update();
     const alarm = joint.alarms.last(1);
     write(this.alarm.live.firstChild, alarm === null ? "–" : `${(100 * alarm).toFixed(0)} %`);
@@ -255,5 +259,5 @@ export class JointView {
     this.forgetting.plot.draw(start, end, [times, forgetting], [extent(forgetting)[0] ?? 0.999, 1]);
   }
 
-  destroy() { this.panels.forEach((panel) => panel.plot.destroy()); }
+  destroy() { this.panels.forEach((panel) => panel.plot.destroy()); this.past.destroy(); }
 }
