@@ -2,7 +2,7 @@
 """The history file: bytes for a joint and a year, ms of a write, ms of what the page and `jointwatch history` ask for.
 
 Seven joints of eight quantities each, random figures, in motion for 16 h a day. The hours of a year are written as one
-interval an hour, the minutes of two days as one interval a minute. Every write is a transaction that waits for the disk.
+interval an hour, the minutes of two days as one interval a minute. Every write waits for the disk.
 """
 
 import argparse
