@@ -134,6 +134,7 @@ def time_to_limit(use: Floats, drift: Floats, limit: float, seed: int = 0) -> Re
     c = _positive(one.mean, one.deviation, random)
     wear = c + one.place - one.slope * (c - one.mean) + one.spread * random.normal(size=DRAWS)
     left = _first_passage(c, wear, one, limit, random) * series.use[-1]
+    left = np.maximum(left - (use[-1] - series.use[-1]), 0.0)  # the last group ends later than its mean
     low, middle, high = np.quantile(left, QUANTILES, method="nearest")
     stepwise = float(weight[known.size > 0.0].sum())
     return Remaining(float(low), float(middle), float(high), stepwise, float((weight * known.exponent).sum()))

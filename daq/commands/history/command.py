@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from daq.commands.codes import EXIT_USAGE, fail, refuse
+from daq.commands.history.limits import TimeLeft, limits, time_left
 from daq.commands.history.source import SourceError, day, file_of, since
 from daq.config.words import ConfigError
 from daq.state.history.file import HistoryError
@@ -26,6 +27,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--joint", action="append", metavar="NAME", help="this joint only; may be repeated")
     parser.add_argument("--since", default="30d", metavar="WHEN", help="90m, 12h, 30d, 2w, 1y, or 2026-01-31 (30d)")
     parser.add_argument("--grain", choices=[grain.table for grain in GRAINS], help="of --json and --csv")
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="PARAMETER=VALUE",
+        help="how long the parameter takes to this value, once a change of it has been told; may be repeated",
+    )
     parser.add_argument("--json", action="store_true", help="values, use and changes as one JSON object")
     parser.add_argument("--csv", action="store_true", help="values, one line for each quantity and interval")
 
@@ -34,22 +42,27 @@ def run(options: argparse.Namespace) -> int:
     """Print the history of the joints; 2 for a time or a joint that does not exist, 1 where no file can be read."""
     now = time.time()
     try:
-        start = since(options.since, now)
+        start, wanted = since(options.since, now), limits(options.limit)
         with reading(file_of(options.file), now) as history:
             known = history.joints()
             for name in options.joint or ():
                 if name not in known:
                     raise SourceError(f"found no joint {name}, expected one of {', '.join(known)}")
             joints = options.joint or known
+            told = {name: [time_left(history, name, one, now) for one in wanted] for name in joints}
             grain = next((one for one in GRAINS if one.table == options.grain), grain_of(now - start))
             if options.json:
                 found = {name: _of_joint(history, name, grain, start, now) for name in joints}
+                for name, ones in told.items():
+                    found[name]["limits"] = [_as_map(one) for one in ones]
                 print(json.dumps(finite({"joints": found, "notes": history.notes()}), ensure_ascii=False))
             elif options.csv:
                 _print_csv(history, joints, grain, start, now)
             else:
                 for name in joints:
                     print("\n".join(_table(history, name, start, now)))
+                    for one in told[name]:
+                        print(f"  limit {one.parameter} = {one.limit:g}: {one.text}")
     except ConfigError as mistakes:
         return refuse(mistakes)
     except SourceError as error:
@@ -71,6 +84,10 @@ def _of_joint(history: HistoryReader, joint: str, grain: Grain, start: float, en
         "total_use": None if total is None else {"since": total.since, "unit": total.unit, **total.counts._asdict()},
         "changes": history.changes(joint, start),
     }
+
+
+def _as_map(told: TimeLeft) -> dict[str, Any]:
+    return told._asdict() | {"left": None if told.left is None else told.left._asdict()}
 
 
 def _print_csv(history: HistoryReader, joints: list[str], grain: Grain, start: float, end: float) -> None:

@@ -144,3 +144,51 @@ def test_times_are_said_as_spans_or_days() -> None:
     assert found.end - found.first == 3 * DAY_SECONDS
     with pytest.raises(SourceError, match="in their order"):
         source("old.sqlite@2026-02-01..2026-01-30")
+
+
+def worn(folder: Path, told: bool) -> Path:
+    """A joint whose Coulomb friction has risen from 2 N·m by 0.005 a day for 80 days, every other day in use."""
+    file = HistoryFile(folder / "worn.sqlite", 3660)
+    random = np.random.default_rng(9)
+    for day in range(0, 80, 2):
+        interval = Interval(int(NOW) - 86_400 * (80 - day))
+        interval.add(Quantity("elbow", "coulomb", "N·m"), 2.0 + 0.005 * day + float(random.normal(0, 0.004)), 0.01)
+        count = day // 2 + 1
+        interval.see([SeenUse(1, "elbow", "rad", UseCounts(3600.0 * count, 500.0 * count, count, count))])
+        if told and day == 60:
+            record = {
+                "parameter": "coulomb",
+                "told": float(interval.start),
+                "text": "coulomb +15 %",
+                "from": 2.0,
+                "over": 0.0,
+            }
+            interval.changes["elbow"] = (record,)
+        file.write(interval)
+    file.close()
+    return file.path
+
+
+def test_the_time_to_a_limit_is_in_days_in_use_and_has_the_truth_within(told: Told, tmp_path: Path) -> None:
+    """2.4 N·m after 80 days, the last value at 78: to 2.6 it takes 42 days, 21 of them in use."""
+    path = worn(tmp_path, told=True)
+    code, out, _ = told("history", path, "--limit", "coulomb=2.6", "--json")
+    [found] = json.loads(out)["joints"]["elbow"]["limits"]
+    assert code == 0
+    assert found["left"]["low"] <= 21 <= found["left"]["high"]
+    assert found["left"]["middle"] == pytest.approx(21, rel=0.2)
+    lines = told("history", path, "--limit", "coulomb=2.6", "--limit", "coulomb=1.5", "--limit", "viscous=9")[
+        1
+    ].splitlines()
+    assert "limit coulomb = 2.6: in " in lines[-3]
+    assert lines[-3].endswith("at the use of the last 30")
+    assert lines[-2].endswith("not known: it moves away from its limit")
+    assert lines[-1].endswith("not known: the history has no values of it")
+
+
+def test_before_a_change_has_been_told_there_is_no_number(told: Told, tmp_path: Path) -> None:
+    path = worn(tmp_path, told=False)
+    code, out, _ = told("history", path, "--limit", "coulomb=2.6")
+    assert code == 0
+    assert out.splitlines()[-1] == "  limit coulomb = 2.6: not known: no change has been told, so there is no trend"
+    assert told("history", path, "--limit", "coulomb")[0] == 2
