@@ -39,10 +39,10 @@ FROM_THE_START: Final = 0.7
 ONSETS: Final = np.concatenate([[0.0], np.linspace(0.03, 0.93, 31)])
 #: 1, argued: The same of wear in steps, which tells less of it.
 ONSETS_OF_STEPS: Final = np.concatenate([[0.0], np.linspace(0.1, 0.9, 8)])
-#: 1, argued: Prior of wear that comes in steps: smooth wear is the rule.
-IN_STEPS: Final = 1 / 3
-#: 1, argued: Steps in which such wear reaches its limit.
-STEPS: Final = np.array([100.0, 40.0, 20.0, 12.0, 6.0])
+#: 1, argued: Prior of wear that comes in steps: as likely as smooth wear before any value is seen.
+IN_STEPS: Final = 0.5
+#: 1, argued: Steps in which such wear reaches its limit; in more of them it passes for smooth wear.
+STEPS: Final = np.array([24.0, 12.0, 6.0, 3.0])
 #: 1, argued: Variance of the slow noise over that of the white one.
 SLOW: Final = np.array([0.2, 1.0, 2.5, 6.0])
 #: values, argued: Time constants of the slow noise: weather, some days to a month.
