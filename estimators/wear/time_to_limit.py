@@ -53,14 +53,24 @@ TIME_OF_STEPS: Final = 10.0
 WIDE: Final = 5.0
 #: values, argued: Mean of the last ones that is the wear by now, a week.
 LAST: Final = 7
-AT_ONCE: Final = 256  # hypotheses whose covariances are in memory at once
+#: 1, argued: Hypotheses whose covariances are in memory at once, 7 MB.
+AT_ONCE: Final = 256
 #: 1, argued: Draws of the future.
 DRAWS: Final = 2000
 #: 1, argued: Use that is looked ahead, in times the use since the wear began.
 HORIZON: Final = 60.0
 #: 1, argued: Instants on the way to the horizon.
 INSTANTS: Final = 160
+#: 1, argued: An interval of 80 %, and its middle.
 QUANTILES: Final = (0.1, 0.5, 0.9)
+#: 1, argued: First instant on that way, in times the use since the wear began.
+NEXT: Final = 1e-3
+#: 1, derived: Median of the magnitude of a normal number of deviation 1.
+MEDIAN_MAGNITUDE: Final = 0.6745
+#: 1, argued: Deviation of the white noise at least, in limits, so that values without noise can be learnt from.
+QUIETEST: Final = 1e-4
+#: 1, argued: Numbers that stand for zero where zero would divide.
+TINY: Final = 1e-12
 
 
 class Remaining(NamedTuple):
@@ -208,7 +218,7 @@ def _joined(parts: Sequence[_Hypotheses]) -> _Hypotheses:
 def _first_passage(c: Floats, wear: Floats, one: _Hypotheses, limit: float, random: np.random.Generator) -> Floats:
     """Use from now to the limit, in times the use so far, of each draw; wear: by now. See (1) and (2)."""
     begun, exponent, size = 1.0 - one.onset, one.exponent, one.size
-    ahead = np.concatenate([[0.0], np.geomspace(1e-3, HORIZON, INSTANTS)])
+    ahead = np.concatenate([[0.0], np.geomspace(NEXT, HORIZON, INSTANTS)])
     f = (1.0 + ahead[None, :]) ** exponent[:, None]
     rise = c[:, None] * np.diff(f, axis=1)
     stepwise = size > 0.0
@@ -220,7 +230,7 @@ def _first_passage(c: Floats, wear: Floats, one: _Hypotheses, limit: float, rand
     rows = np.arange(len(c))
     before = np.maximum(first - 1, 0)
     low, high = path[rows, before], path[rows, first]
-    share = np.where(first > 0, (limit - low) / np.maximum(high - low, 1e-300), 0.0)
+    share = np.where(first > 0, (limit - low) / np.maximum(high - low, TINY * limit), 0.0)
     at = ahead[before] + np.clip(share, 0.0, 1.0) * (ahead[first] - ahead[before])
     return np.where(reached, at * begun, math.inf)
 
@@ -233,8 +243,8 @@ def _series(use: Floats, drift: Floats, limit: float) -> _Series:
     group = -(-len(use) // MOST)
     rest = len(use) % group
     u, y = (one[rest:].reshape(-1, group).mean(1) for one in (use, drift))
-    differences = float(np.median(np.abs(np.diff(drift)))) / 0.6745
-    white = max(differences**2 / 2.0, (1e-4 * limit) ** 2)
+    differences = float(np.median(np.abs(np.diff(drift)))) / MEDIAN_MAGNITUDE
+    white = max(differences**2 / 2.0, (QUIETEST * limit) ** 2)
     level = max(float(drift[-LAST:].mean()), limit / 20)
     return _Series(u, y, group, white, level)
 
@@ -245,4 +255,4 @@ def _positive(mean: Floats, deviation: Floats, random: np.random.Generator) -> F
 
     least = ndtr(-mean / deviation)
     drawn = ndtri(least + random.uniform(size=len(mean)) * (1.0 - least))
-    return np.maximum(mean + deviation * np.where(np.isfinite(drawn), drawn, 0.0), 1e-12)
+    return np.maximum(mean + deviation * np.where(np.isfinite(drawn), drawn, 0.0), TINY)

@@ -98,7 +98,7 @@ def move(position: float, time: int, use: UseState) -> None:
     if distance <= 0.0:
         return
     heading = 1 if position > use.centre else -1
-    elapsed = (time - use.moved) * 1e-9
+    elapsed = (time - use.moved) / 1e9
     if use.moved == 0 or elapsed > PAUSE:
         use.counting, use.origin, use.heading, elapsed = False, use.centre, use.direction, 0.0
         use.new_seconds, use.new_travel, use.new_reversals = 0.0, 0.0, 0
@@ -126,7 +126,7 @@ def count_use(times: Nanoseconds, samples: Floats, channel: int, use: UseState) 
         raw = samples[row, channel]
         if math.isnan(raw):
             continue
-        if not use.begun or (times[row] - use.seen) * 1e-9 > PAUSE:
+        if not use.begun or (times[row] - use.seen) / 1e9 > PAUSE:
             # the first sample, or the first after a time without any: what happened meanwhile is not known
             use.begun, use.counting, use.centre, use.moved = True, False, raw, 0
             use.earlier, use.last, use.seen = math.nan, raw, times[row]
