@@ -502,6 +502,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "None of the joint's channels has sent anything for longer than stale.",
         "Check its power, cable and interface; Acquisition on the page names the bus.",
     ),
+    "few_rows": ReasonEntry(
+        _SERVICE,
+        "gaps leave {percent:.0f} % of the rows: a row needs {samples:.0f} samples without a gap",
+        "Samples are lost so often that few rows can be formed. They are used, but a start takes longer.",
+        "Look where samples are lost: jointwatch doctor. A larger bridge interpolates longer gaps, a smaller "
+        "conditioning.half_width needs fewer samples.",
+    ),
     "no_rows": ReasonEntry(
         _SERVICE,
         "readings arrive, but no row for {seconds:.1f} s: a row needs {samples:.0f} samples without a gap",

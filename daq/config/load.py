@@ -17,8 +17,10 @@ from pydantic import (
 )
 
 from daq.config.checks import cross_check, unusable
+from daq.config.fields import Name
 from daq.config.history_settings import HistorySettings
-from daq.config.sections import Config, JointSection, Name, Processes, Publish, Record, RefitPlace, RobotSection
+from daq.config.notify import NotifySection
+from daq.config.sections import Config, JointSection, Processes, Publish, Record, RefitPlace, RobotSection
 from daq.config.toml_lines import Lines
 from daq.config.words import ConfigError, ConfigurationProblem, in_words, path_in_file, unknown
 from drivers.catalogue import AnyDriver, class_of
@@ -83,9 +85,9 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     single["history"] = HistorySettings
     for key, kind in single.items():
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
-    parts["recorder"] = None  # only where it is asked for
-    if "recorder" in data:
-        parts["recorder"] = _validate(Record, data["recorder"], ("recorder",), lines, folder, problems)
+    optional: dict[str, Any] = {"recorder": Record, "notify": NotifySection}  # only where they are asked for
+    for key, kind in optional.items():
+        parts[key] = _validate(kind, data[key], (key,), lines, folder, problems) if key in data else None
     many: tuple[tuple[str, Any], ...] = (("drivers", AnyDriver), ("joints", JointSection))
     for key, kind in many:
         parts[key] = {}

@@ -1,67 +1,23 @@
 """Every table of the configuration's TOML file: its keys, their ranges and defaults."""
 
-import ipaddress
-import re
 import ssl
 from pathlib import Path
 from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from daq.config.drift_limits import DriftSettings
+from daq.config.fields import LARGEST, Endpoint, Factor, FilePath, Name, Section, SignalName, is_local, matching
 from daq.config.history_settings import HistorySettings
+from daq.config.notify import NotifySection
 from daq.stream.keys import KeyFileError, read_pair
 from drivers.catalogue import AnyDriver
 from estimators.conditioning.bridge import MOST
 from estimators.online.settings import LINK, JointIdentification
 
-
-def _matching(pattern: str, expected: str) -> AfterValidator:
-    def match(text: str) -> str:
-        if not re.fullmatch(pattern, text):
-            raise ValueError(f"expected {expected}")
-        return text
-
-    return AfterValidator(match)
-
-
 SCHEDULER: Final = "tls://HOST:PORT (whoever reaches one at tcp:// runs programs as its workers: docs/fleet.md)"
 LAST_PORT: Final = 65535
-LARGEST: Final = 1e15  # in SI, of anything that is measured on a joint
-
-
-def _factor(scale: float) -> float:
-    if not 1 / LARGEST <= abs(scale) <= LARGEST:
-        raise ValueError(f"expected a factor other than 0, from {1 / LARGEST:g} to {LARGEST:g} or the negative of it")
-    return scale
-
-
-Factor = Annotated[float, AfterValidator(_factor)]
-Name = Annotated[str, _matching(r"[A-Za-z0-9_-]{1,64}", "letters, digits, _ and - only, 64 at most")]
-SignalName = Annotated[str, _matching(r"[^.]+\.[^.]+\.[^.]+", "driver.MESSAGE.signal")]
-Endpoint = Annotated[str, _matching(r"tcp://[^:/]+:\d+|ipc://.+", "tcp://HOST:PORT or ipc://PATH")]
-
-
-def _in_folder(path: Path, info: ValidationInfo) -> Path:
-    return Path((info.context or {}).get("folder") or "") / path
-
-
-FilePath = Annotated[Path, AfterValidator(_in_folder)]  # a relative path is relative to the configuration's file
-
-
-class Section(BaseModel):
-    """A table of the configuration: frozen, and unknown keys are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class RobotSection(Section):
@@ -169,7 +125,7 @@ class Publish(Section):
         host, _ = self.address
         if self.page.startswith("https:") != (self.tls is not None):
             raise ValueError("expected both a page at https:// and tls = { certificate, key }, found one of them")
-        if not _is_local(host) and self.tls is None and not self.insecure:
+        if not is_local(host) and self.tls is None and not self.insecure:
             raise ValueError(
                 f"expected tls for the public page {self.page}, found none: everyone on the network could read the "
                 "token on its way (https:// and tls = { certificate, key }; insecure = true allows it without)"
@@ -179,7 +135,7 @@ class Publish(Section):
     @model_validator(mode="after")
     def _locked_or_local(self) -> Self:
         host = self.endpoint.removeprefix("tcp://").rpartition(":")[0]
-        if self.endpoint.startswith("tcp://") and not _is_local(host) and self.curve is None and not self.insecure:
+        if self.endpoint.startswith("tcp://") and not is_local(host) and self.curve is None and not self.insecure:
             raise ValueError(
                 f"expected curve keys for the public address {self.endpoint}, found none: everyone on the network "
                 "could listen (`jointwatch keys` makes keys; insecure = true allows it without)"
@@ -210,7 +166,7 @@ class Processes(Section):
 class RefitPlace(Section):
     """Where refits run: in a process beside the core, or on a cluster."""
 
-    scheduler: Annotated[str, _matching(r"tls://[^:/]+:\d+", SCHEDULER)] | None = Field(
+    scheduler: Annotated[str, matching(r"tls://[^:/]+:\d+", SCHEDULER)] | None = Field(
         default=None,
         description="tls://HOST:PORT of a Dask cluster; while it does not answer, refits run beside the core",
     )
@@ -237,14 +193,7 @@ class Record(Section):
 def _meet(one: str, other: str) -> bool:
     """Whether two hosts are the same address, or one includes the other."""
     everywhere = ("*", "0.0.0.0", "[::]", "::")
-    return one == other or one in everywhere or other in everywhere or (_is_local(one) and _is_local(other))
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return one == other or one in everywhere or other in everywhere or (is_local(one) and is_local(other))
 
 
 class Channel(Section):
@@ -320,6 +269,7 @@ class Config(Section):
     publish: Publish = Publish()
     recorder: Record | None = None
     history: HistorySettings = HistorySettings()
+    notify: NotifySection | None = None
     processes: Processes = Processes()
     refit: RefitPlace = RefitPlace()
     drivers: dict[Name, AnyDriver]

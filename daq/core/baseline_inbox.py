@@ -32,6 +32,7 @@ class BaselineInbox:
         self._news = open_receiver(context, address, (TOPIC.decode(), WATCHED.decode(), SEEN.decode()))
         self._last = b""
         self._watched = -math.inf  # monotonic s of the last message that somebody watches
+        self._wanted: tuple[str, ...] = ()  # joints of which somebody wants the raw channels
         self._changed: dict[str, Any] = {}
         self._seen: dict[str, float] = {}
         self._due = 0.0
@@ -50,7 +51,7 @@ class BaselineInbox:
             while True:
                 topic, content = self._news.recv_multipart(zmq.NOBLOCK)
                 if topic == WATCHED:
-                    self._watched = now
+                    self._watched, self._wanted = now, tuple(msgpack.unpackb(content)) if content else ()
                 elif topic == SEEN:
                     self._seen |= dict.fromkeys(msgpack.unpackb(content), time.time())
                 elif content != self._last:
@@ -68,6 +69,11 @@ class BaselineInbox:
     def watched(self) -> bool:
         """Whether somebody watches the page."""
         return self._due - EVERY - self._watched < WATCHING
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The joints of which somebody who watches the page wants the raw channels."""
+        return self._wanted if self.watched else ()
 
     def close(self) -> None:
         """Close the socket."""

@@ -12,6 +12,7 @@ from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
 from daq.core.changes.drift import Comparison
+from daq.core.channel_watch import ChannelWatch
 from daq.core.gear_pipeline import gear_pipeline_of
 from daq.core.joint_use import JointUse
 from daq.state.baselines import Baseline
@@ -96,6 +97,7 @@ class JointPipeline:
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.use = JointUse(self.estimator.channels, joint.model.unit())
+        self.channel_watch: ChannelWatch | None = None  # gets the samples while somebody asks for them
         self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # gets the samples, too
 
     def absorb(
@@ -156,6 +158,8 @@ class JointPipeline:
         self.use.absorb(state.ticks[:count], state.samples[:count], self.estimator.step_of(self.use.position))
         if self.follower is not None:
             self.follower(self.name, state.ticks[:count], state.samples[:count])
+        if self.channel_watch is not None and count:
+            self.channel_watch.absorb(state.ticks[:count], state.samples[:count])
         return int(state.ticks[count - 1]) if count else 0
 
     def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
@@ -177,6 +181,12 @@ class JointPipeline:
         self.updates, self._last_update = self.updates + 1, now()
         times = (report.time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
         return publication.fill_forms(numbers, measured, predicted, times)
+
+    def watch_channels(self, wanted: bool) -> None:
+        """Keep raw samples for a person from here on, or no longer."""
+        if wanted != (self.channel_watch is not None):
+            rate = 1e9 / self._period
+            self.channel_watch = ChannelWatch(self.name, self.estimator.channels, rate) if wanted else None
 
     @property
     def faults(self) -> tuple[Reason, ...]:

@@ -17,7 +17,7 @@ A message is a topic and a packed map (daq/stream/update.py). Time comes with th
 argument, so a recording that is replayed through the same pipeline gives the same updates.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, Final
 
@@ -112,6 +112,13 @@ class Pipeline:
         self._turn = (self._turn + 1) % len(self.joints)
         found = joint.estimator.inspect()
         return [] if found is None else [pack(joint.name, found, epoch)]
+
+    def report_channels(self, wanted: Collection[str], epoch: int) -> list[Message]:
+        """The raw channels of these joints since the last call, for the page; internal messages."""
+        for joint in self.joints:
+            joint.watch_channels(joint.name in wanted)
+        watches = [joint.channel_watch for joint in self.joints if joint.channel_watch is not None]
+        return [message for watch in watches for message in watch.messages_due(epoch)]
 
     def check_silence(self, now: int, epoch: int) -> list[Message]:
         """The messages of joints or channels that give no data. now: monotonic ns."""

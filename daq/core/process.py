@@ -156,6 +156,8 @@ class CoreProcess:
             self._inspect_due = now + every // len(self._pipeline.joints)
             for message in self._pipeline.inspect_next_joint(epoch):
                 self._status.send_multipart(message)
+            for message in self._pipeline.report_channels(self._inbox.wanted, epoch):
+                self._status.send_multipart(message)
         if now >= self._status_due:
             self._status_due = now + STATUS_EVERY
             totals = msgpack.packb(_totals(self._pipeline, receiver, self._boot))

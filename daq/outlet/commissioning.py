@@ -7,7 +7,7 @@ the disk while it runs. The file is read and written in a thread, so a slow disk
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -50,9 +50,9 @@ class Commissioning:
             await self._look()
             await asyncio.sleep(EVERY)
 
-    def watched(self) -> None:
-        """Tell the core that somebody watches the page."""
-        self._core.send_multipart((WATCHED, b""))
+    def watched(self, wanted: Collection[str]) -> None:
+        """Tell the core that somebody watches the page. wanted: joints of which it has to send the raw channels."""
+        self._core.send_multipart((WATCHED, msgpack.packb(sorted(wanted))))
 
     async def acknowledge(self, history: History, joint: str | None) -> None:
         """Tell the core that a person has seen what has changed of a joint, or of all (None).

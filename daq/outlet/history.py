@@ -7,16 +7,18 @@ tick those since the last tick. Rows are sent as little-endian float32, with the
 import math
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
 
 import numpy as np
 
 from daq.outlet.current_values import CurrentValues
+from daq.outlet.losses import Losses
+from daq.outlet.remedies import remedies_of_drift, with_remedies
 from daq.outlet.robot_history import RobotHistory
 from daq.outlet.trace import Trace
-from daq.stream.curve_points import points
+from daq.stream.curve_points import channel_rows, points
 from daq.stream.reasons import as_maps, with_todo
 from daq.stream.schema import SPECTRUM, WINDOW
 from daq.stream.update import REFITS, ROBOT, Map
@@ -32,6 +34,7 @@ ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
 RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest period that a joint's motion shows
 POINTS: Final = 25.0  # rows/s kept of points of curves: a cloud of 3000
 ALARMS: Final = 5.0  # rows/s kept of the nearness of an alarm: what the core sends
+RAW: Final = 200.0  # rows/s kept of raw channels: what the core sends
 GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 81)) / np.sinh(4.0)  # of a drawn law: dense where it is steep
 MUTE: Final = 3.0  # s without a message from the recorder after which it counts as stuck
 SILENT: Final = 1.8  # s without a message from core or supervisor after which their last messages do not count
@@ -82,7 +85,10 @@ class JointHistory:
     gear: Map = field(default_factory=dict)  # the newest lost_motion/<joint>, see daq.stream.schema
     gears: Trace = field(default_factory=lambda: Trace(3, 1.0))  # time, lost motion, its deviation
     laws: Map = field(default_factory=dict)  # what was drawn last
+    channels: tuple[str, ...] = ()  # names of the raw channels; empty while nobody wants them
+    raw: Trace = field(default_factory=lambda: Trace(1, RAW))  # time, raw channels
     state: Map = field(default_factory=dict)
+    losses: Losses = field(default_factory=Losses)
     totals: Map = field(default_factory=dict)  # samples, updates, lost by cause
 
 
@@ -116,7 +122,9 @@ class History:
             self._core_heard = now
             self._drivers, self._counted = update["drivers"], update["timestamp"]
             for joint, totals in update["joints"].items():
-                self._joint(joint).totals = totals
+                known = self._joint(joint)
+                known.losses.absorb(totals.get("lost", {}), update.get("boot"), update["timestamp"])
+                known.totals = {**totals, "losses": known.losses.told()}
         elif family == "estimate":
             self._estimate(self._joint(name), update, now)
         elif family == "residual":
@@ -128,9 +136,10 @@ class History:
             self._whole.drift = {key: update.get(key, "") for key in ("since", "drifted", "cause", "percent", "z")}
         elif family == "drift":
             keys = ("since", "drifted", "cause", "baseline", "percent", "z", "reference")
-            self._joint(name).drift = {"cause": ""} | {key: update[key] for key in keys if key in update}
+            drift = {"cause": ""} | {key: update[key] for key in keys if key in update}
+            self._joint(name).drift = drift | {"todo": remedies_of_drift(drift)}
         elif family == "change":
-            self._joint(name).changes = update["records"]
+            self._joint(name).changes = with_remedies(update["records"])
         elif family == "lost_motion":
             joint = self._joint(name)
             joint.gear = {key: update[key] for key in GEAR if key in update}
@@ -140,6 +149,8 @@ class History:
             self.layout += self._whole.absorb(name, update, now)
         elif family == "recorder":
             self._recorder = update
+        elif family == "channels":
+            self._channels(self._joint(name), update)
         elif family == "samples":
             self._samples(self._joint(name), update)
         elif family == "event":
@@ -163,7 +174,7 @@ class History:
         self._fresh_events = []
         self._whole.skip()
         for joint in self._joints.values():
-            for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms):
+            for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms, joint.raw):
                 trace.skip()
 
     def stale(self, now: float) -> Reason | None:
@@ -274,6 +285,23 @@ class History:
         if joint.label.curves is not None:
             joint.curves = joint.label.curves.using(update["law"] or joint.label.curves.law)
 
+    def _channels(self, joint: JointHistory, update: Map) -> None:
+        names = tuple(update["channels"])
+        if names != joint.channels:
+            joint.channels, joint.raw = names, Trace(1 + len(names), RAW)
+        for row in channel_rows(update).tolist():
+            joint.raw.append(row)
+
+    def keep_channels(self, wanted: Collection[str]) -> None:
+        """Forget the raw channels of joints that nobody wants any more."""
+        for name, joint in self._joints.items():
+            if joint.channels and name not in wanted:
+                joint.channels, joint.raw = (), Trace(1, RAW)
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a joint of this name."""
+        return name in self._joints
+
     def _recording(self, now: float) -> Map:
         """The recorder's last report; a silent recorder counts as down (a disk that hangs stops its reports, too)."""
         mute = now - self._recorder["timestamp"] if self._recorder else 0.0
@@ -330,6 +358,8 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
         "alarms": joint.alarms,
         "gears": joint.gears,
     }
+    if joint.channels:
+        told["channels"] = {"names": joint.channels, "rows": joint.raw.all(base) if whole else joint.raw.fresh(base)}
     told |= {name: trace.all(base) if whole else trace.fresh(base) for name, trace in traces.items()}
     if not whole:
         return told

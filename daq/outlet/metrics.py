@@ -96,6 +96,9 @@ TABLE: Final = (
     Metric("history_intervals_lost_total", Counter, (), "", "Minutes that are in no file: it could not be written."),
     Metric("page_clients", Gauge, (), "", "Open dashboard pages."),
     Metric("page_skipped_total", Counter, (), "", "Batches not sent to a page that was too slow."),
+    Metric("notifications_sent_total", Counter, ("channel",), "", "Changes told by webhook or mail."),
+    Metric("notifications_retried_total", Counter, ("channel",), "", "Attempts that failed and are made again."),
+    Metric("notifications_dropped_total", Counter, ("channel", "cause"), "", "Changes that were not told, by cause."),
     Metric("build_info", Gauge, ("version", "python"), "", "Always 1; carries the versions."),
 )
 # s; from the fastest local socket to what is certainly wrong
@@ -186,6 +189,14 @@ class Metrics:
         """Set how many minutes of history were written, and lost."""
         self._total(written, "outlet", "history_intervals_total")
         self._total(lost, "outlet", "history_intervals_lost_total")
+
+    def notified(self, counts: Mapping[str, Mapping[str, int]]) -> None:
+        """Set what each channel of notifications has counted."""
+        for channel, results in counts.items():
+            for result in ("sent", "retried", *results):
+                what, _, cause = result.partition("_")
+                key = (f"notifications_{what}_total", channel, *([cause] if cause else []))
+                self._total(results.get(result, 0), "outlet", *key)
 
     def malformed(self, total: int) -> None:
         """Set the number of messages that the outlet could not read."""

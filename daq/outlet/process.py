@@ -8,6 +8,7 @@ from daq.config.sections import Config
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import JointLabel
 from daq.outlet.long_term.keeper import Keeper
+from daq.outlet.notifications.notifier import notifier
 from daq.outlet.server import Tls, serve
 from daq.outlet.token_request import TokenRequest
 from daq.processes.heartbeat import Life
@@ -82,6 +83,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             _tls(config),
             commissioning.watched,
             priority if may_take_priority(priority) else 0,
+            notifier(config),
             keeper,
         )
     except EndpointError as error:

@@ -15,7 +15,7 @@ import signal
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -34,6 +34,7 @@ from daq.outlet.history import History, JointLabel
 from daq.outlet.long_term.keeper import Keeper
 from daq.outlet.long_term.request import answer
 from daq.outlet.metrics import Metrics
+from daq.outlet.notifications.notifier import Notifier
 from daq.outlet.token_request import TokenRequest
 from daq.outlet.web_guard import WebGuard
 from daq.stream.json_numbers import finite
@@ -49,6 +50,7 @@ WATCH_EVERY: Final = 0.2  # s between two checks of what is silent
 WATCHED_EVERY: Final = 1.0  # s between two messages to the core that somebody watches the page
 BATCH: Final = 5000  # messages taken in one tick at most: seven seconds of seven joints, 50 ms of work
 WAITING: Final = 128  # connections that wait to be taken
+CHANGE: Final = "change/"  # topics of what has changed of a joint begin with this
 BEHIND: Final = 20  # ticks that wait for a slow page before they are replaced by a snapshot
 
 log = logging.getLogger("jointwatch")
@@ -81,10 +83,13 @@ class Outlet:
         self.metrics = Metrics({label.name: _units(label) for label in joints})
         self.history = History(robot, joints)
         self.requests: TokenRequest | None = None  # that change anything
-        self.watched: Callable[[], None] = lambda: None  # tells the core that somebody watches the page
+        # tells the core that somebody watches the page, and wants the raw channels of these joints
+        self.watched: Callable[[Collection[str]], None] = lambda _: None
+        self.notifier: Notifier | None = None  # sends each change to those who are not at the page
         self.keeper: Keeper | None = None  # of the history of years
         self.most_pages = PAGES  # open at once
         self._pages: dict[asyncio.Queue[bytes | None], OpenPage] = {}  # the oldest first
+        self._wanted: dict[asyncio.Queue[bytes | None], str] = {}  # page → joint whose raw channels it shows
         self._skipped = 0
         self._layout = 0
         self._assets = _assets()
@@ -116,7 +121,9 @@ class Outlet:
                 self.metrics.stale(self.history.processes(now), bool(self.history.stale(now)))
             if self._pages and now >= told:
                 told = now + WATCHED_EVERY
-                self.watched()
+                wanted = set(self._wanted.values())
+                self.history.keep_channels(wanted)
+                self.watched(wanted)
             if quiet % QUIET == 0:
                 self._tell()
             await asyncio.sleep(max(0.001, TICK - (time.monotonic() - start)))
@@ -139,6 +146,8 @@ class Outlet:
             self.history.absorb(topic, update, now)
             if self.keeper is not None:
                 self.keeper.minutes.absorb(topic, update, now)
+            if self.notifier is not None and topic.startswith(CHANGE):
+                self.notifier.changed(topic.removeprefix(CHANGE), update["records"])
         except (IndexError, KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
             self._malformed += 1
             if self._malformed == 1:  # only the first is logged; the rest are counted
@@ -181,13 +190,25 @@ class Outlet:
         self._pages[queue] = one
         feeding = asyncio.create_task(self._feed(page, queue))
         try:
-            while (await page.receive())["type"] != "websocket.disconnect":
-                pass  # messages of a page are ignored
+            while (message := await page.receive())["type"] != "websocket.disconnect":
+                self._want(queue, message.get("text") or "")
         finally:
             self._pages.pop(queue, None)
+            self._wanted.pop(queue, None)
             feeding.cancel()
             with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect):
                 await feeding
+
+    def _want(self, page: asyncio.Queue[bytes | None], text: str) -> None:
+        """A page says of which joint it wants the raw channels; anything else that it says is ignored."""
+        try:
+            joint = json.loads(text)["channels"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return
+        if isinstance(joint, str) and self.history.knows(joint):
+            self._wanted[page] = joint
+        else:
+            self._wanted.pop(page, None)
 
     def _make_room(self, new: OpenPage) -> WebSocket:
         """Which page has to be closed: the oldest of the source that has most of them, or the new one."""
@@ -220,6 +241,8 @@ class Outlet:
         self.metrics.refused(self._refused())
         if self.keeper is not None:
             self.metrics.kept(self.keeper.written, self.keeper.lost)
+        if self.notifier is not None:
+            self.metrics.notified(self.notifier.counts())
         body, kind = self.metrics.exposition(request.headers.get("accept", ""))
         return Response(body, headers={"Content-Type": kind})
 
@@ -256,8 +279,9 @@ def serve(
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
     beat: Callable[[], None] = lambda: None,
     tls: Tls | None = None,
-    watched: Callable[[], None] = lambda: None,
+    watched: Callable[[Collection[str]], None] = lambda _: None,
     priority: int = 0,
+    notifier: Notifier | None = None,
     keeper: Keeper | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
@@ -265,8 +289,10 @@ def serve(
     updates, status: ipc:// addresses that core and supervisor connect to (public and internal topics); endpoint: public
     address of the updates; host, port: of the page (0: any free port, named in the log); ready: called once everything
     is open; requests: handles those that change anything; beside: another task until the end; beat: called at every
-    tick; tls: the page's certificate; watched: called every second while a page is open; priority: real-time priority
-    of the forwarder; keeper: writes the history of years. Raises EndpointError when an address cannot be served.
+    tick; tls: the page's certificate; watched: called every second while a page is open, with the
+    joints whose raw channels are wanted; priority: real-time priority
+    of the forwarder; notifier: hears of every change; keeper: writes the
+    history of years. Raises EndpointError when an address cannot be served.
     """
     listening = _listen(host, port)
     with listening, Forwarder(updates, endpoint, curve, priority) as forwarder:
@@ -275,7 +301,8 @@ def serve(
         internal = open_receiver(context, status, INTERNAL)
         try:
             outlet = Outlet(forwarder.tap, internal, robot, joints, lambda: forwarder.refused)
-            outlet.requests, outlet.watched, outlet.keeper = requests, watched, keeper
+            outlet.requests, outlet.watched, outlet.notifier = requests, watched, notifier
+            outlet.keeper = keeper
             shown = f"[{host}]" if ":" in host else host
             log.info(
                 "page http%s://%s:%d  updates %s",
@@ -313,7 +340,7 @@ async def _serve(
         lifespan="off",
         ws="websockets-sansio",
         ws_per_message_deflate=False,  # costs more than it saves: the rows are float32
-        ws_max_size=1024,  # a page has nothing to say
+        ws_max_size=1024,  # a page says only which channels it wants
         server_header=False,
         proxy_headers=False,  # a header must not say whose connection it is
         timeout_graceful_shutdown=1,

@@ -15,7 +15,9 @@ from estimators.base import Status
 from estimators.quantities import Settings
 
 TOPIC: Final = b"baselines"  # message from outlet to core: new baselines
-WATCHED: Final = b"watched"  # message from outlet to core: somebody watches the page
+WATCHED: Final = (
+    b"watched"  # message from outlet to core: somebody watches the page, and wants the raw channels of these joints
+)
 SEEN: Final = b"acknowledged"  # message from outlet to core: a person has seen what has changed of joints, by name
 KEPT: Final = 20  # baselines of one joint that stay in the file
 JUDGED: Final = (Status.VALID, Status.HELD)  # the values of which can be trusted

@@ -1,4 +1,5 @@
-"""The internal message `samples/<joint>` for the page: points of the curves, excitation, nearness of an alarm."""
+"""The internal messages for the page: `samples/<joint>` has points of the curves, excitation, nearness of an alarm;
+`channels/<joint>` has raw channels, while somebody asks for them."""
 
 import msgpack
 import numpy as np
@@ -27,3 +28,17 @@ def pack(joint: str, inspection: Inspection, epoch: int) -> tuple[bytes, bytes]:
 def points(update: Map) -> NDArray[np.float64]:
     """The rows of a message: (points, 5), Unix time (s), then estimators.models.curves.POINT."""
     return np.frombuffer(update["points"], "<f8").reshape(-1, 1 + len(POINT))
+
+
+def pack_channels(
+    joint: str, channels: list[str], time: NDArray[np.int64], samples: NDArray[np.float64], epoch: int
+) -> tuple[bytes, bytes]:
+    """Pack raw channels. time: (rows,) ns; samples: (rows, channels); epoch: ns to add to get Unix time."""
+    rows = np.column_stack([(time + epoch) / 1e9, samples])
+    body = {"joint": joint, "timestamp": float(rows[-1, 0]), "channels": channels, "rows": rows.astype("<f8").tobytes()}
+    return f"channels/{joint}".encode(), msgpack.packb(body)
+
+
+def channel_rows(update: Map) -> NDArray[np.float64]:
+    """The rows of a message with raw channels: (rows, 1 + channels), Unix time (s), then the channels."""
+    return np.frombuffer(update["rows"], "<f8").reshape(-1, 1 + len(update["channels"]))

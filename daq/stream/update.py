@@ -28,7 +28,7 @@ REFITS: Final = "refits"  # name of the refit worker in process/refits; no drive
 ROBOT: Final = "robot"  # name of the whole robot in topics such as event/robot; no joint can have it
 # status/core: losses and totals; samples/<joint>: points of curves for the page; recorder/status: what is recorded, or
 # why nothing is
-INTERNAL: Final = ("status/", "samples/", "recorder/")
+INTERNAL: Final = ("status/", "samples/", "channels/", "recorder/")
 
 # every kind of event, and what it means
 EVENTS: Final = {

@@ -25,6 +25,7 @@ from estimators.models.memory import thresholds
 from estimators.quantisation import rounding
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
+from estimators.reasons import Reason
 from estimators.rows import SIGNALS, FormedRows, Rows, RowStore, joined
 
 #: s, tuned: Half width of the row kernel; EMPS and simulated encoders of 14 to 20 bits (decision 002).
@@ -34,6 +35,8 @@ MOST: Final = 100.0
 #: rows, tuned: Rows that share a half width; with more the alarm rang once a trial under a 127 ms kernel (decision 014,
 #: point 1).
 OVERLAP: Final = 4.0
+#: 1, argued: Share of windows without a gap below which rows are few: everything takes twice as long.
+FEW: Final = 0.5
 #: rows, argued: Rows that one pass forms at once; bounds memory and changes no result.
 ROOM: Final = 64
 
@@ -129,6 +132,14 @@ class Conditioner:
         if due == 0:
             return self.nothing
         return self.former.formed.rows.part(0, form_rows(due, self.former)).copy()
+
+    @property
+    def few(self) -> Reason | None:
+        """That gaps leave few rows, where that is so."""
+        share = self.former.whole
+        if share >= FEW:
+            return None
+        return Reason("few_rows", None, {"percent": 100.0 * share, "samples": float(self.support)})
 
     def counters(self) -> dict[str, int]:
         """Totals: rows out, dropped (a raw value is missing in the window), masked by the model, and gaps in time."""

@@ -31,6 +31,8 @@ from jointwatch_layout import Cube, Function, IntegerMatrix, Integers, Layout, M
 
 #: rows, argued: Raw rows that are taken at once; bounds memory of large batches and changes no result.
 CHUNK: Final = 1024
+#: rows, argued: Windows over which the share of those without a gap is averaged, a second.
+RUNNING: Final = 100.0
 
 # of a block of a model: channels, and what they are multiplied with before its law sees them
 MOTION_CHANNEL: Final = 0
@@ -76,6 +78,7 @@ class RowFormer(Layout):
     # rows that leave
     formed: FormedRows  # and the signals at these instants
     # totals
+    whole: float = 1.0  # running share of due windows without a gap
     dropped: int = 0  # windows with a raw value missing
     gaps: int = 0  # in time
     left: int = 0  # rows
@@ -109,6 +112,7 @@ def _push(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
             if not np.isfinite(value):
                 former.clean = 0
         if former.seen >= support and (former.seen - support) % decimation == 0:
+            former.whole += ((1.0 if former.clean >= support else 0.0) - former.whole) / RUNNING
             if former.clean >= support:
                 due[count, 0] = filled
                 due[count, 1] = time[row]

@@ -227,6 +227,10 @@ class JointEstimator:
         """Report; never learns; figured: result of a pass that has just written figures, see EstimateReport."""
         estimate = self.phases.estimate(figured)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
+        if early and (few := self.conditioner.few) is not None:
+            moves = not self.phases.parts.gate.resting  # then it is not motion that is waited for
+            others = tuple(one for one in estimate.reasons if not (moves and one.code == "waiting_for_motion"))
+            estimate = estimate._replace(reasons=(few, *others))
         watch = self.front.channels
         if self._bandwidth_checks:
             swings = tuple(one.reason for one in self._bandwidth_checks.values() if one.lost)

@@ -42,7 +42,9 @@ def calibrate(
     s = np.minimum(squared / noise, SATURATION)
     total = np.cumsum(s - allowance)
     excursion = float(np.max(total - np.minimum.accumulate(np.minimum(total, 0.0)), initial=0.0))
-    return Threshold(noise, allowance, max(least * max(1.0, clump(s) / (SQUARES * overlap)), MARGIN * excursion))
+    limit = max(least * max(1.0, clump(s) / (SQUARES * overlap)), MARGIN * excursion)
+    worst = float(np.max(squared, initial=SATURATION * noise)) / noise
+    return Threshold(noise, allowance, limit, worst)
 
 
 def clump(s: Floats) -> float:

@@ -29,6 +29,9 @@ RANDOM_WALK: Final = 5
 
 #: v₀, tuned: One row counts at most this many v₀ in the CUSUM, so that no outlier is an alarm; EMPS (decision 001).
 SATURATION: Final = 12.0
+#: 1, argued: A squared error of this many times the start-up's largest, five times as large an error, is none that the
+#: joint's own structure makes: what has changed has changed within this row.
+SUDDEN: Final = 25.0
 #: s, tuned: Shortest memory of the laws that may forget with every row; robustness bench, 20 seeds.
 SHORTEST: Final = 0.05
 #: rows, derived: Memory that the gain of the variance ratio is given for; for another one the gain scales with its
@@ -46,6 +49,7 @@ class Threshold(NamedTuple):
     noise: float  # v₀, whitened
     allowance: float  # k
     limit: float  # h
+    worst: float = 0.0  # v₀, largest squared error of a row of the start-up; 0: not known
 
 
 class Alarm(Settings):
@@ -154,8 +158,8 @@ def _rate(memory: float, period: float) -> float:
 
 def arm(state: RecursiveState, threshold: Threshold, memory: float) -> None:
     """Tell a law what the start-up found. memory: rows that a resting memory reaches at least."""
-    state.alarm_noise, state.allowance, state.limit = threshold
-    state.cusum = 0.0
+    state.alarm_noise, state.allowance, state.limit, state.worst = threshold
+    state.cusum, state.sudden = 0.0, False
     if state.law == ALARM:
         state.memory = state.resting = max(state.resting, memory)
 
@@ -166,13 +170,15 @@ def _alarm(state: RecursiveState, q: float) -> float:
     g = 0.0
     if state.alarm_noise > 0.0:
         s = q / state.alarm_noise
+        if s > SUDDEN * state.worst > 0.0:
+            state.sudden = True
         if not s < SATURATION:
             s = SATURATION
         g = state.cusum + s - state.allowance
         state.climbing += 1
         if g <= 0.0:
             g = 0.0
-            state.climbing = 0
+            state.climbing, state.sudden = 0, False
         if g > state.excursion:
             state.excursion = g
     state.since += 1
@@ -192,9 +198,13 @@ def _alarm(state: RecursiveState, q: float) -> float:
 
 @inline
 def is_suspicious(state: RecursiveState) -> bool:
-    """Whether an alarm may be on its way: two rows that could not be worse, or half of a limit that is larger."""
+    """Whether an alarm may be on its way: two rows that could not be worse, or half of a limit that is larger.
+
+    One row is enough where its error is far beyond all of the start-up.
+    """
     worst = SATURATION - state.allowance
-    return bool(state.cusum > 0.0 and state.cusum >= max(2.0 * worst, 0.5 * state.limit - SATURATION))
+    climbed = state.cusum >= max(2.0 * worst, 0.5 * state.limit - SATURATION)
+    return bool(state.cusum > 0.0 and (climbed or state.sudden))
 
 
 @inline

@@ -111,7 +111,7 @@ class Learner:
     def threshold(self) -> Threshold:
         """The alarm's threshold."""
         state = self.rls.state
-        return Threshold(state.alarm_noise, state.allowance, state.limit)
+        return Threshold(state.alarm_noise, state.allowance, state.limit, state.worst)
 
     def variance_of(self, state: RecursiveState) -> tuple[Floats, float]:
         """Covariance (parameters, parameters) and recent residual variance in another state of this learner."""

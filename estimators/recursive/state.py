@@ -5,7 +5,7 @@ from typing import Annotated
 from jointwatch_layout import Layout, Matrix, Scratch, Vector
 
 
-class RecursiveState(Layout, version=1):
+class RecursiveState(Layout, version=2):
     """θ, P = U D Uᵀ in units of the residual variance, the noise, counts, and the forgetting law."""
 
     parameters: int  # p
@@ -44,7 +44,9 @@ class RecursiveState(Layout, version=1):
     alarm_noise: float = 0.0  # v₀: residual variance over the start-up, set by arm()
     allowance: float = 0.0  # k of the CUSUM, in units of v₀
     limit: float = 0.0  # h of the CUSUM
+    worst: float = 0.0  # v₀, largest squared error of a row over the start-up; 0: not known
     cusum: float = 0.0
+    sudden: bool = False  # whether a row since the CUSUM was last zero was far worse than that
     excursion: float = 0.0  # the largest CUSUM
     climbing: int = 0  # rows since the CUSUM was last zero
     onset: int = 0  # `climbing` at the last alarm: how far back the change lies

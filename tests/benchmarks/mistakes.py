@@ -1,6 +1,6 @@
 """Mistakes of a person × machines: how often the plausibility look names them rightly, not, or wrongly.
 
-python tests/benchmarks/mistakes.py [--seeds N] [--json]
+python tests/benchmarks/mistakes.py [--seeds N] [--first N] [--machines WORD] [--json]
 
 Each cell is named/not/wrong over the seeds; in brackets where such a joint's channels cannot tell the mistake, so that
 nothing must be named. Below are the false alarms: every joint of every rig, and the recordings of ../shared/data, where
@@ -12,6 +12,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,17 @@ from mistaken_motions import MACHINES, MADE, every_rig
 from real_motions import DATA, recordings
 
 
-def cell(machine: str, mistake: str, seeds: int) -> Counter[str]:
+@cache
+def motion_of(machine: str, seed: int) -> Motion:
+    """A machine's motion."""
+    return MACHINES[machine](seed)
+
+
+def cell(machine: str, mistake: str, seeds: range) -> Counter[str]:
     """named, not, wrong: how often."""
     made, found = MADE[mistake], Counter[str]()
-    for seed in range(seeds):
-        motion = MACHINES[machine](seed)
+    for seed in seeds:
+        motion = motion_of(machine, seed)
         codes = {reason.code for reason in look(made.make(motion))}
         wanted = {made.code} if made.told(motion) else set[str]()
         found["wrong" if codes - {made.code} else "named" if codes else "not"] += 1
@@ -35,9 +42,9 @@ def cell(machine: str, mistake: str, seeds: int) -> Counter[str]:
     return found
 
 
-def false_alarms(seeds: int) -> Iterator[tuple[str, int, list[str]]]:
+def false_alarms(seeds: range) -> Iterator[tuple[str, int, list[str]]]:
     """Source, joints, what was named there although nobody made a mistake."""
-    for seed in range(seeds):
+    for seed in seeds:
         for rig, motions in every_rig(seed):
             yield f"rig {rig}", len(motions), _told(motions)
     for name, motions in recordings():
@@ -48,11 +55,11 @@ def _told(motions: dict[str, Motion]) -> list[str]:
     return [f"{joint}: {one}" for joint, reasons in look_at_joints(motions).items() for one in reasons]
 
 
-def exchanged(seeds: int) -> Counter[str]:
+def exchanged(seeds: range) -> Counter[str]:
     """Two joints of a machine whose torques are exchanged."""
     found = Counter[str]()
-    for seed in range(seeds):
-        one, two = MACHINES["pick and place"](seed), MACHINES["pick and place"](seed + 1000)
+    for seed in seeds:
+        one, two = motion_of("pick and place", seed), motion_of("pick and place", seed + 1000)
         told = look_at_joints({"a": one._replace(effort=two.effort), "b": two._replace(effort=one.effort)})
         codes = {reason.code for reasons in told.values() for reason in reasons}
         found["named" if codes == {"joints_exchanged"} and len(told) == 2 else "wrong" if codes else "not"] += 1
@@ -63,21 +70,25 @@ def main() -> int:
     """Print the tables; 1 where anything was named wrongly or without a mistake."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--machines", default="", help="only those whose name has this word")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     table: dict[str, dict[str, Any]] = {}
-    wrong = 0
+    wrong, seeds = 0, range(options.first, options.first + options.seeds)
+    machines = [name for name in MACHINES if options.machines in name]
     if not options.json:
-        print(f"{options.seeds} seeds, named/not/wrong\n{'':34}" + "".join(f"{name:>19}" for name in MACHINES))
+        print(f"seeds {seeds.start} to {seeds.stop - 1}, named/not/wrong")
+        print(f"{'':34}" + "".join(f"{name:>19}" for name in machines))
     for mistake in MADE:
-        table[mistake] = {machine: dict(cell(machine, mistake, options.seeds)) for machine in MACHINES}
+        table[mistake] = {machine: dict(cell(machine, mistake, seeds)) for machine in machines}
         wrong += sum(one.get("wrong", 0) for one in table[mistake].values())
         if not options.json:
             print(f"{mistake:34}" + "".join(f"{_words(one):>19}" for one in table[mistake].values()), flush=True)
-    pairs = exchanged(options.seeds)
+    pairs = exchanged(seeds)
     wrong += pairs["wrong"]
     alarms: dict[str, list[Any]] = {}
-    for name, joints, told in false_alarms(min(options.seeds, 2)):
+    for name, joints, told in false_alarms(seeds[:2]):
         before = alarms.setdefault(name, [0, []])
         before[0] += joints
         before[1] += told

@@ -39,6 +39,10 @@ STAND: Final = 3.0  # … this long, s
 SETTLED: Final = 60.0  # s after which memory and descriptors should grow no more
 NOT_USED: Final = ("out_of_order", "duplicate", "rejected")  # a sample that came, and is in no row
 GROWTH: Final = 60e6  # bytes, of all processes together; the page's history is 120 s long
+TENTHS: Final = 10  # looks at memory, evenly over the run
+LEVEL: Final = (
+    6e6  # bytes that a process may grow by in the second half: 0.3 MB/min would make three times it in an hour
+)
 
 
 class Watcher(threading.Thread):
@@ -129,8 +133,13 @@ def _through(bench: Bench, watcher: Watcher, seconds: float) -> dict[str, Any]:
     begin, stand = time.monotonic(), time.monotonic() + STAND_EVERY / 2
     first: dict[str, tuple[float, int]] = {}
     pids = bench.children()
-    stood = 0
-    while time.monotonic() - begin < seconds and not over.wait(LOOK_EVERY):
+    courses: dict[str, list[float]] = {name: [] for name in pids}  # MB of each process, after every tenth of the run
+    stood = looked = 0
+    while time.monotonic() - begin < seconds and not over.wait(min(LOOK_EVERY, seconds / TENTHS)):
+        if time.monotonic() - begin > seconds * (looked + 1) / TENTHS:
+            looked += 1
+            for name, (size, _) in used(pids).items():
+                courses[name].append(round(size / 1e6, 1))
         if not first and time.monotonic() - begin > min(SETTLED, seconds / 3):
             first = used(pids)
         if time.monotonic() > stand and bench.live.rig_pid:
@@ -152,6 +161,7 @@ def _through(bench: Bench, watcher: Watcher, seconds: float) -> dict[str, Any]:
         "non_finite": watcher.unknown,
         "same_processes": pids == bench.children(),
         "memory_mb": {name: [round(first[name][0] / 1e6, 1), round(last[name][0] / 1e6, 1)] for name in first},
+        "memory_course_mb": {name: [*courses[name], round(last[name][0] / 1e6, 1)] for name in first},
         "descriptors": {name: [first[name][1], last[name][1]] for name in first},
         "trace": {name: watcher.traces[name] for name in sorted(watcher.traces)},
         "largest_trace": {name: watcher.largest[name] for name in sorted(watcher.largest)},
@@ -176,10 +186,16 @@ def _good(told: dict[str, Any]) -> bool:
         and told["same_processes"]
         and told["counted"] == told["not_sent"]
         and grown < GROWTH
+        and max(map(_late_growth, told["memory_course_mb"].values()), default=0.0) < LEVEL / 1e6
         and opened <= 4
         and all(math.isfinite(trace) for trace in told["trace"].values())
         and len(told["trace"]) == 7
     )
+
+
+def _late_growth(course: list[float]) -> float:
+    """MB that a process has grown by in the second half of the run; course: (looks,) MB."""
+    return course[-1] - course[len(course) // 2] if course else 0.0
 
 
 def main() -> int:
@@ -219,6 +235,10 @@ def _words(told: dict[str, Any], good: bool) -> str:
     for name, (before, after) in told["memory_mb"].items():
         first, last = told["descriptors"][name]
         lines[f"{name}: own memory, descriptors"] = f"{before} -> {after} MB, {first} -> {last}"
+        course = told["memory_course_mb"][name]
+        lines[f"{name}: own memory over the run; grown in its second half"] = (
+            f"{' '.join(map(str, course))}; {_late_growth(course):.1f} MB"
+        )
     return "\n".join(f"{name:60} {value}" for name, value in lines.items())
 
 

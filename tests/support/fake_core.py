@@ -209,6 +209,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--past", type=float, default=0.0, help="s of the past to publish at once")
     parser.add_argument("--joints", type=int, default=7)
+    parser.add_argument("--kind", help="of every joint, for example normal or starting; left out: one of each")
     parser.add_argument(
         "--whole", action="store_true", help="the whole robot's model, too: 2 kg carried, one touched; the base's gear"
     )
@@ -217,7 +218,7 @@ def main() -> None:
     updates, status = open_publisher(context, options.updates), open_publisher(context, options.status)
     boot = int.from_bytes(os.urandom(6), "little")
     many = [replace(joint, name=f"{joint.name}{copy or ''}") for copy in range(8) for joint in JOINTS]
-    joints = tuple(many[: options.joints])
+    joints = tuple(replace(joint, kind=options.kind or joint.kind) for joint in many[: options.joints])
     publications = [Publication("demo-arm", joint.name, boot, joint.unit) for joint in joints]
     lives = Liveliness("demo-arm", boot + 1)
     time.sleep(0.3)  # a publisher throws away what it says before the outlet has subscribed; later parts come anyway

@@ -9,6 +9,8 @@ from fake_core import JOINTS
 
 from daq.outlet.history import History, JointLabel
 from daq.outlet.long_term.keeper import Keeper
+from daq.outlet.notifications.notifier import Notifier
+from daq.outlet.notifications.webhook import Webhook
 from daq.outlet.server import Tls, serve
 from daq.outlet.token_request import TokenRequest
 from daq.stream.sockets import EndpointError
@@ -31,6 +33,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--joints", type=int, default=7)
     parser.add_argument("--history", type=Path, help="a history file, which is shown and stays as it is")
+    parser.add_argument("--webhook", nargs=2, help="address, and the file of what was told")
     parser.add_argument("--tls", type=Path, nargs=2, help="certificate and key")
     options = parser.parse_args()
     logging.basicConfig(stream=sys.stderr, level="INFO", format="%(message)s")
@@ -39,11 +42,18 @@ def main() -> int:
     keeper = Keeper(options.history, 3660, ()) if options.history else None
     if keeper is not None:
         keeper.start()
+    notifier = None
+    if options.webhook:
+        notifier = Notifier("demo-arm", "http://arm.example:8080", Path(options.webhook[1]))
+        notifier.add("webhook", Webhook(options.webhook[0], TOKEN).send)
     try:
         serve(
             options.updates, options.status, options.endpoint, options.host, options.port, "demo-arm", labels,
             ready=lambda: print("ready", flush=True), requests=baseline,
-            tls=Tls(*options.tls) if options.tls else None, watched=lambda: print("watched", flush=True), keeper=keeper,
+            tls=Tls(*options.tls) if options.tls else None,
+            watched=lambda wanted: print("watched", *sorted(wanted), flush=True),
+            notifier=notifier,
+            keeper=keeper,
         )  # fmt: skip
     except EndpointError as error:
         print(error.strerror, file=sys.stderr)

@@ -22,6 +22,10 @@ def _lossy(table: Table) -> Table:
     return table[np.arange(len(table)) % 60 >= 3]
 
 
+def _scarce(table: Table) -> Table:
+    return table[np.arange(len(table)) % 100 >= 20]
+
+
 def _stuck(table: Table) -> Table:
     table["value"][:, 2] = table["value"][0, 2]
     return table
@@ -140,11 +144,13 @@ def _coarse(table: Table) -> Table:
 LIES: Final = (
     *(LyingSignal(f"device at {rate} Hz", _at(rate), ("wrong_rate",)) for rate in (400, 500, 800, 1010, 1250)),
     LyingSignal("3 of every 60 samples lost", _changed(_lossy), ()),
+    LyingSignal("20 of every 100 samples lost", _changed(_scarce), ()),
     LyingSignal("counter stuck", _changed(_stuck), ("counter_stuck",), True),
     LyingSignal("counter counts down", _changed(_down), ("counter_backwards",), True),
     LyingSignal("counter at random", _changed(_random), ("counter_jumps",), True),
     LyingSignal("counter counts in twos", _changed(_counts(lambda n: 2 * n % 65536)), ("counter_fast",), True),
     LyingSignal("counter of 8 bits", _changed(_counts(lambda n: n % 256)), ("counter_smaller",), True),
+    LyingSignal("counter of 12 bits", _changed(_counts(lambda n: n % 4096)), ("counter_smaller",), True, shows=4.096),
     LyingSignal("every frame twice", _changed(_twice), ("frames_repeated",), False),
     LyingSignal("every frame twice, counted", _changed(_twice), (), True),
     LyingSignal("encoder freezes and comes back", _changed(_frozen), ("encoder_frozen",)),

@@ -19,7 +19,8 @@ LYING: Final = 6.0  # s for which it does
 RATE: Final = 1000.0  # Hz, as configured
 STEP: Final = 2.0 * np.pi / 2**19  # rad, of the encoder
 NOISE: Final = 0.05  # N·m
-WRONG: Final = 4.0  # deviations from the truth
+WRONG: Final = 4.0  # deviations from the truth …
+SEEN: Final = 1e-3  # … and share of it: derivatives of rows at this rate are exact to 1e-4
 TEMPLATE: Final = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
 
 Table = np.ndarray  # (frames, 3) readings: position, torque, counter of each frame
@@ -116,7 +117,9 @@ def wrong(update: dict) -> bool:
     if update["health"]["status"] not in ("valid", "held"):
         return False
     values, deviations = update["parameters"], update["deviations"]
-    return any(abs(values[name] - truth) > WRONG * deviations[name] for name, truth in TRUTH.items())
+    return any(
+        abs(values[name] - truth) > max(WRONG * deviations[name], SEEN * abs(truth)) for name, truth in TRUTH.items()
+    )
 
 
 def judge(said: list[dict], onset: float, end: float) -> Judged:
@@ -144,6 +147,7 @@ class LyingSignal(NamedTuple):
     lie: Callable[[float, float], Table]  # frames between two instants (s)
     codes: tuple[str, ...]  # of the reasons that name it; (): it is used rightly, or not at all
     counted: bool | None = None  # whether there is a counter; None: with and without
+    shows: float = 0.0  # s for which what comes may be as it would without the lie
 
 
 def cases(lies: tuple[LyingSignal, ...]) -> list[tuple[LyingSignal, bool, bool]]:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.plausibility.mistakes.base import KnownBodies, Motion
+from estimators.quantities import Axis
 from hil_rig.plants import RIGS
 from hil_rig.plants.base import Plant
 from hil_rig.plants.joints.rigid import RigidPlantSettings
@@ -36,15 +37,16 @@ def _drawn(seed: int) -> np.random.Generator:
     return np.random.default_rng([seed, 29])
 
 
-def _rigid(seed: int, **trajectory: float | str) -> Motion:
+def _rigid(seed: int, rate: float = 1000.0, gravity: bool = True, **trajectory: float | str) -> Motion:
     """The rig's joint with its sizes drawn within a factor of two."""
     rng = _drawn(seed)
     sizes = {
         name: getattr(RigidPlantSettings(), name) * float(2.0 ** rng.uniform(-1.0, 1.0))
         for name in ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
     }
+    sizes |= {} if gravity else {"gravity_sin": 0.0, "gravity_cos": 0.0}
     path = Trajectory.model_validate({"period": float(rng.uniform(5.0, 9.0)), **trajectory})
-    plant = RigidPlantSettings.model_validate(sizes | {"trajectory": path}).build(1, seed, [])
+    plant = RigidPlantSettings.model_validate(sizes | {"trajectory": path, "rate": rate}).build(1, seed, [])
     return motion_of(plant)
 
 
@@ -61,8 +63,14 @@ def _two_mass(seed: int, identify: str) -> Motion:
     return motion_of(settings.build(1, seed, []))
 
 
-def _moves(seed: int, kind: str) -> Motion:
-    trial = moves(seed, 20, kind, 1000.0)
+def _sliding(seed: int) -> Motion:
+    """A linear axis that goes to and fro: the rig's joint without a weight that turns with it."""
+    motion = _rigid(seed, gravity=False, kind="position", speed=0.3, dither=0.3)
+    return motion._replace(axis=Axis.PRISMATIC)
+
+
+def _moves(seed: int, kind: str, rate: float = 1000.0) -> Motion:
+    trial = moves(seed, 20, kind, rate)
     values = trial.sample(round(SECONDS * trial.rate)).values
     return Motion(np.arange(len(values)) / trial.rate, values[:, 0], values[:, 1])
 
@@ -88,6 +96,9 @@ MACHINES: Final[Mapping[str, Callable[[int], Motion]]] = {
     "rigid, to and fro": lambda seed: _rigid(seed, kind="position", speed=0.5),
     "pick and place": lambda seed: _moves(seed, "moves"),
     "scans": lambda seed: _moves(seed, "scans"),
+    "moves at 250 Hz": lambda seed: _moves(seed, "moves", 250.0),
+    "shaken at 200 Hz": lambda seed: _rigid(seed, 200.0, dither=1.0),
+    "slide": _sliding,
     "two-mass, link": lambda seed: _two_mass(seed, "link"),
     "two-mass, motor": lambda seed: _two_mass(seed, "elastic"),
 }
@@ -124,9 +135,13 @@ def _known(motion: Motion) -> bool:
     return motion.known is not None
 
 
+def _turns(motion: Motion) -> bool:
+    return motion.axis is Axis.ROTARY
+
+
 MADE: Final[Mapping[str, Made]] = {
     "none": Made(lambda m: m, "", lambda _: False),
-    "degrees for radians": Made(lambda m: _both(m, 180.0 / math.pi), "position_in_degrees"),
+    "degrees for radians": Made(lambda m: _both(m, 180.0 / math.pi), "position_in_degrees", _turns),
     "position and torque exchanged": Made(
         lambda m: m._replace(position=m.effort, effort=m.position), "channels_exchanged"
     ),
@@ -135,7 +150,7 @@ MADE: Final[Mapping[str, Made]] = {
     "sign of the velocity": Made(
         lambda m: (w := with_velocity(m))._replace(velocity=-w.velocity), "velocity_sign_reversed"
     ),
-    "encoder wraps at ±π": Made(_wrapped, "position_wraps"),
+    "encoder wraps at ±π": Made(_wrapped, "position_wraps", _turns),
     "mN·m, limit known": Made(
         lambda m: m._replace(effort=1e3 * m.effort, limit=1.5 * float(np.abs(m.effort).max())), "torque_scale"
     ),

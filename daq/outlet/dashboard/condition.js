@@ -4,7 +4,7 @@ import * as format from "./format.js";
 import { phase, readable } from "./words.js";
 
 // worst first
-const ORDER = ["faulted", "transient", "changed", "waiting", "starting", "unsure", "held", "normal"];
+const ORDER = ["faulted", "transient", "changed", "waiting", "doubtful", "starting", "unsure", "learning", "held", "normal"];
 export const TROUBLES = ORDER.slice(0, 3); // what somebody should look at
 
 // events that begin a condition, and those that end it
@@ -18,21 +18,7 @@ const SETTLES = ["started", "resumed", "recovered", "refit_accepted", "moving"];
 
 // codes of reasons by which the motion does not show one parameter: what they have in common appears once
 const WEAK = ["not_identifiable", "uncertain", "torque_peaks_low"];
-const weak = ({ code }) => WEAK.includes(code);
-
-// by what a parameter's name ends with, the first that fits: what a drift of it asks for
-const WEAR = [
-  [/^lost_motion$/, "Look at the gear: worn teeth, a loose coupling, lost preload?"],
-  [/stiffness|cubic$/, "Look at coupling and gear: loose, worn or cracked?"],
-  [/coulomb|viscous|stribeck|load|friction|cyclic|position/, "Colder or warmer than at its baseline? Else look at lubrication and bearings."],
-  [/inertia|mass|gravity|sin$|cos$/, "Another tool or load than at the baseline?"],
-  [/offset/, "Look at the torque sensor's zero and at pulling cables."],
-];
-
-const wear = (name, reference) => {
-  const todo = WEAR.find(([pattern]) => pattern.test(name))?.[1] ?? "Compare its friction curve with the baseline's.";
-  return reference === "start" ? todo.replace(/(at|than at) (its|the) baseline/, "$1 $2 start") : todo;
-};
+const MOTION = ["waiting_for_motion", "at_standstill", "instant_not_identifiable"]; // what motion alone settles
 
 // "a", "a and b", "a, b and c"
 export const listed = (words) => (words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
@@ -59,13 +45,28 @@ function unsure({ names, reasons }) {
   return reasons.some(({ parameter }) => !names.includes(parameter)) ? names.length : found.length;
 }
 
+const weak = ({ code }) => WEAK.includes(code);
+
+// in two or three words
+function unsureWords(joint) {
+  const count = unsure(joint);
+  return count === joint.names.length ? "all parameters unsure" : `${count} of ${joint.names.length} unsure`;
+}
+
+// What a joint lacks whose values do not all count, by the codes of its reasons: another model, another motion, or only more time.
+function unsureKey({ reasons }) {
+  const codes = reasons.map(({ code }) => code);
+  if (codes.some((code) => !WEAK.includes(code) && !MOTION.includes(code))) return "doubtful";
+  return codes.length && codes.every((code) => code === "uncertain") ? "learning" : "unsure";
+}
+
 // parameters beyond their limits of which there is no record
 const unrecorded = (joint) => (joint.drift.drifted ?? []).filter((name) => !joint.changes.some(({ parameter, over }) => parameter === name && !over));
 
 // what has changed and is not acknowledged, the largest first
 function drifts(joint) {
   const recorded = joint.open.map((one) => ({ ...one, name: one.parameter, change: (one.percent ?? NaN) / 100 }));
-  const changes = [...recorded, ...unrecorded(joint).map((name) => ({ name, ...joint.drifted(name) }))];
+  const changes = [...recorded, ...unrecorded(joint).map((name) => ({ name, todo: joint.drift.todo?.[name], ...joint.drifted(name) }))];
   const size = ({ change, z }) => (Number.isFinite(change) ? Math.abs(change) : Math.abs(z) / 100);
   return changes.sort((a, b) => size(b) - size(a));
 }
@@ -73,7 +74,7 @@ function drifts(joint) {
 function kindOf(joint) {
   if (joint.phase === "faulted" || joint.phase === "transient") return joint.phase;
   if (joint.open.length || unrecorded(joint).length) return "changed";
-  return joint.phase === "normal" && joint.state.health?.status === "learning" ? "unsure" : joint.phase;
+  return joint.phase === "normal" && joint.state.health?.status === "learning" ? unsureKey(joint) : joint.phase;
 }
 
 // [short text for a chip, how bad as a number, lines for a headline, what to do]
@@ -82,16 +83,16 @@ const TELL = {
   transient: (joint) => ["changed", 1, [...brief(joint.reasons), `prediction error ${format.percent(joint.state.error)}`], "Wait: the last good values stand. If it does not end: a collision, another load, a slipping brake?"],
   changed: (joint) => {
     const found = drifts(joint), worst = found[0];
-    if (joint.drift.cause) return ["torque scale", Math.abs(worst.change) || 0, [joint.drift.cause], "Compare the torque constant, or its sensor, with a known load."];
+    if (joint.drift.cause) return ["torque scale", Math.abs(worst.change) || 0, [joint.drift.cause], worst.todo ?? ""];
     const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
     const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
     const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
     const against = worst.reference === "start" ? "; against its start, since no baseline is set" : "";
-    return [texts[0], Math.abs(worst.change) || 0, [`${all}${sudden}${against}`], found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : wear(worst.name, worst.reference)];
+    return [texts[0], Math.abs(worst.change) || 0, [`${all}${sudden}${against}`], found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : worst.todo ?? ""];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],
   starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint.reasons.filter(({ code }) => code !== "at_standstill")) || "Keep it moving."],
-  unsure: (joint) => [`${unsure(joint)} of ${joint.names.length} unsure`, unsure(joint), brief(joint.reasons), asks(joint.reasons)],
+  ...Object.fromEntries(["doubtful", "unsure", "learning"].map((key) => [key, (joint) => [unsureWords(joint), unsure(joint), brief(joint.reasons), asks(joint.reasons)]])),
   held: () => ["stands still", 0, [], ""],
   normal: (joint) => [`error ${format.percent(joint.state.error)}`, 0, [], ""],
 };
@@ -105,7 +106,16 @@ function beginning(joint, key, events, now) {
   return joint.seen && (!told || told < joint.seen - 5) ? joint.seen : told ?? null;
 }
 
-export function judge(joint, events, now) {
+// a joint of which nothing comes any more; since: Unix s of the last update
+function silent(joint, since) {
+  const text = `no data since ${format.clock(since)}`, { key, word, lines } = joint.condition;
+  const before = key === "stale" ? joint.condition.before : word && [word.toLowerCase(), ...(lines.length ? [lines.join(", ")] : [])].join(": ");
+  const was = key === "stale" ? joint.condition.was : key;
+  return { key: "stale", rank: ORDER.length, word: phase("stale")[0], short: text, size: 0, lines: [text], todo: "", since, before, was };
+}
+
+export function judge(joint, events, now, silence = null) {
+  if (silence !== null) return silent(joint, silence);
   const key = kindOf(joint);
   const [short, size, lines, todo] = (TELL[key] ?? TELL.waiting)(joint);
   const since = beginning(joint, key, events, now);

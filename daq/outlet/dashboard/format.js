@@ -68,12 +68,14 @@ export const condition = (value) => {
   return value < 9.95 ? value.toFixed(1) : count(Math.round(value));
 };
 
+// "22:10:03.2", local time
+export const instant = (timestamp) => {
+  const tenths = Math.floor(10 * timestamp + 1e-3); // the clock cuts off, too
+  return `${clock(Math.floor(tenths / 10))}.${tenths % 10}`;
+};
+
 // "1.80 s window, 22:10:03.2–05.0": what an event speaks of, in local time; the end says only what is not as at the beginning
 export const span = (from, to) => {
-  const instant = (timestamp) => {
-    const tenths = Math.floor(10 * timestamp + 1e-3); // the clock cuts off, too
-    return `${clock(Math.floor(tenths / 10))}.${tenths % 10}`;
-  };
   const [first, last] = [instant(from), instant(to)];
   const seconds = to - from;
   return `${seconds.toFixed(seconds < 9.995 ? 2 : 1)} s window, ${first}–${first.slice(0, 6) === last.slice(0, 6) ? last.slice(6) : last}`;

@@ -2,11 +2,13 @@
 
 import { AcquisitionView } from "./views/acquisition.js";
 import { element, mark, write } from "./elements.js";
-import { duration } from "./format.js";
+import { clock } from "./format.js";
 import { JointView } from "./views/joint.js";
 import { Overview } from "./views/overview.js";
 import { Robot } from "./robot.js";
 import { WholeView } from "./views/whole.js";
+import { shown } from "./time_window.js";
+import { copyLink, showKeys } from "./view_bar.js";
 import { connect } from "./wire.js";
 import { PHASES } from "./words.js";
 
@@ -25,11 +27,14 @@ function remember(key, value) {
   try { localStorage.setItem(key, value); } catch { /* private browsing: the choice lasts as long as the page */ }
 }
 
+// the address without its window of time
+const path = () => location.hash.split("?")[0];
+
 function show() {
   view?.destroy();
-  const acquiring = location.hash === "#/acquisition", whole = location.hash === "#/robot" && robot.whole !== null;
+  const acquiring = path() === "#/acquisition", whole = path() === "#/robot" && robot.whole !== null;
   const only = robot.joints.size === 1 && !acquiring && !whole ? [...robot.joints.values()][0] : null; // nothing to compare it with
-  const name = decodeURIComponent(location.hash.match(/^#\/joint\/(.+)$/)?.[1] ?? "");
+  const name = decodeURIComponent(path().match(/^#\/joint\/(.+)$/)?.[1] ?? "");
   const joint = robot.joints.get(name) ?? only;
   view = null;
   if (robot.joints.size) view = joint ? new JointView(robot, joint) : whole ? new WholeView(robot) : acquiring ? new AcquisitionView() : new Overview(robot);
@@ -56,13 +61,15 @@ function header(local) {
   write(place("robot"), robot.name);
   const counts = Object.keys(PHASES).map((key) => [key, [...robot.joints.values()].filter((joint) => joint.condition.key === key).length]);
   const words = counts.filter(([, count]) => count).map(([key, count]) => `${count} ${PHASES[key][0].toLowerCase().replace("needs", count > 1 ? "need" : "needs")}`);
-  write(place("summary"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}: ${words.join(", ")}` : "");
+  write(place("count"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}` : "");
+  write(place("conditions"), words.length ? `: ${words.join(", ")}` : "");
   const age = robot.age(local);
   const state = !connected ? "lost" : age === null ? "waiting" : age > STALE ? "stale" : "live";
+  const since = robot.lastWord === null ? "" : `no data since ${clock(robot.lastWord)}`;
   const text = {
-    lost: age === null ? "Connecting…" : `Reconnecting · stale for ${duration(age)}`,
+    lost: age === null ? "Connecting…" : `Reconnecting · ${since}`,
     waiting: "Connected · no updates yet",
-    stale: `Stale for ${duration(age)}`,
+    stale: since.replace("no", "No"),
     live: "Live",
   }[state];
   mark(place("connection"), "state", state);
@@ -76,14 +83,14 @@ function frame() {
   const local = performance.now();
   if (local - written > WORDS) {
     written = local;
-    const now = robot.clock(local);
-    robot.judge(now);
-    view.words(robot, now, header(local) !== "live");
+    const now = robot.clock(local), stale = header(local) !== "live";
+    robot.judge(now, stale && robot.lastWord !== null);
+    view.words(robot, now, stale);
+    view.bar?.update(robot.now(local), robot.oldest);
   }
-  if (local - drawn > 1000 / view.pace) {
+  if (local - drawn > 1000 / view.pace && !shown.grabbed) {
     drawn = local;
-    const end = robot.now(local);
-    view.draw(end - Number(place("span").value), end);
+    view.draw(...shown.edges(robot.now(local)));
   }
 }
 
@@ -99,20 +106,54 @@ place("theme").addEventListener("click", () => {
   dress(names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length]);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
-place("span").value = remembered("span", "60");
-if (!place("span").value) place("span").value = "60";
-place("span").addEventListener("change", () => { remember("span", place("span").value); drawn = 0; });
-addEventListener("hashchange", () => { show(); scrollTo(0, 0); });
-addEventListener("keydown", (event) => {
-  if (event.target.closest("select, input") || event.ctrlKey || event.altKey || event.metaKey) return;
-  const names = [...robot.joints.keys()], at = names.indexOf(decodeURIComponent(location.hash.slice(8)));
-  if (event.key === "Escape") location.hash = "#/";
-  if (event.key === "a") location.hash = "#/acquisition";
-  if (event.key === "r" && robot.whole) location.hash = "#/robot";
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (step && at >= 0) location.hash = `#/joint/${encodeURIComponent(names[(at + step + names.length) % names.length])}`;
+// the select shows the window where it is one of its choices
+shown.changed = () => {
+  drawn = written = 0;
+  robot.hold(!shown.live);
+  const choice = place("span");
+  choice.value = shown.live ? String(shown.span) : "";
+  mark(document.body, "paused", String(!shown.live));
+  write(place("pause"), shown.live ? "Pause" : "Go live");
+  history.replaceState(null, "", `${path() || "#/"}${shown.query && `?${shown.query}`}`);
+};
+place("span").addEventListener("change", () => { remember("span", place("span").value); shown.follow(Number(place("span").value)); });
+place("pause").addEventListener("click", () => shown.toggle(robot.now(performance.now())));
+place("help").addEventListener("click", showKeys);
+addEventListener("mouseup", () => { shown.grabbed = false; });
+addEventListener("hashchange", () => {
+  const query = location.hash.split("?")[1];
+  if (query) shown.read(query);
+  else shown.changed(); // a window that stands is kept from view to view
+  show();
+  scrollTo(0, 0);
 });
 
+function press(key, shift) {
+  const end = robot.now(performance.now());
+  if (key === "p") return shown.toggle(end);
+  if (key === "+" || key === "=") return shown.zoom(true, end);
+  if (key === "-" || key === "−") return shown.zoom(false, end);
+  if (key === "0") return shown.follow(60);
+  if (key === "l") return copyLink();
+  if (key === "s") return view.bar?.save();
+  if (key === "?") return showKeys();
+  if (key === "Escape") location.hash = "#/";
+  if (key === "a") location.hash = "#/acquisition";
+  if (key === "r" && robot.whole) location.hash = "#/robot";
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+  if (step && shift) return shown.pan(step, end);
+  const names = [...robot.joints.keys()], at = names.indexOf(decodeURIComponent(path().slice(8)));
+  if (step && at >= 0) location.hash = `#/joint/${encodeURIComponent(names[(at + step + names.length) % names.length])}`;
+  return undefined;
+}
+addEventListener("keydown", (event) => {
+  if (event.target.closest("select, input, dialog") || event.ctrlKey || event.altKey || event.metaKey) return;
+  press(event.key, event.shiftKey);
+});
+
+const address = location.hash; // as it was opened
+shown.follow(Number(remembered("span", "60")) || 60);
 dress(THEMES[remembered("theme", "auto")] ? remembered("theme", "auto") : "auto");
-connect(receive, (state) => { connected = state; });
+if (address.includes("?")) shown.read(address.split("?")[1]);
+robot.want = connect(receive, (state) => { connected = state; });
 requestAnimationFrame(frame);

@@ -1,6 +1,8 @@
 // Plots over the last seconds: uPlot with axes that stand still, and sparklines.
 
 import { element } from "./elements.js";
+import * as format from "./format.js";
+import { shown } from "./time_window.js";
 import { toneOf } from "./words.js";
 
 export const FONT = '"Segoe UI", system-ui, Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
@@ -45,12 +47,27 @@ export function extent(...columns) {
   return low > high ? [null, null] : [low, high];
 }
 
+const RARE = 0.005; // share of the values at either end that one spike may be
+const SPIKE = 2.5; // times the range of all others, from which on the rare values may leave the plot
+
+// The extent of all but a spike, and the largest value that is left out (null: none): one spike must not flatten the rest.
+export function calmExtent(...columns) {
+  const values = Float64Array.from(columns.flatMap((column) => column.filter((value) => value !== null))).sort();
+  if (!values.length) return [null, null, null];
+  const low = values[0], high = values.at(-1), rare = Math.max(1, Math.floor(RARE * values.length));
+  const inner = [values[Math.min(rare, values.length - 1)], values[Math.max(0, values.length - 1 - rare)]];
+  const range = inner[1] - inner[0];
+  if (values.length < 20 || !(range > 0) || high - low <= SPIKE * range) return [low, high, null];
+  const kept = [Math.max(low, inner[0] - range / 2), Math.min(high, inner[1] + range / 2)];
+  return [...kept, high - kept[1] > kept[0] - low ? high : low];
+}
+
 // What a plot of measured and predicted must show: a joint that holds still must not look restless for its noise.
 export function effortLimits(measured, predicted) {
-  const [low, high] = extent(measured, predicted);
-  if (low === null) return [null, null];
+  const [low, high, spike] = calmExtent(measured, predicted);
+  if (low === null) return [null, null, null];
   const missing = Math.max(0, 0.3 * Math.max(Math.abs(low), Math.abs(high)) - (high - low));
-  return [low - missing / 2, high + missing / 2];
+  return [low - missing / 2, high + missing / 2, spike];
 }
 
 function sign(pen, tone, x, y, size) {
@@ -64,10 +81,11 @@ function sign(pen, tone, x, y, size) {
 }
 
 // lines: [{label, colour, width, dash}]; band: [upper, lower] indices into lines, drawn as an area;
-// levels: [[value, colour]], horizontal lines; events: {timestamp, kind} to mark
+// levels: [[value, colour]], horizontal lines; zones: [[low, high, colour]], areas behind them; events: {timestamp, kind}
 export class TimePlot {
   constructor({ label, lines, band = null, sync = null, least = 0, floor, ceiling, ticks = 4, onCursor = null }) {
     this.levels = [];
+    this.zones = [];
     this.events = [];
     this.node = element("div", { class: "plot", role: "img", "aria-label": label });
     this.limits = new CalmLimits(least, floor, ceiling);
@@ -83,7 +101,30 @@ export class TimePlot {
     const { clientWidth: width, clientHeight: height } = this.node;
     if (!width || !height) return;
     if (this.plot) this.plot.setSize({ width, height });
-    else this.plot = new uPlot(this.build(width, height), this.data ?? [[], ...this.options.lines.map(() => [])], this.node);
+    else {
+      this.plot = new uPlot(this.build(width, height), this.data ?? [[], ...this.options.lines.map(() => [])], this.node);
+      this.listen(this.plot.over);
+    }
+  }
+
+  // a range is drawn with the pointer; Ctrl and the wheel zoom about the pointer, Shift and the wheel pan
+  listen(over) {
+    over.addEventListener("mousedown", () => { shown.grabbed = true; });
+    over.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.shiftKey) return;
+      event.preventDefault();
+      const turned = event.deltaY || event.deltaX, { left } = over.getBoundingClientRect();
+      if (event.ctrlKey) shown.zoom(turned < 0, this.newest ?? this.end, this.plot.posToVal(event.clientX - left, "x"));
+      else shown.pan(Math.sign(turned), this.newest ?? this.end);
+    }, { passive: false });
+  }
+
+  select(plot) {
+    const { left, width } = plot.select;
+    if (width < 6) return;
+    const [from, to] = [left, left + width].map((at) => plot.posToVal(at, "x"));
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    shown.show(from, to);
   }
 
   build(width, height) {
@@ -94,7 +135,10 @@ export class TimePlot {
     return {
       width, height,
       legend: { show: false },
-      cursor: { drag: { x: false, y: false }, y: false, points: { size: 6 }, sync: sync ? { key: sync } : undefined },
+      cursor: {
+        drag: { x: true, y: false, setScale: false }, y: false, points: { size: 6 }, bind: { dblclick: () => () => { shown.follow(); return null; } },
+        sync: sync ? { key: sync, filters: { pub: (type) => type === "mousemove" || type === "mouseleave" } } : undefined,
+      },
       padding: [0.5 * unit, 1.1 * unit, 0, 0],
       scales: {
         x: { time: false, range: () => [this.start, this.end] },
@@ -113,7 +157,7 @@ export class TimePlot {
         spanGaps: false,
       }))],
       bands: band ? [{ series: [band[0] + 1, band[1] + 1], fill: colour("band") }] : [],
-      hooks: { draw: [(plot) => this.mark(plot)], setCursor: onCursor ? [(plot) => onCursor(plot.cursor.idx ?? null, plot.data)] : [] },
+      hooks: { drawClear: [(plot) => this.paint(plot)], draw: [(plot) => this.mark(plot)], setSelect: [(plot) => this.select(plot)], setCursor: onCursor ? [(plot) => onCursor(plot.cursor.idx ?? null, plot.data)] : [] },
     };
   }
 
@@ -122,6 +166,15 @@ export class TimePlot {
     Object.assign(this, { start, end, data });
     this.limits.cover(low, high);
     this.plot?.setData(data);
+  }
+
+  paint(plot) {
+    const pen = plot.ctx, { left, top, width, height } = plot.bbox;
+    for (const [low, high, name] of this.zones) {
+      const [y1, y2] = [high, low].map((value) => Math.min(top + height, Math.max(top, plot.valToPos(value, "y", true))));
+      pen.fillStyle = colour(name);
+      pen.fillRect(left, y1, width, y2 - y1);
+    }
   }
 
   mark(plot) {
@@ -151,15 +204,18 @@ export class TimePlot {
   }
 
   times(parts) {
-    const step = [5, 10, 20, 30, 60].find((seconds) => seconds >= (this.end - this.start) / parts) ?? 60;
-    const result = [];
-    for (let at = this.end; at >= this.start - 1e-6; at -= step) result.unshift(at);
+    const step = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60].find((seconds) => seconds >= (this.end - this.start) / parts) ?? 60;
+    const result = [], first = shown.live ? this.end : step * Math.floor(this.end / step);
+    for (let at = first; at >= this.start - 1e-6; at -= step) result.unshift(at);
     return result;
   }
 
+  // how long ago while the window follows, else the time of day
   ago(at) {
-    const seconds = Math.round(this.end - at);
-    return seconds ? `−${seconds} s` : "now";
+    const step = this.end - this.start < 4;
+    if (!shown.live) return step ? format.instant(at) : format.clock(at + 1e-3);
+    const seconds = this.end - at;
+    return seconds < 0.05 ? "now" : `−${step ? seconds.toFixed(1) : Math.round(seconds)} s`;
   }
 
   destroy() {

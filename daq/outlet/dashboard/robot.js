@@ -3,11 +3,14 @@
 import { judge } from "./condition.js";
 
 const KEPT = 125; // s of every trace
-const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5, gears: 3.5, whole: 0.5 }; // s without a row after which the line is interrupted
+const HELD = 900; // s, while a person looks at a window that stands
+const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5, gears: 3.5, whole: 0.5, channels: 0.3 }; // s without a row after which the line is interrupted
 const EVENTS = 200;
 const RATE_OVER = 6; // s
 
 export class Trace {
+  static kept = KEPT;
+
   constructor(columns, gap) {
     this.columns = Array.from({ length: columns }, () => []);
     this.gap = gap;
@@ -26,9 +29,9 @@ export class Trace {
       this.columns[0].push(time);
       for (let i = 1; i < count; i++) this.columns[i].push(Number.isFinite(values[at + i]) ? values[at + i] : null);
     }
-    const first = this.columns[0].at(-1) - 1.2 * KEPT;
+    const first = this.columns[0].at(-1) - 1.2 * Trace.kept;
     if (this.columns[0][0] < first) {
-      const cut = this.from(first + 0.2 * KEPT);
+      const cut = this.from(first + 0.2 * Trace.kept);
       this.columns.forEach((column) => column.splice(0, cut));
     }
   }
@@ -41,10 +44,10 @@ export class Trace {
     return Math.max(0, low - 1);
   }
 
-  // the columns (by index) since this time
-  since(time, ...wanted) {
-    const start = this.from(time);
-    return [0, ...wanted].map((i) => this.columns[i].slice(start));
+  // the columns (by index) between these times, with one row more at either side
+  between(start, end, ...wanted) {
+    const first = this.from(start), last = this.from(end) + 2;
+    return [0, ...wanted].map((i) => this.columns[i].slice(first, last));
   }
 
   last(column) { return this.columns[column]?.at(-1) ?? null; }
@@ -65,6 +68,7 @@ class Joint {
     this.alarms = new Trace(2, BREAK.alarms); // time, CUSUM over its limit
     this.gears = new Trace(3, BREAK.gears); // time, lost motion, its deviation
     this.gear = {}; // the newest of lost_motion/<joint>; empty before the first
+    this.channels = null; // {names, trace} of the raw channels while this page wants them
     this.laws = {}; // name → [[abscissa …], [torque …]]
     this.drift = {}; // since, drifted, cause, baseline, percent, z, reference; empty while there is nothing to compare with
     this.changes = []; // records of what has changed, the oldest first; see the schema of change/<joint>
@@ -88,14 +92,21 @@ class Joint {
   // records that nobody has acknowledged
   get open() { return this.changes.filter(({ acknowledged }) => !acknowledged); }
 
+  get valid() { return this.state.health?.status === "valid"; }
+
   get reasons() { return this.state.health?.reasons ?? []; }
+
+  hearChannels({ names, rows }, base) {
+    if (this.channels?.names.join() !== names.join()) this.channels = { names, trace: new Trace(1 + names.length, BREAK.channels) };
+    this.channels.trace.append(rows, base);
+  }
 
   valueColumn(index) { return 3 + index; }
   deviationColumn(index) { return 3 + this.names.length + index; }
 
   // rms of measured − predicted over the newest seconds
   residualRms(seconds) {
-    const [, measured, predicted] = this.residuals.since((this.residuals.last(0) ?? 0) - seconds, 1, 2);
+    const [, measured, predicted] = this.residuals.between((this.residuals.last(0) ?? 0) - seconds, Infinity, 1, 2);
     let sum = 0, count = 0;
     measured.forEach((value, i) => {
       if (value !== null && predicted[i] !== null) { sum += (value - predicted[i]) ** 2; count++; }
@@ -133,6 +144,7 @@ export class Robot {
     this.drivers = {};
     this.recorder = {}; // empty when nothing is recorded
     this.links = {}; // driver → {history}
+    this.want = () => {}; // asks for the raw channels of a joint, or of none (null)
     this.layout = 0; // changes when joints or parameters do: views are then built anew
     this.newest = null; // Unix s that the newest update speaks of
     this.heard = null; // local ms at which the newest update came
@@ -153,6 +165,7 @@ export class Robot {
       joint.points.append(told.points, message.base);
       joint.alarms.append(told.alarms, message.base);
       joint.gears.append(told.gears, message.base);
+      if (told.channels) joint.hearChannels(told.channels, message.base);
       if (told.laws) {
         joint.laws = Object.fromEntries(Object.entries(told.laws).map(([law, rows]) => [law, columns(rows)]));
         joint.drift = told.drift;
@@ -216,10 +229,22 @@ export class Robot {
     return Math.min(local / 1000 + this.offset, this.newest + 1.5);
   }
 
-  // every joint's condition at this time (Unix s)
-  judge(now) {
-    for (const joint of this.joints.values()) joint.condition = judge(joint, this.events, now);
+  // every joint's condition at this time (Unix s); stale: no update comes
+  judge(now, stale) {
+    for (const joint of this.joints.values()) joint.condition = judge(joint, this.events, now, stale ? this.lastWord : null);
   }
+
+  // Unix s, by the service's clock, of the newest update; null before the first
+  get lastWord() { return this.heard === null || this.told === null ? null : this.told[0] + (this.heard - this.told[1]) / 1000; }
+
+  // Unix s of the oldest torque that is held; null where there is none
+  get oldest() {
+    const found = [...this.joints.values()].map((joint) => joint.residuals.columns[0][0]).filter((time) => time !== undefined);
+    return found.length ? Math.min(...found) : null;
+  }
+
+  // keep more of the past while a person looks at it
+  hold(on) { Trace.kept = on ? HELD : KEPT; }
 
   // s since the newest update
   age(local) { return this.heard === null ? null : Math.max(0, (local - this.heard) / 1000); }

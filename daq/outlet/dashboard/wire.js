@@ -3,17 +3,21 @@
 const SILENCE = 5000; // ms without a message (the outlet sends at least one a second) after which the connection is dead
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 2000; // ms between attempts
 
+// returns a function that tells the service which joint's raw channels this page wants (null: none); it is told again
+// after every reconnection
 export function connect(onMessage, onState) {
-  let pause = FIRST_PAUSE;
+  let pause = FIRST_PAUSE, wanted = null, current = null;
+  const tell = () => { if (current?.readyState === WebSocket.OPEN) current.send(JSON.stringify({ channels: wanted })); };
   let watchdog = 0;
   const open = () => {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
+    current = socket;
     socket.binaryType = "arraybuffer";
     const listen = () => {
       clearTimeout(watchdog);
       watchdog = setTimeout(() => socket.close(), SILENCE);
     };
-    socket.onopen = () => { pause = FIRST_PAUSE; listen(); onState(true); };
+    socket.onopen = () => { pause = FIRST_PAUSE; listen(); onState(true); if (wanted !== null) tell(); };
     socket.onmessage = (event) => { listen(); onMessage(decode(event.data)); };
     socket.onclose = () => {
       clearTimeout(watchdog);
@@ -23,6 +27,7 @@ export function connect(onMessage, onState) {
     };
   };
   open();
+  return (joint) => { if (joint !== wanted) { wanted = joint; tell(); } };
 }
 
 // MessagePack as the outlet writes it (https://github.com/msgpack/msgpack/blob/master/spec.md); no extension types.

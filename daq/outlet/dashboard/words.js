@@ -9,7 +9,10 @@ export const PHASES = {
   faulted: ["Faulted", "The values must not be used.", "cross"],
   changed: ["Changed", "The model explains the motion, but a parameter has left its limits around the baseline or its start. It stays here until somebody acknowledges it.", "diamond"],
   drifting: ["Drifting", "The model explains the motion, but a friction torque has left its limits around the baseline.", "diamond"],
-  unsure: ["Needs motion", "The model explains the motion, but not every parameter is identifiable from this motion.", "dots"],
+  unsure: ["Needs other motion", "The model explains the motion, but not every parameter is identifiable from this motion.", "dots"],
+  learning: ["Still learning", "The model explains the motion; some parameters are not certain enough yet.", "dots"],
+  doubtful: ["In doubt", "Some values are not to be relied on: the reasons say which, and why.", "dots"],
+  stale: ["No data", "No update comes: what is shown is the last that was known.", "cross"],
 };
 
 // every kind of event, and what it means for the values

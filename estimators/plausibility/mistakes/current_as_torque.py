@@ -26,10 +26,10 @@ def find_current_as_torque(subject: Subject) -> Finding | None:
     inertia, weight = gains
     power = 10.0 ** round(math.log10(inertia.value))
     near = any(inertia.is_near(one) for one in (1.0, power))
-    if near or not inertia.is_near(weight.value) or not weight.is_near(inertia.value):
+    if near or not weight.is_near(inertia.value):
         return None
     if abs(math.log(inertia.value)) < 2.0 * TOLERANCE:
         return None
-    cause = f"the known bodies need {1.0 / weight.value:.3g} times as much"
-    z = min(gain.value / gain.deviation for gain in gains)
+    cause = f"the known bodies need {1.0 / inertia.value:.3g} times as much"
+    z = min(gain.z for gain in gains)
     return Finding(Reason("current_as_torque", "torque", {}, {"cause": cause}), z)

@@ -47,9 +47,11 @@ FACTOR: Final = 2.0
 #: deviations, argued: Evidence of one fit against another: Student's t of nine degrees of freedom (ten blocks) is
 #: beyond it in 4 of 10⁴ draws, of nineteen in 4 of 10⁵, and every other condition must hold at the same time.
 EVIDENCE: Final = 5.0
-#: 1, argued: Logarithm by which a factor may differ from that of a mistake: what is configured of a body is right to a
-#: quarter, and no two of the factors looked for are that near to each other.
-TOLERANCE: Final = 0.25
+#: 1, derived: Logarithm by which a factor may differ from that of a mistake: half of that of two, the smallest ratio of
+#: two factors that are looked for.
+TOLERANCE: Final = 0.34
+#: deviations, argued: Chance by which a factor may differ as well: beyond it in 3 of 10³ draws.
+CHANCE: Final = 3.0
 #: s, argued: A velocity that is filtered by the device may be late by this much and still be that of the position.
 LATE: Final = 0.05
 SIGNED: Final = 3 + len(PEAKS)  # columns whose coefficients are not negative: inertia and friction
@@ -73,10 +75,20 @@ class Gain(NamedTuple):
     value: float
     deviation: float
 
-    def is_near(self, expected: float) -> bool:
-        """Whether the factor is the expected one, as far as configured constants are right, and certain."""
-        sure = abs(self.value) > EVIDENCE * self.deviation
-        return sure and self.value * expected > 0.0 and abs(np.log(self.value / expected)) < TOLERANCE
+    @property
+    def z(self) -> float:
+        """Deviations by which it differs from zero; infinite where it has none."""
+        return abs(self.value) / self.deviation if self.deviation > 0.0 else np.inf
+
+    def is_near(self, expected: float, tolerance: float = TOLERANCE) -> bool:
+        """Whether the factor is the expected one, as far as configured constants are right, and certain.
+
+        tolerance: of its logarithm.
+        """
+        if abs(self.value) <= EVIDENCE * self.deviation or self.value * expected <= 0.0:
+            return False
+        chance = abs(self.value - expected) < CHANCE * self.deviation
+        return bool(chance or abs(np.log(self.value / expected)) < tolerance)
 
 
 def rows_of(motion: Motion) -> MotionRows | None:

@@ -4,6 +4,7 @@ A fit cannot tell it: a factor of two scales inertia and viscous friction only. 
 against known bodies.
 """
 
+import math
 from typing import Final
 
 from estimators.plausibility.mistakes.base import Finding, Subject
@@ -18,9 +19,12 @@ def find_time_factor(subject: Subject) -> Finding | None:
     gain, gains = velocity_gain(subject), known_gains(subject)
     for factor in FACTORS:
         if gain is not None and gain.is_near(factor):
-            return _factor(factor, gain.value / gain.deviation)
-        if gains is not None and gains[0].is_near(factor**2) and gains[1].is_near(1.0):
-            return _factor(factor, min(one.value / one.deviation for one in gains))
+            return _factor(factor, gain.z)
+        midway = abs(
+            math.log(factor)
+        )  # for the weight, between 1 and the factor of the inertia, that of a torque's scale
+        if gains is not None and gains[0].is_near(factor**2) and gains[1].is_near(1.0, midway):
+            return _factor(factor, min(one.z for one in gains))
     return None
 
 

@@ -22,7 +22,7 @@ def find_time_in_milliseconds(subject: Subject) -> Finding | None:
     """Compare the times with a velocity channel, and the acceleration with that of the slowest machines."""
     gain, rows = velocity_gain(subject), subject.rows
     if gain is not None and gain.is_near(MILLI):
-        return Finding(Reason("time_in_milliseconds", "time"), gain.value / gain.deviation)
+        return Finding(Reason("time_in_milliseconds", "time"), gain.z)
     if rows.period < SLOW or float(np.abs(rows.a[rows.usable]).max()) > CREEP or not explains(subject.fit):
         return None
     columns = subject.fit.columns

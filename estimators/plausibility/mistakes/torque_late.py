@@ -14,6 +14,7 @@ from estimators.plausibility.mistakes.fit import (
     BLOCKS,
     EVIDENCE,
     FACTOR,
+    Gain,
     columns_of,
     compare,
     explains,
@@ -77,7 +78,7 @@ def find_torque_late(subject: Subject) -> Finding | None:
         return None
     numbers = {"milliseconds": abs(1e3 * delay), "deviation": 1e3 * deviation}
     words = {"way": "late" if delay > 0.0 else "early"}
-    return Finding(Reason("torque_misaligned", "torque", numbers, words), abs(delay) / deviation, found)
+    return Finding(Reason("torque_misaligned", "torque", numbers, words), Gain(delay, deviation).z, found)
 
 
 def _link_rows(subject: Subject) -> MotionRows | None:

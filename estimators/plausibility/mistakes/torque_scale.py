@@ -20,7 +20,7 @@ def find_torque_scale(subject: Subject) -> Finding | None:
         power = round(math.log10(gains[0].value))
         factor = 10.0**power
         if power and all(gain.is_near(factor) for gain in gains):
-            return _finding(factor, min(gain.value / gain.deviation for gain in gains))
+            return _finding(factor, min(gain.z for gain in gains))
     return None
 
 

@@ -143,3 +143,22 @@ def test_a_joint_that_has_rows_again_is_no_longer_faulted(config: Config) -> Non
     _, said = played(own, np.concatenate([table, frames(4.0, begin=18.0)]))
     assert said[-1]["health"]["reasons"] == []
     assert said[-1]["health"]["status"] == "valid"
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_joint_that_moves_and_has_few_rows_waits_for_no_motion(config: Config, counted: bool) -> None:
+    """80 samples between two gaps, of which a row needs 79: one row of ten is formed, and used."""
+    table = frames(14.0)
+    kept = table[np.arange(len(table)) % 100 >= 20]
+    pipeline, said = played(config if counted else joint(config, counter=None), kept)
+    late = [one for one in said if one["said"] > 2.0]
+    assert {one["health"]["reasons"][0]["code"] for one in late} == {"few_rows"}
+    text = late[-1]["health"]["reasons"][0]["text"]
+    assert text == "gaps leave 10 % of the rows: a row needs 79 samples without a gap"
+    assert {one["phase"] for one in late} == {"waiting", "starting"}
+    assert pipeline.joints[0].estimator.counters()["rows"] == pytest.approx(140, abs=3)
+    standing = kept[:4000].copy()
+    standing["value"][:, 0] = standing["value"][0, 0]
+    _, said = played(config, standing)
+    assert [one["code"] for one in said[-1]["health"]["reasons"]][-2:] == ["few_rows", "waiting_for_motion"]

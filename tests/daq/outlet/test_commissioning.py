@@ -39,15 +39,17 @@ def test_the_core_hears_that_somebody_looks_and_that_nobody_does_any_more(
         deadline = time.monotonic() + 20
         while not inbox.watched:
             assert time.monotonic() < deadline
-            commissioning.watched()
+            commissioning.watched({"wrist", "elbow"})
             assert inbox.changed() is None
             time.sleep(0.05)  # between two words
+        assert inbox.wanted == ("elbow", "wrist")
         now, looks = time.monotonic(), 0
         while inbox.watched:  # what was said before is still on its way, perhaps
             looks += 1
             assert looks < 100
             monkeypatch.setattr(time, "monotonic", lambda at=now + looks * 2 * WATCHING: at)
             assert inbox.changed() is None
+        assert inbox.wanted == ()
     finally:
         inbox.close()
         socket.close()

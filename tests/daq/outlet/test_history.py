@@ -226,7 +226,7 @@ def test_a_snapshot_has_what_does_not_change_and_a_tick_only_what_came(make_esti
     assert "names" not in tick["joints"]["elbow"]
     for told in (snapshot, tick):
         assert (told["robot"], told["now"], told["base"], told["counted"]) == ("r", 1e9, 1e9, 7.0)
-        assert told["joints"]["elbow"]["totals"] == {"samples": 1}
+        assert told["joints"]["elbow"]["totals"] == {"samples": 1, "losses": {}}
 
 
 def test_a_tick_has_the_rows_since_the_last_and_what_nobody_looked_at_is_in_the_snapshot_alone(
@@ -300,7 +300,11 @@ def test_drift_and_gear_are_told_as_they_came_and_nothing_else_of_them(make_esti
     history = History("r", [LABEL._replace(gear=True)])
     absorbed(history, publication.drift(drift, 4.0), publication.lost_motion(gear, 4.0))
     told = history.latest(1e9)["joints"]["elbow"]
-    assert told["drift"] == {key: value for key, value in drift.items() if key != "change"} | {"cause": ""}
+    todo = {"viscous": "Colder or warmer than at its baseline? Else look at lubrication and bearings."}
+    assert told["drift"] == {key: value for key, value in drift.items() if key != "change"} | {
+        "cause": "",
+        "todo": todo,
+    }
     assert told["lost_motion"] == {key: value for key, value in gear.items() if key != "other"} | {"timestamp": 4.0}
     [row] = rows(history.snapshot(4.0)["joints"]["elbow"]["gears"], 3)
     np.testing.assert_array_equal(row, [0.0, np.nan, np.nan])

@@ -106,10 +106,14 @@ def test_what_an_attacker_does_is_one_line_of_the_log(outlet: Any) -> None:
     assert len(kinds) == len(set(kinds)), "one line of a kind a minute"
 
 
-def test_the_connection_of_another_address_stays_while_an_attackers_give_way(outlet: Any) -> None:
+def test_the_connection_of_another_address_stays_while_an_attackers_give_way(
+    outlet: Any, wait: Callable[..., None]
+) -> None:
     with dial(outlet.page, "127.0.0.2") as mine:
         mine.sendall(SCRAPE[:40])
-        with crowd(outlet.page, 300, HALF):
+        with crowd(outlet.page, 300, SCRAPE[:40]) as lines:
+            wait(lambda: closed(lines[0]) or closed(mine))  # until there is no room any more
+            mine.settimeout(60)
             mine.sendall(SCRAPE[40:])
             assert mine.recv(4096).startswith(b"HTTP/1.1 200 OK")
 

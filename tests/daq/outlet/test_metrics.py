@@ -19,7 +19,20 @@ from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.findings.carried import Payload
 
 UNITS = {"elbow": {"inertia": "kg·m²", "viscous": "N·m·s/rad"}}
-LABELS = {"joint", "cause", "driver", "parameter", "unit", "phase", "status", "process", "kind", "version", "python"}
+LABELS = {
+    "joint",
+    "cause",
+    "channel",
+    "driver",
+    "parameter",
+    "unit",
+    "phase",
+    "status",
+    "process",
+    "kind",
+    "version",
+    "python",
+}
 
 
 @pytest.mark.parametrize("metric", TABLE, ids=lambda metric: metric.name)
@@ -103,6 +116,7 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
         metrics.absorb(topic, update)
     metrics.page(2, 5)
     metrics.malformed(1)
+    metrics.notified({"webhook": {"sent": 3, "retried": 2, "dropped_refused": 1}})
     return metrics
 
 

@@ -17,7 +17,7 @@ from daq.stream.sockets import EndpointError
 TEMPLATE = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text("utf-8")
 GIVEN = (
     *("updates", "status", "endpoint", "host", "port", "robot", "joints", "ready", "curve", "baseline", "beside"),
-    *("beat", "tls", "watched", "priority", "keeper"),
+    *("beat", "tls", "watched", "priority", "notifier", "keeper"),
 )
 
 

@@ -16,10 +16,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgpack
+import numpy as np
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from daq.stream.curve_points import pack_channels
 from daq.subscriber import Subscriber
 
 ROOT = Path(__file__).parents[3]
@@ -165,6 +167,30 @@ def test_the_service_hears_that_somebody_looks_and_a_page_hears_what_it_may_do(o
         assert ask(outlet.page, "/main.js")[1]["etag"] == f'"{told["edition"]}"', "a page of another edition loads anew"
         assert outlet.child.stdout.readline() == "watched\n"
         assert b"\njointwatch_page_clients 1.0\n" in ask(outlet.page, "/metrics")[2]
+
+
+def test_a_page_that_asks_for_raw_channels_gets_them_and_the_service_hears_of_which_joint(
+    outlet: Any, core: Any
+) -> None:
+    with live(outlet.page) as line:
+        receive(line)
+        for text in ("nonsense", "[1]", '{"channels": "nobody"}', '{"channels": "elbow"}'):
+            line.send(text)
+        while outlet.child.stdout.readline() != "watched elbow\n":
+            pass
+        deadline, rows = time.monotonic() + 60, b""
+        while not rows:
+            assert time.monotonic() < deadline
+            times = np.array([time.time_ns()])
+            core.status.send_multipart(pack_channels("elbow", ["position", "torque"], times, np.array([[0.5, 2.0]]), 0))
+            told = receive(line)
+            rows = told["joints"]["elbow"].get("channels", {}).get("rows", b"")
+        assert told["joints"]["elbow"]["channels"]["names"] == ["position", "torque"]
+        assert np.frombuffer(rows, "<f4")[1:3].tolist() == [0.5, 2.0]
+        assert "channels" not in told["joints"]["base"]
+        line.send('{"channels": null}')
+        while outlet.child.stdout.readline() != "watched\n":
+            pass
 
 
 def test_more_pages_than_it_can_serve_are_told_so(outlet: Any) -> None:

@@ -1,10 +1,13 @@
 """Each mistake of a person is named where the data show it; a sound joint, and what cannot be told, give nothing."""
 
+import math
 from functools import cache
 
+import numpy as np
 import pytest
 
 from estimators.plausibility.mistakes.base import Motion
+from estimators.plausibility.mistakes.fit import Gain
 from estimators.plausibility.mistakes.look import look, look_at_joints
 from tests.support.mistaken_motions import MACHINES, MADE
 
@@ -14,9 +17,10 @@ def machine(name: str, seed: int = 0) -> Motion:
     return MACHINES[name](seed)
 
 
+@pytest.mark.parametrize("name", ["pick and place", "slide", "two-mass, motor"])
 @pytest.mark.parametrize("mistake", [name for name in MADE if name != "none"])
-def test_a_mistake_is_named_where_it_can_be_told(mistake: str) -> None:
-    made, motion = MADE[mistake], machine("pick and place")
+def test_a_mistake_is_named_where_it_can_be_told(mistake: str, name: str) -> None:
+    made, motion = MADE[mistake], machine(name)
     wanted = [made.code] if made.told(motion) else []
     assert [reason.code for reason in look(made.make(motion))] == wanted
 
@@ -24,6 +28,18 @@ def test_a_mistake_is_named_where_it_can_be_told(mistake: str) -> None:
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_sound_joint_has_no_mistake(name: str) -> None:
     assert look(machine(name)) == ()
+
+
+def test_a_gain_without_a_deviation_is_certain() -> None:
+    """A velocity that a controller derives from the position alone has none."""
+    assert Gain(0.5, 0.0).z == math.inf
+    assert Gain(0.5, 0.0).is_near(0.5)
+    assert not Gain(0.5, 0.0).is_near(1.0)
+    motion = machine("pick and place")
+    rate = np.gradient(motion.position, motion.time)
+    for factor in (0.5, 2.0):
+        (reason,) = look(motion._replace(time=factor * motion.time, velocity=rate))
+        assert reason.code == "time_factor"
 
 
 def test_a_late_torque_is_told_with_its_deviation_and_its_remedy() -> None:

@@ -36,9 +36,9 @@ def test_a_residual_that_swells_raises_the_threshold_to_2_5_times_its_excursion(
 
 
 def test_a_start_without_noise_gives_the_alarm_of_half_the_noise_that_whitening_leaves() -> None:
-    assert calibrate(np.zeros(100)) == Threshold(0.5, 3.0, 60.0)
-    assert calibrate(np.zeros(0)) == Threshold(0.5, 3.0, 60.0)
-    assert calibrate(np.zeros(100), 2.0, 25.0) == Threshold(0.5, 2.0, 25.0)
+    assert calibrate(np.zeros(100)) == Threshold(0.5, 3.0, 60.0, 12.0)
+    assert calibrate(np.zeros(0)) == Threshold(0.5, 3.0, 60.0, 12.0)
+    assert calibrate(np.zeros(100), 2.0, 25.0) == Threshold(0.5, 2.0, 25.0, 12.0)
 
 
 def test_the_excursion_is_counted_by_hand() -> None:
@@ -51,6 +51,7 @@ def test_the_excursion_is_counted_by_hand() -> None:
     g = (5.0 + 7.0) / noise - 6.0 + 12.0 - 3.0
     assert max(g, g - 3.0 + 5.0 / noise - 3.0) == g
     assert found.limit == 60.0, "2.5 times 15 is less"
+    assert found.worst == pytest.approx(100.0 / noise, rel=1e-12)
     assert calibrate(np.concatenate([level, squared]), least=0.0).limit == pytest.approx(2.5 * g, rel=1e-12)
 
 

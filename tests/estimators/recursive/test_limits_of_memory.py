@@ -5,7 +5,7 @@ import pytest
 
 from estimators.numerics.robust import honesty
 from estimators.recursive.estimator import RecursiveLeastSquares
-from estimators.recursive.forgetting import Alarm, Fixed, Threshold
+from estimators.recursive.forgetting import Alarm, Fixed, Threshold, is_suspicious
 
 pytestmark = pytest.mark.interpreted
 PERIOD = 0.1
@@ -88,3 +88,25 @@ def test_honesty_divides_by_what_is_free() -> None:
     assert (expected > 1.0).all()
     np.testing.assert_allclose(honesty(phi, e, covariance, 0.04, block), expected, rtol=1e-12)
     np.testing.assert_array_equal(honesty(phi[:15], e[:15], covariance, 0.04, block), 1.0)  # three blocks tell nothing
+
+
+@pytest.mark.parametrize(("worst", "size", "sudden"), [(40.0, 40.0, True), (40.0, 25.0, False), (0.0, 40.0, False)])
+def test_one_row_far_beyond_the_start_is_suspicious_until_the_sum_is_zero_again(
+    worst: float, size: float, sudden: bool
+) -> None:
+    """25 times a square of 40 is one of 31.6 deviations."""
+    rls = learner(Alarm())
+    rls.settle(Threshold(1.0, 3.0, 200.0, worst))
+    quiet(rls, 2)
+    phi = np.ones((1, 1, rls.p))
+    rls.absorb(phi, np.ascontiguousarray(phi @ rls.theta.copy() + size))
+    assert is_suspicious(rls.state) is sudden
+    assert rls.state.cusum == 9.0, "one row of any size"
+    quiet(rls, 2)
+    assert is_suspicious(rls.state) is sudden
+    quiet(rls, 1)
+    assert not is_suspicious(rls.state)
+    assert rls.state.cusum == 0.0
+    rls.absorb(phi, np.ascontiguousarray(phi @ rls.theta.copy() + 3.0))
+    assert rls.state.cusum > 0.0
+    assert not is_suspicious(rls.state), "what was is over"

@@ -46,8 +46,29 @@ function askingButton(label, ...asked) {
   return button;
 }
 
-export const baselineButton = (joint) => askingButton("Set baseline", joint, "api/baseline", [`Baseline of ${joint.name}`,
-  "From now on drift is measured against the values of this moment. The old baseline stays in its file.", "Set baseline"]);
+const SETTING = "From now on drift is measured against the values of this moment. The old baseline stays in its file.";
+
+export const baselineButton = (joint) => askingButton("Set baseline", joint, "api/baseline", [`Baseline of ${joint.name}`, SETTING, "Set baseline"]);
+
+// Offers a baseline as soon as joints are valid that have none: until then drift is measured against the start only.
+export class BaselineOffer {
+  constructor(joints, writable) {
+    this.joints = joints;
+    const all = joints.length > 1;
+    this.text = element("span");
+    this.button = writable ? askingButton(all ? "Set all baselines" : "Set baseline", all ? { name: null } : joints[0], "api/baseline",
+      [all ? `Baselines of all ${joints.length} joints` : `Baseline of ${joints[0].name}`, SETTING, all ? "Set all baselines" : "Set baseline"]) : element("span");
+    this.button.classList.add("primary");
+    this.node = element("p", { class: "offer", hidden: "" }, this.text, this.button);
+  }
+
+  update() {
+    const without = this.joints.filter((joint) => joint.valid && (!joint.drift.since || joint.drift.reference === "start") && joint.condition.key !== "stale");
+    this.node.hidden = without.length < this.joints.length; // offered for all of them at once
+    const [whose, their] = this.joints.length > 1 ? ["The values of all joints are", "they have"] : ["Its values are", "it has"];
+    if (!this.node.hidden) write(this.text, `${whose} valid now, and ${their} no baseline yet. Once the robot is warm, set one: drift is measured against it.`);
+  }
+}
 
 export const acknowledgeButton = (joint) => askingButton("Acknowledge", joint, "api/changes", [`What has changed of ${joint.name}`,
   "You have seen it. Without a baseline, changes are measured against the values of this moment from now on.", "Acknowledge"]);

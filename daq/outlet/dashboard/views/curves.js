@@ -25,7 +25,7 @@ export class CurvePlot {
   }
 
   // columns: [abscissa …, torque …], oldest first; since: index of the first to draw
-  draw(horizontal, vertical, since, law, baseline) {
+  draw(horizontal, vertical, since, law, baseline, until = horizontal.length) {
     const ratio = devicePixelRatio, width = this.node.clientWidth, height = this.node.clientHeight;
     if (!width || !height) return;
     const wide = Math.round(width * ratio), high = Math.round(height * ratio);
@@ -33,6 +33,7 @@ export class CurvePlot {
     const pen = this.node.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
+    if (until < horizontal.length) [horizontal, vertical] = [horizontal.slice(0, until), vertical.slice(0, until)];
     this.cover(horizontal, vertical, since, [law, baseline].filter(Boolean));
     const unit = rem();
     const box = { left: 3.6 * unit, right: width - 0.9 * unit, top: 0.5 * unit, bottom: height - 1.7 * unit };
@@ -161,12 +162,12 @@ export class CurvePanel {
     write(this.readout, `at ${format.significant(x)} ${length}: ${format.significant(fitted)}${more} ${torque}`);
   }
 
-  draw(joint, start) {
+  draw(joint, start, end) {
     const { abscissa, ordinate } = this.what;
     this.law = joint.laws[this.what.law];
     this.baseline = joint.laws[this.what.baseline];
     this.baselineKey.hidden = !this.baseline;
-    this.plot.draw(joint.points.columns[abscissa], joint.points.columns[ordinate], joint.points.from(start), this.law, this.baseline);
+    this.plot.draw(joint.points.columns[abscissa], joint.points.columns[ordinate], joint.points.from(start), this.law, this.baseline, joint.points.from(end) + 1);
   }
 }
 

@@ -4,7 +4,7 @@ import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 import { Quantity } from "../page.js";
 import { Panel } from "../panel.js";
-import { extent } from "../plots.js";
+import { calmExtent } from "../plots.js";
 
 const MICRO = 1e6; // µrad in a rad
 const REVERSALS = 10, RAREST = 0.1, IMITATED = 0.9; // what a number takes, as estimators/online/gear/lost_motion.py has it
@@ -76,11 +76,11 @@ export class GearSection {
   }
 
   draw(start, end) {
-    const [times, values, deviations] = this.joint.gears.since(start, 1, 2);
+    const [times, values, deviations] = this.joint.gears.between(start, end, 1, 2);
     const [lost, sigma] = [values, deviations].map((column) => column.map((one) => (one === null ? null : MICRO * one)));
     const [upper, lower] = [1, -1].map((side) => lost.map((one, at) => (one === null ? null : one + side * sigma[at])));
-    const [low, high] = extent(lost), wide = 1.5 * (sigma.at(-1) ?? 0);
-    this.panel.plot.draw(start, end, [times, upper, lower, lost], low === null ? [null, null] : [low - wide, high + wide]);
+    const [low, high, spike] = calmExtent(lost), wide = 1.5 * (sigma.findLast((one) => one !== null) ?? 0);
+    this.panel.draw(start, end, [times, upper, lower, lost], low === null ? [null, null] : [low - wide, high + wide, spike]);
   }
 }
 

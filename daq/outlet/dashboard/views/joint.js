@@ -1,67 +1,24 @@
-// One joint in full: every parameter with its band, torque and residual, error and forgetting, health and events.
+// One joint in full: its condition, residual and torque, curves, every parameter with its band, and what experts look at.
 
-import { baselineButton } from "./baseline.js";
+import { BaselineOffer } from "./baseline.js";
 import { ChangeList } from "./changes.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
 import { GearSection } from "./gear.js";
+import { JointPlots } from "./joint_plots.js";
+import { Knowledge } from "./knowledge.js";
+import { tellLosses } from "./losses.js";
+import { RawChannels } from "./raw_channels.js";
+import { TimeLine } from "./timeline.js";
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 import { brief } from "../condition.js";
-import { EventLog, PhasePill, Quantity } from "../page.js";
-import { Panel } from "../panel.js";
-import { effortLimits, extent, inView } from "../plots.js";
+import { EventLog, PhasePill } from "../page.js";
+import { inView } from "../plots.js";
 import { Past } from "./past.js";
-import { TimeLine } from "./timeline.js";
-import { effort, phase, readable } from "../words.js";
+import { ViewBar } from "../view_bar.js";
+import { phase, readable } from "../words.js";
 
 const CURVES = 300; // ms between two drawings of the curves
-
-// What the motion has taught about every parameter: excited now, how certain, how far from the baseline.
-class Knowledge {
-  constructor(joint, writable) {
-    this.joint = joint;
-    this.rows = joint.names.map((name, i) => {
-      const bar = element("i"), excited = element("span", { class: "number" }), certain = element("span", { class: "number" });
-      const drift = element("span", { class: "number drift", role: "cell" }), z = element("span", { class: "number drift z", role: "cell" });
-      const node = element("div", { class: "row", role: "row" },
-        element("span", { class: "name", role: "rowheader" }, readable(name)),
-        element("span", { class: "excitation", role: "cell" }, element("span", { class: "meter" }, bar), excited),
-        certain, drift, z);
-      certain.setAttribute("role", "cell");
-      return { node, bar, excited, certain, drift, z, name, i };
-    });
-    this.since = element("span", { class: "since" });
-    const title = (text, hint, name = "") => element("span", { role: "columnheader", title: hint, class: name }, text);
-    this.table = element("div", { class: "knowledge", role: "table", "aria-label": "What the motion teaches about each parameter" },
-      element("div", { class: "row titles", role: "row" }, title("parameter", ""),
-        title("excited now", "the last 10 s: how much of its effect no other parameter can imitate, against the most so far"),
-        title("± σ", "standard deviation, relative to the value"),
-        title("drift", "change against the baseline", "drift"), title("z", "the change in its own standard deviations", "drift")),
-      ...this.rows.map(({ node }) => node));
-    this.node = element("article", { class: "panel knowing" },
-      element("header", {}, element("h3", {}, "What is known"), ...(writable ? [baselineButton(joint)] : [])),
-      element("p", { class: "caption" }, element("span", {}, "what the motion does not excite is not identifiable"), this.since),
-      this.table);
-  }
-
-  update() {
-    const { joint } = this;
-    mark(this.table, "baseline", String(Boolean(joint.drift.since)));
-    write(this.since, joint.drift.reference === "start" ? `since its start, ${format.clock(joint.drift.since)}; no baseline yet` : joint.drift.since ? `baseline of ${format.date(joint.drift.since)}` : "no baseline yet");
-    for (const { bar, excited, certain, drift, z, name, i } of this.rows) {
-      const share = joint.excitation[i];
-      bar.style.width = `${100 * (share ?? 0)}%`;
-      write(excited, share === undefined ? "–" : `${(100 * share).toFixed(0)} %`);
-      const value = joint.estimates.last(joint.valueColumn(i)), sigma = joint.estimates.last(joint.deviationColumn(i));
-      write(certain, value && sigma !== null ? format.percent(sigma / Math.abs(value)) : "–");
-      const found = joint.drifted(name);
-      mark(drift, "beyond", String(found?.beyond ?? false));
-      write(drift, found ? `${found.beyond ? "◆ " : ""}${format.change(found.change)}` : "–");
-      mark(z, "beyond", drift.dataset.beyond);
-      write(z, found && Number.isFinite(found.z) ? found.z.toFixed(Math.abs(found.z) < 9.95 ? 1 : 0).replace("-", "−") : "–");
-    }
-  }
-}
 
 // what the motion of the start, or of the last refit, tells apart
 function told({ phase, condition, weakest, singular_values: known }) {
@@ -69,6 +26,10 @@ function told({ phase, condition, weakest, singular_values: known }) {
   const when = phase === "starting" ? "so far" : "of the last start or refit";
   return `Condition ${when}: ${format.condition(condition)}${weakest ? ` · least identifiable: ${readable(weakest)}` : ""}`;
 }
+
+const figure = ([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }];
+const figureList = (figures) => element("dl", { class: "figures" }, ...Object.values(figures).map(({ label, hint, value, more }) =>
+  element("div", { title: hint }, element("dt", {}, label), element("dd", {}, value, more))));
 
 export class JointView {
   constructor(robot, joint) {
@@ -79,7 +40,7 @@ export class JointView {
     this.reasons = element("ul", { class: "reasons" });
     this.since = element("span", { class: "since" });
     this.todo = element("p", { class: "todo" });
-    this.line = new TimeLine(1, false);
+    this.line = new TimeLine(false);
     this.progress = element("div", { class: "progress" }, element("i"));
     this.progressText = element("span", { class: "progress-text" });
     this.spectrum = element("p", { class: "spectrum", title: "how well the motion tells the parameters apart: largest over smallest singular value of the whitened regressor, columns of length one; 1 is best" });
@@ -87,30 +48,27 @@ export class JointView {
     this.figures = Object.fromEntries([
       ["error", "prediction error", "rms of the prediction error, relative to what is measured"],
       ["residual", "residual, rms over 5 s", "what the model does not explain"],
+      ["lost", "samples lost", "lost, late or unusable: how fast and why while it happens, else when it was last"],
+    ].map(figure));
+    this.experts = Object.fromEntries([
       ["latency", "frame to update", "from the arrival of the newest frame to this update"],
       ["samples", "samples", "used since the core started"],
-      ["lost", "samples lost", "lost, late or unusable, by cause"],
-    ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
-    this.parameters = joint.names.map((name, i) => this.parameter(name, joint.units[i], joint.meanings[i]));
-    this.torque = this.torquePanel();
-    this.residual = this.residualPanel();
-    this.error = new Panel("Prediction error", "relative to the measured rms, %; small and steady is good",
-      { lines: [{ label: "error", colour: "error", width: 1.6 }], read: (idx, data) => `${data[1][idx].toFixed(2)} %`, least: 0.2, floor: 0, ticks: 3 }, [element("span", { class: "value" })]);
-    this.forgetting = new Panel("Forgetting λ", "1 keeps all of the past; lower adapts faster",
-      { lines: [{ label: "λ", colour: "forgetting", width: 1.6 }], read: (idx, data) => format.forgetting(data[1][idx]), least: 2e-4, ceiling: 1, ticks: 3 }, [element("span", { class: "value" })]);
-    this.alarm = new Panel("Alarm", "CUSUM of the squared error, % of its limit",
-      { lines: [{ label: "CUSUM", colour: "alarm", width: 1.6 }], read: (idx, data) => `${data[1][idx].toFixed(0)} %`, floor: 0, ticks: 3 }, [element("span", { class: "value" })]);
-    this.alarm.plot.levels = [[100, "bad"]];
+      ["causes", "samples lost, by cause", "since the core started"],
+    ].map(figure));
+    this.plots = new JointPlots(joint);
     this.curves = [frictionPanel(joint), ...(joint.elastic ? [torsionPanel(joint)] : [])];
     this.knowledge = new Knowledge(joint, robot.writable);
+    this.offer = new BaselineOffer([joint], robot.writable);
     this.changes = new ChangeList(joint, robot.writable);
     this.gear = joint.geared ? new GearSection(joint) : null;
     this.past = new Past(joint);
+    this.raw = new RawChannels(robot, joint);
+    this.bar = new ViewBar(joint.name, () => [...this.plots.columns(), ...this.raw.columns]);
     this.drawn = 0;
     this.node = this.build(robot);
   }
 
-  get panels() { return [...this.parameters.map((row) => row.panel), this.torque, this.residual, this.error, this.alarm, this.forgetting, ...(this.gear ? [this.gear.panel] : [])]; }
+  get panels() { return [...this.plots.all, ...(this.gear ? [this.gear.panel] : [])]; }
 
   build(robot) {
     const tabs = element("nav", { class: "tabs", "aria-label": "Joints" }, element("a", { href: "#/", class: "all" }, "‹ All joints"));
@@ -121,143 +79,88 @@ export class JointView {
       tabs.append(tab);
       return [tab, joint];
     });
-    const figures = element("dl", { class: "figures" }, ...Object.values(this.figures).map(({ label, hint, value, more }) =>
-      element("div", { title: hint }, element("dt", {}, label), element("dd", {}, value, more))));
+    const { plots } = this;
     return element("section", { class: "joint", "aria-label": `Joint ${this.joint.name}` },
       tabs,
       element("header", { class: "head" },
         element("div", { class: "title" }, element("h1", {}, this.joint.name), this.pill.node, this.since),
-        element("div", { class: "health" }, this.explanation, this.reasons, this.todo,
-          element("div", { class: "startup" }, this.progress, this.progressText), this.spectrum),
-        figures, this.line.node),
+        element("div", { class: "health" }, this.explanation, this.reasons, this.todo, this.offer.node,
+          element("div", { class: "startup" }, this.progress, this.progressText)),
+        figureList(this.figures), this.line.node),
       this.changes.node,
+      this.bar.node,
+      element("div", { class: "torques" }, plots.residual.node, plots.torque.node, this.raw.node),
       element("div", { class: `grid pictures ${this.curves.length > 1 ? "three" : ""}` }, ...this.curves.map((panel) => panel.node), this.knowledge.node),
       element("h2", {}, "Parameters", element("small", {}, "estimate with its ±1 σ band")),
-      this.parameterGrid(),
+      plots.parameterGrid(),
       ...(this.gear ? [this.gear.node] : []),
-      element("h2", {}, "How well the model explains the motion"),
-      element("div", { class: "torques" }, this.torque.node, this.residual.node),
-      element("div", { class: "grid last four" }, this.error.node, this.alarm.node, this.forgetting.node,
-        element("article", { class: "panel log" }, element("header", {}, element("h3", {}, "Events")), this.events.node)),
-      this.past.node);
+      element("h2", {}, "Events"),
+      element("article", { class: "panel log" }, this.events.node),
+      this.past.node,
+      this.expertFigures());
   }
 
-  // as few rows as fit four columns, all equally full
-  parameterGrid() {
-    const grid = element("div", { class: "grid" }, ...this.parameters.map((row) => row.panel.node));
-    const count = this.parameters.length;
-    grid.style.setProperty("--columns", Math.ceil(count / Math.ceil(count / 4)) || 1);
-    return grid;
-  }
-
-  parameter(name, unit, hint) {
-    const quantity = new Quantity(unit);
-    const panel = new Panel(readable(name), `${unit}${hint ? ` · ${hint}` : ""}`, {
-      kind: "parameter", ticks: 4,
-      lines: [{ label: "+σ" }, { label: "−σ" }, { label: name, colour: "estimate", width: 1.8 }], band: [0, 1],
-      read: (idx, data) => `${format.significant(data[3][idx], 4)} ± ${format.significant(data[1][idx] - data[3][idx], 2)}`,
-    }, quantity.nodes);
-    return { panel, quantity };
-  }
-
-  torquePanel() {
-    const { unit } = this.joint;
-    return new Panel(effort(unit), `${unit} · what the sensors say and what the model expects`, {
-      kind: "wide", lines: [{ label: "measured", colour: "measured", width: 2.2 }, { label: "predicted", colour: "predicted", width: 1.3 }],
-      keys: [["measured", "measured"], ["predicted", "predicted"]],
-      read: (idx, data) => `${format.significant(data[1][idx])} measured, ${format.significant(data[2][idx])} predicted`,
-    });
-  }
-
-  residualPanel() {
-    const { unit } = this.joint;
-    return new Panel("Residual", `${unit} · measured − predicted; dashed: ±3 σ of the start`, {
-      kind: "wide low", ticks: 3, lines: [{ label: "residual", colour: "residual", width: 1.2 }],
-      read: (idx, data) => `${format.significant(data[1][idx])} ${unit}`,
-    }, [element("span", { class: "value" }), element("span", { class: "unit" }, `${unit} rms`)]);
+  // folded until somebody opens it; then it stays open
+  expertFigures() {
+    const { plots } = this, details = element("details", { class: "experts" }, element("summary", {}, "Figures for experts"),
+      this.spectrum, figureList(this.experts), element("div", { class: "grid" }, plots.error.node, plots.alarm.node, plots.forgetting.node));
+    details.open = JointView.expert;
+    details.addEventListener("toggle", () => { JointView.expert = details.open; });
+    return details;
   }
 
   words(robot, now) {
-    const { joint, figures } = this, { key, since, todo, lines } = joint.condition;
+    const { joint, figures, experts } = this, { key, since, todo, lines } = joint.condition;
     this.tabs.forEach(([tab, other]) => mark(tab, "phase", other.condition.key ?? other.phase));
     this.pill.update(key);
     mark(this.node, "phase", key);
     write(this.explanation, phase(key)[1]);
-    const reasons = key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons);
+    const reasons = key === "stale" ? lines : key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons);
     if (reasons.join() !== this.told) {
       this.told = reasons.join();
       this.reasons.replaceChildren(...reasons.map((reason) => element("li", {}, reason)));
     }
     write(this.since, since ? `since ${format.clock(since)}, ${format.duration(Math.max(1, now - since))}` : "");
-    write(this.todo, todo);
+    write(this.todo, key === "stale" && joint.condition.before ? `Before: ${joint.condition.before}.` : todo);
     this.line.update([joint], robot.events, now);
-    const starting = joint.phase === "starting";
+    const starting = joint.phase === "starting" && key !== "stale";
     mark(this.progress.parentNode, "on", String(starting));
     this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;
     write(this.progressText, starting ? `${(joint.state.progress ?? 0).toFixed(0)} %` : "");
     write(this.spectrum, told(joint.state));
-    this.parameters.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
     write(figures.error.value, format.percent(joint.state.error));
     write(figures.residual.value, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
-    write(figures.latency.value, format.duration(joint.latency));
-    write(figures.samples.value, format.count(joint.totals.samples));
-    write(figures.lost.value, format.count(joint.totals.lost && format.total(joint.totals.lost)));
-    write(figures.lost.more, format.causes(joint.totals.lost));
+    tellLosses(figures.lost.value, figures.lost.more, joint.totals, now);
+    write(experts.latency.value, format.duration(joint.latency));
+    write(experts.samples.value, format.count(joint.totals.samples));
+    write(experts.causes.value, format.count(joint.totals.lost && format.total(joint.totals.lost)));
+    write(experts.causes.more, format.causes(joint.totals.lost));
+    this.plots.words();
+    this.raw.words();
     this.knowledge.update(robot);
+    this.offer.update();
     this.changes.update();
     this.past.update();
     this.gear?.update();
-    const alarm = joint.alarms.last(1);
-    write(this.alarm.live.firstChild, alarm === null ? "–" : `${(100 * alarm).toFixed(0)} %`);
-    write(this.error.live.firstChild, figures.error.value.textContent);
-    write(this.residual.live.firstChild, format.significant(joint.residualRms(5), 2));
-    write(this.forgetting.live.firstChild, format.forgetting(joint.state.forgetting));
     const events = robot.events.filter((event) => event.joint === joint.name);
     this.events.update(events);
     this.panels.forEach(({ plot }) => { plot.events = events; });
   }
 
   draw(start, end) {
-    const { joint } = this;
-    const seen = (panel) => inView(panel.plot.node);
-    this.parameters.forEach(({ panel }, i) => {
-      if (!seen(panel)) return;
-      const [times, values, deviations] = joint.estimates.since(start, joint.valueColumn(i), joint.deviationColumn(i));
-      const upper = values.map((value, at) => (value === null ? null : value + deviations[at]));
-      const lower = values.map((value, at) => (value === null ? null : value - deviations[at]));
-      // today's σ decides what must be in view: yesterday's wide band may leave the plot
-      const [low, high] = extent(values), sigma = deviations.at(-1) ?? 0;
-      panel.plot.draw(start, end, [times, upper, lower, values], low === null ? [null, null] : [low - 1.5 * sigma, high + 1.5 * sigma]);
-    });
-    if (this.gear && seen(this.gear.panel)) this.gear.draw(start, end);
-    if ([this.torque, this.residual].some(seen)) this.drawTorques(start, end);
-    if ([this.error, this.alarm, this.forgetting].some(seen)) this.drawErrors(start, end);
+    this.plots.draw(start, end);
+    this.raw.draw(start, end);
+    if (this.gear && inView(this.gear.panel.plot.node)) this.gear.draw(start, end);
     if (performance.now() - this.drawn > CURVES) {
       this.drawn = performance.now();
-      this.curves.filter(seen).forEach((panel) => panel.draw(joint, start));
+      this.curves.filter((panel) => inView(panel.plot.node)).forEach((panel) => panel.draw(this.joint, start, end));
     }
   }
 
-  drawTorques(start, end) {
-    const { joint } = this;
-    const torque = joint.residuals.since(start, 1, 2);
-    this.torque.plot.draw(start, end, torque, effortLimits(torque[1], torque[2]));
-    const residual = torque[1].map((value, i) => (value === null || torque[2][i] === null ? null : value - torque[2][i]));
-    const [low, high] = extent(residual);
-    const usual = Number.isFinite(joint.usual) ? 3 * joint.usual : 0;
-    this.residual.plot.levels = usual ? [[usual, "muted"], [-usual, "muted"]] : [];
-    this.residual.plot.draw(start, end, [torque[0], residual], low === null ? [null, null] : [Math.min(low, -usual), Math.max(high, usual)]);
+  destroy() { this.past.destroy();
+    this.plots.destroy();
+    this.raw.destroy();
+    this.gear?.panel.plot.destroy();
   }
-
-  drawErrors(start, end) {
-    const { joint } = this;
-    const [instants, cusum] = joint.alarms.since(start, 1);
-    this.alarm.plot.draw(start, end, [instants, cusum.map((value) => (value === null ? null : 100 * value))], [0, 105]);
-    const [times, error, forgetting] = joint.estimates.since(start, 1, 2);
-    const percent = error.map((value) => (value === null ? null : 100 * value));
-    this.error.plot.draw(start, end, [times, percent], [0, extent(percent)[1] ?? 1]);
-    this.forgetting.plot.draw(start, end, [times, forgetting], [extent(forgetting)[0] ?? 0.999, 1]);
-  }
-
-  destroy() { this.panels.forEach((panel) => panel.plot.destroy()); this.past.destroy(); }
 }
+JointView.expert = false;

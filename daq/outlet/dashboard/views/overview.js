@@ -5,6 +5,7 @@ import * as format from "../format.js";
 import { worstFirst, trouble } from "../condition.js";
 import { EventLog, PhasePill, Quantity } from "../page.js";
 import { effortLimits, inView, Sparkline, TimePlot, watch } from "../plots.js";
+import { tellLosses } from "./losses.js";
 import { StatusStrip } from "./status.js";
 import { WholeBanner } from "./whole.js";
 import { effort, readable } from "../words.js";
@@ -25,11 +26,12 @@ class Card {
     if (more) table.append(element("span", { class: "more" }, `and ${more} more`));
     this.plot = new TimePlot({
       label: `Measured and predicted ${effort(joint.unit).toLowerCase()} of ${joint.name}`, ticks: 3,
-      lines: [{ label: "measured", colour: "measured", width: 1.8 }, { label: "predicted", colour: "predicted", width: 1.2 }],
+      lines: [{ label: "measured", colour: "measured", width: 4 }, { label: "predicted", colour: "predicted", width: 1.2 }],
     });
     this.error = element("b");
     this.residual = element("b");
     this.lost = element("b");
+    this.losing = element("small");
     this.node = element("article", { class: "card", "data-joint": joint.name },
       element("header", {}, element("h2", {}, element("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, joint.name)), this.pill.node),
       element("div", {}, this.meaning, this.progress), table,
@@ -39,7 +41,7 @@ class Card {
       element("footer", {},
         element("span", { title: "rms of the prediction error, relative to what is measured" }, "error ", this.error),
         element("span", { title: "rms of measured − predicted over the last 5 s" }, "residual ", this.residual),
-        element("span", { title: "samples lost, late or unusable since the start" }, "lost ", this.lost)));
+        element("span", { class: "lost", title: "samples lost, late or unusable since the start" }, "lost ", this.lost, " ", this.losing)));
     watch(this.node);
   }
 
@@ -47,21 +49,22 @@ class Card {
     const { joint } = this, { key, lines, since } = joint.condition;
     this.pill.update(key);
     mark(this.node, "phase", key);
-    write(this.meaning, lines.length ? lines.join("; ") : since ? `for ${format.duration(Math.max(1, now - since))}` : "");
+    const before = joint.condition.before ? [`before: ${joint.condition.before}`] : [];
+    write(this.meaning, lines.length ? [...lines, ...before].join("; ") : since ? `for ${format.duration(Math.max(1, now - since))}` : "");
     mark(this.progress, "on", String(key === "starting"));
     this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;
     this.rows.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
     write(this.error, format.percent(joint.state.error));
     write(this.residual, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
-    write(this.lost, format.count(format.total(joint.totals.lost)));
+    tellLosses(this.lost, this.losing, joint.totals, now);
   }
 
   draw(start, end) {
     if (!inView(this.node)) return;
     const { joint } = this;
     const idle = joint.phase === "faulted" || joint.phase === "waiting";
-    this.rows.forEach(({ spark }, i) => spark.draw(start, end, ...joint.estimates.since(start, joint.valueColumn(i), joint.deviationColumn(i)), idle));
-    const data = joint.residuals.since(start, 1, 2);
+    this.rows.forEach(({ spark }, i) => spark.draw(start, end, ...joint.estimates.between(start, end, joint.valueColumn(i), joint.deviationColumn(i)), idle));
+    const data = joint.residuals.between(start, end, 1, 2);
     this.plot.draw(start, end, data, effortLimits(data[1], data[2]));
   }
 }
@@ -98,7 +101,7 @@ class ServiceCard {
 
 export class Overview {
   constructor(robot) {
-    this.strip = new StatusStrip([...robot.joints.values()]);
+    this.strip = new StatusStrip([...robot.joints.values()], robot.writable);
     this.cards = [...robot.joints.values()].map((joint) => new Card(joint));
     this.service = new ServiceCard();
     this.whole = new WholeBanner();
@@ -112,7 +115,7 @@ export class Overview {
     this.strip.words(robot, now, stale);
     this.cards.forEach((card) => card.words(now));
     this.service.words(robot);
-    this.whole.words(robot);
+    this.whole.words(robot, stale);
     // those that want a look come first, the others keep their places
     const troubled = worstFirst(robot.joints.values()).filter(trouble);
     this.cards.forEach((card, i) => { card.node.style.order = trouble(card.joint) ? troubled.indexOf(card.joint) - troubled.length : i; });

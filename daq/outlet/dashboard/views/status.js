@@ -1,6 +1,7 @@
 // The strip that points: the worst joints in large letters, every joint as a chip, and what happened on one time line.
 
 import { listed, trouble, worstFirst } from "../condition.js";
+import { BaselineOffer } from "./baseline.js";
 import { CurvePlot } from "./curves.js";
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
@@ -9,7 +10,8 @@ import { TimeLine } from "./timeline.js";
 
 const HEADLINES = 3;
 const NAMED = 3; // joints in one headline
-const LANES = 5;
+const MANY = 28; // joints from which on a chip has one line
+const FEW = 8; // joints whose chips stand in one row
 
 // Which joint, how bad, since when, what to do; for a drift the friction curve beside its baseline.
 class Headline {
@@ -68,8 +70,9 @@ function news(joints) {
 }
 
 class Chip {
-  constructor(joint) {
+  constructor(joint, many) {
     this.joint = joint;
+    this.many = many; // one line each
     this.short = element("span", { class: "short" });
     this.sign = element("i", { class: "sign" });
     this.node = element("a", { class: "chip", href: `#/joint/${encodeURIComponent(joint.name)}`, "data-chip": joint.name }, this.sign, element("b", {}, joint.name), this.short);
@@ -78,36 +81,42 @@ class Chip {
   words() {
     const { key, word, short } = this.joint.condition;
     mark(this.node, "phase", key);
-    write(this.short, short);
-    this.node.title = `${this.joint.name}: ${word}`;
+    write(this.short, this.many ? short.replace(/^error |^no data (?=since)/, "") : short);
+    this.node.title = `${this.joint.name}: ${word}${short && `, ${short}`}`;
   }
 }
 
 // "Nothing to do" has its words, too.
-function summary(joints, stale, heard) {
-  if (stale && !heard) return ["waiting", "No update has come yet", "The core is starting, which takes a minute or two where it compiles. If this lasts, the service's log says why."];
-  if (stale) return ["stale", "What stands here is old", "No update comes: is the service running, and this screen's network up?"];
+function summary(joints, stale, lastWord) {
+  if (stale && lastWord === null) return ["waiting", "No update has come yet", "The core is starting, which takes a minute or two where it compiles. If this lasts, the service's log says why."];
+  if (stale) {
+    const before = joints.filter((joint) => joint.condition.before && !/^(normal|held)/.test(joint.condition.before)).slice(0, NAMED);
+    return ["stale", `No data since ${format.clock(lastWord)}`, `Is the service running, and this screen's network up? ${before.length ? `Before: ${before.map((joint) => `${joint.name} ${joint.condition.before}`).join("; ")}.` : ""}`.trim()];
+  }
   const counts = (key) => joints.filter((joint) => joint.condition.key === key).length;
-  const others = ["starting", "unsure", "held", "waiting"].map((key) => [counts(key), { starting: "starting up", unsure: "in need of more motion", held: "standing still", waiting: "without data yet" }[key]]).filter(([count]) => count);
+  const others = ["doubtful", "starting", "unsure", "learning", "held", "waiting"].map((key) => [counts(key), { doubtful: "in doubt", starting: "starting up", unsure: "in need of other motion", learning: "still learning", held: "standing still", waiting: "without data yet" }[key]]).filter(([count]) => count);
   if (!others.length) return ["normal", joints.length > 1 ? `All ${joints.length} joints are normal` : "Normal", "Nothing to do."];
   const names = others.length === 1 && others[0][0] === joints.length ? [`All ${joints.length} joints are ${others[0][1]}`] : others.map(([count, text]) => `${count} ${text}`);
-  const todo = counts("waiting") ? "Is every drive on? Acquisition shows what comes." : counts("starting") || counts("unsure") ? "Let the robot move: every joint, both directions, slow and fast." : "Nothing to do.";
-  return [others[0][1] === "standing still" ? "held" : counts("waiting") ? "waiting" : "starting", `${names.join(", ")}${names.length === 1 && others[0][0] === joints.length ? "" : counts("normal") ? `, ${counts("normal")} normal` : ""}`, todo];
+  const todo = counts("waiting") ? "Is every drive on? Acquisition shows what comes." : counts("starting") || counts("unsure") || counts("learning") ? "Let the robot move: every joint, both directions, slow and fast." : "Nothing to do.";
+  return [others[0][1] === "standing still" ? "held" : counts("waiting") ? "waiting" : counts("doubtful") ? "doubtful" : "starting", `${names.join(", ")}${names.length === 1 && others[0][0] === joints.length ? "" : counts("normal") ? `, ${counts("normal")} normal` : ""}`, todo];
 }
 
 export class StatusStrip {
-  constructor(joints) {
+  constructor(joints, writable) {
     this.joints = joints;
+    this.offer = new BaselineOffer(joints, writable);
     this.headlines = Array.from({ length: Math.min(HEADLINES, joints.length) }, () => new Headline());
     this.calm = element("p", { class: "what" });
     this.calmTodo = element("p", { class: "todo" });
     this.all = element("article", { class: "headline all" }, element("div", { class: "words" }, this.calm, this.calmTodo));
-    this.chips = new Map(joints.map((joint) => [joint, new Chip(joint)]));
+    this.chips = new Map(joints.map((joint) => [joint, new Chip(joint, joints.length > MANY)]));
     this.list = element("nav", { class: "chips", "aria-label": "Every joint, the worst first" }, ...[...this.chips.values()].map((chip) => chip.node));
-    this.line = new TimeLine(LANES);
+    this.line = new TimeLine();
     this.node = element("section", { class: "status", role: "status", "aria-label": "What needs a look" },
-      element("div", { class: "headlines" }, this.all, ...this.headlines.map((one) => one.node)), this.list, this.line.node);
-    mark(this.node, "many", String(joints.length > 14));
+      element("div", { class: "headlines" }, this.all, ...this.headlines.map((one) => one.node)), this.list, this.offer.node, this.line.node);
+    mark(this.node, "many", String(joints.length > MANY));
+    mark(this.node, "few", String(joints.length <= FEW));
+    this.list.style.setProperty("--chips", joints.length);
   }
 
   words(robot, now, stale) {
@@ -122,11 +131,12 @@ export class StatusStrip {
     this.headlines.forEach((one, i) => one.show(shown[i], now, this.joints.length));
     this.all.hidden = shown.length > 0 && !stale;
     if (!this.all.hidden) {
-      const [key, text, todo] = summary(this.joints, stale, robot.heard !== null);
+      const [key, text, todo] = summary(this.joints, stale, robot.lastWord);
       mark(this.all, "phase", key);
       write(this.calm, text);
       write(this.calmTodo, todo);
     }
+    this.offer.update();
     this.line.update(sorted, robot.events, now);
   }
 

@@ -1,4 +1,4 @@
-// Alarms, faults and drift of joints on one line of time: a lane each, a bar for what lasts, a sign for what happens once.
+// What happened to every joint on one line of time: a lane each, a bar for what lasts, a sign for what happens once.
 
 import { BEGINS, ENDS } from "../condition.js";
 import { element } from "../elements.js";
@@ -6,7 +6,9 @@ import * as format from "../format.js";
 import { readable, toneOf } from "../words.js";
 
 const SPANS = [[120, 4], [300, 5], [600, 5], [1800, 6], [3600, 4], [6 * 3600, 6], [24 * 3600, 4]]; // s, parts of whole minutes
-const SILENT = ["started", "standstill", "held", "moving", "baseline", "refit_started", "resumed"]; // no reason for a lane of one's own
+const TONES = ["bad", "warn", "busy", "good"]; // of signs that share a place the worst is drawn
+const APART = 1.15; // rem between two signs: the width of one
+const TOLD = 8; // events in the tooltip of one sign
 
 // from when to when each condition lasted; a clear end or the present
 function bars(joint, events, now) {
@@ -17,35 +19,44 @@ function bars(joint, events, now) {
       if (BEGINS[key].includes(event.kind)) from ??= event.timestamp;
       else if (from !== null && ENDS[key].includes(event.kind)) { found.push({ key, from, to: event.timestamp }); from = null; }
     }
-    if (from !== null && joint.condition.key === key) found.push({ key, from, to: now });
+    const { key: standing, was, since } = joint.condition; // of a joint that is silent the last that was known
+    if (from !== null && (was ?? standing) === key) found.push({ key, from, to: was ? since : now });
     return found;
   });
+}
+
+// Events whose signs would lie on one another share one sign; share: of the span, that a sign is wide.
+export function grouped(events, from, span, share) {
+  const groups = [];
+  for (const event of events) {
+    const at = (event.timestamp - from) / span, last = groups.at(-1);
+    if (last && at - last.at < share) last.events.push(event);
+    else groups.push({ at, events: [event] });
+  }
+  return groups;
 }
 
 const ago = (seconds) => (seconds < 1 ? "now" : seconds < 120 ? `−${Math.round(seconds)} s` : seconds < 7200 ? `−${Math.round(seconds / 60)} min` : `−${Math.round(seconds / 3600)} h`);
 
 export class TimeLine {
-  constructor(lanes, titled = true) {
-    this.most = lanes;
+  constructor(titled = true) {
     this.titled = titled;
     this.lanes = element("div", { class: "lanes" });
     this.scale = element("div", { class: "scale", "aria-hidden": "true" });
-    this.range = element("span", { class: "range" });
     this.node = element("div", { class: `timeline ${titled ? "" : "single"}`, role: "group", "aria-label": "What happened" }, this.lanes, this.scale);
   }
 
   update(joints, events, now) {
     const told = new Map(joints.map((joint) => [joint, events.filter((event) => event.joint === joint.name)]));
-    const lively = joints.filter((joint) => !this.titled || told.get(joint).some((event) => !SILENT.includes(event.kind))).slice(0, this.most);
-    this.node.hidden = !lively.length;
-    if (!lively.length) return;
-    const oldest = Math.min(now - 1, ...lively.flatMap((joint) => told.get(joint).map((event) => event.timestamp)));
+    this.node.dataset.many = String(joints.length > 10);
+    const oldest = Math.min(now - 1, ...joints.flatMap((joint) => told.get(joint).map((event) => event.timestamp)));
     const [span, parts] = SPANS.find(([one]) => one >= now - oldest) ?? SPANS.at(-1);
-    const key = `${lively.map((joint) => `${joint.name} ${joint.condition.key} ${told.get(joint).length} ${told.get(joint).at(-1)?.timestamp}`).join()} ${span} ${Math.floor(now / Math.max(1, span / 600))}`;
+    const width = this.lanes.querySelector(".track")?.clientWidth || 600;
+    const share = (APART * parseFloat(getComputedStyle(document.documentElement).fontSize)) / width;
+    const key = `${joints.map((joint) => `${joint.name} ${joint.condition.key} ${told.get(joint).length} ${told.get(joint).at(-1)?.timestamp}`).join()} ${span} ${width} ${Math.floor(now / Math.max(1, span / 600))}`;
     if (key === this.key) return;
     this.key = key;
-    const place = (time) => `${(100 * Math.min(1, Math.max(0, 1 - (now - time) / span))).toFixed(2)}%`;
-    this.lanes.replaceChildren(...lively.map((joint) => this.lane(joint, told.get(joint), now, span, place)));
+    this.lanes.replaceChildren(...joints.map((joint) => this.lane(joint, told.get(joint), now, span, share)));
     this.scale.replaceChildren(...Array.from({ length: parts + 1 }, (_, i) => {
       const tick = element("span", {}, ago((span * (parts - i)) / parts));
       tick.style.left = `${(100 * i) / parts}%`;
@@ -53,7 +64,8 @@ export class TimeLine {
     }));
   }
 
-  lane(joint, events, now, span, place) {
+  lane(joint, events, now, span, share) {
+    const place = (time) => `${(100 * Math.min(1, Math.max(0, 1 - (now - time) / span))).toFixed(2)}%`;
     const track = element("div", { class: "track" });
     for (const { key, from, to } of bars(joint, events, now)) {
       if (to < now - span) continue;
@@ -62,10 +74,12 @@ export class TimeLine {
       bar.style.right = `calc(100% - ${place(to)})`;
       track.append(bar);
     }
-    for (const event of events) {
-      if (event.timestamp < now - span) continue;
-      const sign = element("i", { class: "kind event", "data-tone": toneOf(event.kind), title: `${format.clock(event.timestamp)} ${readable(event.kind)}: ${event.text}` });
-      sign.style.left = place(event.timestamp);
+    for (const { at, events: same } of grouped(events.filter(({ timestamp }) => timestamp >= now - span), now - span, span, share)) {
+      const tone = TONES.find((one) => same.some(({ kind }) => toneOf(kind) === one));
+      const lines = same.slice(-TOLD).map((event) => `${format.clock(event.timestamp)} ${readable(event.kind)}: ${event.text}`);
+      const sign = element("i", { class: "kind event", "data-tone": tone, title: lines.join("\n") });
+      if (same.length > 1) sign.append(element("small", {}, String(same.length)));
+      sign.style.left = `${(100 * Math.min(1, Math.max(0, at))).toFixed(2)}%`;
       track.append(sign);
     }
     const lane = element("div", { class: "lane", "data-phase": joint.condition.key });
@@ -74,4 +88,3 @@ export class TimeLine {
     return lane;
   }
 }
-

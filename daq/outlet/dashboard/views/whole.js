@@ -3,7 +3,10 @@
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 import { EventLog, PhasePill } from "../page.js";
-import { inView, TimePlot } from "../plots.js";
+import { Panel } from "../panel.js";
+import { calmExtent, inView } from "../plots.js";
+import { ViewBar } from "../view_bar.js";
+import { ResidualTable } from "./residual_table.js";
 import { effort } from "../words.js";
 
 const NAME = "robot"; // what events of the whole robot are called by
@@ -30,8 +33,9 @@ export function ranked(state) {
   return Object.entries(state.joints ?? {}).sort(([, a], [, b]) => b.contact - a.contact || (size(b) ?? 0) - (size(a) ?? 0));
 }
 
-// the robot's condition: key (as of a joint's phase), text, what to do
-export function standing(state) {
+// the robot's condition; silence: Unix s of the last update where none comes; key (as of a joint's phase), text, what to do
+export function standing(state, silence = null) {
+  if (silence !== null) return { key: "stale", text: `No data since ${format.clock(silence)}`, todo: "" };
   const worst = ranked(state), touched = worst.filter(([, told]) => told.contact);
   const key = state.phase ?? "waiting", { carried, mass, mass_deviation: sigma } = state.payload ?? {};
   if (key === "faulted" || key === "waiting") return { key, text: (state.health?.reasons ?? []).map(({ text }) => text).join("; ") || "No row with every joint in it yet", todo: TODO[key] };
@@ -63,10 +67,10 @@ export class WholeBanner {
       element("header", {}, element("a", { class: "which", href: "#/robot" }, "Whole robot"), this.pill.node), this.text, this.todo));
   }
 
-  words(robot) {
+  words(robot, stale) {
     this.node.hidden = !robot.whole;
     if (!robot.whole) return;
-    const { key, text, todo } = standing(robot.whole.state);
+    const { key, text, todo } = standing(robot.whole.state, stale ? robot.lastWord : null);
     mark(this.node, "phase", key);
     this.pill.update(key);
     write(this.text, text);
@@ -78,37 +82,28 @@ export class WholeBanner {
 class Residual {
   constructor(name, unit, column) {
     Object.assign(this, { name, column });
-    this.value = element("span", { class: "value" });
-    this.of = element("span", { class: "unit" });
-    this.bar = element("i");
-    this.meter = element("span", { class: "meter", role: "meter", "aria-valuemin": 0, "aria-valuemax": 100 }, this.bar);
-    this.learnt = element("small", { class: "learnt", hidden: "" });
-    this.plot = new TimePlot({ label: `Residual of ${name} and its thresholds`, ticks: 3, sync: "whole", lines: [{ label: "residual", colour: "residual", width: 1.3 }] });
-    this.node = element("article", { class: "panel residual", "data-joint": name },
-      element("header", {}, element("h3", {}, element("a", { href: `#/joint/${encodeURIComponent(name)}` }, name)),
-        element("span", { class: "live" }, this.value, this.of)),
-      this.meter, this.learnt, this.plot.node);
-    this.plot.node.setAttribute("title", `${unit}: measured − predicted; dashed: thresholds`);
+    this.panel = new Panel(name, `${unit} · dashed: thresholds`, {
+      kind: "residual", ticks: 3, unit, sync: "whole", lines: [{ label: "residual", colour: "residual", width: 1.3 }],
+      read: (idx, data) => `${format.significant(data[1][idx], 3)} ${unit}`,
+    }, [element("span", { class: "value" }), element("span", { class: "unit" }, unit)]);
+    this.panel.node.querySelector("h3").replaceChildren(element("a", { href: `#/joint/${encodeURIComponent(name)}` }, name));
+    this.node = this.panel.node;
+    this.node.dataset.joint = name;
   }
 
   words(told, place) {
-    const share = size(told), percent = Math.min(100, 100 * (share ?? 0)).toFixed(0);
     mark(this.node, "contact", String(told.contact));
-    write(this.value, torque(told.residual, told.unit));
-    write(this.of, share === null ? "no threshold yet" : `of ${torque(told.threshold, told.unit)}`);
-    this.learnt.hidden = !Number.isFinite(told.compensation);
-    if (!this.learnt.hidden) write(this.learnt, `compensated by ${torque(told.compensation, told.unit)}, as learnt`);
-    this.bar.style.width = `${percent}%`;
-    this.meter.setAttribute("aria-valuenow", percent);
+    write(this.panel.live.firstChild, format.significant(told.residual, 2));
     this.node.style.order = told.contact ? place - 100 : 0; // the others keep their places
     this.threshold = told.threshold;
-    this.plot.levels = share === null ? [] : [[told.threshold, "bad"], [-told.threshold, "bad"]];
+    this.panel.plot.levels = size(told) === null ? [] : [[told.threshold, "bad"], [-told.threshold, "bad"]];
   }
 
   draw(start, end, trace) {
-    if (!inView(this.plot.node)) return;
-    const data = trace.since(start, this.column), most = Math.max(1.3 * (this.threshold || 0), ...data[1].map((value) => Math.abs(value ?? 0)));
-    this.plot.draw(start, end, data, [-most, most]);
+    if (!inView(this.panel.plot.node)) return;
+    const data = trace.between(start, end, this.column), [low, high, spike] = calmExtent(data[1]);
+    const most = Math.max(1.3 * (this.threshold || 0), Math.abs(low ?? 0), Math.abs(high ?? 0));
+    this.panel.draw(start, end, data, [-most, most, spike]);
   }
 }
 
@@ -153,7 +148,9 @@ export class WholeView {
       ["learnt", "learnt from", "seconds of motion that have taught the model since the start"],
     ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
     this.residuals = joints.map(([name, told], i) => new Residual(name, told.unit, FIRST + i));
+    this.table = new ResidualTable(joints, FIRST);
     this.friction = new FrictionTable();
+    this.bar = new ViewBar(robot.name || "robot", () => this.columns());
     this.events = new EventLog(60, false);
     const figures = element("dl", { class: "figures" }, ...Object.values(this.figures).map(({ label, hint, value, more }) =>
       element("div", { title: hint }, element("dt", {}, label), element("dd", {}, value, more))));
@@ -163,15 +160,17 @@ export class WholeView {
         element("div", { class: "title" }, element("h1", {}, "Whole robot"), this.pill.node),
         element("div", { class: "health" }, this.text, this.todo, element("div", { class: "startup" }, this.progress, this.progressText)),
         figures),
-      element("h2", {}, "Residual torque", element("small", {}, `${effort(unit).toLowerCase()} measured − predicted by the whole robot's model; dashed: thresholds`)),
+      element("h2", {}, "Residual torque", element("small", {}, `${effort(unit).toLowerCase()} measured − predicted by the whole robot's model`)),
+      element("article", { class: "panel part" }, this.table.node),
+      this.bar.node,
       element("div", { class: "grid residuals" }, ...this.residuals.map((one) => one.node)),
       element("div", { class: "pair last" },
         element("article", { class: "panel part" }, element("header", {}, element("h3", {}, "Friction")), this.friction.node),
         element("article", { class: "panel log" }, element("header", {}, element("h3", {}, "Events")), this.events.node)));
   }
 
-  words(robot) {
-    const { state } = robot.whole, { figures } = this, { key, text, todo } = standing(state);
+  words(robot, now, stale) {
+    const { state } = robot.whole, { figures } = this, { key, text, todo } = standing(state, stale ? robot.lastWord : null);
     mark(this.node, "phase", key);
     this.pill.update(key);
     write(this.text, text);
@@ -189,14 +188,22 @@ export class WholeView {
     write(figures.nearest.value, name ? name : "–");
     write(figures.nearest.more, name && size(told) !== null ? format.percent(size(told)) : "");
     write(figures.learnt.value, format.duration(state.learnt));
+    this.table.words(state.joints, robot.whole.trace);
     this.residuals.forEach((one) => one.words(state.joints[one.name], order.findIndex(([other]) => other === one.name)));
     this.friction.words(state);
     const events = robot.events.filter((event) => event.joint === NAME);
     this.events.update(events);
-    this.residuals.forEach((one) => { one.plot.events = events; });
+    this.residuals.forEach((one) => { one.panel.plot.events = events; });
   }
 
   draw(start, end) { this.residuals.forEach((one) => one.draw(start, end, this.robot.whole.trace)); }
 
-  destroy() { this.residuals.forEach((one) => one.plot.destroy()); }
+  // of the table of what is seen
+  columns() {
+    const { columns } = this.robot.whole.trace, { joints } = this.robot.whole.state;
+    return [["payload [kg]", columns[0], columns[1]], ["payload deviation [kg]", columns[0], columns[2]],
+      ...Object.entries(joints).map(([name, { unit }], i) => [`residual of ${name} [${unit}]`, columns[0], columns[FIRST + i]])];
+  }
+
+  destroy() { this.residuals.forEach((one) => one.panel.plot.destroy()); }
 }

@@ -15,6 +15,7 @@ from estimators.base import Estimate
 
 def test_a_starting_joint_shows_its_progress(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{seven}/#/joint/elbow")
+    page.locator(".experts summary").click()
     expect(page.locator(".startup i")).to_be_visible()
     before = page.locator(".progress-text").text_content()
     expect(page.locator(".progress-text")).not_to_have_text(before or "")
@@ -66,10 +67,15 @@ def test_one_joint_in_full(
 ) -> None:
     page = open_page(f"{seven}/#/joint/shoulder")
     expect(page.locator(".panel.parameter")).to_have_count(6)
-    wait(lambda: painted(page, ".panel") > 0)
+    wait(lambda: painted(page, ".torques .panel") > 0)
+    first, second = page.locator(".panel h3").nth(0), page.locator(".panel h3").nth(1)
+    expect(page.locator(".torques h3").first).to_have_text("Residual")
+    assert (first.text_content(), second.text_content()) == ("What has changed", "Residual")
     inertia = page.locator(".panel.parameter").first
     expect(inertia.locator("h3")).to_have_text("inertia")
     expect(inertia.locator(".unit")).to_have_text("kg·m²")
+    expect(page.get_by_role("heading", name="Alarm", exact=True)).to_be_hidden()
+    page.get_by_text("Figures for experts").click()
     assert 0.35 < float(inertia.locator(".value").text_content() or "nan") < 0.48
     for title in (
         "Friction",

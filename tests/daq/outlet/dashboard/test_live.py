@@ -1,5 +1,6 @@
 """The page follows the updates, says when they stop, and comes back by itself."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,24 @@ def test_it_says_stale_and_reconnects_by_itself(
     page = open_page(first.page)
     state = page.locator("#connection")
     feed(page, core, make_estimate(), lambda: state.text_content() == "Live")
-    expect(state).to_have_text("Stale for 2 s")
-    expect(page.locator(".status .headline.all .what")).to_have_text("What stands here is old")
+    silent = re.compile(r"^No data since \d\d:\d\d:\d\d$")
+    expect(state).to_have_text(silent)
+    expect(page.locator(".status .headline.all .what")).to_have_text(silent)
+    since = state.text_content()
+    page.wait_for_timeout(1200)
+    assert state.text_content() == since, "when, not how long ago"
+    chip, pill = page.locator('[data-chip="elbow"]'), page.locator('[data-joint="elbow"] .pill')
+    expect(chip.locator(".short")).to_have_text((since or "").replace("No", "no"))
+    clipped = "(e) => e.scrollWidth > e.clientWidth"
+    assert not chip.locator(".short").evaluate(clipped)
+    expect(page.locator('[data-joint="elbow"] .meaning')).to_contain_text("before: normal")
+    grey = "(e) => { const [r, g, b] = getComputedStyle(e).color.match(/\\d+/g).map(Number); "
+    grey += "return Math.max(r, g, b) - Math.min(r, g, b); }"
+    expect(pill).to_have_attribute("data-phase", "stale")
+    assert pill.evaluate(grey) < 40, "no colour that says good or bad"
     assert not troubles
     first.stop()
-    expect(state).to_contain_text("Reconnecting · stale for")
+    expect(state).to_contain_text("Reconnecting · no data since")
     restart(tmp_path, page=first.page)
     feed(page, core, make_estimate(inertia=0.75), lambda: state.text_content() == "Live")
     expect(page.locator('[data-joint="elbow"] .value').first).to_have_text("0.7500")

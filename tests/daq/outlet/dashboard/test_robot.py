@@ -15,9 +15,17 @@ def test_the_whole_robot_says_what_touches_it_what_it_carries_and_what_is_compen
     expect(page.locator("#connection")).to_have_text("Live")
     panels = page.locator(".panel.residual")
     expect(panels).to_have_count(7)
-    expect(panels.first.locator(".learnt")).to_have_text("compensated by 0.40 N·m, as learnt")
-    expect(panels.nth(2).locator(".unit")).to_have_text("of 1.0 N·m")
-    expect(panels.nth(2).locator(".learnt")).to_be_hidden()
+    rows = page.locator(".residual-table tbody tr")
+    expect(rows).to_have_count(7)
+    expect(rows.first.locator(".learnt")).to_have_text("0.40 N·m")
+    expect(rows.nth(2).locator(".limit")).to_have_text("1.0 N·m")
+    expect(rows.nth(2).locator(".learnt")).to_have_text("–")
+    expect(rows.nth(2).locator(".most")).to_have_text("0.30 N·m")
+    expect(rows.nth(2).locator(".share")).to_have_text("30.0\u00a0%")
+    bar, meter = (rows.nth(2).locator(one).bounding_box() for one in (".meter i", ".meter"))
+    assert bar
+    assert meter
+    assert bar["width"] / meter["width"] == pytest.approx(0.3 / 1.5, abs=0.01), "a full bar is 1.5 thresholds"
     expect(page.locator("dl.figures")).to_contain_text("2.01 kg± 0.03 kg")
     touched = page.locator('.panel.residual[data-contact="true"]')
     expect(touched).to_have_attribute("data-joint", panels.nth(1).get_attribute("data-joint") or "")

@@ -1,0 +1,44 @@
+"""What to do about a parameter that has changed: one catalogue for the page, /api/state and notifications."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+# how a parameter's name looks → what a change of it asks for; the first that fits
+REMEDIES: Final = (
+    (r"^lost_motion$", "Look at the gear: worn teeth, a loose coupling, lost preload?"),
+    (r"stiffness|cubic$", "Look at coupling and gear: loose, worn or cracked?"),
+    (
+        r"coulomb|viscous|stribeck|load|friction|cyclic|position|\.(slow|fast)$",
+        "Colder or warmer than at its {reference}? Else look at lubrication and bearings.",
+    ),
+    (r"inertia|mass|gravity|sin$|cos$", "Another tool or load than at its {reference}?"),
+    (r"offset", "Look at the torque sensor's zero and at pulling cables."),
+    (r"", "Compare its friction curve with the {reference}'s."),
+)
+SCALE: Final = "Compare the torque constant, or its sensor, with a known load."
+
+
+def remedy(parameter: str, reference: str = "baseline", cause: str = "") -> str:
+    """What to do about a change of this parameter.
+
+    reference: baseline or start, what the change is measured against; cause: common to all that has changed, where it
+    is one.
+    """
+    if cause:
+        return SCALE
+    return next(words for pattern, words in REMEDIES if re.search(pattern, parameter)).format(reference=reference)
+
+
+def with_remedies(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records of `change/<joint>`, each with what to do about it (`todo`)."""
+    return [
+        one | {"todo": remedy(one["parameter"], one.get("reference", "baseline"), one.get("cause", ""))}
+        for one in records
+    ]
+
+
+def remedies_of_drift(drift: Mapping[str, Any]) -> dict[str, str]:
+    """What to do about each parameter that `drift/<joint>` calls drifted."""
+    reference, cause = drift.get("reference", "baseline"), drift.get("cause", "")
+    return {name: remedy(name, reference, cause) for name in drift.get("drifted", ())}
