@@ -103,6 +103,14 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
         ("jointwatch baseline arm.toml", "what each joint was when it was commissioned"),
         ("jointwatch baseline arm.toml --set", "from now on, what it is now"),
     ),
+    "history": (
+        ("jointwatch history arm.toml --joint elbow --since 90d", "first and last day of each quantity, use, changes"),
+        ("jointwatch history arm.toml --since 1y --csv > elbow.csv", "a line for each quantity and day"),
+    ),
+    "compare": (
+        ("jointwatch compare arm.toml@2026-01-31 arm.toml@today", "two days of one robot"),
+        ("jointwatch compare arm1.toml arm2.toml", "the last day of each of two robots"),
+    ),
     "schema": (
         ("jointwatch schema > stream.schema.json", "of the stream's topics"),
         ("jointwatch schema config > config.schema.json", "of the configuration, for an editor"),

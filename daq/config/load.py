@@ -18,6 +18,7 @@ from pydantic import (
 
 from daq.config.checks import cross_check, unusable
 from daq.config.fields import Name
+from daq.config.history_settings import HistorySettings
 from daq.config.notify import NotifySection
 from daq.config.sections import Config, JointSection, Processes, Publish, Record, RefitPlace, RobotSection
 from daq.config.toml_lines import Lines
@@ -81,6 +82,7 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
         known = sorted(Config.model_fields.keys() - OURS)
         problems.append(ConfigurationProblem(lines.of((key,)), key, unknown(key, known)))
     single: dict[str, Any] = {"robot": RobotSection, "publish": Publish, "processes": Processes, "refit": RefitPlace}
+    single["history"] = HistorySettings
     for key, kind in single.items():
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
     optional: dict[str, Any] = {"recorder": Record, "notify": NotifySection}  # only where they are asked for

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from daq.config.drift_limits import DriftSettings
 from daq.config.fields import LARGEST, Endpoint, Factor, FilePath, Name, Section, SignalName, is_local, matching
+from daq.config.history_settings import HistorySettings
 from daq.config.notify import NotifySection
 from daq.stream.keys import KeyFileError, read_pair
 from drivers.catalogue import AnyDriver
@@ -267,6 +268,7 @@ class Config(Section):
     robot: RobotSection = RobotSection()
     publish: Publish = Publish()
     recorder: Record | None = None
+    history: HistorySettings = HistorySettings()
     notify: NotifySection | None = None
     processes: Processes = Processes()
     refit: RefitPlace = RefitPlace()

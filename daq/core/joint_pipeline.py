@@ -14,6 +14,7 @@ from daq.core.batch_pass import Readings
 from daq.core.changes.drift import Comparison
 from daq.core.channel_watch import ChannelWatch
 from daq.core.gear_pipeline import gear_pipeline_of
+from daq.core.joint_use import JointUse
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
@@ -95,6 +96,7 @@ class JointPipeline:
         model = joint.model.build()
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
+        self.use = JointUse(self.estimator.channels, joint.model.unit())
         self.channel_watch: ChannelWatch | None = None  # gets the samples while somebody asks for them
         self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # gets the samples, too
 
@@ -153,6 +155,7 @@ class JointPipeline:
         """Count samples that were just aligned; returns the time of the last one (ns), 0 where there is none."""
         count = state.count
         self.samples += count
+        self.use.absorb(state.ticks[:count], state.samples[:count], self.estimator.step_of(self.use.position))
         if self.follower is not None:
             self.follower(self.name, state.ticks[:count], state.samples[:count])
         if self.channel_watch is not None and count:

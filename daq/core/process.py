@@ -212,6 +212,7 @@ def _totals(pipeline: Pipeline, receiver: CoreReceiver, boot: int) -> dict[str, 
                 "interpolated": joint.aligner.interpolated(),
                 "skew": joint.skew,
                 "estimator": joint.estimator.counters(),
+                "use": joint.use.totals(),
             }
             for joint in pipeline.joints
         },

@@ -92,6 +92,8 @@ TABLE: Final = (
     Metric("recorder_written_timestamp_seconds", Gauge, (), "s", "Unix time of the last block that is in a file."),
     Metric("recorder_bytes_total", Counter, (), "", "Bytes of recordings written."),
     Metric("recorder_blocks_lost_total", Counter, (), "", "Blocks of readings and updates that are in no file."),
+    Metric("history_intervals_total", Counter, (), "", "Minutes that were written into the history file."),
+    Metric("history_intervals_lost_total", Counter, (), "", "Minutes that are in no file: it could not be written."),
     Metric("page_clients", Gauge, (), "", "Open dashboard pages."),
     Metric("page_skipped_total", Counter, (), "", "Batches not sent to a page that was too slow."),
     Metric("notifications_sent_total", Counter, ("channel",), "", "Changes told by webhook or mail."),
@@ -182,6 +184,11 @@ class Metrics:
     def refused(self, total: int) -> None:
         """Set the number of subscribers that the stream refused."""
         self._total(total, "outlet", "subscribers_refused_total")
+
+    def kept(self, written: int, lost: int) -> None:
+        """Set how many minutes of history were written, and lost."""
+        self._total(written, "outlet", "history_intervals_total")
+        self._total(lost, "outlet", "history_intervals_lost_total")
 
     def notified(self, counts: Mapping[str, Mapping[str, int]]) -> None:
         """Set what each channel of notifications has counted."""

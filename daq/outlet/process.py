@@ -7,6 +7,7 @@ import zmq
 from daq.config.sections import Config
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import JointLabel
+from daq.outlet.long_term.keeper import Keeper
 from daq.outlet.notifications.notifier import notifier
 from daq.outlet.server import Tls, serve
 from daq.outlet.token_request import TokenRequest
@@ -15,6 +16,7 @@ from daq.processes.logs import log
 from daq.processes.process import CannotStartError, endpoint, may_take_priority
 from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
+from daq.state.history.file import FILE as HISTORY
 from daq.stream.keys import Curve, KeyFileError, read_pair
 from daq.stream.sockets import EndpointError, Socket, open_publisher
 from daq.stream.update import ROBOT
@@ -61,6 +63,9 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     core = open_publisher(context, endpoint(runtime, "baselines"))
     Writer(context, endpoint(runtime, "checkpoints"), place(config, FILE)).start()
     commissioning = Commissioning(place(config, "baseline.json"), _models(config), core)
+    keeper = Keeper(place(config, HISTORY), config.history.minutes, labels) if config.history.keep else None
+    if keeper is not None:
+        keeper.start()
     try:
         serve(
             endpoint(runtime, "updates"),
@@ -79,11 +84,14 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             commissioning.watched,
             priority if may_take_priority(priority) else 0,
             notifier(config),
+            keeper,
         )
     except EndpointError as error:
         raise CannotStartError(error.strerror) from error
     except KeyFileError as error:
         raise CannotStartError(str(error)) from error
     finally:
+        if keeper is not None:
+            keeper.stop()
         core.close(0)
         context.term()

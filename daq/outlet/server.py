@@ -31,6 +31,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from daq.outlet.connections import BACKLOG, PAGES, PATIENCE, Connection, limit_server_logs, room, room_for_pages, source
 from daq.outlet.history import History, JointLabel
+from daq.outlet.long_term.keeper import Keeper
+from daq.outlet.long_term.request import answer
 from daq.outlet.metrics import Metrics
 from daq.outlet.notifications.notifier import Notifier
 from daq.outlet.token_request import TokenRequest
@@ -84,6 +86,7 @@ class Outlet:
         # tells the core that somebody watches the page, and wants the raw channels of these joints
         self.watched: Callable[[Collection[str]], None] = lambda _: None
         self.notifier: Notifier | None = None  # sends each change to those who are not at the page
+        self.keeper: Keeper | None = None  # of the history of years
         self.most_pages = PAGES  # open at once
         self._pages: dict[asyncio.Queue[bytes | None], OpenPage] = {}  # the oldest first
         self._wanted: dict[asyncio.Queue[bytes | None], str] = {}  # page → joint whose raw channels it shows
@@ -93,10 +96,11 @@ class Outlet:
         self._edition = hashlib.sha256(b"".join(body for body, _ in self._assets.values())).hexdigest()[:12]
 
     def application(self) -> WebGuard:
-        """The web application: page, /metrics, /api/state, /live."""
+        """The web application: page, /metrics, /api/state, /api/history, /live."""
         routes = [
             Route("/metrics", self._scrape, methods=["GET"]),
             Route("/api/state", self._state, methods=["GET"]),
+            Route("/api/history", self._past, methods=["GET"]),
             Route("/api/baseline", self._change, methods=["POST"]),
             Route("/api/changes", self._change, methods=["POST"]),
             WebSocketRoute("/live", self._live),
@@ -140,6 +144,8 @@ class Outlet:
             topic, update = frames[0].decode(), msgpack.unpackb(frames[1])
             self.metrics.absorb(topic, update)
             self.history.absorb(topic, update, now)
+            if self.keeper is not None:
+                self.keeper.minutes.absorb(topic, update, now)
             if self.notifier is not None and topic.startswith(CHANGE):
                 self.notifier.changed(topic.removeprefix(CHANGE), update["records"])
         except (IndexError, KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
@@ -233,6 +239,8 @@ class Outlet:
     async def _scrape(self, request: Request) -> Response:
         self.metrics.page(len(self._pages), self._skipped)
         self.metrics.refused(self._refused())
+        if self.keeper is not None:
+            self.metrics.kept(self.keeper.written, self.keeper.lost)
         if self.notifier is not None:
             self.metrics.notified(self.notifier.counts())
         body, kind = self.metrics.exposition(request.headers.get("accept", ""))
@@ -242,6 +250,9 @@ class Outlet:
         if self.requests is None:
             return Response("This service keeps no baselines.\n", 404, media_type="text/plain")
         return await self.requests.answer(request, self.history)
+
+    async def _past(self, request: Request) -> Response:
+        return await answer(self.keeper, request)
 
     async def _state(self, _: Request) -> Response:
         body = json.dumps(finite(self.history.latest(time.time())), allow_nan=False, ensure_ascii=False)
@@ -271,6 +282,7 @@ def serve(
     watched: Callable[[Collection[str]], None] = lambda _: None,
     priority: int = 0,
     notifier: Notifier | None = None,
+    keeper: Keeper | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
@@ -279,7 +291,8 @@ def serve(
     is open; requests: handles those that change anything; beside: another task until the end; beat: called at every
     tick; tls: the page's certificate; watched: called every second while a page is open, with the
     joints whose raw channels are wanted; priority: real-time priority
-    of the forwarder; notifier: hears of every change. Raises EndpointError when an address cannot be served.
+    of the forwarder; notifier: hears of every change; keeper: writes the
+    history of years. Raises EndpointError when an address cannot be served.
     """
     listening = _listen(host, port)
     with listening, Forwarder(updates, endpoint, curve, priority) as forwarder:
@@ -289,6 +302,7 @@ def serve(
         try:
             outlet = Outlet(forwarder.tap, internal, robot, joints, lambda: forwarder.refused)
             outlet.requests, outlet.watched, outlet.notifier = requests, watched, notifier
+            outlet.keeper = keeper
             shown = f"[{host}]" if ":" in host else host
             log.info(
                 "page http%s://%s:%d  updates %s",

@@ -147,6 +147,10 @@ class JointEstimator:
             self._make_sure()
             self.phases.ready()
 
+    def step_of(self, channel: int) -> float:
+        """The step of a channel's encoder, SI; 0 where none is known."""
+        return self._steps[channel].step if channel in self._steps else 0.0
+
     def _make_sure(self) -> None:
         """Let the plausibility look be made, where the start has come so far."""
         phases = self.phases

@@ -67,6 +67,8 @@ ELSEWHERE: Final = {  # where it needs a service or a source tree of its own, th
     "excite": "tests/daq/commands/test_excite.py",
     "clearance": "tests/daq/commands/test_clearance.py",
     "model": "tests/daq/commands/test_model.py",
+    "history": "tests/daq/commands/test_history_commands.py",
+    "compare": "tests/daq/commands/test_history_commands.py",
     "rig": "tests/contracts/test_rigs.py",
 }
 

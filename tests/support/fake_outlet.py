@@ -8,6 +8,7 @@ from pathlib import Path
 from fake_core import JOINTS
 
 from daq.outlet.history import History, JointLabel
+from daq.outlet.long_term.keeper import Keeper
 from daq.outlet.notifications.notifier import Notifier
 from daq.outlet.notifications.webhook import Webhook
 from daq.outlet.server import Tls, serve
@@ -31,12 +32,16 @@ def main() -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--joints", type=int, default=7)
+    parser.add_argument("--history", type=Path, help="a history file, which is shown and stays as it is")
     parser.add_argument("--webhook", nargs=2, help="address, and the file of what was told")
     parser.add_argument("--tls", type=Path, nargs=2, help="certificate and key")
     options = parser.parse_args()
     logging.basicConfig(stream=sys.stderr, level="INFO", format="%(message)s")
     labels = [JointLabel.of(joint.name, joint.model) for joint in JOINTS[: options.joints]]
     baseline = TokenRequest(TOKEN, frozenset(label.name for label in labels), {"/api/baseline": set_baseline})
+    keeper = Keeper(options.history, 3660, ()) if options.history else None
+    if keeper is not None:
+        keeper.start()
     notifier = None
     if options.webhook:
         notifier = Notifier("demo-arm", "http://arm.example:8080", Path(options.webhook[1]))
@@ -48,10 +53,13 @@ def main() -> int:
             tls=Tls(*options.tls) if options.tls else None,
             watched=lambda wanted: print("watched", *sorted(wanted), flush=True),
             notifier=notifier,
+            keeper=keeper,
         )  # fmt: skip
     except EndpointError as error:
         print(error.strerror, file=sys.stderr)
         return 1
+    if keeper is not None:
+        keeper.stop()
     return 0
 
 

@@ -31,6 +31,7 @@ ROOMS: Final = {
     "recursive": "estimators/recursive",
     "window": "estimators/window",
     "refit": "estimators/refit",
+    "wear": "estimators/wear",
     "online": "estimators/online",
     "daq/core": "daq/core",
     "daq/config": "daq/config/physics.py",

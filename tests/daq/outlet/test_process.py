@@ -17,7 +17,7 @@ from daq.stream.sockets import EndpointError
 TEMPLATE = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text("utf-8")
 GIVEN = (
     *("updates", "status", "endpoint", "host", "port", "robot", "joints", "ready", "curve", "baseline", "beside"),
-    *("beat", "tls", "watched", "priority", "notifier"),
+    *("beat", "tls", "watched", "priority", "notifier", "keeper"),
 )
 
 
@@ -93,6 +93,16 @@ def test_what_forwards_has_the_configured_priority_where_the_system_allows_it(
     monkeypatch.setattr(process, "may_take_priority", lambda number: allowed and number == 5)
     asked = served(config.model_copy(update={"processes": wanted}), folder, monkeypatch)
     assert asked["priority"] == priority
+
+
+def test_a_history_is_kept_beside_the_state_unless_the_configuration_says_no(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = configured(folder)
+    keeper = served(config, folder, monkeypatch)["keeper"]
+    assert keeper.path == folder / "arm.history.sqlite"
+    without = config.model_copy(update={"history": config.history.model_copy(update={"keep": False})})
+    assert served(without, folder, monkeypatch)["keeper"] is None
 
 
 @pytest.mark.parametrize("error", [EndpointError(98, "page: cannot serve"), KeyFileError("page: cannot serve")])

@@ -14,6 +14,7 @@ import * as format from "../format.js";
 import { brief } from "../condition.js";
 import { EventLog, PhasePill } from "../page.js";
 import { inView } from "../plots.js";
+import { Past } from "./past.js";
 import { ViewBar } from "../view_bar.js";
 import { phase, readable } from "../words.js";
 
@@ -60,6 +61,7 @@ export class JointView {
     this.offer = new BaselineOffer([joint], robot.writable);
     this.changes = new ChangeList(joint, robot.writable);
     this.gear = joint.geared ? new GearSection(joint) : null;
+    this.past = new Past(joint);
     this.raw = new RawChannels(robot, joint);
     this.bar = new ViewBar(joint.name, () => [...this.plots.columns(), ...this.raw.columns]);
     this.drawn = 0;
@@ -94,6 +96,7 @@ export class JointView {
       ...(this.gear ? [this.gear.node] : []),
       element("h2", {}, "Events"),
       element("article", { class: "panel log" }, this.events.node),
+      this.past.node,
       this.expertFigures());
   }
 
@@ -137,6 +140,7 @@ export class JointView {
     this.knowledge.update(robot);
     this.offer.update();
     this.changes.update();
+    this.past.update();
     this.gear?.update();
     const events = robot.events.filter((event) => event.joint === joint.name);
     this.events.update(events);
@@ -153,7 +157,7 @@ export class JointView {
     }
   }
 
-  destroy() {
+  destroy() { this.past.destroy();
     this.plots.destroy();
     this.raw.destroy();
     this.gear?.panel.plot.destroy();

@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from daq.state.history.file import HistoryFile
+from daq.state.history.interval import Interval, Quantity, SeenUse
 from estimators.base import Estimate
+from estimators.wear.use_counts import UseCounts
 
 ROOT = Path(__file__).parents[4]
 ARGUMENTS = [
@@ -64,29 +67,46 @@ def open_page(browser: Browser, troubles: list[str]) -> Iterator[Callable[..., P
     assert not troubles
 
 
-def fed(folder: Path, *words: str) -> Iterator[str]:
-    """The address of an outlet that a core with seven joints of every kind feeds."""
+def fed(folder: Path, *words: str, outlet: tuple[str, ...] = ()) -> Iterator[str]:
+    """The address of an outlet that a core with seven joints of every kind feeds. outlet: more of its arguments."""
     spec = spec_from_file_location("outlet_conftest", ROOT / "tests/daq/conftest.py")
     assert spec is not None
     assert spec.loader is not None
     conftest = module_from_spec(spec)
     sys.modules["outlet_conftest"] = conftest
     spec.loader.exec_module(conftest)
-    outlet = conftest.start_outlet(folder)
+    process = conftest.start_outlet(folder, more=outlet)
     child = subprocess.Popen(
         [sys.executable, ROOT / "tests/support/fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", *words],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
-    yield outlet.page
+    yield process.page
     child.terminate()
     child.wait(10)
-    assert outlet.stop() == 0
+    assert process.stop() == 0
 
 
 @pytest.fixture(scope="module")
 def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Its joints have moved for a minute."""
     yield from fed(tmp_path_factory.mktemp("seven"), "--past", "40")
+
+
+@pytest.fixture(scope="module")
+def aged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """There is a history of a year of its shoulder: 2 N·m of Coulomb friction, 3 in the last month, used for an hour a
+    day; a row a day, and of the last hour a row a minute."""
+    folder = tmp_path_factory.mktemp("aged")
+    file, now, hours = HistoryFile(folder / "old.sqlite", 3660), int(time.time()) // 60 * 60, 0
+    for start in [*(now - 86_400 * day for day in range(364, 1, -1)), *range(now - 3000, now, 60)]:
+        interval, hours = Interval(start), hours + 1
+        value = 3.0 if now - start < 30 * 86_400 else 2.0
+        interval.add(Quantity("shoulder", "coulomb", "N·m"), value, 0.02)
+        interval.add(Quantity("shoulder", "temperature", "°C"), 31.0, 31.0)
+        interval.see([SeenUse(1, "shoulder", "rad", UseCounts(3600.0 * hours, 10.0 * hours, 2 * hours, hours))])
+        file.write(interval)
+    file.close()
+    yield from fed(folder, outlet=("--history", str(folder / "old.sqlite")))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""`jointwatch history` and `jointwatch compare`: what the history file has."""

@@ -1,0 +1,106 @@
+// The last hour to the last year of one joint, from the history file: every quantity with its band, the use, what changed.
+
+import { element, mark, write } from "../elements.js";
+import * as format from "../format.js";
+import { extent, TimePlot } from "../plots.js";
+import { readable } from "../words.js";
+
+const HOUR = 3600, DAY = 24 * HOUR;
+const SPANS = [[HOUR, "last hour"], [DAY, "last day"], [7 * DAY, "last week"], [30 * DAY, "last month"], [365 * DAY, "last year"]];
+const STEPS = [600, 1200, HOUR, 3 * HOUR, 6 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 61 * DAY];
+const AGAIN = 60000; // ms between two questions: the file gets a row a minute
+const LEVELS = ["residual", "torque"]; // their rms is drawn, the last but one column
+
+const number = (value, unit) => `${format.significant(value)} ${unit}`;
+const ago = (seconds) => (seconds < 90 ? "now" : seconds < 2 * HOUR ? `−${Math.round(seconds / 60)} min` : seconds < 2 * DAY ? `−${Math.round(seconds / HOUR)} h` : `−${Math.round(seconds / DAY)} d`);
+
+// A plot whose axis goes back by minutes, hours or days.
+class LongPlot extends TimePlot {
+  times(parts) {
+    const step = STEPS.find((seconds) => seconds >= (this.end - this.start) / parts) ?? STEPS.at(-1);
+    const result = [];
+    for (let at = this.end; at >= this.start - 1e-6; at -= step) result.unshift(at);
+    return result;
+  }
+
+  ago(at) { return ago(this.end - at); }
+}
+
+// rows of a quantity as columns, with a gap where an interval is missing
+function columns({ name, rows }, interval) {
+  const found = [[], [], [], []];
+  let last = null;
+  for (const [start, , mean, deviation] of rows) {
+    if (last !== null && start - last > 1.5 * interval) { found[0].push(last + interval); found.slice(1).forEach((column) => column.push(null)); }
+    const level = LEVELS.includes(name), value = level ? deviation : mean, sigma = level || name === "temperature" ? 0 : deviation;
+    [start + interval / 2, value + sigma, value - sigma, value].forEach((one, i) => found[i].push(one));
+    last = start;
+  }
+  return found;
+}
+
+export class Past {
+  constructor(joint) {
+    this.joint = joint;
+    this.panels = new Map();
+    this.asked = 0;
+    this.choice = element("select", { id: "past" }, ...SPANS.map(([seconds, text]) => element("option", { value: seconds }, text)));
+    this.choice.value = DAY;
+    this.choice.addEventListener("change", () => this.ask());
+    this.use = element("p", { class: "caption use" });
+    this.note = element("p", { class: "caption note" });
+    this.grid = element("div", { class: "grid" });
+    this.node = element("section", { class: "past", "aria-label": "History" },
+      element("h2", {}, "History", element("label", { class: "choice" }, element("span", { class: "hidden" }, "Time shown of the history"), this.choice)),
+      this.use, this.note, this.grid);
+  }
+
+  update() {
+    if (performance.now() - this.asked > AGAIN || !this.asked) this.ask();
+  }
+
+  async ask() {
+    this.asked = performance.now();
+    const span = Number(this.choice.value);
+    try {
+      const answer = await fetch(`api/history?joint=${encodeURIComponent(this.joint.name)}&span=${span}`);
+      if (span === Number(this.choice.value)) this.show(await answer.json());
+    } catch { /* the connection is away, which the page says elsewhere; the next question is a minute later */ }
+  }
+
+  show({ cause, status, quantities = [], use = [], total, interval, start, end, changes = [] }) {
+    const words = [cause, status?.cause && `not written: ${status.cause}`, ...(status?.remarks ?? []), status?.lost && `${status.lost} minutes are lost`];
+    if (!cause && !quantities.length) words.push("no valid values in this time");
+    write(this.note, words.filter(Boolean).join(" · "));
+    const seconds = use.reduce((sum, [, one]) => sum + one, 0);
+    write(this.use, total ? `In motion ${(seconds / HOUR).toFixed(1)} h in this time; since ${format.date(total.since)} ${(total.seconds / HOUR).toFixed(1)} h, ${number(total.travel, total.unit)}, ${format.count(total.reversals)} reversals, ${format.count(total.starts)} starts` : "");
+    for (const name of this.panels.keys()) if (!quantities.some((one) => one.name === name)) this.remove(name);
+    for (const one of quantities) {
+      const { plot, live } = this.panels.get(one.name) ?? this.add(one), data = columns(one, interval);
+      plot.events = changes.filter(({ parameter }) => parameter === one.name).map(({ since }) => ({ timestamp: since, kind: "drift" }));
+      plot.draw(start, end, data, extent(data[1], data[2]));
+      write(live, number(data[3].at(-1), one.unit));
+    }
+    mark(this.node, "interval", String(interval ?? ""));
+  }
+
+  add({ name, unit }) {
+    const live = element("span", { class: "live value" });
+    const plot = new LongPlot({ label: `History of ${readable(name)}`, ticks: 3, band: [0, 1], lines: [{ label: "+σ" }, { label: "−σ" }, { label: name, colour: "estimate", width: 1.6 }] });
+    const caption = LEVELS.includes(name) ? `${unit} rms` : unit;
+    const node = element("article", { class: "panel parameter" }, element("header", {}, element("h3", {}, readable(name)), live), element("p", { class: "caption" }, element("span", {}, caption)), plot.node);
+    this.grid.append(node);
+    const panel = { plot, live, node };
+    this.panels.set(name, panel);
+    return panel;
+  }
+
+  remove(name) {
+    const { plot, node } = this.panels.get(name);
+    plot.destroy();
+    node.remove();
+    this.panels.delete(name);
+  }
+
+  destroy() { [...this.panels.keys()].forEach((name) => this.remove(name)); }
+}

@@ -1,0 +1,37 @@
+"""What the core counts of a joint for its history."""
+
+import numpy as np
+import pytest
+
+from daq.core.joint_use import JointUse
+
+TIMES = 10**9 + 10**6 * np.arange(2000)
+
+
+def samples(temperature: float) -> np.ndarray:
+    """Torque, a position that goes 1 rad in 1 s and rests for another, temperature."""
+    position = np.minimum(np.arange(2000) / 1000, 1.0)
+    return np.column_stack([np.zeros(2000), position, np.full(2000, temperature)])
+
+
+def test_use_is_that_of_the_position_and_the_temperature_the_newest_that_is_known() -> None:
+    use = JointUse(("torque", "position", "temperature"), "N·m")
+    use.absorb(TIMES, samples(31.5), 0.0)
+    use.absorb(TIMES + 2 * 10**9, samples(float("nan"))[1999:].repeat(2000, axis=0), 0.0)
+    found = use.totals()
+    assert (found["unit"], found["starts"], found["temperature"]) == ("rad", 1, 31.5)
+    assert found["travel"] == pytest.approx(1.0, abs=2e-3)
+    assert found["seconds"] == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_slide_counts_metres_and_has_no_temperature_without_a_channel() -> None:
+    use = JointUse(("position", "force"), "N")
+    use.absorb(TIMES[:0], np.zeros((0, 2)), 0.0)
+    assert use.totals() == {"unit": "m", "seconds": 0.0, "travel": 0.0, "reversals": 0, "starts": 0}
+
+
+def test_the_step_of_a_coarse_encoder_widens_the_play() -> None:
+    flicker = np.random.default_rng(1).integers(0, 2, 2000) * 1.5e-3
+    use = JointUse(("position",), "N·m")
+    use.absorb(TIMES, flicker[:, None], 1.5e-3)
+    assert use.totals()["travel"] == 0.0

@@ -1,0 +1,131 @@
+"""Time to a limit: against an independent Monte Carlo of the same model, closed forms, and lives of known shape."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import multivariate_normal
+
+from estimators.wear import time_to_limit as module
+from estimators.wear.time_to_limit import FEWEST, Remaining, time_to_limit
+
+Floats = NDArray[np.float64]
+LIMIT = 0.3
+
+
+def test_steady_wear_reaches_its_limit_when_arithmetic_says_so() -> None:
+    use = np.arange(1.0, 121.0)
+    found = time_to_limit(use, 0.001 * use + 1e-4 * np.random.default_rng(1).normal(size=120), LIMIT)
+    assert found.low <= 180.0 <= found.high
+    assert found.middle == pytest.approx(180.0, rel=0.03)
+    assert found.exponent == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("exponent", [0.6, 2.5])
+def test_the_exponent_of_wear_is_followed(exponent: float) -> None:
+    use = np.arange(1.0, 161.0)
+    drift = 0.15 * (use / 160) ** exponent + 1e-3 * np.random.default_rng(2).normal(size=160)
+    found = time_to_limit(use, drift, LIMIT)
+    left = 160.0 * (2.0 ** (1 / exponent) - 1.0)
+    assert found.middle == pytest.approx(left, rel=0.1)
+    assert found.low <= left <= found.high
+    assert found.stepwise < 0.5
+
+
+def reference(use: Floats, drift: Floats, draws: int, seed: int) -> tuple[Floats, float, float]:
+    """Quantiles of the remaining use, probability of steps, and effective draws, by sampling prior and future alike."""
+    random = np.random.default_rng(seed)
+    n, u = len(use), use / use[-1]
+    white = (np.median(np.abs(np.diff(drift))) / 0.6745) ** 2 / 2
+    level = drift[-module.LAST :].mean()
+    apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    near = np.exp(-0.5 * (np.log(module.EXPONENTS_OF_STEPS) / module.NEAR_ONE) ** 2)
+    weights, left, steps = np.empty(draws), np.full(draws, np.inf), np.empty(draws, bool)
+    for k in range(draws):
+        steps[k] = random.random() < module.IN_STEPS
+        onsets = module.ONSETS_OF_STEPS if steps[k] else module.ONSETS
+        onset = 0.0 if random.random() < module.FROM_THE_START else random.choice(onsets[1:])
+        exponent = (
+            random.choice(module.EXPONENTS_OF_STEPS, p=near / near.sum())
+            if steps[k]
+            else random.choice(module.EXPONENTS)
+        )
+        time = module.TIME_OF_STEPS if steps[k] else random.choice(module.TIMES)
+        size = LIMIT / random.choice(module.STEPS) if steps[k] else 0.0
+        covariance = white * (np.eye(n) + random.choice(module.SLOW) * np.exp(-apart / time))
+        f = (np.maximum(u - onset, 0.0) / (1.0 - onset)) ** exponent
+        jumps = size * level * np.minimum.outer(f, f)
+        c = level * random.lognormal(0.0, 0.5)  # proposal, corrected for in the weight
+        proposal = -math.log(c * 0.5) - 0.5 * (math.log(c / level) / 0.5) ** 2
+        prior = -0.5 * (c / (module.WIDE * level)) ** 2
+        whole = covariance + jumps
+        weights[k] = multivariate_normal.logpdf(drift, c * f, whole) + prior - proposal
+        gain = np.linalg.solve(whole, jumps[:, -1])
+        wear = c + gain @ (drift - c * f) + math.sqrt(max(jumps[-1, -1] - gain @ jumps[:, -1], 0.0)) * random.normal()
+        ahead = np.linspace(0.0, 20.0, 4001)
+        rise = np.diff(c * ((u[-1] + ahead - onset) / (1.0 - onset)) ** exponent)
+        if size:
+            rise = size * random.gamma(rise / size)
+        beyond = np.flatnonzero(wear + np.cumsum(rise) >= LIMIT)
+        if len(beyond):
+            left[k] = ahead[beyond[0] + 1] * use[-1]
+    weights = np.exp(weights - weights.max())
+    weights /= weights.sum()
+    order = np.argsort(left)
+    places = np.searchsorted(np.cumsum(weights[order]), (0.1, 0.5, 0.9))
+    return left[order][places], float(weights[steps].sum()), float(1.0 / (weights**2).sum())
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_it_agrees_with_a_monte_carlo_of_the_same_model(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    use = np.cumsum(random.gamma(4.0, 0.25, 24))
+    drift = 0.15 * use / use[-1] + random.normal(0.0, 0.02, 24)
+    expected, stepwise, draws = reference(use, drift, 12_000, seed)
+    found = time_to_limit(use, drift, LIMIT)
+    assert draws > 300
+    assert [found.low, found.middle] == pytest.approx(expected[:2], rel=0.15)
+    assert found.high == pytest.approx(expected[2], rel=0.3)
+    assert found.stepwise == pytest.approx(stepwise, abs=0.08)
+
+
+def staircase(random: np.random.Generator) -> tuple[Floats, Floats]:
+    use = np.arange(1.0, 161.0)
+    stairs = np.zeros(160)
+    stairs[random.choice(np.arange(10, 160), 5, replace=False)] = 0.03
+    return use, np.cumsum(stairs) + random.normal(0.0, 0.002, 160)
+
+
+def test_wear_in_steps_is_told_from_smooth_wear_and_is_less_certain() -> None:
+    random = np.random.default_rng(6)
+    use, drift = staircase(random)
+    smooth = time_to_limit(use, 0.15 * use / 160 + random.normal(0.0, 0.002, 160), LIMIT)
+    stepwise = time_to_limit(use, drift, LIMIT)
+    assert stepwise.stepwise > 0.95 > smooth.stepwise
+    assert stepwise.high / stepwise.low > 1.5 * smooth.high / smooth.low
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e4])
+def test_units_of_drift_and_of_use_do_not_matter(factor: float) -> None:
+    random = np.random.default_rng(7)
+    use = np.arange(1.0, 101.0)
+    drift = 0.1 * use / 100 + random.normal(0.0, 0.005, 100)
+    plain = time_to_limit(use, drift, LIMIT)
+    scaled = time_to_limit(use * factor, drift * factor, LIMIT * factor)
+    expected = Remaining(*(factor * one for one in plain[:3]), *plain[3:])
+    assert tuple(scaled) == pytest.approx(tuple(expected), rel=1e-6)
+
+
+def test_a_limit_that_is_reached_is_now_and_one_that_is_far_has_no_end() -> None:
+    use = np.arange(1.0, 61.0)
+    drift = 0.2 * use / 60 + np.random.default_rng(8).normal(0.0, 1e-3, 60)
+    assert time_to_limit(use, drift, 0.1).high == 0.0
+    assert time_to_limit(use, drift, 1e4).middle == math.inf
+
+
+@pytest.mark.parametrize(("count", "limit"), [(FEWEST - 1, 0.3), (50, 0.0), (50, -1.0)])
+def test_what_cannot_be_told_is_refused(count: int, limit: float) -> None:
+    use = np.arange(1.0, count + 1.0)
+    with pytest.raises(ValueError, match=f"expected at least {FEWEST} values and a limit above 0"):
+        time_to_limit(use, use, limit)
