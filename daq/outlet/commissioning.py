@@ -15,7 +15,7 @@ import msgpack
 
 from daq.outlet.history import History
 from daq.processes.logs import log
-from daq.state.baselines import JUDGED, SEEN, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
+from daq.state.baselines import JUDGED, NOT_KNOWN, SEEN, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
 from daq.state.files import BaselineError
 from daq.stream.reasons import in_words
 from daq.stream.sockets import Socket
@@ -76,7 +76,8 @@ class Commissioning:
                 model=self._models[name],
                 friction=found.friction,
                 values=found.values,
-                deviations=found.deviations,
+                deviations={name: min(one, NOT_KNOWN) for name, one in found.deviations.items()},
+                known=found.known,
             )
         except ValueError as error:
             raise ValueError(f"the values of {name} cannot be a baseline: not all of them are known") from error

@@ -14,6 +14,7 @@ from estimators.online.judgement.model_fit import ModelFit
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Moment, Monitor
+from estimators.online.monitor.recall import Recall
 from estimators.online.normal_loop import NormalLoop
 from estimators.online.start.base import Start
 from estimators.quantities import Parameter
@@ -57,6 +58,7 @@ class Parts:
     monitor: Monitor
     fit: ModelFit
     nonlinear: Nonlinear | None = None
+    recall: Recall | None = None  # of a model without nonlinear parameters
     names: tuple[str, ...] = field(init=False)  # of θ
 
     def __post_init__(self) -> None:
@@ -80,9 +82,15 @@ class Parts:
             variance=rls.recent_variance(),
             level=rls.variance(),
             error=0.0 if nonlinear is None else math.sqrt(rls.recent_variance() * nonlinear.eta.noise(rls.noise)),
-            covered=bool((self.validity.valid >= wanted).all()),
+            covered=self._covered(wanted),
             same=self._same,
         )
+
+    def _covered(self, wanted: NDArray[np.bool_]) -> bool:
+        """Whether what was known before an alarm is so again; of a linear model it is its prediction."""
+        if self.nonlinear is None and self.validity.good:
+            return True
+        return bool((self.validity.valid >= wanted).all())
 
     @property
     def _same(self) -> bool:

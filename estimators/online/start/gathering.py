@@ -73,7 +73,16 @@ class Gathering:
     def check(self) -> None:
         """Find the motion's period, and the factor that makes the deviations honest."""
         self._motion.found(self.rows.cycle())
-        self._learner.honesty[:] = self.rows.honesty(self._learner.rls)
+        self._learner.honesty[:] = self._honesty()
+
+    def _honesty(self) -> Floats:
+        """Factor of each deviation for the residual's structure: (parameters,).
+
+        Of a linear model one for all, their geometric mean: a factor of its own for each parameter would turn the
+        directions that the rows do not tell into others. A search judges its values one by one.
+        """
+        factors = self.rows.honesty(self._learner.rls)
+        return factors if self._gate is None else np.full_like(factors, np.exp(np.mean(np.log(factors))))
 
     @property
     def proven(self) -> bool:
@@ -82,6 +91,18 @@ class Gathering:
             return True
         factor = self.rows.rests_on_reversals(self._learner.rls.noise)
         return bool(((factor * self._validity.kept.excess <= LOSE) | (factor <= reversals.GROSS)).all())
+
+    @property
+    def prediction(self) -> float:
+        """Deviation of the prediction over the rms of the torque, each output weighed by its own noise."""
+        noise = self.noise()
+        _, signal = self.rows.scale(noise)
+        return self.rows.prediction(noise) / signal if signal > 0.0 else np.inf
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first row, rests included."""
+        return 0.0 if self.rows.span is None else (self.rows.span[1] - self.rows.span[0]) / 1e9
 
     def solve(self) -> None:
         """Begin with least squares over all rows, 0 along directions that are not identifiable."""
@@ -125,7 +146,7 @@ class Gathering:
         whole = len(squared) // cycle * cycle if cycle else len(squared)
         found = threshold(squared[-whole:])
         rls.settle(found, self._motion.memory)
-        self._learner.honesty[:] = rows.honesty(rls)
+        self._learner.honesty[:] = self._honesty()
         return found
 
     def started(self, threshold: Threshold, first: int, told: str, weak: tuple[Reason, ...]) -> Started:
