@@ -25,10 +25,11 @@ class Directions(NamedTuple):
     told: NDArray[np.bool_]  # (p,)
 
     @classmethod
-    def of(cls, gram: Floats) -> Self:
-        """Directions of products (p, p)."""
-        scale = np.sqrt(np.diag(gram))
-        scale = np.where(scale > 0.0, scale, 1.0)
+    def of(cls, gram: Floats, scale: Floats | None = None) -> Self:
+        """Directions of products (p, p); scale: L, of the rows whose rounding they have; None: these are all."""
+        if scale is None:
+            scale = np.sqrt(np.diag(gram))
+            scale = np.where(scale > 0.0, scale, 1.0)
         information, ways = np.linalg.eigh(gram / np.outer(scale, scale))
         return cls(gram, scale, information, ways, information > OWN_SHARE)
 
@@ -62,7 +63,8 @@ def contrast(whole: Directions, near: Floats, theta: Floats, noise: Floats) -> F
     p + 1), products of [φ y] of these rows; theta: of least squares over all; noise: (p, p) its covariance.
     """
     p = len(theta)
-    far, inverse = Directions.of(whole.gram - near[:p, :p]), whole.inverse
+    # a difference of sums has the rounding of all rows: along what is below it the others tell nothing
+    far, inverse = Directions.of(whole.gram - near[:p, :p], whole.scale), whole.inverse
     without = far.inverse
     # with the normal equations of θ over all rows, the score of the other rows is minus that of these
     pulled = without @ (near[:p, p] - near[:p, :p] @ theta)

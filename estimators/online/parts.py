@@ -30,6 +30,9 @@ if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs
 #: deviations, argued: Deviations, of both together, by which a value that has not changed may have moved (decision 006,
 #: point 10).
 SAME: Final = 3.0
+#: s, argued: Motion behind an alarm from which on a prediction that is good is trusted although not all is known that
+#: was known before: as much as what was known before must explain to be trusted again (recall.py).
+TRUSTED: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +90,15 @@ class Parts:
         )
 
     def _covered(self, wanted: NDArray[np.bool_]) -> bool:
-        """Whether what was known before an alarm is so again; of a linear model it is its prediction."""
-        if self.nonlinear is None and self.validity.good:
+        """Whether what was known before an alarm is so again, or the prediction of a linear model for long enough.
+
+        A push of a second, too, is explained by some θ along which the motion tells little: less than TRUSTED does not
+        tell that from a change.
+        """
+        if bool((self.validity.valid >= wanted).all()):
             return True
-        return bool((self.validity.valid >= wanted).all())
+        moved = self.learner.rls.state.since * self.motion.row
+        return self.nonlinear is None and self.validity.good and moved >= TRUSTED
 
     @property
     def _same(self) -> bool:
@@ -117,6 +125,8 @@ class Parts:
             "monitor": self.monitor,
             "fit": self.fit,
         }
+        if self.recall is not None:
+            kept["recall"] = self.recall
         if self.nonlinear is not None:
             kept |= {
                 "eta": self.nonlinear.eta,

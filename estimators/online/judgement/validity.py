@@ -14,7 +14,7 @@ The reasons are in docs/decisions/026-validity-by-direction.md.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,8 @@ class ValidityState(Layout, version=4):
 
 class Validity:
     """Decides with hysteresis whether the prediction may be trusted, and which parameters are known."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_told"})  # follows from what is kept
 
     def __init__(self, parameters: Sequence[Parameter], cubic: int | None = None) -> None:
         """cubic: the column that grows with the cube of an elastic gear's torque, if any."""

@@ -14,8 +14,8 @@ from estimators.thresholds import ENDLESS
 
 #: 1, argued: Times the usual variance below which the residual is quiet again.
 QUIET: Final = 2.0
-#: s, argued: Motion that a transient lasts at least: less does not tell a push from a change.
-RECOVERY: Final = 3.0
+#: s, argued: Motion that a transient lasts at least.
+RECOVERY: Final = 0.3
 #: 1, argued: Times what a start takes within which a second alarm is of the same motion, which has then shown all of
 #: itself (decision 006, point 10).
 SOON: Final = 2.0

@@ -7,7 +7,7 @@ so soon is of the same event, and leaves what is kept as it is; but what was rec
 up.
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from estimators.misfit.regressors import BlockSums
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.monitor.plain import QUIET, SOON
 from estimators.quantities import Floats
-from estimators.recursive.learner import Learner
+from estimators.recursive.learner import Learner, Learnt
 from estimators.recursive.state import RecursiveState
 from estimators.recursive.weights import reversals
-from jointwatch_layout import copy
+from jointwatch_layout import Layout, copy
 
 #: blocks, argued: Seconds of motion that what was known before must explain, one after the other.
 AGAIN: Final = 3
@@ -26,47 +26,57 @@ AGAIN: Final = 3
 ENOUGH: Final = 0.25
 
 
+class RecallState(Layout, version=1):
+    """State of a Recall."""
+
+    learnt: Learnt  # what was known before the alarm
+    fit: FitState
+    until: int = -1  # number of the row up to which it may hold again
+    explained: int = 0  # blocks, one after the other, that it has explained
+    recalled: bool = False  # whether it was trusted again
+    open: bool = False  # whether directions had never been excited
+
+
 class Recall:
     """What was known before an alarm, until it holds again or is of the past."""
 
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_learner", "_fit"})  # parts, which keep their own states
+
     def __init__(self, learner: Learner, fit: FitState) -> None:
         self._learner, self._fit = learner, fit
-        self._before = learner.rls.state.copied(), learner.kept.copied(), fit.copied()
-        self._until = -1  # number of the row up to which it may hold again
-        self._explained, self._recalled, self._open = 0, False, False
+        learnt = learner.kept.copied()
+        learnt.state = learner.kept.state.copied()
+        self.kept = RecallState(learnt=learnt, fit=fit.copied())  # whose sums begin anew, and so may be shared
 
     def alarmed(self, good: RecursiveState, now: int, needed: float) -> None:
         """Keep what was known before an alarm; good: the state then; now: row; needed: rows that a start takes."""
-        self._explained = 0
-        if now <= self._until:
-            self._until = -1 if self._recalled else round(now + SOON * needed)
+        kept, until = self.kept, round(now + SOON * needed)
+        kept.explained = 0
+        if now <= kept.until:
+            kept.until = -1 if kept.recalled else until
             return
-        self._until, self._recalled = round(now + SOON * needed), False
-        self._open = self._learner.unexcited.open
-        for source, target in zip((good, self._learner.kept, self._fit), self._before, strict=True):
-            copy(source, target)
+        kept.until, kept.recalled, kept.open = until, False, self._learner.unexcited.open
+        copy(self._learner.kept, kept.learnt)
+        copy(good, kept.learnt.state)
+        copy(self._fit, kept.fit)
 
     def holds(self, sums: BlockSums, rows: float, now: int) -> bool:
         """Whether what was known before holds again; sums: of a block that ends; rows: that a full one has."""
-        if now > self._until or self._recalled:
-            return False
-        state = self._before[0]
-        count = float(sums.count.sum())
-        if count < ENOUGH * rows:
+        kept, state, count = self.kept, self.kept.learnt.state, float(sums.count.sum())
+        if now > kept.until or kept.recalled or count < ENOUGH * rows:
             return False
         left = sum(reversals.left(sums.products[o], state.theta) / state.noise[o] for o in range(len(state.noise)))
         usual = max(float(np.mean(state.long)), state.alarm_noise)
-        self._explained = self._explained + 1 if left <= QUIET * usual * count else 0
-        return self._explained >= AGAIN
+        kept.explained = kept.explained + 1 if left <= QUIET * usual * count else 0
+        return kept.explained >= AGAIN
 
     def restore(self) -> Floats:
         """Go back to what was known; returns its values."""
-        rls, alarms = self._learner.rls, self._learner.rls.state.alarms
-        state, learnt, fit = self._before
-        copy(learnt, self._learner.kept)
-        copy(fit, self._fit)
-        copy(state, rls.state)
-        rls.state.alarms, rls.state.cusum, rls.state.since = alarms, 0.0, 0
-        self._learner.unexcited.kept.open = self._open
-        self._recalled = True
-        return np.asarray(rls.theta)
+        state = self._learner.rls.state
+        alarms = state.alarms
+        copy(self.kept.learnt, self._learner.kept)
+        copy(self.kept.learnt.state, state)
+        copy(self.kept.fit, self._fit)
+        state.alarms, state.cusum, state.since = alarms, 0.0, 0
+        self._learner.unexcited.kept.open, self.kept.recalled = self.kept.open, True
+        return np.asarray(state.theta)
