@@ -142,20 +142,35 @@ class Validity:
         """Why the prediction may not be trusted."""
         return () if self.kept.good else tuple(self._reason(which) for which in self._doubted()) or (self._uncertain(),)
 
+    @property
+    def missing(self) -> tuple[Reason, ...]:
+        """What the motion does not show of each parameter that is not known, or that its value cannot be."""
+        return tuple(map(self._reason, self._unknown()))
+
     def told(
-        self, causes: Callable[[int, float], tuple[Reason, ...]], of_all: Callable[[], tuple[Reason, ...]]
+        self,
+        causes: Callable[[int, float], tuple[Reason, ...]],
+        of_all: Callable[[], tuple[Reason, ...]],
+        starting: bool = False,
     ) -> tuple[Reason, ...]:
         """Reasons as in `reasons`, with causes other than a lack of motion.
 
         causes: what it is, of a parameter with this deviation; of_all: of the whole prediction; none where it is
-        nothing else.
+        nothing else; starting: whether it is told of each parameter that is not known, while a person can still choose
+        the motion.
         """
-        if self.kept.good:
+        if self.kept.good and not starting:
             return ()
-        which = self._doubted()
+        which = self._unknown() if starting else self._doubted()
         if not which:
+            if self.kept.good:
+                return ()
             return of_all() or (self._uncertain(),)
         return tuple(one for i in which for one in self._caused(i, causes(i, float(self.kept.deviations[i]))))
+
+    def _unknown(self) -> list[int]:
+        """Parameters that are not known, or outside their range."""
+        return [int(i) for i in np.flatnonzero(~self.kept.valid)]
 
     def _doubted(self) -> list[int]:
         """Parameters that are doubtful, not identifiable whatever the others are, or outside their range."""
@@ -219,9 +234,9 @@ def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: 
     code, bits = DOUBTFUL, 0
     if judged.excess[which] <= (LOSE if before == KNOWN else 1.0):
         code = KNOWN
-    elif alone <= limit * (1.0 if before == DOUBTFUL else LOSE):
-        code = UNTOLD_TORQUE if judged.covariance[which, which] <= limit * limit else NOT_IDENTIFIABLE
-    elif alone > prior:
+    elif judged.covariance[which, which] <= (limit * (LOSE if before == UNTOLD_TORQUE else 1.0)) ** 2:
+        code = UNTOLD_TORQUE
+    elif alone <= limit * (LOSE if before == NOT_IDENTIFIABLE else 1.0) or alone > prior:
         code = NOT_IDENTIFIABLE
     if code == NOT_IDENTIFIABLE and alone <= prior:
         anew = judged.renew or before != code

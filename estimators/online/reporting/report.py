@@ -104,8 +104,8 @@ class EstimateReport:
         told = self._told.copy()
         values, deviations = told[:count], told[count : 2 * count]
         reasons: tuple[Reason, ...] = ()
-        if phase in WEIGHED and not (certain and not self.doubted):
-            reasons = _reasons(parts)
+        if phase in WEIGHED and (phase is Phase.STARTING or not certain or self.doubted):
+            reasons = _reasons(parts, phase is Phase.STARTING)
             if phase is Phase.NORMAL and sick(parts.learner):
                 reasons = (SICK, *reasons)
             elif phase is Phase.NORMAL and parts.loop.alarm():  # its review follows at the end of the block
@@ -147,11 +147,11 @@ class EstimateReport:
         return tuple(UNCERTAIN if name in doubted else CERTAIN for name in self._names[self._count :])
 
 
-def _reasons(parts: Parts) -> tuple[Reason, ...]:
-    """Why the prediction may not be trusted."""
+def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
+    """Why the prediction may not be trusted; of a start, what it does not know yet."""
     fit, learner = parts.fit, parts.learner
     weak = parts.validity.told(
-        lambda which, deviation: fit.cause(learner, which, deviation), lambda: fit.cause_of_all(learner)
+        lambda which, deviation: fit.cause(learner, which, deviation), lambda: fit.cause_of_all(learner), starting
     )
     if parts.nonlinear is None:
         return (*parts.fit.reasons, *weak)

@@ -23,6 +23,12 @@ SCALE_WINDOW: Final = 1.0
 #: s, tuned: Motion in either direction without which a start is not over; 120 s trials of moves and scans (decision
 #: 019, point 30).
 EITHER: Final = 1.0
+#: moves, argued: Moves of a joint that goes one way only, without which its prediction does not end a start: one shows
+#: no acceleration apart from rounding, nor how the residual swells at a stop; of two the first may begin midway.
+MOVES: Final = 3
+#: periods, argued: Whole periods from which on the rows beyond them are left out of the alarm's calibration: of fewer
+#: that would be up to half of all rows, whose scatter is worse than a phase that counts twice.
+PERIODS: Final = 2
 #: 1, argued: Uncertainty of a direction, over the rms of the torque, beyond which the start leaves it at zero.
 TOLD: Final = 0.5
 
@@ -93,6 +99,13 @@ class Gathering:
         return bool(((factor * self._validity.kept.excess <= LOSE) | (factor <= reversals.GROSS)).all())
 
     @property
+    def shown(self) -> bool:
+        """Whether the joint has moved either way, or often enough one way, or rows do not say how it moved."""
+        if self._gate is None or not self.rows.moving or self.rows.either_way(round(EITHER / self._motion.row)):
+            return True
+        return self.rows.moves() >= MOVES
+
+    @property
     def prediction(self) -> float:
         """Deviation of the prediction over the rms of the torque, each output weighed by its own noise."""
         noise = self.noise()
@@ -143,7 +156,8 @@ class Gathering:
         rows, rls, cycle = self.rows, self._learner.rls, self._motion.kept.cycle
         self.learn(self.noise())
         squared = rows.squared(rls)
-        whole = len(squared) // cycle * cycle if cycle else len(squared)
+        periods = len(squared) // cycle if cycle else 0
+        whole = periods * cycle if periods >= PERIODS else len(squared)
         found = threshold(squared[-whole:])
         rls.settle(found, self._motion.memory)
         self._learner.honesty[:] = self._honesty()

@@ -78,14 +78,15 @@ class LinearStart:
         threshold = gathering.calibrate(partial(calibrate, overlap=self._overlap))
         self._look(self._learner.rls.noise)
         self._validity.judge(self._learner)
-        return gathering.started(threshold, 0, str(self.spectrum), self._validity.reasons)
+        return gathering.started(threshold, 0, str(self.spectrum), self._validity.missing)
 
     @property
     def _ready(self) -> bool:
         """Whether there was enough motion for a prediction that is certain."""
         motion, length = self._motion, self._motion.length
         enough = motion.kept.count >= max(IN_MOTION * length, motion.kept.cycle)
-        return enough and self.gathering.elapsed >= length * motion.row and self.gathering.prediction <= SMALL
+        enough = enough and self.gathering.elapsed >= length * motion.row and self.gathering.shown
+        return enough and self.gathering.prediction <= SMALL
 
     def found(self, _found: EndedRefit) -> Verdict:
         """Wait: this start searches nothing."""

@@ -40,6 +40,11 @@ class StartRows:
     def __len__(self) -> int:
         return sum(len(y) for _, y in self._parts)
 
+    @property
+    def moving(self) -> bool:
+        """Whether rows say how their joint moved."""
+        return any(len(one) for one in self._motion)
+
     def clear(self) -> None:
         """Forget all rows."""
         self._parts, self._seen, self._ways, self._motion, self._finite, self.span = [], [], [], [], None, None
@@ -135,6 +140,11 @@ class StartRows:
         return bool(
             min(np.count_nonzero(ways > 0.0, axis=0).min(), np.count_nonzero(ways < 0.0, axis=0).min()) >= least
         )
+
+    def moves(self) -> int:
+        """Moves from one stop or reversal to the next that the joint of every output has made, at least."""
+        clear = np.concatenate(self._ways) != 0.0
+        return int(np.count_nonzero(np.diff(clear, axis=0, prepend=False) & clear, axis=0).min())
 
     def rests_on_reversals(self, noise: Floats) -> Floats:
         """Factor (parameters,) by which deviations grow without the rows that saw a reversal or a stop."""
