@@ -69,7 +69,7 @@ class TrialOutcome(NamedTuple):
     unexplained: float  # share of the torque, rms, median
     reasons: Mapping[str, int]  # why the values were not trusted: how often
     worst_name: str = ""
-    last: Mapping[str, tuple[float, float, float]] = {}  # value, deviation, truth at the end, of what is known
+    last: Mapping[str, tuple[float, float, float]] = {}  # value, deviation, truth at the end, known or not
     material: int = 0  # of the lying: one is MATERIAL of the value off as well, and moves the torque by NOTICED
     first: float = np.nan  # s from the first motion to the first trusted look; infinite: never
     known: Mapping[str, float] = {}  # share of the trusted looks in which each parameter is known
@@ -120,14 +120,12 @@ class Observer:
         """Judge a trusted estimate: the values that it says are known."""
         truth, learnt, trial = self._trial.truth(), self._estimator.phases.parts.learner.kept, self._trial
         estimate, known = self._estimate, self._estimate.known
+        told = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
+        self._last = {name: (value, deviation, truth[name]) for name, value, deviation in told if name in truth}
         which = [i for i, name in enumerate(estimate.names) if name in truth and known[i]]
         wanted = np.array([truth[estimate.names[i]] for i in which])
         values, deviations = estimate.values[which], estimate.deviations[which]
         z, names = (values - wanted) / deviations, [estimate.names[i] for i in which]
-        self._last = {
-            name: (float(value), float(deviation), float(one))
-            for name, value, deviation, one in zip(names, values, deviations, wanted, strict=True)
-        }
         self._trusted += 1
         for name, one in zip(estimate.names, known, strict=True):
             self._known[name] = self._known.get(name, 0) + one

@@ -77,8 +77,9 @@ class ModelFit:
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners = np.array(owners, np.int64)
         self._gate, self._corrects = gate, corrects
-        self._overlap, self._prior = overlap, prior
-        self._instant = sample**2 / 12.0 if self._lags.all() else 0.0  # s², variance; y may be no torque
+        self._overlap = overlap
+        torque = bool(self._lags.all())  # else y may be a position
+        self._instant, self._prior = (sample**2 / 12.0, prior) if torque else (0.0, 0.0)  # s², variance
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
@@ -251,10 +252,14 @@ class ModelFit:
             grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
 
     def _begin_with_steps(self, learner: Learner, time: int) -> None:
-        """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""
+        """Correct for encoder steps at the end of a start, before there are scores enough: the correction needs none.
+
+        A lag that is not known may have moved θ from the first row on.
+        """
         self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
         self.correct(learner, time)
-        self.kept.effects[:] = self._left_of_steps(learner)
+        self.kept.late[:] = self.kept.scores.lag
+        self.kept.effects[:] = self._left_of_steps(learner) + self.kept.late.T @ self.kept.late
         tell_directions(self.kept, learner)
         consider(self.kept, learner, self._known)
         self._lose(learner)
