@@ -68,7 +68,7 @@ class Parts:
         object.__setattr__(self, "names", tuple(one.name for one in self.parameters))
 
     def moment(self, wanted: NDArray[np.bool_]) -> Moment:
-        """Describe the end of a block; wanted (parameters,): which values were valid when the last alarm came."""
+        """Describe the end of a block; wanted (parameters,): which values were sure when the last alarm came."""
         nonlinear, rls, motion = self.nonlinear, self.learner.rls, self.motion
         return Moment(
             row=motion.row,
@@ -95,7 +95,7 @@ class Parts:
         A push of a second, too, is explained by some θ along which the motion tells little: less than TRUSTED does not
         tell that from a change.
         """
-        if bool((self.validity.valid >= wanted).all()):
+        if bool((self.validity.sure >= wanted).all()):
             return True
         moved = self.learner.rls.state.since * self.motion.row
         return self.nonlinear is None and self.validity.good and moved >= TRUSTED

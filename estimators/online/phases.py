@@ -64,7 +64,7 @@ class PhasesState:
 
     VERSION: ClassVar[int] = 2
 
-    wanted: NDArray[np.bool_]  # (parameters,) what was valid when the alarm came, and must be again
+    wanted: NDArray[np.bool_]  # (parameters,) what was sure when the alarm came, and must be again
     before: Floats  # (2, parameters) values and deviations then
     asking: bool = False  # whether it is not known yet if all have changed by one factor
     spectrum: Spectrum = UNKNOWN  # of what was learnt from last
@@ -271,7 +271,7 @@ class Phases:
         parts, state = self.parts, self.parts.learner.rls.state
         ago = state.since + state.onset
         window = parts.history.instants.span(ago)
-        self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.valid.copy()
+        self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.sure.copy()
         self.kept.changed = window[0] if window else parts.log.kept.time
         self.kept.before[:], self.kept.asking = parts.loop.good, True
         if parts.recall is not None:
@@ -287,6 +287,8 @@ class Phases:
             self.kept.asking = False
         elif parts.nonlinear is None:
             parts.learner.doubt()
+            # rounding is little of the residual that there is now: weights of a smaller one would leave its rows unheard
+            parts.fit.roughen(parts.learner, parts.log.kept.time)
         else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 

@@ -56,6 +56,7 @@ class ValidityState(Layout, version=4):
     low: Annotated[Vector, "parameters"]  # plausible range
     high: Annotated[Vector, "parameters"]
     valid: Annotated[Flags, "parameters"]  # which are known, and within their range
+    sure: Annotated[Flags, "parameters"]  # which would be if there were no torque of the angle that nobody told
     states: Annotated[Integers, "parameters"]  # of parameter_state.py
     partners: Annotated[Integers, "parameters"]  # from which others one is not identifiable, as bits
     covariance: Scratch[Annotated[Matrix, "parameters", "parameters"]]  # Σ
@@ -109,6 +110,11 @@ class Validity:
     def valid(self) -> NDArray[np.bool_]:
         """Which parameters are known: (parameters,)."""
         return self.kept.valid
+
+    @property
+    def sure(self) -> NDArray[np.bool_]:
+        """Which parameters would be known if there were no torque of the angle that nobody told: (parameters,)."""
+        return self.kept.sure
 
     @property
     def good(self) -> bool:
@@ -231,10 +237,12 @@ def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: 
     if signal > 0.0 and leverage > 0.0:
         limit, prior = max(limit, SMALL * signal / leverage), signal / leverage
     judged.excess[which] = deviation / limit if limit > 0.0 and np.isfinite(deviation) else np.inf
+    own = judged.covariance[which, which]
+    judged.sure[which] = own <= (limit * (LOSE if judged.sure[which] else 1.0)) ** 2
     code, bits = DOUBTFUL, 0
     if judged.excess[which] <= (LOSE if before == KNOWN else 1.0):
         code = KNOWN
-    elif judged.covariance[which, which] <= (limit * (LOSE if before == UNTOLD_TORQUE else 1.0)) ** 2:
+    elif own <= (limit * (LOSE if before == UNTOLD_TORQUE else 1.0)) ** 2:
         code = UNTOLD_TORQUE
     elif alone <= limit * (LOSE if before == NOT_IDENTIFIABLE else 1.0) or alone > prior:
         code = NOT_IDENTIFIABLE
@@ -263,6 +271,7 @@ def judge(judged: ValidityState, leverage: Floats, signal: float) -> None:
     for i in range(p):
         _judge_parameter(judged, i, alone[i], leverage[i], signal)
         judged.valid[i] = judged.states[i] == KNOWN and plausible(judged, i)
+        judged.sure[i] = judged.sure[i] and plausible(judged, i)
     judged.renew = False
 
 
