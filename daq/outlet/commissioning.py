@@ -7,6 +7,7 @@ the disk while it runs. The file is read and written in a thread, so a slow disk
 """
 
 import asyncio
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -70,6 +71,10 @@ class Commissioning:
         if found is None or found.status not in JUDGED:
             why = (in_words(found.reasons) or f"it is {found.status}") if found else "nothing comes from it"
             raise ValueError(f"the values of {name} are no baseline: {why}")
+        told = found.values if found.known is None else found.known
+        known = tuple(one for one in told if math.isfinite(found.deviations[one]))
+        if not known:
+            raise ValueError(f"the values of {name} cannot be a baseline: none of them is known")
         try:
             return Baseline(
                 since=found.time,
@@ -77,10 +82,10 @@ class Commissioning:
                 friction=found.friction,
                 values=found.values,
                 deviations={name: min(one, NOT_KNOWN) for name, one in found.deviations.items()},
-                known=found.known,
+                known=known if len(known) < len(found.values) else None,
             )
         except ValueError as error:
-            raise ValueError(f"the values of {name} cannot be a baseline: not all of them are known") from error
+            raise ValueError(f"the values of {name} cannot be a baseline: not all of them are finite") from error
 
     def _add(self, found: Mapping[str, Baseline]) -> None:
         write(self._file, read(self._file).with_new(found))
