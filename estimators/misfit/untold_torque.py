@@ -10,11 +10,13 @@ a person says less: as much as a misfit that is allowed. With products A of [φ 
     h < LEVEL²: it would not.                  x = m/(1 + h), of which 1/(1 + h) of its prior variance is left over
     δ = D E x     Σ_B = C(δδᵀ + D² E diag(left) Eᵀ)Cᵀ
 
-D follows from δ where that is larger, REPEATS times. The 4 in t² − 4 is two deviations, so noise alone (t² ~ 1) counts
-as nothing. θ itself is not changed. A column that is one of the model's, as far as these rows tell, is left out.
+D follows from δ where that is larger, REPEATS times; neither is more than all of the torque, rms. The 4 in t² − 4 is
+two deviations, so noise alone (t² ~ 1) counts as nothing. θ itself is not changed. A column that is one of the model's,
+as far as these rows tell, is left out.
 Reference: Schmidt 1966, Application of state-space methods to navigation problems (the consider covariance).
 """
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -75,12 +77,19 @@ def places(parameters: int, own: int, output: int) -> tuple[slice, slice]:
 
 
 def untold_torque(
-    told: Directions, columns: Floats, scores: Floats, theta: Floats, variance: float, floor: Floor, prior: float
+    told: Directions,
+    columns: Floats,
+    scores: Floats,
+    theta: Floats,
+    variance: float,
+    floor: Floor,
+    prior: float,
+    most: float = math.inf,
 ) -> UntoldTorque | None:
     """What these columns may have done; None where all of them are the model's.
 
     columns: (p + k + 1,)² products of [φ w y]; scores: (p + k, p + k), their covariance; theta: (p,) of least squares;
-    variance: of a row's noise; prior: D, N·m (N).
+    variance: of a row's noise; prior: D, N·m (N); most: rms of y, N·m (N).
     """
     p, k = len(theta), len(columns) - len(theta) - 1
     C = told.inverse @ columns[:p, p : p + k]
@@ -101,11 +110,12 @@ def untold_torque(
     inverse = np.linalg.inv(floor.mixed(back @ V @ back.T))
     information, E = np.linalg.eigh(root @ inverse @ root.T / variance**2)
     pull = E.T @ (root @ (inverse @ (back @ r))) / variance
-    return _considered(C, np.maximum(information, 0.0), E, pull, prior)
+    return _considered(C, np.maximum(information, 0.0), E, pull, (prior, most))
 
 
-def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, prior: float) -> UntoldTorque:
-    """Covariances from the information on each combination of amplitudes E; pull: its score."""
+def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, sizes: tuple[float, float]) -> UntoldTorque:
+    """Covariances from the information on each combination of amplitudes E; pull: its score; sizes: D, and most."""
+    prior, most = sizes
     size = prior
     for _ in range(REPEATS):
         h, m = size**2 * information, size * pull
@@ -113,6 +123,7 @@ def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, prior: 
         t2 = np.divide(m**2, h, out=np.zeros_like(h), where=h > 0.0)
         x = m / (1.0 + h)
         x[shows] = (np.sign(m) * np.sqrt(np.maximum(t2 - NOISE**2, 0.0) / np.where(shows, h, 1.0)))[shows]
+        x = np.clip(x, -most / size, most / size)
         amplitude, left = size * (E @ x), size**2 * np.where(shows, 0.0, 1.0 / (1.0 + h))
         apparent = size * (E @ np.where(shows, x, 0.0))
         size = max(size, float(np.sqrt(np.mean(amplitude**2))))

@@ -287,7 +287,7 @@ class Phases:
             self.kept.asking = False
         elif parts.nonlinear is None:
             parts.learner.doubt()
-            # rounding is little of the residual that there is now: weights of a smaller one would leave its rows unheard
+            # rounding is little of the residual that there is now: by weights of a smaller one nothing would be learnt
             parts.fit.roughen(parts.learner, parts.log.kept.time)
         else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)

@@ -145,12 +145,11 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
         inside, among = places(p, known.own, o)
         which = np.r_[0:p, inside, kept.scores.gram.shape[1] - 1]
         lower = kept.scores.gram[o][np.ix_(which, which)]
-        size = known.prior * float(np.sqrt(lower[-1, -1] / max(kept.rows[o], 1.0)))
+        most = float(np.sqrt(lower[-1, -1] / max(kept.rows[o], 1.0)))
         products = share * (np.tril(lower) + np.tril(lower, -1).T)
         own = np.r_[0:p, among]
-        found = untold_torque(
-            directions, products, covariance[np.ix_(own, own)], kept.scores.theta, variance, floor, size
-        )  # fmt: skip
+        spread, size = covariance[np.ix_(own, own)], known.prior * most
+        found = untold_torque(directions, products, spread, kept.scores.theta, variance, floor, size, most)
         if found is not None:
             learner.kept.seen[:] += found.seen
             learner.kept.untold[:] += found.whole
