@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.misfit.untold_torque import SHARE, Floor, UntoldTorque, untold_torque
+from estimators.misfit.untold_torque import SHARE, Floor, UntoldTorque, _considered, untold_torque
 from estimators.numerics.directions import Directions
 from estimators.quantities import Floats
 
@@ -21,13 +21,13 @@ def columns(arc: float) -> tuple[Floats, Floats, Floats]:
     return q, np.stack([arc * np.cos(t), np.ones(ROWS), np.sin(q)], axis=1), untold
 
 
-def considered(phi: Floats, w: Floats, y: Floats, prior: float = PRIOR) -> UntoldTorque | None:
+def considered(phi: Floats, w: Floats, y: Floats, prior: float = PRIOR, noise: float = NOISE) -> UntoldTorque | None:
     gram = np.linalg.inv(phi.T @ phi)
     theta = gram @ phi.T @ y
     whole = np.column_stack([phi, w, y])
-    scores = NOISE**2 * whole[:, :-1].T @ whole[:, :-1]  # of white noise
-    products = whole.T @ whole
-    return untold_torque(Directions.of(phi.T @ phi), products, scores, theta, NOISE**2, WHITE, prior)
+    scores = noise**2 * whole[:, :-1].T @ whole[:, :-1]  # of white noise
+    products, most = whole.T @ whole, float(np.sqrt(np.mean(y**2)))
+    return untold_torque(Directions.of(phi.T @ phi), products, scores, theta, noise**2, WHITE, prior, most)
 
 
 def drawn(arc: float, amplitude: Floats, seed: int) -> tuple[UntoldTorque, Floats]:
@@ -84,3 +84,10 @@ def test_it_grows_with_the_prior() -> None:
     assert large is not None
     assert (np.diag(small.whole)[1:] < np.diag(large.whole)[1:]).all()
     assert np.allclose(100.0 * small.prior, large.prior, rtol=0.2)
+
+
+@pytest.mark.parametrize("most", [2.0, np.inf])
+def test_it_is_no_more_than_all_of_the_torque(most: float) -> None:
+    """Where rows that nearly have no noise say a thousand N·m along what moves hardly anything."""
+    found = _considered(np.eye(2), np.array([1e4, 1e4]), np.eye(2), np.array([1e7, 10.0]), (0.3, most))
+    assert np.sqrt(np.diag(found.whole)) == pytest.approx([min(most, 1e3), 1e-3], rel=0.1, abs=0.03)
