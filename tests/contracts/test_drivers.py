@@ -190,9 +190,6 @@ class SocketCan(Bus):
     def __init__(self) -> None:
         super().__init__("socketcan", self.CHANNEL)
 
-    def rubbish(self) -> set[str]:
-        return super().rubbish() | {"own_frames"}
-
 
 class UrController(DriverWire):
     """The rig's controller, which answers in a thread of its own, as a driver waits for it while it opens."""
