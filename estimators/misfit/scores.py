@@ -211,12 +211,11 @@ def _statistic(a: Floats, k: int, taken: NDArray[np.bool_], scale: Floats, state
 
 @inline
 def _consider_lag(a: Floats, own: int, taken: NDArray[np.bool_], scale: Floats, state: ScoreState) -> None:
-    """Write one deviation of θ along what a lag of each output that is not known moves it by; before scores, by all
-    that it may be."""
+    """Write one deviation of θ along what a lag of each output that is not known moves it by."""
     count, p = len(taken), len(state.theta)
     for o in range(len(state.lag)):
         k, known, lag = p + o * own + LAG, 0.0, 0.0
-        if a[k, k] > OWN and state.weight > 0.0:
+        if a[k, k] > OWN:
             size = a[k, k] * scale[k]
             variance = _variance(a, k, taken, scale, state) / size**2
             known = max(1.0 - variance / (variance + LAG_SPREAD**2), 0.0)
@@ -335,5 +334,3 @@ def close(fresh: Floats, weight: Floats, fade: float, lags: Floats, behind: Floa
     if state.blocks > YOUNG:
         _add_score(part, theta + behind, fade, state)
         _judge(a, taken, scale, state)
-    else:
-        _consider_lag(a, (count - p) // len(state.gram), taken, scale, state)

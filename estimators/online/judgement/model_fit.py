@@ -254,7 +254,7 @@ class ModelFit:
     def _begin_with_steps(self, learner: Learner, time: int) -> None:
         """Correct for encoder steps at the end of a start, before there are scores enough: the correction needs none.
 
-        A lag that is not known may have moved θ from the first row on.
+        A lag that is not known is considered as soon as a few blocks say anything of it.
         """
         self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
         self.correct(learner, time)

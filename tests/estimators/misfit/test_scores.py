@@ -97,13 +97,6 @@ def test_a_lag_that_nobody_knows_is_owed() -> None:
     assert np.outer(told.lag, told.lag) == pytest.approx(np.outer(wanted.late, wanted.late), rel=1e-6)
 
 
-def test_before_there_are_scores_all_of_a_lag_is_owed() -> None:
-    lags, blocks = np.array([1.0, 0.5]), drawn(2, count=YOUNG)
-    columns = Reference(blocks, lags).columns
-    along = np.linalg.lstsq(columns[:, :P], columns[:, P])[0]
-    assert closed(blocks, lags).lag[0] == pytest.approx(LATE * along, rel=1e-6)
-
-
 def test_what_is_left_out_is_found_and_what_it_did_to_theta_is_its_bias() -> None:
     blocks = drawn(5)
     for rows in blocks:
