@@ -30,6 +30,29 @@ class Status(StrEnum):
     FAULTED = "faulted"
 
 
+class Knowledge(StrEnum):
+    """What is known of a parameter."""
+
+    KNOWN = "known"
+    NOT_IDENTIFIABLE = "not_identifiable"  # this motion does not tell it apart from others
+    DOUBTFUL = "doubtful"  # not certain enough, whatever the others are
+
+
+class ParameterState(NamedTuple):
+    """State of one parameter."""
+
+    knowledge: Knowledge
+    others: tuple[str, ...] = ()  # parameters from which it is not identifiable
+    untold_torque: bool = False  # whether it is not identifiable from a torque of the angle that the model may lack
+
+
+class Uncertainty(NamedTuple):
+    """How certain θ is by direction, and what the motion that is remembered makes of it."""
+
+    covariance: Floats  # (parameters, parameters) Σ
+    gram: Floats  # (parameters, parameters) mean φφᵀ of a row over the mean y²: the prediction's share is √tr(gram Σ)
+
+
 class Spectrum(NamedTuple):
     """How well the motion tells the parameters apart, see spectrum.py."""
 
@@ -57,16 +80,23 @@ class Estimate(NamedTuple):
     time: int  # ns, the instant the last row spoke of (filter delay already removed); 0 before the first row
     phase: Phase
     status: Status
-    reasons: tuple[Reason, ...]  # why the status is not VALID
+    reasons: tuple[Reason, ...]  # why the status is not VALID: why the prediction may not be trusted
     names: tuple[str, ...]
     values: Floats  # (parameters,)
-    deviations: Floats  # (parameters,) standard deviations
+    deviations: Floats  # (parameters,) standard deviations, infinite where nothing is known
     error: float  # rms(prediction error) / rms(measured) over the last seconds; NaN before there are any
     forgetting: float  # λ of the last update
     measured: float  # the last row's first output, N·m (or N for a prismatic joint)
     predicted: float
     progress: float  # of the starting procedure, per cent
     spectrum: Spectrum = UNKNOWN  # of the start, so far; then of what was learnt from last, start or refit
+    states: tuple[ParameterState, ...] = ()  # (parameters,) which values may be used; (): not told
+    uncertainty: Uncertainty | None = None  # of the values that the motion is linear in; None: not told
+
+    @property
+    def known(self) -> tuple[bool, ...]:
+        """Which parameters are known; all, where states are not told."""
+        return tuple(one.knowledge is Knowledge.KNOWN for one in self.states) or (True,) * len(self.names)
 
 
 class Event(NamedTuple):

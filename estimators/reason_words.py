@@ -70,6 +70,12 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The standard deviation is more than 5 % of the value, and moves the torque by more than 1 % of its rms.",
         "Let it make {needs}.",
     ),
+    "prediction_uncertain": ReasonEntry(
+        _MOTION,
+        "the predicted torque is uncertain by {percent:.1f} % of its rms",
+        "Each parameter may be certain enough by itself; all of them together move the torque by more than 1 %.",
+        "Let it move longer, and through more speeds and positions.",
+    ),
     "torque_peaks_low": ReasonEntry(
         _MOTION,
         "{parameter} is not certain enough yet: {value:.4g} ± {deviation:.2g}{unit}; "

@@ -9,7 +9,7 @@ from daq.config.sections import JointSection
 from daq.state.baselines import Baseline
 from daq.stream.reasons import as_maps
 from daq.stream.update import Map, Publication
-from estimators.base import Estimate
+from estimators.base import Estimate, Knowledge, ParameterState
 from estimators.models.joints.lost_motion import LOST_MOTION, WEARS
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.gear.two_encoders import WatchedGear, gear_of
@@ -79,6 +79,7 @@ class GearPipeline:
             names=(*estimate.names, *(NAMES[place] for place in places)),
             values=np.append(estimate.values, report.values[places]),
             deviations=np.append(estimate.deviations, report.deviations[places]),
+            states=estimate.states and (*estimate.states, *(ParameterState(Knowledge.KNOWN) for _ in places)),
         )
 
     def keep(self) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ the disk while it runs. The file is read and written in a thread, so a slow disk
 """
 
 import asyncio
+import math
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
@@ -15,7 +16,7 @@ import msgpack
 
 from daq.outlet.history import History
 from daq.processes.logs import log
-from daq.state.baselines import JUDGED, SEEN, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
+from daq.state.baselines import JUDGED, NOT_KNOWN, SEEN, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
 from daq.state.files import BaselineError
 from daq.stream.reasons import in_words
 from daq.stream.sockets import Socket
@@ -70,16 +71,21 @@ class Commissioning:
         if found is None or found.status not in JUDGED:
             why = (in_words(found.reasons) or f"it is {found.status}") if found else "nothing comes from it"
             raise ValueError(f"the values of {name} are no baseline: {why}")
+        told = found.values if found.known is None else found.known
+        known = tuple(one for one in told if math.isfinite(found.deviations[one]))
+        if not known:
+            raise ValueError(f"the values of {name} cannot be a baseline: none of them is known")
         try:
             return Baseline(
                 since=found.time,
                 model=self._models[name],
                 friction=found.friction,
                 values=found.values,
-                deviations=found.deviations,
+                deviations={name: min(one, NOT_KNOWN) for name, one in found.deviations.items()},
+                known=known if len(known) < len(found.values) else None,
             )
         except ValueError as error:
-            raise ValueError(f"the values of {name} cannot be a baseline: not all of them are known") from error
+            raise ValueError(f"the values of {name} cannot be a baseline: not all of them are finite") from error
 
     def _add(self, found: Mapping[str, Baseline]) -> None:
         write(self._file, read(self._file).with_new(found))

@@ -15,3 +15,4 @@ class CurrentValues(NamedTuple):
     values: dict[str, float]
     deviations: dict[str, float]
     friction: Map | None  # the law in use
+    known: tuple[str, ...] | None = None  # which parameters are known; None: all

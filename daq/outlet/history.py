@@ -22,7 +22,7 @@ from daq.stream.curve_points import channel_rows, points
 from daq.stream.reasons import as_maps, with_todo
 from daq.stream.schema import SPECTRUM, WINDOW
 from daq.stream.update import REFITS, ROBOT, Map
-from estimators.base import Phase, Status
+from estimators.base import Knowledge, Phase, Status
 from estimators.models.curves import POINT, Curves
 from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import LOST_MOTION as PLACE
@@ -30,6 +30,8 @@ from estimators.models.joints.lost_motion import PARAMETERS as OF_GEAR
 from estimators.models.joints.lost_motion import WEARS
 from estimators.reasons import Reason
 
+# the fields of an estimate that a page gets as they are
+SHOWN: Final = ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", "states")
 ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
 RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest period that a joint's motion shows
 POINTS: Final = 25.0  # rows/s kept of points of curves: a cloud of 3000
@@ -210,7 +212,10 @@ class History:
             if all(map(math.isfinite, found)):
                 values[one.name], deviations[one.name] = found
         health, fixed = joint.state["health"], joint.curves.fixed if joint.curves else None
-        return CurrentValues(row[0], health["status"], health["reasons"], values, deviations, fixed)
+        states = joint.state.get("states")
+        unknown = [name for name, one in (states or {}).items() if one["state"] != Knowledge.KNOWN]
+        known = tuple(name for name in values if name not in unknown) if states else None
+        return CurrentValues(row[0], health["status"], health["reasons"], values, deviations, fixed, known)
 
     def changed(self) -> list[str]:
         """Joints of which something has changed that nobody has acknowledged."""
@@ -269,11 +274,7 @@ class History:
         if joint.estimates.wants(update["timestamp"]):
             head = (update["timestamp"], update["error"], update["forgetting"])
             joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
-        joint.state = {
-            key: update[key]
-            for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", *SPECTRUM)
-            if key in update
-        } | {"received": now}
+        joint.state = {key: update[key] for key in (*SHOWN, *SPECTRUM) if key in update} | {"received": now}
         if reasons := update["health"]["reasons"]:
             joint.state["health"] = update["health"] | {"reasons": with_todo(reasons)}
 

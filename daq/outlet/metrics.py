@@ -17,7 +17,7 @@ from prometheus_client.exposition import choose_encoder
 from daq.state.baselines import friction_names
 from daq.stream.update import EVENTS, ROBOT
 from daq.subscriber import Continuity
-from estimators.base import Phase, Status
+from estimators.base import Knowledge, Phase, Status
 
 
 class Metric(NamedTuple):
@@ -53,6 +53,7 @@ TABLE: Final = (
     Metric("update_timestamp_seconds", Gauge, ("joint",), "s", "Unix time that the last estimate speaks of."),
     Metric("parameter_value", Gauge, ("joint", "parameter"), "", "Estimate, in the unit of parameter_info."),
     Metric("parameter_deviation", Gauge, ("joint", "parameter"), "", "Standard deviation of the estimate."),
+    Metric("parameter_known", Gauge, ("joint", "parameter"), "", "1 where the value may be used, see states; else 0."),
     Metric("parameter_info", Gauge, ("joint", "parameter", "unit"), "", "Always 1; carries the parameter's unit."),
     Metric("prediction_error_ratio", Gauge, ("joint",), "", "Rms prediction error over rms measured."),
     Metric("forgetting_factor", Gauge, ("joint",), "", "Lambda of the last update; 1 forgets nothing."),
@@ -259,6 +260,10 @@ class Metrics:
             self._get("parameter_value", joint, name).set(value)
         for name, value in update["deviations"].items():
             self._get("parameter_deviation", joint, name).set(value)
+        states = update.get("states", {})
+        for name in update["parameters"]:
+            known = states.get(name, {}).get("state") == Knowledge.KNOWN
+            self._get("parameter_known", joint, name).set(float(known))
         self._phase(joint, update["phase"], update["health"]["status"])
 
     def _whole(self, update: Mapping[str, Any]) -> None:

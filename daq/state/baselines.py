@@ -5,19 +5,21 @@ A baseline that is replaced stays in the file after the new one.
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
+import numpy as np
 from pydantic import Field, ValidationError
 
 from daq.state.files import BaselineError, replace
 from daq.stream.checksum import DamagedError, seal_text, unseal_text
-from estimators.base import Status
+from estimators.base import Estimate, Status
 from estimators.quantities import Settings
 
 TOPIC: Final = b"baselines"  # message from outlet to core: new baselines
 WATCHED: Final = (
     b"watched"  # message from outlet to core: somebody watches the page, and wants the raw channels of these joints
 )
+NOT_KNOWN: Final = 1e150  # the deviation of a value of which nothing is known; its square is a finite number
 SEEN: Final = b"acknowledged"  # message from outlet to core: a person has seen what has changed of joints, by name
 KEPT: Final = 20  # baselines of one joint that stay in the file
 JUDGED: Final = (Status.VALID, Status.HELD)  # the values of which can be trusted
@@ -32,7 +34,25 @@ class Baseline(Settings):
     model: str
     friction: dict[str, Any] | None = Field(default=None, description="the law in use then; None: not known")
     values: dict[str, Finite]
-    deviations: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
+    deviations: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]]  # NOT_KNOWN: nothing was known of it
+    known: tuple[str, ...] | None = Field(default=None, description="parameters that were known; None: all")
+    covariance: tuple[Finite, ...] = Field(default=(), description="Σ of the values, row by row; (): not known")
+    gram: tuple[Finite, ...] = Field(default=(), description="mean φφᵀ of a row over the mean y², row by row")
+
+    @classmethod
+    def of(cls, estimate: Estimate, since: float, model: str, friction: dict[str, Any] | None) -> Self:
+        """The baseline that an estimate gives. Raises ValueError where a value is not finite."""
+        names, uncertainty = estimate.names, estimate.uncertainty
+        return cls(
+            since=since,
+            model=model,
+            friction=friction,
+            values=dict(zip(names, estimate.values.tolist(), strict=True)),
+            deviations=dict(zip(names, np.minimum(estimate.deviations, NOT_KNOWN).tolist(), strict=True)),
+            known=tuple(name for name, known in zip(names, estimate.known, strict=True) if known),
+            covariance=() if uncertainty is None else tuple(uncertainty.covariance.ravel().tolist()),
+            gram=() if uncertainty is None else tuple(uncertainty.gram.ravel().tolist()),
+        )
 
 
 class Baselines(Settings):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from daq.stream.update import EVENTS, VERSION
-from estimators.base import Phase, Status
+from estimators.base import Knowledge, Phase, Status
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.reason_words import CATALOGUE
 
@@ -76,6 +76,26 @@ def _estimate(names: Iterable[str]) -> Schema:
         "phase": _text("what the estimator does", (str(one) for one in Phase)),
         "parameters": _numbers("estimates, in the units of meta", names),
         "deviations": _numbers("their standard deviations", names),
+        "states": {
+            "type": "object",
+            "description": "what is known of each parameter; left out while nothing is",
+            "additionalProperties": _object(
+                "one parameter",
+                {
+                    "state": _text(
+                        "known: its value may be used; not_identifiable: this motion does not tell it apart from "
+                        "others, as its deviation says; doubtful: not certain enough, whatever the others are",
+                        (str(one) for one in Knowledge),
+                    ),
+                    "from": _texts("the parameters from which it is not identifiable"),
+                    "untold_torque": {
+                        "type": "boolean",
+                        "description": "true where it is not identifiable from a torque that the model may lack",
+                    },
+                },
+                ("state",),
+            ),
+        },
         "error": _number("rms prediction error over rms measured, of the last seconds"),
         "forgetting": _number("lambda of the last update; 1 forgets nothing"),
         "progress": _number("of the starting procedure, per cent"),
@@ -326,7 +346,7 @@ SPECTRUM: Final = ("condition", "singular_values", "weakest")
 WINDOW: Final = ("from", "to")
 # family → (title, fields, fields that may be missing)
 TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[str]]]] = {
-    "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting", *SPECTRUM))),
+    "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting", "states", *SPECTRUM))),
     "residual/": ("torque of a joint", _residual, frozenset(("measured", "predicted", "residual"))),
     "event/": ("something happened to a joint", _event, frozenset({*WINDOW, "search"})),
     "drift/": ("a joint against its baseline, or its start", _drift, frozenset(("reference",))),

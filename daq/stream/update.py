@@ -17,7 +17,7 @@ import msgpack
 
 from daq.stream.form import Form
 from daq.stream.reasons import as_maps
-from estimators.base import Estimate
+from estimators.base import Estimate, ParameterState
 
 VERSION: Final = 2  # 2: reasons are maps with a code; before they were texts
 PUBLIC: Final = (
@@ -102,7 +102,7 @@ class Publication:
         timestamp: Unix s; arrival: Unix s at which the newest frame that went in came; latency: s from there to here.
         """
         topic, spectrum = self._topics[0], estimate.spectrum
-        words = estimate.phase, estimate.status, estimate.reasons, estimate.names, spectrum
+        words = estimate.phase, estimate.status, estimate.reasons, estimate.names, estimate.states, spectrum
         form, seq = self._form, self.sequence.get("estimate", 0)
         if form is not None and seq < form.room and words == self._words:
             self.sequence["estimate"] = seq + 1
@@ -121,6 +121,8 @@ class Publication:
             "arrival": arrival,
             "latency": latency,
         }
+        if estimate.states:
+            body["states"] = dict(zip(estimate.names, map(_state, estimate.states), strict=False))
         if spectrum.values:
             body |= {"condition": spectrum.condition, "singular_values": spectrum.values, "weakest": spectrum.weakest}
         self._form = Form(body) if words == self._words else None  # words that change with each message pay for none
@@ -193,6 +195,16 @@ class Publication:
         if window is not None:
             body |= {"from": window[0], "to": window[1]}
         return f"event/{self.joint}".encode(), msgpack.packb(body)
+
+
+def _state(state: ParameterState) -> Map:
+    """A parameter's state as a message has it."""
+    found: Map = {"state": state.knowledge.value}
+    if state.others:
+        found["from"] = list(state.others)
+    if state.untold_torque:
+        found["untold_torque"] = True
+    return found
 
 
 @dataclass(slots=True)

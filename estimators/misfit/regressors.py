@@ -9,12 +9,13 @@
 
 side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill speed. A column that the model already has
 explains nothing more. The columns need only what a row says of its joint, so every model has one set for each output.
-Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py). The
-sums do not depend on how rows are cut into batches.
-Rows that see a reversal are left out. Around a reversal a joint sticks, and its bristles and teeth change sides. That
-is an error of a hundred deviations, and any column that is large near standstill would explain it. Their products [Φ y]
-are summed separately; the weight of such rows follows from them (recursive/weights/reversals.py). Rows behind a
-reversal, up to twice the NEAR stop, are summed in both places, which shows by how much they alone move θ.
+Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py).
+The sums do not depend on how rows are cut into batches. Rows that see a reversal are left out. Around a reversal a
+joint sticks, and its bristles and teeth change sides. That is an error of a hundred deviations, and any column that is
+large near standstill would explain it. Their products [Φ y] are summed separately; the weight of such rows follows
+from them (recursive/weights/reversals.py). Rows behind a reversal, up to twice the NEAR stop, are summed in both
+places, which shows by how much they alone move θ; and so are rows that are clear of any stop, which say what a motion
+one way tells of θ.
 """
 
 from typing import Annotated, Final
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
-from estimators.recursive.weights.reversals import AROUND, turns
+from estimators.recursive.weights.reversals import AROUND, clear, turns
 from estimators.rows import ROUNDING, WEIGHT
 from estimators.thresholds import SUCCESSIVE
 from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
@@ -48,7 +49,7 @@ SLOW: Final = 6.0
 FAST: Final = 30.0
 
 
-class BlockSums(Layout, version=1):
+class BlockSums(Layout, version=2):
     """Products of the columns of the rows since the block began, and the last state of joints and outputs.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
@@ -59,7 +60,7 @@ class BlockSums(Layout, version=1):
     remembers: Scratch[bool]  # whether the model has columns of memory of its own
     row: Scratch[Annotated[Vector, "n"]]
     products: Annotated[Cube, "outputs", "n", "n"]  # lower triangles of [φ φ̇ w y]
-    turned: Annotated[Cube, "both", "p + 1", "p + 1"]  # of [φ y] where a reversal is seen, then of rows behind one
+    special: Annotated[Cube, "kinds", "p + 1", "p + 1"]  # of [φ y]: rows with a reversal, behind one, clear of any
     before: Annotated[Matrix, "outputs", "parameters"]  # φ of the last row
     stops: Annotated[Matrix, "joints", "stops"]  # deflections
     place: Annotated[Vector, "joints"]  # last position; NaN before the first
@@ -77,7 +78,7 @@ class BlockSums(Layout, version=1):
         return cls.zeros(
             owners=owners, period=period, remembers=remembers, n=2 * parameters + own, outputs=outputs,
             parameters=parameters, joints=joints, stops=np.zeros((joints, len(STOPS))),
-            turned=np.zeros((2 * outputs, parameters + 1, parameters + 1)), place=np.full(joints, np.nan),
+            special=np.zeros((3 * outputs, parameters + 1, parameters + 1)), place=np.full(joints, np.nan),
             when=np.full(outputs, -np.inf),
         )  # fmt: skip
 
@@ -120,17 +121,27 @@ def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float
 
 
 @inline
+def _add_special(row: Floats, p: int, y: float, products: Floats) -> None:
+    """Add the products of [φ y] of one row."""
+    for i in range(p):
+        for k in range(i + 1):
+            products[i, k] += row[i] * row[k]
+        products[p, i] += y * row[i]
+    products[p, p] += y * y
+
+
+@inline
 def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: BlockSums) -> None:
     """Add the products of [φ φ̇ w y] of one row, output by output.
 
     time … motion: of Rows, multiplied by their WEIGHT; slow: rad/s (m/s).
     """
-    before, products, turned, row, period = sums.before, sums.products, sums.turned, sums.row, sums.period
+    before, products, special, row, period = sums.before, sums.products, sums.special, sums.row, sums.period
     p = before.shape[1]
-    last = len(row) - 1
+    last, outputs = len(row) - 1, len(sums.owners)
     for j in range(len(sums.place)):
         _follow(sums, j, motion[j, 0])
-    for o in range(len(sums.owners)):
+    for o in range(outputs):
         j = sums.owners[o]
         finite, weight = np.isfinite(y[o]), motion[j, WEIGHT]
         for i in range(p):
@@ -145,12 +156,9 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
             before[o, i] = row[i] / weight
         reverses = turns(motion[j, 1], speed[j], slow)
         if reverses or abs(sums.stops[j, NEAR]) < 1.0:
-            to = o if reverses else len(sums.owners) + o
-            row[p], passed = y[o], row[p]
-            for i in range(p + 1):
-                for k in range(i + 1):
-                    turned[to, i, k] += row[i] * row[k]
-            row[p] = passed
+            _add_special(row, p, y[o], special[o if reverses else outputs + o])
+        if clear(motion[j, 1], speed[j], slow):
+            _add_special(row, p, y[o], special[2 * outputs + o])
         if reverses:
             sums.when[o] = -np.inf
             sums.turned_count[o] += 1.0

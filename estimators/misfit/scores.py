@@ -5,15 +5,14 @@ learner's do. The products are those of [Φ Φ̇ …]; Φ̇θ, with the present 
 
     G = Σ f XᵀX, θ from its Φ                 u_b = Xᵀ(y − Φθ) of a block, under the θ and lag of that time
     J = Σ f² (u_b u_bᵀ + ½(u_b u_b−1ᵀ + u_b−1 u_bᵀ))                        covariance of Σ f u_b (Newey & West, lag 1)
-    deviations of θ: √diag(G_ΦΦ⁻¹ J_ΦΦ G_ΦΦ⁻¹)                              (what 1 + 2Σρ is for each of them)
+    covariance of θ: G_ΦΦ⁻¹ J_ΦΦ G_ΦΦ⁻¹, by direction in directions.py      (what 1 + 2Σρ is along each of them)
     regressor k given S (Φ and the selected ones): z = x_k − X_S β,  t = z′y / √(z-part of J, less the mean's share)
-
 
 t² is the score (Lagrange multiplier) statistic with that covariance. It holds for a residual that is correlated over
 up to one block. While a regressor is beyond LEVEL, the one that explains most is selected; by how much this moves θ is
 the bias of θ. Before any motion the lag between torque and position is known to ±LAG_SPREAD only. Let z belong to the
 lag, let c be what one second of lag moves θ by, δ the estimate of the lag with that prior, and σ_δ what remains
-uncertain. Then θ has the additional variance c²(δ² + σ_δ²) from the first row on (Schmidt's consider parameter).
+uncertain. Then θ has the additional covariance c cᵀ(δ² + σ_δ²) from the first row on (Schmidt's consider parameter).
 References: Rao 1948; Newey & West, Econometrica 55:703–708, 1987; Dempster 1969 (sweep).
 """
 
@@ -58,11 +57,17 @@ class ScoreState(Layout, version=1):
     squared_weight: float = 0.0  # Σf² of the blocks with scores
     unexplained: float = 0.0  # rms of what Φ leaves, over that of y
     explained: float = 0.0  # rms of what the selected regressors explain of it, over that of y
-    deviations: Scratch[Annotated[Vector, "p"]]  # of θ
     bias: Scratch[Annotated[Vector, "p"]]  # of θ, by the selected regressors
-    lag_variance: Scratch[Annotated[Vector, "p"]]  # of θ, by the lag that is not known
+    lag: Scratch[Annotated[Matrix, "outputs", "p"]]  # what the unknown lag of each output may have moved θ by
     gains: Scratch[Annotated[Vector, "regressors"]]  # share of y² that each explains, 0 where it is not selected
     coefficients: Scratch[Annotated[Vector, "regressors"]]  # 0 where it is not selected
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the summed scores (N, N): J without what their mean adds."""
+        return np.asarray(
+            self.spread - np.outer(self.sums, self.sums) * self.squared_weight / max(self.weight, 1.0) ** 2
+        )
 
     @property
     def effective_blocks(self) -> float:
@@ -205,35 +210,19 @@ def _statistic(a: Floats, k: int, taken: NDArray[np.bool_], scale: Floats, state
 
 
 @inline
-def _consider_lag(
-    a: Floats, own: int, taken: NDArray[np.bool_], scale: Floats, state: ScoreState, variances: Floats
-) -> None:
-    """Write the variance that each θ has because the lag of each output is not known; variances: (outputs, p)."""
+def _consider_lag(a: Floats, own: int, taken: NDArray[np.bool_], scale: Floats, state: ScoreState) -> None:
+    """Write one deviation of θ along what a lag of each output that is not known moves it by."""
     count, p = len(taken), len(state.theta)
-    for o in range(len(variances)):
+    for o in range(len(state.lag)):
         k, known, lag = p + o * own + LAG, 0.0, 0.0
         if a[k, k] > OWN:
             size = a[k, k] * scale[k]
             variance = _variance(a, k, taken, scale, state) / size**2
             known = max(1.0 - variance / (variance + LAG_SPREAD**2), 0.0)
             lag = known * a[k, count] * scale[count] / size
-        square = lag**2 + (1.0 - known) * LAG_SPREAD**2
+        late = np.sqrt(lag**2 + (1.0 - known) * LAG_SPREAD**2)
         for i in range(p):
-            variances[o, i] = (a[i, k] * scale[k] / scale[i]) ** 2 * square if taken[i] else 0.0
-
-
-@inline
-def _deviations(a: Floats, scale: Floats, state: ScoreState) -> None:
-    """Write the deviations of θ while only the model's own columns are taken in; infinite for one that is not."""
-    spread, deviations = state.spread, state.deviations
-    p = len(deviations)
-    for i in range(p):
-        variance = 0.0
-        for j in range(p):
-            for k in range(p):
-                if a[j, j] < 0.0 and a[k, k] < 0.0:
-                    variance += a[i, j] * a[i, k] * spread[j, k] / (scale[j] * scale[k])
-        deviations[i] = np.sqrt(max(variance, 0.0)) / scale[i] if a[i, i] < 0.0 else np.inf
+            state.lag[o, i] = a[i, k] * scale[k] / scale[i] * late if taken[i] else 0.0
 
 
 @inline
@@ -299,20 +288,18 @@ def _add_block(
 
 @inline
 def _judge(a: Floats, taken: NDArray[np.bool_], scale: Floats, state: ScoreState) -> None:
-    """Write what all blocks say: deviations of θ, the selected regressors, and what they and the lag do to θ."""
+    """Write what all blocks say: the selected regressors, and what they and the lag do to θ."""
     theta, outputs, count = state.theta, len(state.gram), len(taken)
     p = len(theta)
-    own, variances = (count - p) // outputs, np.zeros((outputs, p))
-    _deviations(a, scale, state)
-    _consider_lag(a, own, taken, scale, state, variances)
+    own = (count - p) // outputs
+    _consider_lag(a, own, taken, scale, state)
     rest = a[count, count]
     _select(a, taken, scale, state)
     state.unexplained = np.sqrt(max(rest, 0.0))
     state.explained = np.sqrt(max(rest - a[count, count], 0.0))
     for o in range(outputs):
-        if not taken[p + o * own + LAG]:
-            for i in range(p):
-                state.lag_variance[i] += variances[o, i]
+        if taken[p + o * own + LAG]:  # then it is in the bias
+            state.lag[o] = 0.0
     for i in range(p):
         state.bias[i] = theta[i] - a[i, count] * scale[count] / scale[i] if taken[i] else 0.0
     for k in range(count - p):
@@ -340,7 +327,7 @@ def close(fresh: Floats, weight: Floats, fade: float, lags: Floats, behind: Floa
     for i in range(p):
         theta[i] = a[i, count] * scale[count] / scale[i] if taken[i] else 0.0
     state.bias[:] = 0.0
-    state.lag_variance[:] = 0.0
+    state.lag[:] = 0.0
     state.gains[:] = 0.0
     state.coefficients[:] = 0.0
     state.blocks += 1.0

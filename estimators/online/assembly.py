@@ -12,6 +12,7 @@ from estimators.online.judgement.motion import LOOK_BACK, MotionCount
 from estimators.online.judgement.validity import Validity
 from estimators.online.monitor import DESIGNS
 from estimators.online.monitor.plain import PlainMonitor
+from estimators.online.monitor.recall import Recall
 from estimators.online.normal_loop import NormalLoop
 from estimators.online.parts import Nonlinear, Parts
 from estimators.online.phases import Phases
@@ -64,12 +65,15 @@ def linear(
             quantisation_weights.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners
         )
 
-    loop = NormalLoop(learner, gate, history, motion, tempered, faster=True)
+    loop = NormalLoop(learner, gate, history, motion, tempered, faster=True, keeps=True)
     fit, watch = ModelFit(parameters, owners, row, gate, turns, remembers, True, sample, overlap), PlainMonitor()
     begin = LinearStart(
         tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
     )
-    return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
+    recall = Recall(learner, fit.kept)
+    return Phases(
+        Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit, recall=recall)
+    )
 
 
 def rows_alike(taps: Floats, decimation: int) -> float:

@@ -243,8 +243,10 @@ class JointEstimator:
         status = Status.LEARNING if estimate.status in usable else estimate.status
         return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
-    def words(self) -> tuple[Phase, bool, Spectrum] | None:
-        """Return phase, rest and spectrum of a joint without faults and doubts, from which its words follow; else None.
+    def words(self) -> tuple[Phase, bool, Spectrum, int] | None:
+        """Return phase, rest, spectrum and changes of states of a joint without faults and doubts; else None.
+
+        Its words follow from these.
 
         To be called after a pass has written figures.
         """
@@ -253,7 +255,7 @@ class JointEstimator:
             return None
         if self.front.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons:
             return None
-        return kept.phase, self.state.resting, kept.spectrum
+        return kept.phase, self.state.resting, kept.spectrum, self.phases.parts.validity.kept.changes
 
     @property
     def mistakes(self) -> tuple[Reason, ...]:

@@ -62,8 +62,10 @@ class NormalLoop:
         motion: MotionCount,
         weighed: Callable[[Rows], Rows],
         faster: bool = False,
+        keeps: bool = False,
     ) -> None:
-        """weighed: gives rows as they are learnt by now; faster: whether only rows faster than standstill teach."""
+        """weighed: gives rows as they are learnt by now; faster: whether only rows faster than standstill teach;
+        keeps: whether the state is remembered although there are no rows to go back with."""
         self._learner, self._gate, self._history = learner, gate, history
         self.weighed, self.faster = weighed, faster
         rls = learner.rls
@@ -72,7 +74,7 @@ class NormalLoop:
             good_values=rls.theta.copy(),
             good_deviations=learner.kept.deviations.copy(),
             snapshot=rls.state.copied(),
-            keeps=history.whole,
+            keeps=keeps or history.whole,
             phi=np.zeros((rls.m, rls.p)),
             y=np.full(rls.m, np.nan),
         )

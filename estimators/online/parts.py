@@ -14,6 +14,7 @@ from estimators.online.judgement.model_fit import ModelFit
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Moment, Monitor
+from estimators.online.monitor.recall import Recall
 from estimators.online.normal_loop import NormalLoop
 from estimators.online.start.base import Start
 from estimators.quantities import Parameter
@@ -29,6 +30,9 @@ if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs
 #: deviations, argued: Deviations, of both together, by which a value that has not changed may have moved (decision 006,
 #: point 10).
 SAME: Final = 3.0
+#: s, argued: Motion behind an alarm from which on a prediction that is good is trusted although not all is known that
+#: was known before: as much as what was known before must explain to be trusted again (recall.py).
+TRUSTED: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +61,14 @@ class Parts:
     monitor: Monitor
     fit: ModelFit
     nonlinear: Nonlinear | None = None
+    recall: Recall | None = None  # of a model without nonlinear parameters
     names: tuple[str, ...] = field(init=False)  # of θ
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(one.name for one in self.parameters))
 
     def moment(self, wanted: NDArray[np.bool_]) -> Moment:
-        """Describe the end of a block; wanted (parameters,): which values were valid when the last alarm came."""
+        """Describe the end of a block; wanted (parameters,): which values were sure when the last alarm came."""
         nonlinear, rls, motion = self.nonlinear, self.learner.rls, self.motion
         return Moment(
             row=motion.row,
@@ -80,9 +85,20 @@ class Parts:
             variance=rls.recent_variance(),
             level=rls.variance(),
             error=0.0 if nonlinear is None else math.sqrt(rls.recent_variance() * nonlinear.eta.noise(rls.noise)),
-            covered=bool((self.validity.valid >= wanted).all()),
+            covered=self._covered(wanted),
             same=self._same,
         )
+
+    def _covered(self, wanted: NDArray[np.bool_]) -> bool:
+        """Whether what was known before an alarm is so again, or the prediction of a linear model for long enough.
+
+        A push of a second, too, is explained by some θ along which the motion tells little: less than TRUSTED does not
+        tell that from a change.
+        """
+        if bool((self.validity.sure >= wanted).all()):
+            return True
+        moved = self.learner.rls.state.since * self.motion.row
+        return self.nonlinear is None and self.validity.good and moved >= TRUSTED
 
     @property
     def _same(self) -> bool:
@@ -109,6 +125,8 @@ class Parts:
             "monitor": self.monitor,
             "fit": self.fit,
         }
+        if self.recall is not None:
+            kept["recall"] = self.recall
         if self.nonlinear is not None:
             kept |= {
                 "eta": self.nonlinear.eta,

@@ -64,7 +64,7 @@ class PhasesState:
 
     VERSION: ClassVar[int] = 2
 
-    wanted: NDArray[np.bool_]  # (parameters,) what was valid when the alarm came, and must be again
+    wanted: NDArray[np.bool_]  # (parameters,) what was sure when the alarm came, and must be again
     before: Floats  # (2, parameters) values and deviations then
     asking: bool = False  # whether it is not known yet if all have changed by one factor
     spectrum: Spectrum = UNKNOWN  # of what was learnt from last
@@ -173,7 +173,10 @@ class Phases:
             self._restart(cause)
             return
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
+            if self._holds_again():
+                return
             parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
+            parts.validity.kept.renew = True
             if parts.nonlinear is None:
                 parts.fit.follow(parts.learner, self.phase is Phase.NORMAL)
             if self.kept.asking and self.phase is Phase.NORMAL:
@@ -195,6 +198,19 @@ class Phases:
             parts.loop.remember()
             if not resting:
                 self._routine()
+
+    def _holds_again(self) -> bool:
+        """Whether what was known before the last alarm holds again; if so it is in force."""
+        parts, now = self.parts, self.parts.history.total
+        usable = parts.recall is not None and self.phase in (Phase.NORMAL, Phase.TRANSIENT)
+        if parts.recall is None or not usable or not parts.recall.holds(parts.fit.kept.sums, parts.fit.block, now):
+            return False
+        parts.recall.restore()
+        self.kept.asking = False
+        parts.fit.begin(now, told=True)
+        parts.validity.judge(parts.learner)
+        self._recover("what was known before explains the motion again: it has passed")
+        return True
 
     def _routine(self) -> None:
         """Do what a monitor asks for while no alarm stands."""
@@ -255,17 +271,24 @@ class Phases:
         parts, state = self.parts, self.parts.learner.rls.state
         ago = state.since + state.onset
         window = parts.history.instants.span(ago)
-        self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.valid.copy()
+        self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.sure.copy()
         self.kept.changed = window[0] if window else parts.log.kept.time
         self.kept.before[:], self.kept.asking = parts.loop.good, True
+        if parts.recall is not None:
+            parts.recall.alarmed(parts.loop.kept.snapshot, parts.history.total, parts.motion.needed)
+            parts.fit.consider_anew(parts.learner)
+        # it may be of what had never been told, which is no change
+        untold = parts.nonlinear is None and (parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN)
         parts.motion.kept.count = 0
-        parts.fit.begin(parts.history.total)
+        parts.fit.begin(parts.history.total, told=untold)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
-        if parts.nonlinear is None and (parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN):
-            self.kept.asking = False  # it may be of what had never been told, which is no change
+        if untold:
+            self.kept.asking = False
         elif parts.nonlinear is None:
             parts.learner.doubt()
+            # rounding is little of the residual that there is now: by weights of a smaller one nothing would be learnt
+            parts.fit.roughen(parts.learner, parts.log.kept.time)
         else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 

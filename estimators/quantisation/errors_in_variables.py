@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.numerics.elimination import eliminate
-from estimators.numerics.jit import kernel
-from estimators.quantisation.shifted_quantiser import EncoderReading, unidentifiable
+from estimators.numerics.directions import Directions
+from estimators.quantisation.shifted_quantiser import HALF, EncoderReading
 from estimators.quantities import Floats
 
 #: 1, tuned: Share of the squared correction that stays in the deviation: a third, since steps are not white near a
@@ -54,20 +53,20 @@ def noise_of_rows(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tu
     return noise, own
 
 
-@kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
-def bias_of(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
-    """Bias θ₀ − θ (p,); gram: G + N (p, p). Infinite where steps may be most of the information on a parameter."""
-    p = len(theta)
-    scale, found, clean, lost = np.ones(p), np.zeros((p, 1)), np.empty((p, p)), np.zeros(p, np.bool_)
-    for i in range(p):
-        if gram[i, i] > 0.0:
-            scale[i] = np.sqrt(gram[i, i])
-    for i in range(p):
-        for j in range(p):
-            clean[i, j] = (gram[i, j] - noise[i, j]) / (scale[i] * scale[j])
-            found[i, 0] += noise[i, j] * theta[j]
-        found[i, 0] = (found[i, 0] - own[i]) / scale[i]
-    told = not unidentifiable(gram, noise, lost) and eliminate(clean, found, p, 1)
-    for i in range(p):
-        found[i, 0] = found[i, 0] / scale[i] if told else (np.inf if lost[i] else 0.0)
-    return found[:, 0].copy()
+class StepBias(NamedTuple):
+    """What encoder steps do to θ, by direction."""
+
+    bias: Floats  # (p,) θ₀ − θ, 0 along directions that are lost
+    lost: Floats  # (p, k) θ along each direction of which steps may be most of the information, of Σ (φθ)² = 1
+
+
+def bias_of(told: Directions, noise: Floats, own: Floats, theta: Floats) -> StepBias:
+    """Bias of θ by steps; told: directions of G + N (p, p); noise, own: N and n.
+
+    N is compared with G + N along each direction that is told; where its share is beyond HALF, the direction is lost.
+    """
+    ways = told.ways[:, told.told] / told.scale[:, None] / np.sqrt(told.information[told.told])
+    share, turned = np.linalg.eigh(ways.T @ noise @ ways)
+    ways, lost = ways @ turned, share > HALF
+    kept = ways[:, ~lost]
+    return StepBias(kept @ ((kept.T @ (noise @ theta - own)) / (1.0 - share[~lost])), ways[:, lost])

@@ -8,7 +8,7 @@ are shifted by shares of a step. Their reading errors pass the kernel of the row
     ε_j = Δ(round(q/Δ + j/PLACES) − j/PLACES) − q      A_j = Σ f (φ + δφ_j) δφ_jᵀ,   a_j = Σ f (φ + δφ_j) δy_j
     d_j = (G − A_j)⁻¹ ((A_j − N)θ − (a_j − n))                       θ of (G − N)θ = b − n, which holds N and n alone
 
-A motion that never repeats draws anew each time, and its sums average out. The variance of θ is the mean of d_j².
+A motion that never repeats draws anew each time, and its sums average out. The covariance of θ is the mean of d_j d_jᵀ.
 """
 
 from typing import Annotated, ClassVar, Final, NamedTuple
@@ -111,12 +111,11 @@ class ShiftedQuantiser:
         self.state.sums[:] = 0.0
         self.state.total, self.state.count = 0.0, 0
 
-    def variance(self, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
-        """Variance of θ (p,), the mean d² of the sums so far; information: G; noise, own: N and n of a row of ρ = 1.
-
-        Infinite for parameters with noise, where steps may be most of the information in a direction.
+    def covariance(self, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
+        """Covariance of θ (p, p), the mean d dᵀ of the sums so far; information: G; noise, own: N and n of a row of
+        ρ = 1. Infinite variances for parameters with noise, where steps may be most of the information in a direction.
         """
-        return _variance(self.state.sums, self.state.total, theta, information, noise, own)
+        return _covariance(self.state.sums, self.state.total, theta, information, noise, own)
 
 
 @inline
@@ -268,10 +267,10 @@ def unidentifiable(gram: Floats, noise: Floats, lost: NDArray[np.bool_]) -> bool
     return bool(share > HALF)
 
 
-@kernel("f8[::1](f8[:, :, ::1], f8, f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])")
-def _variance(sums: Floats, rho: float, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
+@kernel("f8[:, ::1](f8[:, :, ::1], f8, f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])")
+def _covariance(sums: Floats, rho: float, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
     p = len(theta)
-    square, scale, lost = np.zeros(p), np.ones(p), np.zeros(p, np.bool_)
+    square, scale, lost, any_lost = np.zeros((p, p)), np.ones(p), np.zeros(p, np.bool_), np.zeros(p, np.bool_)
     both, left, moved = np.empty((p, p)), np.empty((p, p)), np.empty((p, 1))
     for i in range(p):
         scale[i] = np.sqrt(information[i, i]) if information[i, i] > 0.0 else 1.0
@@ -286,8 +285,11 @@ def _variance(sums: Floats, rho: float, theta: Floats, information: Floats, nois
             moved[i, 0] /= scale[i]
         too_much = unidentifiable(information, both, lost) or not eliminate(left, moved, p, 1)
         for i in range(p):
-            if lost[i]:
-                square[i] = np.inf
-            elif not too_much:
-                square[i] += (moved[i, 0] / scale[i]) ** 2 / PLACES
+            any_lost[i] = any_lost[i] or lost[i]
+            for j in range(p if not too_much else 0):
+                square[i, j] += moved[i, 0] * moved[j, 0] / (scale[i] * scale[j] * PLACES)
+    for i in range(p):
+        if any_lost[i]:
+            square[i, :] = square[:, i] = 0.0
+            square[i, i] = np.inf
     return square

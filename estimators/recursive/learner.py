@@ -1,11 +1,13 @@
-"""What a joint's estimator has learnt: θ and P row by row, and how much wider each deviation is than P says.
+"""What a joint's estimator has learnt: θ and P row by row, and how much wider its covariance is than P says.
 
-    deviation_i = √(v · share · P_ii · honesty_i² · correlated_i² + unexcited_i + misfit_i + searched_i)
+    Σ = v · share · H S C Sᵀ H + unexcited + misfit          S = U √D, P = S Sᵀ, H = diag(honesty)
 
 v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure (a factor);
-searched: what θ owes to η not being known, which stays while P becomes small; unexcited: variance of directions that no
-motion has excited yet; correlated, misfit: what the rows since have shown of the residual's correlation (a factor) and
-of the model (a squared error), see online/judgement/model_fit.py.
+unexcited: covariance of directions that no motion has excited yet; C, misfit: what the rows since have shown of the
+residual's correlation (a matrix in units of S, for a factor of each parameter would turn one direction into another)
+and of the model, see online/judgement/model_fit.py. All are matrices: what the data do not tell apart is a direction.
+Beside Σ: untold and seen, what torques of the angle that the model has not may have done to θ
+(misfit/untold_torque.py); searched: what θ owes to η not being known, which stays while P becomes small.
 """
 
 from typing import Annotated, Any
@@ -20,19 +22,22 @@ from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn
 from estimators.recursive.state import RecursiveState
 from estimators.recursive.unidentifiable import Unexcited
-from jointwatch_layout import Layout, Vector, copy
+from jointwatch_layout import Layout, Matrix, Vector, copy
 
 
-class Learnt(Layout, version=8):
+class Learnt(Layout, version=10):
     """State of a Learner."""
 
     state: RecursiveState
     leverage: Annotated[Vector, "parameters"]  # rms of each column, whitened
     honesty: Annotated[Vector, "parameters"]  # see above
     searched: Annotated[Vector, "parameters"]
-    unexcited: Annotated[Vector, "parameters"]
-    correlated: Annotated[Vector, "parameters"]
-    misfit: Annotated[Vector, "parameters"]
+    unexcited: Annotated[Matrix, "parameters", "parameters"]
+    correlated: Annotated[Matrix, "parameters", "parameters"]  # C
+    misfit: Annotated[Matrix, "parameters", "parameters"]
+    untold: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by torques of the angle, all that may be …
+    seen: Annotated[Matrix, "parameters", "parameters"]  # … and what of it the rows show
+    gram: Annotated[Matrix, "parameters", "parameters"]  # mean φφᵀ of a row, of the motion that is remembered
     deviations: Annotated[Vector, "parameters"]  # as published
     reversal: Annotated[Vector, "outputs"]  # by which a row that sees a reversal is multiplied, see reversals.py
     grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's
@@ -40,6 +45,7 @@ class Learnt(Layout, version=8):
     held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)²
     weighed: Annotated[Vector, "outputs"]  # mean of the squared weights of the rows that the residual's variance is of
     signal: float = 0.0  # rms of y, whitened
+    power: float = 0.0  # mean y² of a row, as of gram
 
 
 class Learner:
@@ -53,7 +59,7 @@ class Learner:
             state=self.rls.state,
             leverage=np.ones(parameters),
             honesty=np.ones(parameters),
-            correlated=np.ones(parameters),
+            correlated=np.eye(parameters),
             deviations=np.full(parameters, np.inf),
             reversal=np.ones(outputs),
             usual=np.ones(outputs),
@@ -64,7 +70,7 @@ class Learner:
         self.reversal, self.leverage, self.honesty, self.searched = (
             kept.reversal, kept.leverage, kept.honesty, kept.searched
         )  # fmt: skip
-        self.unexcited_variance, self.correlated, self.misfit = kept.unexcited, kept.correlated, kept.misfit
+        self.correlated, self.misfit = kept.correlated, kept.misfit
 
     def learn(self, phi: Floats, y: Floats, noise: Floats, leverage: Floats, signal: float, theta: Floats) -> None:
         """Begin from a wide prior around theta (parameters,), with these rows.
@@ -76,6 +82,9 @@ class Learner:
         self.rls.theta[:] = theta
         self.rls.absorb(phi, y)
         self.unexcited.begin(phi, noise, self.leverage, signal)
+        usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
+        flat = (phi / np.sqrt(noise)[:, None])[usable]
+        self.kept.gram[:], self.kept.power = flat.T @ flat / max(len(y), 1), signal**2
 
     def doubt(self) -> None:
         """Doubt all that was known: after an alarm each direction is not identifiable until rows excite it again."""
@@ -128,8 +137,8 @@ class Learner:
 
 
 @inline
-def own_deviations(learnt: Learnt, deviations: Floats) -> None:
-    """√(v·share·P_ii·(honesty·correlated)² + unexcited + misfit) into deviations (parameters,); P = U D U′."""
+def covariance_of(learnt: Learnt, out: Floats) -> None:
+    """Write Σ (parameters, parameters) of θ."""
     state = learnt.state
     m, p, d = state.outputs, state.parameters, state.d
     variance = 0.0
@@ -137,10 +146,19 @@ def own_deviations(learnt: Learnt, deviations: Floats) -> None:
         variance += state.long[j] / m
     if state.weight > 0.0:
         variance *= state.squared_weight / state.weight
+    root, middle = np.zeros((p, p)), np.zeros((p, p))
+    for j in range(p):
+        size = np.sqrt(d[j] * variance)
+        root[j, j] = size * learnt.honesty[j]
+        for i in range(j):
+            root[i, j] = state.u[j, i] * size * learnt.honesty[i]
     for i in range(p):
-        own = d[i]
-        for j in range(i + 1, p):
-            entry = state.u[j, i]
-            own += d[j] * entry * entry
-        factor = (learnt.honesty[i] * learnt.correlated[i]) ** 2
-        deviations[i] = np.sqrt(variance * own * factor + learnt.unexcited[i] + learnt.misfit[i])
+        for k in range(p):
+            for j in range(i, p):
+                middle[i, k] += root[i, j] * learnt.correlated[j, k]
+    for i in range(p):
+        for k in range(i + 1):
+            entry = learnt.unexcited[i, k] + learnt.misfit[i, k]
+            for j in range(k, p):
+                entry += middle[i, j] * root[k, j]
+            out[i, k] = out[k, i] = entry

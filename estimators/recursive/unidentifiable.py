@@ -4,7 +4,7 @@ Recursive least squares begin from a prior of P∞/2, which is narrow compared w
 excitation a deviation is that of the prior. With the information of all rows so far in columns of rms one,
 G = Σ φφᵀ = U diag(g) Uᵀ, a direction is known to √(v/g), or at the worst to what explains all of y, of rms s:
 
-    added variance of θ_k = Σ_i (U_ki / scale_k)² · max(0, min(s², v/g_i) − v/(g_i + 2/P∞))
+    added covariance of θ = Σ_i a_i a_iᵀ · max(0, min(s², v/g_i) − v/(g_i + 2/P∞))      a_i: U_i / scale
 
 which vanishes as soon as g_i is a row or two. v: residual variance; θ itself is left at 0 there (start/rows.py).
 """
@@ -61,18 +61,19 @@ class Unexcited:
             scale = self.kept.scale
             _add(phi, 1.0 / np.sqrt(noise), 1.0 / scale, np.empty(len(scale)), self.kept.gram)
 
-    def variances(self, variance: float) -> Floats:
-        """What is added to the variance of each parameter: (parameters,). variance: of the residual, whitened."""
+    def covariance(self, variance: float) -> Floats:
+        """What is added to the covariance of θ: (parameters, parameters). variance: of the residual, whitened."""
         kept = self.kept
         if not kept.open:
-            return np.zeros(len(kept.scale))
+            return np.zeros_like(kept.gram)
         information, directions = np.linalg.eigh(kept.gram)
         information = np.maximum(information, 0.0)
         kept.open = bool(information[0] < ENOUGH)
         with np.errstate(divide="ignore", invalid="ignore"):
             least = np.fmin(kept.signal**2, variance / information)
         added = np.maximum(least - variance / (information + self._prior), 0.0)
-        return np.asarray((directions / kept.scale[:, None]) ** 2 @ added)
+        ways = directions / kept.scale[:, None]
+        return np.asarray((ways * added) @ ways.T)
 
 
 @kernel("void(Array(f8, 3, 'A', readonly=True), f8[::1], f8[::1], f8[::1], f8[:, ::1])")

@@ -1,8 +1,8 @@
 """The rows of `jointwatch bench truth`: joints that are what they are said to be, and joints that are not."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from hil_rig.plants.joints.gear import GearPlantSettings
 from hil_rig.plants.joints.imperfect import STOPS, Imperfect, ImperfectSettings
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings
 from hil_rig.plants.trajectory import Trajectory
-from hil_rig.truth import robot
+from hil_rig.truth import robot, unseen_rows
 from hil_rig.truth.moves import moves
-from hil_rig.truth.trial import Sampled, Trial, TrialOutcome
+from hil_rig.truth.trial import Sampled, Trial
+from hil_rig.truth.truth_row import TruthRow
 
 RIGID: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 MEMORY: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii"}}
@@ -22,14 +23,6 @@ SPRINGS: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii", "thresholds
 STRIBECK: Final = RIGID | {"friction": {"kind": "tanh_stribeck"}}
 NOISE: Final = 0.2  # N·m, standard deviation of the torque, white
 SECONDS: Final = 150.0
-
-
-class TruthRow(NamedTuple):
-    """One kind of joint."""
-
-    right: bool  # whether the model is right
-    make: Callable[[int], Trial | Callable[[], TrialOutcome]]  # by the seed
-    beyond: Mapping[str, str] = {}  # limits that nobody can meet there, and why
 
 
 def rigid(
@@ -233,6 +226,7 @@ ROWS: Final[dict[str, TruthRow]] = {
     "two_mass inertia /3": TruthRow(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
     "two_mass inertia x3": TruthRow(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
     "two_mass backlash": TruthRow(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),
+    **unseen_rows.ROWS,
     "whole robot": TruthRow(True, robot.whole),
     "whole robot, 14 bits": TruthRow(True, lambda seed: robot.whole(seed, bits=14)),
     "whole robot, payload": TruthRow(True, lambda seed: robot.whole(seed, ("payload.mass", 1.0, True))),  # kg

@@ -13,8 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from hil_rig.plants.base import Floats
-from hil_rig.truth.rows import TruthRow, rigid
+from hil_rig.truth.rows import rigid
 from hil_rig.truth.trial import Sampled, Trial
+from hil_rig.truth.truth_row import TruthRow
 
 POSITION: Final = 0  # columns
 TORQUE: Final = 1

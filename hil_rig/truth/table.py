@@ -1,10 +1,11 @@
 """`jointwatch bench truth [--only ROW] [--seeds N] [--json]`: every row of trials as one table.
 
-Per row: share of the time behind the start in which the values are trusted (valid, or held), in which one of them is
-then more than 4 of its own deviations off (lies), the worst such |z|, rms z and its deviation over so many trials, the
-share of z beyond 3 (a standard normal: 1 and 0.3 %), false alarms and false drifts a trial, and the share of the torque
-that the model leaves (rms). A row misses the limits of rms z where so many trials tell (Student's t, 95 %), since the z
-of one trial are no independent draws.
+Per row: share of the time behind the start in which the joint is trusted (valid, or held), in which a value that it
+says is known is then more than 4 of its own deviations off (lies), and besides 5 % of the value and 1 % of the torque
+off (material), the worst such |z|, rms z of known values and its deviation over so many trials, the share of z beyond
+3 (a standard normal: 1 and 0.3 %), false alarms and false drifts a trial, the share of the torque that the model
+leaves (rms), and the share of trials that are trusted within 15 s of the first motion. A row misses the limits of rms
+z where so many trials tell (Student's t, 95 %), since the z of one trial are no independent draws.
 """
 
 import argparse
@@ -23,11 +24,26 @@ from hil_rig.truth.signals import SIGNALS
 from hil_rig.truth.trial import FIGURES, Trial, TrialOutcome, run, together
 
 ROWS: Final = rows.ROWS | SIGNALS
-LIES: Final = 1.0  # % of the time, in every row
+LIES: Final = 1.0  # % of the time, in rows whose model is right …
+WRONG_LIES: Final = 2.0  # … and in the others
+MATERIAL_LIES: Final = 0.5  # %, in every row
+SOON_SHARE: Final = 90.0  # % of trials, of programs that must be trusted soon
 BEYOND: Final = 1.0  # %, in rows whose model is right
 RMS: Final = (0.7, 1.2)
 VALID: Final = 95.0  # % of the time, in rows whose model is right
-HEAD: Final = ("valid %", "lies %", "worst z", "rms z", "±", ">3σ %", "alarms", "drifts", "left %")
+HEAD: Final = (
+    "valid %",
+    "lies %",
+    "mater. %",
+    "worst z",
+    "rms z",
+    "±",
+    ">3σ %",
+    "alarms",
+    "drifts",
+    "left %",
+    "soon %",
+)
 
 
 def main() -> int:
@@ -100,7 +116,9 @@ def _one(job: tuple[str, int]) -> TrialOutcome:
 
 def _missed(name: str, figures: dict[str, float], trials: int) -> list[str]:
     """What a row does not meet."""
-    missed = ["lies"] if figures["lies"] > LIES else []
+    missed = ["lies"] if figures["lies"] > (LIES if ROWS[name].right else WRONG_LIES) else []
+    missed += ["material"] if figures["material"] > MATERIAL_LIES else []
+    missed += ["soon"] if ROWS[name].soon and figures["soon"] < SOON_SHARE else []
     if ROWS[name].right:
         missed += ["valid"] if not figures["valid"] >= VALID else []
         if figures["valid"] > 0.0:  # else there is no z

@@ -21,7 +21,14 @@ BASELINE: Final = 30.0  # s of trusted estimates behind the start, after which d
 UNSEEN: Final = 1.0  # s behind a change of the truth that count among the lies, but not in the spread of z
 EXCUSED: Final = 20.0  # s behind a change of the truth in which an alarm is right
 FRAME: Final = 100_000  # ns from a sample to its frame's arrival, at least
-FIGURES: Final = ("valid", "lies", "worst", "rms", "rms_deviation", "beyond3", "alarms", "drifts", "unexplained")
+LIE: Final = 4.0  # deviations
+MATERIAL: Final = 0.05  # of the value
+NOTICED: Final = 0.01  # of the torque's rms
+SOON: Final = 15.0  # s from the first motion, within which a look should be trusted
+FIGURES: Final = (
+    *("valid", "lies", "material", "worst", "rms", "rms_deviation", "beyond3", "alarms", "drifts", "unexplained"),
+    "soon",
+)
 
 
 class Sampled(NamedTuple):
@@ -62,70 +69,110 @@ class TrialOutcome(NamedTuple):
     unexplained: float  # share of the torque, rms, median
     reasons: Mapping[str, int]  # why the values were not trusted: how often
     worst_name: str = ""
-    last: Mapping[str, tuple[float, float, float]] = {}  # value, deviation, truth at the end
+    last: Mapping[str, tuple[float, float, float]] = {}  # value, deviation, truth at the end, known or not
+    material: int = 0  # of the lying: one is MATERIAL of the value off as well, and moves the torque by NOTICED
+    first: float = np.nan  # s from the first motion to the first trusted look; infinite: never
+    known: Mapping[str, float] = {}  # share of the trusted looks in which each parameter is known
+
+
+class Observer:
+    """Counts what the estimate of one joint says, look by look."""
+
+    def __init__(self, trial: Trial, line: JointPipeline) -> None:
+        self._trial, self._line, self._estimator = trial, line, line.estimator
+        self._estimate = line.estimator.estimate()
+        self._looks = self._trusted = self._lying = self._material = self._alarms = self._drifts = 0
+        self._worst, self._worst_name, self._judged = 0.0, "", -1
+        self._started, self._began, self._first = np.inf, np.inf, np.inf  # s
+        self._scores: list[Floats] = []
+        self._errors: list[float] = []
+        self._reasons: dict[str, int] = {}
+        self._known: dict[str, int] = {}
+        self._last: dict[str, tuple[float, float, float]] = {}
+        self._drift: Drift | None = None
+
+    def look(self, now: float, events: list[str]) -> None:
+        """Look at the estimate; now: s; events: the kinds of those since the last look."""
+        trial, estimator = self._trial, self._estimator
+        if not estimator.phases.parts.gate.resting:
+            self._began = min(self._began, now)
+        changed = any(0.0 <= now - change < EXCUSED for change in trial.changes)
+        for kind in events:
+            self._started = min(self._started, now) if kind == "started" else self._started
+            self._alarms += kind == "alarm" and not changed
+        self._estimate = estimate = estimator.estimate()
+        if now <= self._started:
+            return
+        self._looks += 1
+        if self._line.refused:  # as faulted as the service says
+            named = self._line.refused[0].named
+            self._reasons[named] = self._reasons.get(named, 0) + 1
+            return
+        self._errors.append(estimate.error)
+        if estimate.status in JUDGED:
+            self._first = min(self._first, now)
+            self._judge(now)
+        else:
+            for reason in estimate.reasons[:1]:
+                self._reasons[reason.named] = self._reasons.get(reason.named, 0) + 1
+
+    def _judge(self, now: float) -> None:
+        """Judge a trusted estimate: the values that it says are known."""
+        truth, learnt, trial = self._trial.truth(), self._estimator.phases.parts.learner.kept, self._trial
+        estimate, known = self._estimate, self._estimate.known
+        told = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
+        self._last = {name: (value, deviation, truth[name]) for name, value, deviation in told if name in truth}
+        which = [i for i, name in enumerate(estimate.names) if name in truth and known[i]]
+        wanted = np.array([truth[estimate.names[i]] for i in which])
+        values, deviations = estimate.values[which], estimate.deviations[which]
+        z, names = (values - wanted) / deviations, [estimate.names[i] for i in which]
+        self._trusted += 1
+        for name, one in zip(estimate.names, known, strict=True):
+            self._known[name] = self._known.get(name, 0) + one
+        if not any(0.0 <= now - change < UNSEEN for change in trial.changes):
+            self._scores.append(z)
+        shares = np.sqrt(np.append(np.diag(learnt.gram), np.zeros(len(known)))[which] / max(learnt.power, 1e-300))
+        off = np.abs(values - wanted)
+        lies = np.abs(z) > LIE
+        self._lying += bool(lies.any())
+        self._material += bool((lies & (off > MATERIAL * np.abs(wanted)) & (off * shares > NOTICED)).any())
+        if np.abs(z).max(initial=0.0) > self._worst:
+            self._worst, self._worst_name = float(np.abs(z).max()), names[int(np.abs(z).argmax())]
+        self._compare(now)
+
+    def _compare(self, now: float) -> None:
+        """Compare with a baseline that is set BASELINE behind the start."""
+        estimate = self._estimate
+        if self._drift is None and now - self._started > BASELINE:
+            self._drift = Drift(DriftSettings(), Baseline.of(estimate, since=0.0, model="", friction=None))
+        elif self._drift is not None and int(now) != self._judged:
+            self._judged = int(now)
+            drifted = sum(change.kind == "drift" for change in self._drift.update(estimate)[1])
+            self._drifts += drifted * (not self._trial.changes)
+
+    def outcome(self) -> TrialOutcome:
+        """What the trial showed."""
+        return TrialOutcome(
+            self._looks, self._trusted, self._lying, self._worst, np.concatenate([*self._scores, np.empty(0)]),
+            self._alarms, self._drifts, float(np.median(self._errors)) if self._errors else np.nan, self._reasons,
+            self._worst_name, self._last, self._material, self._first - self._began if self._trusted else np.inf,
+            {name: count / self._trusted for name, count in self._known.items()},
+        )  # fmt: skip
 
 
 def run(trial: Trial) -> TrialOutcome:
     """The trial from its first sample to its last."""
     joint = _joint(trial)
     line = JointPipeline("joint", joint, Publication("truth", "joint", 0, "N·m"), 20_000_000, None)
-    columns = len(line.estimator.channels) + trial.stamped
-    looks = trusted = lying = alarms = drifts = 0
-    worst, worst_name, started, judged = 0.0, "", np.inf, -1
-    scores: list[Floats] = []
-    errors: list[float] = []
-    reasons: dict[str, int] = {}
-    judge: Drift | None = None
-    arrivals = np.random.default_rng(29)
-    last: dict[str, tuple[float, float, float]] = {}
-    for first in range(0, round(trial.seconds * trial.rate), CHUNK):
-        sampled = trial.sample(CHUNK)
+    columns, arrivals = len(line.estimator.channels) + trial.stamped, np.random.default_rng(29)
+    observer, chunk = Observer(trial, line), max(1, round(CHUNK * min(trial.rate / 1000.0, 1.0)))
+    for first in range(0, round(trial.seconds * trial.rate), chunk):
+        sampled = trial.sample(chunk)
         order = [trial.order.index(role) for role in line.estimator.channels]
-        late = arrivals.uniform(0.0, trial.late, CHUNK) if trial.late else np.zeros(CHUNK)
+        late = arrivals.uniform(0.0, trial.late, chunk) if trial.late else np.zeros(chunk)
         readings = _readings(sampled._replace(values=sampled.values[:, order]), trial.stamped, columns, late)
-        now = (first + CHUNK) / trial.rate
-        changed = any(0.0 <= now - change < EXCUSED for change in trial.changes)
-        for kind in _events(line, readings, trial.watched):
-            started = min(started, now) if kind == "started" else started
-            alarms += kind == "alarm" and not changed
-        estimate = line.estimator.estimate()
-        if now <= started:
-            continue
-        looks += 1
-        if line.refused:  # as faulted as the service says
-            reasons[line.refused[0].named] = reasons.get(line.refused[0].named, 0) + 1
-            continue
-        truth = trial.truth()
-        indices = [i for i, name in enumerate(estimate.names) if name in truth]
-        wanted = np.array([truth[estimate.names[i]] for i in indices])
-        z = (estimate.values[indices] - wanted) / estimate.deviations[indices]
-        last = {
-            estimate.names[i]: (float(estimate.values[i]), float(estimate.deviations[i]), float(one))
-            for i, one in zip(indices, wanted, strict=True)
-        }
-        errors.append(estimate.error)
-        if estimate.status not in JUDGED:
-            for reason in estimate.reasons[:1]:
-                reasons[reason.named] = reasons.get(reason.named, 0) + 1
-            continue
-        trusted += 1
-        if not any(0.0 <= now - change < UNSEEN for change in trial.changes):
-            scores.append(z)
-        largest = float(np.abs(z).max())
-        lying += largest > 4.0
-        if largest > worst:
-            worst, worst_name = largest, estimate.names[indices[int(np.abs(z).argmax())]]
-        if judge is None and now - started > BASELINE:
-            named = dict(zip(estimate.names, estimate.values.tolist(), strict=True))
-            sigma = dict(zip(estimate.names, estimate.deviations.tolist(), strict=True))
-            judge = Drift(DriftSettings(), Baseline(since=0.0, model="", values=named, deviations=sigma))
-        elif judge is not None and int(now) != judged:
-            judged = int(now)
-            drifts += sum(change.kind == "drift" for change in judge.update(estimate)[1]) * (not trial.changes)
-    return TrialOutcome(
-        looks, trusted, lying, worst, np.array(scores).ravel(), alarms, drifts,
-        float(np.median(errors)) if errors else np.nan, reasons, worst_name, last,
-    )  # fmt: skip
+        observer.look((first + chunk) / trial.rate, _events(line, readings, trial.watched))
+    return observer.outcome()
 
 
 def _joint(trial: Trial) -> JointSection:
@@ -167,6 +214,7 @@ def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
     return {
         "valid": 100.0 * sum(one.trusted for one in outcomes) / max(looks, 1),
         "lies": 100.0 * sum(one.lying for one in outcomes) / max(looks, 1),
+        "material": 100.0 * sum(one.material for one in outcomes) / max(looks, 1),
         "worst": max(one.worst for one in outcomes),
         "rms": float(np.sqrt(np.mean(z**2))) if len(z) else np.nan,
         "rms_deviation": _deviation_of_rms([one.z for one in outcomes if len(one.z)]),
@@ -176,6 +224,7 @@ def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
         "unexplained": 100.0 * float(np.nanmedian([*(one.unexplained for one in outcomes), np.inf][:-1] or [np.nan]))
         if any(np.isfinite(one.unexplained) for one in outcomes)
         else np.nan,
+        "soon": 100.0 * float(np.mean([one.first <= SOON for one in outcomes])),
     }
 
 

@@ -47,6 +47,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/conditioning/stop.py": ("*",),
     "estimators/misfit/regressors.py": ("SPEED", "DIRECTION", "MEMORY", "ANGLE", "TURNS", "CAUSES"),
     "estimators/online/gear/rows.py": ("HEADER", "CHANNELS", "(DRY, VISCOUS)"),
+    "estimators/online/judgement/parameter_state.py": ("KNOWN", "NOT_IDENTIFIABLE", "UNTOLD_TORQUE", "DOUBTFUL"),
     "estimators/online/reporting/report.py": ("FIGURES",),
     "estimators/online/robot/compensation.py": ("NOT_YET",),
     "estimators/online/robot/estimate.py": ("VERSION",),

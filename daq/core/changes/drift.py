@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from daq.config.drift_limits import DriftSettings
@@ -80,6 +81,7 @@ class Drift:
         before = np.array([self.baseline.values[name] for name in names])
         uncertain = np.array([self.baseline.deviations[name] for name in names])
         change, percent, z = compare(estimate.values, estimate.deviations, before, uncertain)
+        z = np.where(self._known(estimate), z, 0.0)  # of values that are not known, now or then, nothing can be said
         crossing = [
             (name, float(percent[index]), float(z[index]))
             for index, name in enumerate(names)
@@ -99,6 +101,12 @@ class Drift:
         columns = {"baseline": before, "change": change, "percent": percent, "z": z}
         named = {key: dict(zip(names, column.tolist(), strict=True)) for key, column in columns.items()}
         return {"since": self.baseline.since, "drifted": drifted, "cause": self.cause, **named}, changes
+
+    def _known(self, estimate: Estimate) -> NDArray[np.bool_]:
+        """Which parameters are known in both: (parameters,)."""
+        then = self.baseline.known
+        both = zip(estimate.names, estimate.known, strict=True)
+        return np.array([known and (then is None or name in then) for name, known in both], np.bool_)
 
     def _crosses(self, name: str, percent: float, z: float, time: int) -> bool:
         """Whether a parameter has been on the other side of its limits for `hold`."""
@@ -251,13 +259,10 @@ class Comparison:
             self._settling, self._drift = SETTLING, None
         if self._settling <= 0 or (self._drift is not None and self._drift.leaving):
             return
-        values, deviations = (
-            dict(zip(estimate.names, one.tolist(), strict=True)) for one in (estimate.values, estimate.deviations)
-        )
         try:
-            found = Baseline(since=timestamp, model=self._model, friction=law, values=values, deviations=deviations)
+            found = Baseline.of(estimate, timestamp, self._model, dict(law))
         except ValidationError:
-            return  # not all of them are known yet
+            return  # a value is not finite
         self._settling -= 1
         self._baseline, self._own = found, True
         if self._drift is not None:
@@ -283,4 +288,7 @@ def _from(estimate: Estimate, first: int) -> Estimate:
     """The estimate of the parameters from index `first` on."""
     part = slice(first, None)
     values, deviations = estimate.values[part], estimate.deviations[part]
-    return estimate._replace(names=estimate.names[part], values=values, deviations=deviations)
+    states = estimate.states[part]
+    return estimate._replace(
+        names=estimate.names[part], values=values, deviations=deviations, states=states, uncertainty=None
+    )

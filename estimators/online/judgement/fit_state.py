@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from estimators.misfit.regressors import BlockSums
 from estimators.misfit.scores import ScoreState
 from estimators.quantisation.shifted_quantiser import QuantiserState
-from jointwatch_layout import Layout, Vector
+from jointwatch_layout import Layout, Matrix, Vector
 
 
-class FitState(Layout, version=7):
+class FitState(Layout, version=9):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -28,10 +28,15 @@ class FitState(Layout, version=7):
     owed: Annotated[Vector, "outputs"]  # the same of all rows that taught and are not corrected for it yet, faded
     trail: Annotated[Vector, "parameters + 1"]  # Σ of θ at the ends of blocks, faded, and of their weights
     behind: Annotated[Vector, "parameters"]  # how far θ is behind a truth that moves on, as reported
-    late: Annotated[Vector, "parameters"]  # variance of θ because the lag is not known, as reported
+    late: Annotated[Matrix, "outputs", "parameters"]  # deviation of θ because the lag is not known, as reported
     gains: Annotated[Vector, "regressors"]  # share of y² that each misfit regressor explains, as reported
     found: Annotated[Vector, "regressors"]  # their coefficients
-    lattice: Annotated[Vector, "parameters"]  # variance of θ by the place of an encoder's steps, as reported
+    lattice: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by the place of an encoder's steps
+    lost: Annotated[
+        Matrix, "parameters", "parameters"
+    ]  # covariance of θ that moves the torque by 1, where steps hide it
+    effects: Annotated[Matrix, "parameters", "parameters"]  # Learnt.misfit without directions that are not told
+    prior: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by torques of the angle that no row shows
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves
     spoiled: bool = False  # whether it is too much for anything to be valid

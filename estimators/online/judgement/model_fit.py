@@ -1,17 +1,9 @@
-"""Model fit, judged each second of motion: the effect of a misfit on θ widens its deviations and is named.
+"""Model fit, judged each second of motion: the effect of a misfit on θ widens its covariance and is named.
 
-    deviation² ← deviation² · factor² + bias² + near² + behind² + late² + steps²
-
-factor: from the covariance of the scores (misfit/scores.py), averaged with the learner's own, which weighs as much as
-KNOWN blocks; it is not less than that of white noise under the kernel, and with η not less than that of the start.
-near: effect of rows behind reversals on θ, beyond noise (weights/reversals.py: backlash, friction with memory).
-bias: effect of columns that the model does not have (misfit/regressors.py), and of rows that saw a reversal: how far θ
-differs from least squares without them. behind: how far θ differs from its own mean under the same forgetting, and so
-from a truth that moves at a constant rate (Brown's double exponential smoothing). late: variance because the lag of the
-torque is not known (scores.py). steps: effect of encoder steps (quantisation/errors_in_variables.py and
-shifted_quantiser.py). None of these changes θ; the weight of rows with a reversal does (weights/reversals.py).
-Where misfit regressors explain more of the torque than the limit of a valid value (GOOD), no value of that joint is
-valid, and the reason is their cause. Below that limit the deviations contain their effect.
+What widens it is in widening.py; none of that changes θ, but the weight of rows with a reversal does
+(recursive/weights/reversals.py). Where misfit regressors explain more of the torque than the limit of a valid value
+(GOOD), nothing of that joint is valid, and the reason is their cause. Below that limit the covariance contains their
+effect.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
 are too few blocks, as behind an alarm, the last report stands.
@@ -25,8 +17,10 @@ import numpy as np
 
 from estimators.misfit import regressors, scores
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
+from estimators.numerics.directions import Directions
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.widening import EITHER, Widening, consider, tell_directions, widen
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
@@ -40,13 +34,8 @@ from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
 BLOCK: Final = 1.0
 #: blocks, argued: Blocks before which no misfit is reported.
 LEAST: Final = 8.0
-#: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
-#: point 4).
-KNOWN: Final = 20.0
-#: rows, argued: Rows of motion in either direction, without which rows with a reversal are not proved.
-EITHER: Final = 100.0
-#: 1, argued: The least share of the residual variance that is noise and not lag.
-NOISE: Final = 0.1
+#: 1, argued: Torque over its rms along a direction that an encoder's steps may pretend: far from good, and finite.
+LOST: Final = 10.0
 #: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named.
 MOST: Final = 0.5
 #: 1, argued: Share of a variance from which a source is named as the reason of an uncertain value.
@@ -77,17 +66,20 @@ class ModelFit:
         corrects: bool = False,
         sample: float = 0.0,
         overlap: float = 1.0,
+        prior: float = GOOD,
     ) -> None:
         """owners: the joint of each output; row: s between rows; gate: of the joint; turns: whether positions
         are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
-        is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same."""
+        is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same; prior: rms
+        of a torque of the angle that the model may lack, over that of the torque."""
         p, m, own = len(parameters), len(owners), regressors.columns(turns)
         self._lags = np.array([one.late for one in parameters])
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners = np.array(owners, np.int64)
         self._gate, self._corrects = gate, corrects
         self._overlap = overlap
-        self._instant = sample**2 / 12.0 if self._lags.all() else 0.0  # s², variance; y may be no torque
+        torque = bool(self._lags.all())  # else y may be a position
+        self._instant, self._prior = (sample**2 / 12.0, prior) if torque else (0.0, 0.0)  # s², variance
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
@@ -99,27 +91,45 @@ class ModelFit:
         """Number of the row that ends the block."""
         return self.kept.due if self.active else ENDLESS
 
-    def begin(self, now: int) -> None:
-        """Forget all sums: rows so far had other columns; now: number of the next row. The last report stands."""
+    def begin(self, now: int, told: bool = False) -> None:
+        """Forget all sums: rows so far had other columns or another truth. The last report stands.
+
+        now: number of the next row; told: whether the directions that rows have told so far still count as told, for
+        what follows is no change of what they told.
+        """
         kept = self.kept
+        clear = kept.sums.special[2 * len(kept.rows) :]
+        before = clear.copy()
         for one in (kept.rows, kept.rough, kept.forth, kept.turns, kept.owed, kept.trail, kept.behind):
             one[:] = 0.0
-        kept.sums.products[:] = kept.sums.turned[:] = 0.0
+        kept.sums.products[:] = kept.sums.special[:] = 0.0
+        clear[:] = before if told else 0.0
         kept.scores.clear()
         self.quantiser.clear()
         kept.sums.when[:] = -math.inf
         kept.sums.begin_block()
         kept.due, kept.forgotten = now + self._block, 0.0
 
+    @property
+    def block(self) -> int:
+        """Rows of a block."""
+        return self._block
+
+    def consider_anew(self, learner: Learner) -> None:
+        """Behind an alarm the rows have not shown yet what torques of the angle may have done to new values."""
+        learner.kept.untold += self.kept.prior
+
     def forget(self, learner: Learner) -> None:
         """Forget the last report as well: nothing is known of the model any more."""
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
-        kept.steps[:] = kept.late[:] = kept.lattice[:] = 0.0
+        for one in (kept.steps, kept.late, kept.lattice, kept.lost, kept.effects, kept.prior):
+            one[:] = 0.0
         learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
         learner.kept.weighed[:] = 1.0
-        learner.correlated[:], learner.misfit[:] = 1.0, 0.0
+        learner.correlated[:], learner.misfit[:] = np.eye(learner.rls.p), 0.0
+        learner.kept.untold[:] = learner.kept.seen[:] = 0.0
 
     def absorb(self, rows: Rows, reversal: Floats) -> None:
         """Take rows that taught; reversal: (outputs,) of a Learner."""
@@ -153,11 +163,13 @@ class ModelFit:
         kept.due = now + self._block
         forgotten = rls.state.forgotten
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
+        sums.special[: 2 * len(kept.rows)] *= fade
+        if kept.forgotten > 0.0:  # what an alarm of something else forgets is still told
+            sums.special[2 * len(kept.rows) :] *= fade
         kept.forgotten = forgotten
         kept.rows[:] = fade * kept.rows + sums.count
         kept.turns[:] = fade * (kept.turns + sums.turned_count)
         kept.forth[:] = fade * kept.forth + sums.forth
-        sums.turned *= fade
         kept.rough[:] = fade * kept.rough + sums.noise
         kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
         if self._corrects:
@@ -169,16 +181,19 @@ class ModelFit:
         if self.kept.scores.effective_blocks < LEAST or rls.state.cusum > 0.0:
             if settled and kept.left == 0.0:
                 self._begin_with_steps(learner, time)
+            elif settled:
+                tell_directions(kept, learner)
             return
         told = kept.scores
-        kept.gains[:], kept.found[:], kept.late[:] = told.gains, told.coefficients, told.lag_variance
+        kept.gains[:], kept.found[:], kept.late[:] = told.gains, told.coefficients, told.lag
         kept.share, kept.left = told.explained, told.unexplained
         kept.spoiled = kept.share > (MISFIT_OVER if kept.spoiled else 1.0) * GOOD
         if settled:
             self._weigh_steps(rls.noise[0] / rls.noise, time)
             self.correct(learner, time)
             kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
-            self._widen(learner, told.deviations, told.bias)
+            widen(kept, learner, self._left_of_steps(learner), self._known)
+            self._lose(learner)
             self.roughen(learner, time)
 
     def follow(self, learner: Learner, settled: bool) -> None:
@@ -190,7 +205,7 @@ class ModelFit:
             if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:
                 continue
             straight = reversals.left(kept.scores.gram[o], kept.scores.theta)
-            reversing = reversals.left(kept.sums.turned[o], kept.scores.theta)
+            reversing = reversals.left(kept.sums.special[o], kept.scores.theta)
             learner.reversal[o] = reversals.weight(
                 straight, kept.rows[o], reversing, kept.turns[o], float(learner.reversal[o])
             )
@@ -201,7 +216,7 @@ class ModelFit:
     @property
     def _corrected(self) -> bool:
         """Whether θ has been corrected for the steps."""
-        return self._corrects and bool(np.isfinite(self.kept.steps).all())
+        return self._corrects and not self.kept.lost.any()
 
     def coarse(self, steps: Steps) -> None:
         """Tell it that the readings of an encoder have steps."""
@@ -237,65 +252,54 @@ class ModelFit:
             grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
 
     def _begin_with_steps(self, learner: Learner, time: int) -> None:
-        """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""
+        """Correct for encoder steps at the end of a start, before there are scores enough: the correction needs none.
+
+        A lag that is not known is considered as soon as a few blocks say anything of it.
+        """
         self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
         self.correct(learner, time)
-        learner.misfit[:] = self._left_of_steps(learner)
+        self.kept.late[:] = self.kept.scores.lag
+        self.kept.effects[:] = self._left_of_steps(learner) + self.kept.late.T @ self.kept.late
+        tell_directions(self.kept, learner)
+        consider(self.kept, learner, self._known)
+        self._lose(learner)
 
     def _left_of_steps(self, learner: Learner) -> Floats:
-        """Variance of θ (p,) that the steps leave; infinite where an encoder is too coarse."""
+        """Covariance of θ (p, p) that the steps leave.
+
+        Along a direction of which steps are most of the information θ is not known, and so its column is mostly noise:
+        what its true part would explain is in the residual, so the prediction is off by the residual's rms at most.
+        """
         kept, rls, reading = self.kept, learner.rls, self.quantiser.reading
-        if not self._corrected:
-            return np.asarray(kept.steps**2)
-        if reading is not None:
+        left = (UNSURE if self._corrected else 1.0) * np.outer(kept.steps, kept.steps)
+        if self._corrected and reading is not None:
             noise, own = self._steps[0].noise[0], self._steps[0].own[0]
-            kept.lattice[:] = self.quantiser.variance(
+            kept.lattice[:] = self.quantiser.covariance(
                 rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own
             )
-        return np.maximum(UNSURE * kept.steps**2, kept.lattice)
+            lost = np.isinf(np.diag(kept.lattice))
+            kept.lattice[lost] = kept.lattice[:, lost] = 0.0
+            left += kept.lattice
+            kept.lost[:] = np.diag(np.where(lost, 1.0 / learner.leverage**2, 0.0))
+        return np.asarray(left + rls.variance() * rls.noise[0] * kept.lost)
+
+    @property
+    def _known(self) -> Widening:
+        """What is known of the rows beforehand."""
+        return Widening(self._own, self._overlap, self._corrected, self._corrects, self._prior)
+
+    def _lose(self, learner: Learner) -> None:
+        """Widen θ, but not its prediction, along directions of which steps are most of the information."""
+        learner.kept.untold += LOST**2 * learner.kept.power * self.kept.lost
 
     def _weigh_steps(self, weight: Floats, time: int) -> None:
         """Compute by how much the steps move θ."""
         kept, p = self.kept, len(self.kept.scores.theta)
         noise, own = noise_of_rows(self._steps, weight * kept.rough, time, p)
         if noise.any():
-            gram = np.ascontiguousarray(scores.products(kept.scores.gram, weight, p)[:p, :p])
-            kept.steps[:] = bias_of(gram, noise, own, kept.scores.theta)
-
-    def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
-        """Widen the learner's deviations by the terms of the module's equation."""
-        kept, rls, blocks = self.kept, learner.rls, self.kept.scores.effective_blocks
-        share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
-        claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
-        told = np.isfinite(deviations) & (claimed > 0.0)
-        if not told.all():  # θ of least squares lies anywhere along a direction that is not told
-            learner.correlated[:], learner.misfit[:] = 1.0, 0.0
-            return
-        known = free * deviations**2
-        ahead = rls.theta - kept.trail[:-1] / kept.trail[-1]
-        kept.behind[:] = np.sign(ahead) * np.sqrt(np.maximum(ahead**2 - known, 0.0))
-        weight = rls.noise[0] / rls.noise
-        whole = scores.products(kept.scores.gram, weight, rls.p)
-        lagging = float(kept.behind @ whole[:-1, :-1] @ kept.behind) / (float(rls.noise[0]) * float(kept.rows.sum()))
-        least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
-        lowest = self._lowest(learner, least) / learner.honesty**2 if self._corrects else least
-        learner.correlated[:] = np.sqrt(np.maximum((1.0 - share) * least + share * known / claimed, lowest))
-        straight = kept.scores.theta + kept.steps if self._corrected else kept.scores.theta
-        apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
-        pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        turned = scores.products(kept.sums.turned[len(weight) :], weight, rls.p)
-        near = reversals.contrast(whole, turned, kept.scores.theta, known)
-        left = self._left_of_steps(learner)
-        learner.misfit[:] = (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + left
-
-    def _lowest(self, learner: Learner, noise: float) -> float:
-        """Factor of a variance below which white noise of the torque does not come: rows that a kernel lets say the
-        same. What an encoder's rounding adds is in a second derivative, which says the opposite a moment later.
-
-        noise: share of the residual's variance that is noise.
-        """
-        rounding = float((learner.kept.grain * learner.kept.usual).max(initial=0.0))
-        return noise + (self._overlap - 1.0) * max(noise - rounding, 0.0)
+            gram = scores.products(kept.scores.gram, weight, p)[:p, :p]
+            kept.steps[:], lost = bias_of(Directions.of(gram), noise, own, kept.scores.theta)
+            kept.lost[:] = max(float(kept.rows.sum()), 1.0) * lost @ lost.T
 
     # --- reports
 
@@ -312,19 +316,43 @@ class ModelFit:
         if not self.kept.left > 0.0:
             return ()
         rls = learner.rls
-        noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
+        noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.kept.unexcited[which, which]
         if noise >= MOSTLY * deviation**2:
             return ()
-        if self._steps and max(self.kept.steps[which] ** 2, self.kept.lattice[which]) >= MOSTLY * deviation**2:
-            step = max(self._steps, key=lambda one: one.wanted)
-            return (Reason("encoder_steps", None, {"step": step.size, "half_width": step.wanted}),)
+        steps = self.kept.steps[which] ** 2 + self.kept.lattice[which, which]
+        if self._steps and (self.kept.lost[which, which] > 0.0 or steps >= MOSTLY * deviation**2):
+            return (self._too_coarse(),)
         if self.kept.share > 0.0:
             return self.causes
-        if self.kept.late[which] >= MOSTLY * deviation**2:
+        if float((self.kept.late[:, which] ** 2).sum()) >= MOSTLY * deviation**2:
             return (Reason("instant_not_identifiable"),)
-        if learner.misfit[which] >= MOSTLY * deviation**2:
+        if learner.misfit[which, which] >= MOSTLY * deviation**2:
             return (Reason("reversal_friction"),)
         return (Reason("residual_not_noise"),)
+
+    def cause_of_all(self, learner: Learner) -> tuple[Reason, ...]:
+        """What rather than a want of motion makes the whole prediction uncertain; or nothing."""
+        kept, gram = self.kept, learner.kept.gram
+        if not kept.left > 0.0:
+            return ()
+        steps = float(np.sum(gram * self._left_of_steps(learner)))
+        late = float(np.einsum("oi,ij,oj->", kept.late, gram, kept.late))
+        noise = learner.rls.variance() * learner.rls.share() * learner.rls.covariance() + learner.kept.unexcited
+        rest = float(np.sum(gram * learner.misfit)) - steps - late
+        sources = {"noise": float(np.sum(gram * noise)), "steps": steps, "late": late, "rest": rest}
+        most = max(sources, key=lambda one: sources[one])
+        if most == "noise":
+            return ()
+        if most == "steps" and self._steps:
+            return (self._too_coarse(),)
+        if kept.share > 0.0:
+            return self.causes
+        return (Reason("instant_not_identifiable" if most == "late" else "reversal_friction"),)
+
+    def _too_coarse(self) -> Reason:
+        """That an encoder's steps are too coarse."""
+        step = max(self._steps, key=lambda one: one.wanted)
+        return Reason("encoder_steps", None, {"step": step.size, "half_width": step.wanted})
 
     @property
     def causes(self) -> tuple[Reason, ...]:

@@ -36,6 +36,11 @@ class MotionCount:
         return self.kept.count * self.row
 
     @property
+    def length(self) -> float:
+        """Rows of a start that is as short as configured."""
+        return self._start / self.row
+
+    @property
     def needed(self) -> float:
         """Rows of motion that a start takes at least."""
         return max(self._start / self.row, self._periods * self.kept.cycle)

@@ -1,19 +1,40 @@
-"""Validity: when a value may be trusted, why it may not, and when an estimator must start again."""
+"""Validity: when a prediction may be trusted, which parameters are known, and when an estimator must start again.
+
+With Σ the covariance of θ, R the mean φφᵀ and s the rms torque of the motion that is remembered:
+
+    the prediction is good      √tr(RΣ) ≤ SMALL · s, lost at LOSE times that, and every value is within its range
+    a parameter is known        √Σ*_ii ≤ ℓ_i = max(GOOD·|θ_i|, SMALL · s / leverage_i), lost at LOSE times that
+    … is not identifiable       1/√(Σ*⁻¹)_ii ≤ ℓ_i: it would be known if some others were (parameter_state.py)
+
+Σ* = Σ + what untold torques of the angle may have done (misfit/untold_torque.py). They count for parameters, but not
+for the prediction of the motion that is remembered, which they make right. σ of a known parameter is of Σ and of what
+of these torques is seen; σ of another one is √Σ*_ii, infinite where that is more than all of the torque would explain.
+The reasons are in docs/decisions/026-validity-by-direction.md.
+"""
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.base import Knowledge, ParameterState
 from estimators.numerics.jit import inline, kernel
+from estimators.online.judgement.parameter_state import (
+    DOUBTFUL,
+    KNOWN,
+    NOT_IDENTIFIABLE,
+    UNTOLD_TORQUE,
+    conditional,
+    partners,
+)
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
 from estimators.recursive.estimator import LARGEST
-from estimators.recursive.learner import Learner, Learnt, own_deviations
+from estimators.recursive.learner import Learner, Learnt, covariance_of
 from estimators.thresholds import GOOD
-from jointwatch_layout import Flags, Layout, Vector
+from jointwatch_layout import Flags, Integers, Layout, Matrix, Scratch, Vector
 
 #: 1, argued: Share of the torque's rms that may be uncertain: a value or a window that moves it by less is known well
 #: enough.
@@ -26,72 +47,147 @@ RANGE_MARGIN: Final = 3.0
 RUNAWAY: Final = 1e4
 
 
-class ValidityState(Layout, version=2):
+class ValidityState(Layout, version=4):
     """State of a Validity."""
 
     values: Annotated[Vector, "parameters"]
-    deviations: Annotated[Vector, "parameters"]  # of them, what is not known of η left out
-    excess: Annotated[Vector, "parameters"]  # times the deviation that would be allowed
+    deviations: Annotated[Vector, "parameters"]  # of them as told, what is not known of η left out
+    excess: Annotated[Vector, "parameters"]  # √Σ*_ii over the deviation that would be allowed
     low: Annotated[Vector, "parameters"]  # plausible range
     high: Annotated[Vector, "parameters"]
-    valid: Annotated[Flags, "parameters"]
+    valid: Annotated[Flags, "parameters"]  # which are known, and within their range
+    sure: Annotated[Flags, "parameters"]  # which would be if there were no torque of the angle that nobody told
+    states: Annotated[Integers, "parameters"]  # of parameter_state.py
+    partners: Annotated[Integers, "parameters"]  # from which others one is not identifiable, as bits
+    covariance: Scratch[Annotated[Matrix, "parameters", "parameters"]]  # Σ
+    whole: Annotated[Matrix, "parameters", "parameters"]  # Σ*
+    variances: Scratch[Annotated[Vector, "parameters"]]  # of known parameters
+    prediction: float = np.inf  # deviation of the prediction, over the rms of the torque
+    good: bool = False  # whether the prediction may be trusted
+    changes: int = 0  # of states and partners so far
+    renew: bool = True  # whether partners are to be found anew
     peak: float = 0.0  # N·m through an elastic gear, the largest so far
 
 
 class Validity:
-    """Decides which parameters may be trusted, with hysteresis."""
+    """Decides with hysteresis whether the prediction may be trusted, and which parameters are known."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_told"})  # follows from what is kept
 
     def __init__(self, parameters: Sequence[Parameter], cubic: int | None = None) -> None:
         """cubic: the column that grows with the cube of an elastic gear's torque, if any."""
         self._parameters = parameters
         self._cubic = cubic
+        self._told: tuple[int, tuple[ParameterState, ...]] = (-1, ())  # states, and after how many changes
         unknown = np.full(len(parameters), np.inf)
-        self.kept = ValidityState(
+        self.kept = ValidityState.zeros(
+            parameters=len(parameters),
+            states=np.full(len(parameters), DOUBTFUL),
             values=unknown.copy(),
             deviations=unknown.copy(),
             excess=unknown.copy(),
             low=np.array([one.low for one in parameters], np.float64),
             high=np.array([one.high for one in parameters], np.float64),
-            valid=np.zeros(len(parameters), np.bool_),
         )
 
     def judge(self, learner: Learner) -> None:
         """Judge the present values and deviations of a learner."""
-        learner.unexcited_variance[:] = learner.unexcited.variances(learner.rls.variance())
+        learner.kept.unexcited[:] = learner.unexcited.covariance(learner.rls.variance())
         _judge_learner(learner.kept, self.kept)
 
     def weigh(self, values: Floats, deviations: Floats, leverage: Floats, signal: float) -> None:
-        """Judge other values and deviations (parameters,); leverage: rms of each column; signal: rms of y.
+        """Judge other values and deviations (parameters,), each by itself: the prediction is good when all are known.
 
-        A deviation is small against the value itself, or against what the torque would notice.
+        leverage: rms of each column; signal: rms of y. A deviation is small against the value itself, or against what
+        the torque would notice.
         """
-        self.kept.values[:], self.kept.deviations[:] = values, deviations
-        _judge(self.kept, leverage, signal)
+        kept = self.kept
+        kept.values[:], kept.variances[:] = values, deviations**2
+        kept.covariance[:] = kept.whole[:] = np.diag(deviations**2)
+        _judge(kept, leverage, signal)
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """Which parameters may be trusted: (parameters,)."""
+        """Which parameters are known: (parameters,)."""
         return self.kept.valid
 
     @property
+    def sure(self) -> NDArray[np.bool_]:
+        """Which parameters would be known if there were no torque of the angle that nobody told: (parameters,)."""
+        return self.kept.sure
+
+    @property
+    def good(self) -> bool:
+        """Whether the prediction may be trusted."""
+        return self.kept.good
+
+    @property
     def readiness(self) -> float:
-        """How near the parameters are to valid on average, 0 … 1."""
+        """How near the parameters are to known on average, 0 … 1."""
         return float(np.mean(1.0 / np.maximum(self.kept.excess, 1.0)))
 
     @property
-    def reasons(self) -> tuple[Reason, ...]:
-        """Why the others may not be trusted."""
-        return tuple(self._reason(which) for which in map(int, np.flatnonzero(~self.kept.valid)))
+    def states(self) -> tuple[ParameterState, ...]:
+        """State of each parameter."""
+        kept = self.kept
+        if self._told[0] != kept.changes:
+            codes, bits = kept.states.tolist(), kept.partners.tolist()
+            self._told = kept.changes, tuple(map(self._state, codes, bits))
+        return self._told[1]
 
-    def told(self, causes: Callable[[int, float], tuple[Reason, ...]]) -> tuple[Reason, ...]:
+    def _state(self, code: int, bits: int) -> ParameterState:
+        if code == KNOWN:
+            return ParameterState(Knowledge.KNOWN)
+        if code == DOUBTFUL:
+            return ParameterState(Knowledge.DOUBTFUL)
+        others = tuple(one.name for j, one in enumerate(self._parameters) if bits >> j & 1)
+        return ParameterState(Knowledge.NOT_IDENTIFIABLE, others, code == UNTOLD_TORQUE)
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why the prediction may not be trusted."""
+        return () if self.kept.good else tuple(self._reason(which) for which in self._doubted()) or (self._uncertain(),)
+
+    @property
+    def missing(self) -> tuple[Reason, ...]:
+        """What the motion does not show of each parameter that is not known, or that its value cannot be."""
+        return tuple(map(self._reason, self._unknown()))
+
+    def told(
+        self,
+        causes: Callable[[int, float], tuple[Reason, ...]],
+        of_all: Callable[[], tuple[Reason, ...]],
+        starting: bool = False,
+    ) -> tuple[Reason, ...]:
         """Reasons as in `reasons`, with causes other than a lack of motion.
 
-        causes: what it is, of a parameter with this deviation; none where it is nothing else.
+        causes: what it is, of a parameter with this deviation; of_all: of the whole prediction; none where it is
+        nothing else; starting: whether it is told of each parameter that is not known, while a person can still choose
+        the motion.
         """
-        if False not in self.kept.valid.tolist():  # a tenth of what `all` costs
+        if self.kept.good and not starting:
             return ()
-        which = map(int, np.flatnonzero(~self.kept.valid))
+        which = self._unknown() if starting else self._doubted()
+        if not which:
+            if self.kept.good:
+                return ()
+            return of_all() or (self._uncertain(),)
         return tuple(one for i in which for one in self._caused(i, causes(i, float(self.kept.deviations[i]))))
+
+    def _unknown(self) -> list[int]:
+        """Parameters that are not known, or outside their range."""
+        return [int(i) for i in np.flatnonzero(~self.kept.valid)]
+
+    def _doubted(self) -> list[int]:
+        """Parameters that are doubtful, not identifiable whatever the others are, or outside their range."""
+        kept = self.kept
+        told = zip(kept.states.tolist(), kept.partners.tolist(), strict=True)
+        alone = [code == DOUBTFUL or (code == NOT_IDENTIFIABLE and not bits) for code, bits in told]
+        return [i for i, weak in enumerate(alone) if weak or not plausible(kept, i)]
+
+    def _uncertain(self) -> Reason:
+        """That all of θ together is not certain enough, though each parameter may be."""
+        return Reason("prediction_uncertain", None, {"percent": 100.0 * float(self.kept.prediction)})
 
     def _caused(self, which: int, causes: tuple[Reason, ...]) -> tuple[Reason, ...]:
         """Those of one parameter: each cause with its value, else that the motion does not show it."""
@@ -104,7 +200,8 @@ class Validity:
         )
 
     def _numbers(self, which: int) -> dict[str, float]:
-        return {"value": float(self.kept.values[which]), "deviation": float(self.kept.deviations[which])}
+        deviation = float(np.sqrt(max(self.kept.whole[which, which], 0.0)))
+        return {"value": float(self.kept.values[which]), "deviation": deviation}
 
     def _reason(self, which: int) -> Reason:
         """What the motion does not show of a parameter, or that its value cannot be."""
@@ -129,37 +226,84 @@ def plausible(judged: ValidityState, which: int) -> bool:
 
 
 @inline
+def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: float, signal: float) -> None:
+    """Write excess, state and deviation of a parameter; alone: its deviation if all others were known."""
+    limit, deviation, before = (
+        GOOD * abs(judged.values[which]),
+        np.sqrt(max(judged.whole[which, which], 0.0)),
+        judged.states[which],
+    )
+    prior = np.inf
+    if signal > 0.0 and leverage > 0.0:
+        limit, prior = max(limit, SMALL * signal / leverage), signal / leverage
+    judged.excess[which] = deviation / limit if limit > 0.0 and np.isfinite(deviation) else np.inf
+    own = judged.covariance[which, which]
+    judged.sure[which] = own <= (limit * (LOSE if judged.sure[which] else 1.0)) ** 2
+    code, bits = DOUBTFUL, 0
+    if judged.excess[which] <= (LOSE if before == KNOWN else 1.0):
+        code = KNOWN
+    elif own <= (limit * (LOSE if before == UNTOLD_TORQUE else 1.0)) ** 2:
+        code = UNTOLD_TORQUE
+    elif alone <= limit * (LOSE if before == NOT_IDENTIFIABLE else 1.0) or alone > prior:
+        code = NOT_IDENTIFIABLE
+    if code == NOT_IDENTIFIABLE and alone <= prior:
+        anew = judged.renew or before != code
+        bits = partners(judged.whole, which, limit) if anew else judged.partners[which]
+    if code != before or bits != judged.partners[which]:
+        judged.changes += 1
+    judged.states[which], judged.partners[which] = code, bits
+    if code == KNOWN:
+        judged.deviations[which] = np.sqrt(judged.variances[which])
+    else:
+        judged.deviations[which] = np.inf if code != DOUBTFUL and deviation > prior else deviation
+
+
+@inline
 def judge(judged: ValidityState, leverage: Floats, signal: float) -> None:
-    """Write by how much each deviation is too large, and which values are valid."""
-    for i in range(len(judged.valid)):
-        deviation, size = judged.deviations[i], GOOD * abs(judged.values[i])
-        excess = np.inf
-        if np.isfinite(deviation):
-            if size > 0.0:
-                excess = deviation / size
-            if signal > 0.0:
-                excess = min(excess, deviation * leverage[i] / (SMALL * signal))
-            if np.isnan(size):
-                excess = np.inf
-        judged.excess[i] = excess
-        judged.valid[i] = plausible(judged, i) and excess <= (LOSE if judged.valid[i] else 1.0)
+    """Write the state and the deviation of each parameter from Σ, Σ* and the variances."""
+    p = len(judged.valid)
+    alone, usable = np.empty(p), True
+    for i in range(p):
+        alone[i] = np.sqrt(max(judged.whole[i, i], 0.0))
+        usable = usable and np.isfinite(alone[i]) and alone[i] > 0.0
+    if usable:
+        conditional(judged.whole, alone)
+    for i in range(p):
+        _judge_parameter(judged, i, alone[i], leverage[i], signal)
+        judged.valid[i] = judged.states[i] == KNOWN and plausible(judged, i)
+        judged.sure[i] = judged.sure[i] and plausible(judged, i)
+    judged.renew = False
 
 
 @kernel((ValidityState, "f8[::1]", "f8"))
 def _judge(judged: ValidityState, leverage: Floats, signal: float) -> None:
     judge(judged, leverage, signal)
+    judged.prediction, judged.good = 0.0, True
+    for i in range(len(judged.valid)):
+        judged.good = judged.good and judged.valid[i]
 
 
 @inline
 def judge_learner(learnt: Learnt, judged: ValidityState) -> None:
     """Judge the values of a Learner, and write its deviations as they are published."""
-    own_deviations(learnt, judged.deviations)
-    for i in range(len(judged.valid)):
+    covariance_of(learnt, judged.covariance)
+    p, square = len(judged.valid), 0.0
+    for i in range(p):
         judged.values[i] = learnt.state.theta[i]
-        learnt.deviations[i] = judged.deviations[i]
-        if learnt.searched[i] > 0.0:
-            learnt.deviations[i] = np.sqrt(learnt.deviations[i] ** 2 + learnt.searched[i])
+        judged.variances[i] = judged.covariance[i, i] + learnt.seen[i, i]
+        for k in range(p):
+            judged.whole[i, k] = judged.covariance[i, k] + learnt.untold[i, k]
+            square += learnt.gram[i, k] * judged.covariance[i, k]
     judge(judged, learnt.leverage, learnt.signal)
+    within, known = True, True
+    for i in range(p):
+        learnt.deviations[i] = np.sqrt(judged.deviations[i] ** 2 + learnt.searched[i])
+        within, known = within and plausible(judged, i), known and judged.valid[i]
+    if learnt.power > 0.0:
+        judged.prediction = np.sqrt(max(square, 0.0) / learnt.power)
+        judged.good = within and judged.prediction <= SMALL * (LOSE if judged.good else 1.0)
+    else:  # there was no torque that it could be a share of
+        judged.prediction, judged.good = 0.0, known
 
 
 @kernel((Learnt, ValidityState))

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Estimate, Phase, Spectrum, Status
+from estimators.base import Estimate, Knowledge, ParameterState, Phase, Spectrum, Status, Uncertainty
 from estimators.numerics.jit import inline, kernel
 from estimators.online.judgement.gate import GateState
 from estimators.online.judgement.motion import MotionCount
@@ -22,6 +22,8 @@ WAITING: Final = Reason("waiting_for_motion")
 ALARM: Final = Reason("alarm_stands")
 UNEXPLAINED: Final = Reason("unexplained_lately")
 SICK: Final = Reason("restarting")
+CERTAIN: Final = ParameterState(Knowledge.KNOWN)
+UNCERTAIN: Final = ParameterState(Knowledge.DOUBTFUL)
 FIGURES: Final = 3  # told beside values and deviations, those of η included
 
 
@@ -102,8 +104,8 @@ class EstimateReport:
         told = self._told.copy()
         values, deviations = told[:count], told[count : 2 * count]
         reasons: tuple[Reason, ...] = ()
-        if phase in WEIGHED and not (certain and not self.doubted):
-            reasons = _reasons(parts)
+        if phase in WEIGHED and (phase is Phase.STARTING or not certain or self.doubted):
+            reasons = _reasons(parts, phase is Phase.STARTING)
             if phase is Phase.NORMAL and sick(parts.learner):
                 reasons = (SICK, *reasons)
             elif phase is Phase.NORMAL and parts.loop.alarm():  # its review follows at the end of the block
@@ -118,13 +120,39 @@ class EstimateReport:
         done = progress(phase, parts.motion, parts.validity)
         return Estimate(
             self._time.time, now, status, reasons, names, values, deviations, error, forgetting, measured, predicted,
-            done, spectrum,
+            done, spectrum, self.states(phase), self.uncertainty(phase),
         )  # fmt: skip
 
+    def states(self, phase: Phase) -> tuple[ParameterState, ...]:
+        """State of each value in a phase; none are told while nothing is known."""
+        if phase in IDLE:
+            return ()
+        if phase is Phase.TRANSIENT:  # any of them may have changed
+            return (UNCERTAIN,) * len(self._names)
+        return self._parts.validity.states + self._eta_states
 
-def _reasons(parts: Parts) -> tuple[Reason, ...]:
-    """Why parameters may not be trusted."""
-    weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
+    def uncertainty(self, phase: Phase) -> Uncertainty | None:
+        """How certain the values are by direction; None where values from before an alarm are reported, or η is."""
+        learnt, judged = self.state.learnt, self.state.judged
+        if phase is not Phase.NORMAL or self._parts.nonlinear is not None or not learnt.power > 0.0:
+            return None
+        return Uncertainty(judged.covariance + learnt.seen, learnt.gram / learnt.power)
+
+    @property
+    def _eta_states(self) -> tuple[ParameterState, ...]:
+        """State of each nonlinear parameter."""
+        if self._parts.nonlinear is None:
+            return ()
+        doubted = {one.parameter for one in self._parts.nonlinear.eta.reasons}
+        return tuple(UNCERTAIN if name in doubted else CERTAIN for name in self._names[self._count :])
+
+
+def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
+    """Why the prediction may not be trusted; of a start, what it does not know yet."""
+    fit, learner = parts.fit, parts.learner
+    weak = parts.validity.told(
+        lambda which, deviation: fit.cause(learner, which, deviation), lambda: fit.cause_of_all(learner), starting
+    )
     if parts.nonlinear is None:
         return (*parts.fit.reasons, *weak)
     return (*parts.nonlinear.lookback.wrong, *parts.nonlinear.eta.reasons, *parts.fit.reasons, *weak)
@@ -132,7 +160,7 @@ def _reasons(parts: Parts) -> tuple[Reason, ...]:
 
 @inline
 def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
-    """Write the figures of an estimate into `told`; returns whether every value is certain.
+    """Write the figures of an estimate into `told`; returns whether its prediction may be trusted.
 
     None is while an alarm waits for its review or may be on its way, or the learner is not healthy: reviews follow at
     ends of blocks only.
@@ -140,14 +168,13 @@ def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     idle: whether nothing is known yet; alarmed: whether an alarm stands, so that the values from before it are
     reported.
     """
-    told, learnt, loop, valid = state.told, state.learnt, state.loop, state.judged.valid
+    told, learnt, loop = state.told, state.learnt, state.loop
     recursive, deviations = learnt.state, learnt.deviations
     count = len(deviations)
-    certain = recursive.alarms == loop.alarms and not is_suspicious(recursive)
+    certain = state.judged.good and recursive.alarms == loop.alarms and not is_suspicious(recursive)
     certain = certain and healthy(recursive.theta, recursive.d, recursive.bound, learnt.signal)
     first = (len(told) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
     for i in range(count):
-        certain = certain and valid[i]
         told[i], told[first + i] = recursive.theta[i], deviations[i]
         if idle:
             told[i] = told[first + i] = np.nan

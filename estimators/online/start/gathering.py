@@ -23,6 +23,12 @@ SCALE_WINDOW: Final = 1.0
 #: s, tuned: Motion in either direction without which a start is not over; 120 s trials of moves and scans (decision
 #: 019, point 30).
 EITHER: Final = 1.0
+#: moves, argued: Moves of a joint that goes one way only, without which its prediction does not end a start: one shows
+#: no acceleration apart from rounding, nor how the residual swells at a stop; of two the first may begin midway.
+MOVES: Final = 3
+#: periods, argued: Whole periods from which on the rows beyond them are left out of the alarm's calibration: of fewer
+#: that would be up to half of all rows, whose scatter is worse than a phase that counts twice.
+PERIODS: Final = 2
 #: 1, argued: Uncertainty of a direction, over the rms of the torque, beyond which the start leaves it at zero.
 TOLD: Final = 0.5
 
@@ -73,7 +79,16 @@ class Gathering:
     def check(self) -> None:
         """Find the motion's period, and the factor that makes the deviations honest."""
         self._motion.found(self.rows.cycle())
-        self._learner.honesty[:] = self.rows.honesty(self._learner.rls)
+        self._learner.honesty[:] = self._honesty()
+
+    def _honesty(self) -> Floats:
+        """Factor of each deviation for the residual's structure: (parameters,).
+
+        Of a linear model one for all, their geometric mean: a factor of its own for each parameter would turn the
+        directions that the rows do not tell into others. A search judges its values one by one.
+        """
+        factors = self.rows.honesty(self._learner.rls)
+        return factors if self._gate is None else np.full_like(factors, np.exp(np.mean(np.log(factors))))
 
     @property
     def proven(self) -> bool:
@@ -82,6 +97,25 @@ class Gathering:
             return True
         factor = self.rows.rests_on_reversals(self._learner.rls.noise)
         return bool(((factor * self._validity.kept.excess <= LOSE) | (factor <= reversals.GROSS)).all())
+
+    @property
+    def shown(self) -> bool:
+        """Whether the joint has moved either way, or often enough one way, or rows do not say how it moved."""
+        if self._gate is None or not self.rows.moving or self.rows.either_way(round(EITHER / self._motion.row)):
+            return True
+        return self.rows.moves() >= MOVES
+
+    @property
+    def prediction(self) -> float:
+        """Deviation of the prediction over the rms of the torque, each output weighed by its own noise."""
+        noise = self.noise()
+        _, signal = self.rows.scale(noise)
+        return self.rows.prediction(noise) / signal if signal > 0.0 else np.inf
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first row, rests included."""
+        return 0.0 if self.rows.span is None else (self.rows.span[1] - self.rows.span[0]) / 1e9
 
     def solve(self) -> None:
         """Begin with least squares over all rows, 0 along directions that are not identifiable."""
@@ -122,10 +156,11 @@ class Gathering:
         rows, rls, cycle = self.rows, self._learner.rls, self._motion.kept.cycle
         self.learn(self.noise())
         squared = rows.squared(rls)
-        whole = len(squared) // cycle * cycle if cycle else len(squared)
+        periods = len(squared) // cycle if cycle else 0
+        whole = periods * cycle if periods >= PERIODS else len(squared)
         found = threshold(squared[-whole:])
         rls.settle(found, self._motion.memory)
-        self._learner.honesty[:] = rows.honesty(rls)
+        self._learner.honesty[:] = self._honesty()
         return found
 
     def started(self, threshold: Threshold, first: int, told: str, weak: tuple[Reason, ...]) -> Started:

@@ -1,14 +1,17 @@
-"""The start of a model without nonlinear parameters: it ends when all of θ is certain enough, or patience ends."""
+"""The start of a model without nonlinear parameters: it ends when its prediction is certain enough, or patience ends.
+
+It does not wait for what this motion does not tell apart: σ says so from then on, and the prediction is right without.
+"""
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from estimators.base import UNKNOWN, Spectrum
 from estimators.online.eta.found import EndedRefit
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.motion import MotionCount
-from estimators.online.judgement.validity import Validity
+from estimators.online.judgement.validity import SMALL, Validity
 from estimators.online.start.base import StartWait, Verdict
 from estimators.online.start.gathering import Gathering
 from estimators.quantities import Floats, Parameter
@@ -17,6 +20,10 @@ from estimators.recursive.cusum import calibrate
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
 from estimators.window.spectrum import spectrum
+
+#: 1, argued: Share of the start's length that must be motion: a joint that goes from place to place shows as many moves
+#: in it as others show periods, though it rests in between.
+IN_MOTION: Final = 0.5
 
 
 class LinearStart:
@@ -64,15 +71,22 @@ class LinearStart:
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
             gathering.check()
-        ready = motion.kept.count >= motion.needed and not self._validity.reasons and gathering.proven
-        if not ready and motion.seconds < motion.patience:
+        if not self._ready and motion.seconds < motion.patience:
             return StartWait()
         gathering.solve()
         gathering.weigh(self._roughen, self._weighed, self._lighten, self._owners)
         threshold = gathering.calibrate(partial(calibrate, overlap=self._overlap))
         self._look(self._learner.rls.noise)
         self._validity.judge(self._learner)
-        return gathering.started(threshold, 0, str(self.spectrum), self._validity.reasons)
+        return gathering.started(threshold, 0, str(self.spectrum), self._validity.missing)
+
+    @property
+    def _ready(self) -> bool:
+        """Whether there was enough motion for a prediction that is certain."""
+        motion, length = self._motion, self._motion.length
+        enough = motion.kept.count >= max(IN_MOTION * length, motion.kept.cycle)
+        enough = enough and self.gathering.elapsed >= length * motion.row and self.gathering.shown
+        return enough and self.gathering.prediction <= SMALL
 
     def found(self, _found: EndedRefit) -> Verdict:
         """Wait: this start searches nothing."""

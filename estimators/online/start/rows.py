@@ -7,18 +7,23 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.robust import honesty, robust_mean
+from estimators.numerics.directions import Directions
+from estimators.numerics.robust import OUTLIER, honesty, robust_mean
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.weights import reversals
 from estimators.rows import MOTION, ROUNDING, WEIGHT, Rows
-from estimators.thresholds import NOISE_FLOOR
+from estimators.thresholds import LEAST_DIVISOR, NOISE_FLOOR
 from estimators.window.motion_period import motion_period
 
 #: 1, derived: Share of the largest eigenvalue up to which a direction is rounding of float64 sums only.
 SINGULAR: Final = 1e-10
 #: 1, argued: Batch means a parameter in the start's own deviation factor, at least.
 BLOCKS: Final = 3
+#: times, argued: Rounds of Huber's weights; after three they change by less than the rows' noise.
+ROUNDS: Final = 3
+#: deviations, derived: Median of the magnitude of a standard normal.
+MEDIAN: Final = 0.6745
 
 
 class StartRows:
@@ -34,6 +39,11 @@ class StartRows:
 
     def __len__(self) -> int:
         return sum(len(y) for _, y in self._parts)
+
+    @property
+    def moving(self) -> bool:
+        """Whether rows say how their joint moved."""
+        return any(len(one) for one in self._motion)
 
     def clear(self) -> None:
         """Forget all rows."""
@@ -131,6 +141,11 @@ class StartRows:
             min(np.count_nonzero(ways > 0.0, axis=0).min(), np.count_nonzero(ways < 0.0, axis=0).min()) >= least
         )
 
+    def moves(self) -> int:
+        """Moves from one stop or reversal to the next that the joint of every output has made, at least."""
+        clear = np.concatenate(self._ways) != 0.0
+        return int(np.count_nonzero(np.diff(clear, axis=0, prepend=False) & clear, axis=0).min())
+
     def rests_on_reversals(self, noise: Floats) -> Floats:
         """Factor (parameters,) by which deviations grow without the rows that saw a reversal or a stop."""
         with_them, without = self.products(noise), self.products(noise, np.concatenate(self._ways) != 0.0)
@@ -195,6 +210,30 @@ class StartRows:
         rows, outputs = len(y) // block * block, y.shape[1]
         residual = (y - phi @ rls.theta)[:rows].ravel()
         return honesty(phi[:rows].reshape(-1, rls.p), residual, rls.covariance(), rls.variance(), block * outputs)
+
+    def prediction(self, noise: Floats) -> float:
+        """Deviation of what least squares predict of usual rows, whitened; noise: (outputs,) variances.
+
+        √(p·v·h²/rows), with their residual variance v, and h the geometric mean of its honesty. Rows with a reversal
+        are left out, and others beyond OUTLIER count less (Huber's weights): both will weigh by their own variance.
+        """
+        phi, y = self._rows()
+        usual = ~np.concatenate(self._seen).any(axis=1)
+        if np.count_nonzero(usual) < BLOCKS * phi.shape[2]:
+            usual = np.ones_like(usual)
+        weight = 1.0 / np.sqrt(noise)
+        flat, wanted = (phi[usual] * weight[:, None]).reshape(-1, phi.shape[2]), (y[usual] * weight).ravel()
+        p, factor = phi.shape[2], np.ones(len(wanted))
+        for _ in range(ROUNDS):
+            told = Directions.of((flat * factor[:, None]).T @ flat)
+            residual = wanted - flat @ (told.inverse @ (flat.T @ (factor * wanted)))
+            most = OUTLIER * max(float(np.median(np.abs(residual))) / MEDIAN, LEAST_DIVISOR)
+            factor = np.minimum(1.0, most / np.maximum(np.abs(residual), most))
+        block = max(1, np.count_nonzero(usual) // (BLOCKS * p)) * y.shape[1]
+        residual, variance = factor * residual, float(np.mean((factor * residual) ** 2))
+        factors = honesty(flat, residual, told.inverse, variance, block)
+        known = np.diag(told.inverse) > 0.0
+        return float(np.sqrt(p * variance / np.count_nonzero(usual)) * np.exp(np.mean(np.log(factors[known]))))
 
     def _rows(self) -> tuple[Floats, Floats]:
         """phi (rows, outputs, parameters), y (rows, outputs), zeros where an output is not finite."""

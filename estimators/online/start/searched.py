@@ -201,7 +201,7 @@ class SearchedStart:
         self._look(learner.rls.noise)
         self._peak()
         self._validity.judge(learner)
-        weak = (*self._validity.reasons, *accused(suspects))
+        weak = (*self._validity.missing, *accused(suspects))
         verdict = gathering.started(threshold, pending.first, str(self.spectrum), weak)
         score = self._lookback.explain(pending.first, self._lookback.nothing)
         self._lookback.kept.motions = score.mean

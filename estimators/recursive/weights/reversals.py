@@ -20,13 +20,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.elimination import eliminate
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.robust import OUTLIER
-from estimators.numerics.symmetric import smallest
 from estimators.quantities import Floats
 from estimators.rows import SPEED, Rows
-from estimators.thresholds import LEAST_DIVISOR, OWN_SHARE
+from estimators.thresholds import LEAST_DIVISOR
 
 #: 1, argued: Mean speed over its rms below which a row saw a reversal, or a joint that hardly moves.
 TURNING: Final = 0.9
@@ -52,6 +50,12 @@ ONE: Final = 1
 def turns(mean: float, rms: float, slow: float) -> bool:
     """Whether a row saw a reversal; mean, rms: of its joint's speed under the kernel; slow: rad/s (m/s) at rest."""
     return bool(abs(mean) < TURNING * (rms + AROUND * slow))
+
+
+@inline
+def clear(mean: float, rms: float, slow: float) -> bool:
+    """Whether a row saw nothing of a reversal or a stop; arguments as of turns()."""
+    return bool(abs(mean) >= CLEAR * (rms + AROUND * slow))
 
 
 def turning(rows: Rows, owners: NDArray[np.int64], slow: float) -> NDArray[np.bool_]:
@@ -88,45 +92,6 @@ def weight(straight: float, rows: float, reversing: float, seen: float, now: flo
         return now
     ratio = (straight / rows) / max(reversing / seen, LEAST_DIVISOR)
     return float(np.sqrt(ratio)) if ratio < (1.0 if now == 1.0 else OVER**-2) / GROSS**2 else 1.0
-
-
-@kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
-def contrast(gram: Floats, near: Floats, theta: Floats, known: Floats) -> Floats:
-    """What the rows behind reversals pull θ by (p,), beyond noise: θ of least squares less that without them.
-
-    Hausman's contrast: where the model is right its variance is that of θ without them less that of θ. gram, near
-    (p + 1, p + 1): products of [φ y] of all rows and of these; known: (p,) variances of θ.
-    """
-    p = len(theta)
-    pulled, scale = np.zeros(p), np.ones(p)
-    both, far, spread, all_rows = np.empty((p, p)), np.empty((p, p)), np.zeros((p, p)), np.zeros((p, p))
-    for i in range(p):
-        if gram[i, i] > 0.0:
-            scale[i] = np.sqrt(gram[i, i])
-    for i in range(p):
-        for j in range(p):
-            both[i, j] = gram[i, j] / (scale[i] * scale[j])
-            far[i, j] = (gram[i, j] - near[i, j]) / (scale[i] * scale[j])
-        both[i, i] += OWN_SHARE
-        far[i, i] += OWN_SHARE
-        spread[i, i] = all_rows[i, i] = 1.0
-    if not smallest(far) > 0.5 * OWN_SHARE:  # rounding
-        return pulled
-    if not (eliminate(far, spread, p, p) and eliminate(both, all_rows, p, p)):
-        return pulled
-    score = np.empty(p)
-    for i in range(p):
-        score[i] = gram[i, p] - near[i, p]
-        for j in range(p):
-            score[i] -= (gram[i, j] - near[i, j]) * theta[j]
-        score[i] /= scale[i]
-    for i in range(p):
-        apart = 0.0
-        for j in range(p):
-            apart -= spread[i, j] * score[j] / scale[i]
-        noise = known[i] * max(spread[i, i] / all_rows[i, i] - 1.0, 0.0)
-        pulled[i] = np.sign(apart) * np.sqrt(max(apart * apart - noise, 0.0))
-    return pulled
 
 
 @kernel("f8(f8[:, ::1], f8[::1])")

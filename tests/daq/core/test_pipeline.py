@@ -390,7 +390,9 @@ def test_a_joint_is_compared_with_its_baseline_once_a_second(config: Config) -> 
     drifts = maps(said, b"drift/elbow")
     assert len(drifts) == pytest.approx(11, abs=2), "from the end of the start on"
     assert [one["seq"] for one in drifts] == list(range(len(drifts)))
-    assert np.diff([one["timestamp"] for one in drifts]) == pytest.approx(1.0, abs=0.021)
+    first, *others = np.diff([one["timestamp"] for one in drifts])
+    assert others == pytest.approx([1.0] * len(others), abs=0.021)
+    assert 0.0 < first < 1.021, "the first comes when the start ends, within a second of the clock"
     assert drifts[0]["drifted"] == []
     assert drifts[-1]["drifted"] == ["viscous"]
     assert drifts[-1]["percent"]["viscous"] == pytest.approx(25, abs=3)

@@ -218,7 +218,7 @@ def test_the_recorder_gets_every_reading_and_every_word_up_to_the_end(outside: O
     words = [message for block in blocks for message in block.messages]
     assert words[: len(outside.bodies)] == outside.bodies
     baselines = [batch.baseline for batch in batches if batch.baseline is not None]
-    assert baselines == [{"elbow": BASELINE.joints["elbow"][0].model_dump()}]
+    assert baselines == [{"elbow": BASELINE.joints["elbow"][0].model_dump(mode="json")}]
     assert all(abs(batch.epoch - (time.time_ns() - time.monotonic_ns())) < 1e9 for batch in batches)
     assert (np.diff([batch.watched for batch in batches]) > 0).all()
     assert all(batch.resumed is None for batch in batches)

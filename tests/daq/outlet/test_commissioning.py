@@ -105,7 +105,7 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
         ),
         ("faulted", ({"code": "no_data", "text": "no data for 2 s"},), 0.1, "no data for 2 s"),
         ("starting", (), 0.1, "it is starting$"),
-        ("valid", (), float("inf"), "not all of them are known"),
+        ("valid", (), float("inf"), "none of them is known"),
     ],
 )
 def test_values_that_cannot_be_trusted_are_no_baseline(
@@ -125,6 +125,28 @@ def test_values_that_cannot_be_trusted_are_no_baseline(
     finally:
         socket.close(0)
         context.term()
+
+
+def test_a_baseline_says_which_of_its_values_were_known(tmp_path: Path) -> None:
+    history = History("arm", [JointLabel("elbow", "N·m", {"inertia": "kg·m²", "offset": "N·m"})])
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    socket = open_publisher(context, f"ipc://{tmp_path}/nobody")
+    commissioning = Commissioning(tmp_path / "b.json", {"elbow": "rigid"}, socket)
+    both = update("valid") | {
+        "parameters": {"inertia": 2.0, "offset": 0.3},
+        "deviations": {"inertia": 0.1, "offset": float("inf")},
+        "states": {"inertia": {"state": "known"}, "offset": {"state": "not_identifiable", "from": ["coulomb"]}},
+    }
+    try:
+        history.absorb("estimate/elbow", both, 50.0)
+        asyncio.run(commissioning.set(history, None))
+    finally:
+        socket.close(0)
+        context.term()
+    found = read(tmp_path / "b.json").joints["elbow"][0]
+    assert found.known == ("inertia",)
+    assert found.values == {"inertia": 2.0, "offset": 0.3}
+    assert found.deviations["inertia"] == 0.1
 
 
 def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -62,13 +62,13 @@ class Reference:
         return np.column_stack([rows[:, :P], rows[:, P : 2 * P] @ (lags * self.theta), rows[:, 2 * P : -1]])
 
     @property
-    def deviations(self) -> Floats:
-        inverse = np.linalg.inv(self.columns[:, :P].T @ self.columns[:, :P])
-        return np.asarray(np.sqrt(np.diag(inverse @ self.J[:P, :P] @ inverse)))
+    def covariance(self) -> Floats:
+        """Of the scores, without what their mean adds."""
+        return np.asarray(self.J - np.outer(self.sums, self.sums) * self.weights[1] / self.weights[0] ** 2)
 
     @property
     def late(self) -> Floats:
-        """What a lag that is known to ±LATE before the rows leaves in each θ, squared."""
+        """What a lag that is known to ±LATE before the rows leaves in θ, but for its sign."""
         phi, lag = self.columns[:, :P], self.columns[:, P]
         along = np.linalg.lstsq(phi, lag)[0]
         z, way = lag - phi @ along, np.array([*-along, 1.0])
@@ -79,22 +79,22 @@ class Reference:
         variance = told / (z @ z) ** 2
         sure = LATE**2 / (variance + LATE**2)
         delay = sure * (z @ self.y) / (z @ z)
-        return np.asarray(along**2 * (delay**2 + (1.0 - sure) * LATE**2))
+        return np.asarray(along * np.sqrt(delay**2 + (1.0 - sure) * LATE**2))
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.8])
-def test_deviations_are_those_of_the_scores_covariance(memory: float) -> None:
+def test_the_scores_covariance_is_without_their_mean(memory: float) -> None:
     blocks, lags = drawn(3, memory=memory), np.array([1.0, 0.5])
     told, wanted = closed(blocks, lags), Reference(blocks, lags)
     assert told.theta == pytest.approx(wanted.theta, rel=1e-9)
-    assert told.deviations == pytest.approx(wanted.deviations, rel=1e-6)
+    assert told.covariance == pytest.approx(wanted.covariance, rel=1e-6)
 
 
 def test_a_lag_that_nobody_knows_is_owed() -> None:
     blocks, lags = drawn(4, count=12), np.array([1.0, 0.5])
     told, wanted = closed(blocks, lags), Reference(blocks, lags)
     assert not told.coefficients.any()
-    assert told.lag_variance == pytest.approx(wanted.late, rel=1e-6)
+    assert np.outer(told.lag, told.lag) == pytest.approx(np.outer(wanted.late, wanted.late), rel=1e-6)
 
 
 def test_what_is_left_out_is_found_and_what_it_did_to_theta_is_its_bias() -> None:

@@ -130,7 +130,7 @@ def test_what_is_damaged_is_refused(running: JointEstimator) -> None:
 def test_what_another_version_of_a_part_has_kept_is_refused_in_words(running: JointEstimator) -> None:
     kept = running.keep()
     assert kept is not None
-    with pytest.raises(NotTheSameError, match="validity: expected version 2 of what is kept, found another one"):
+    with pytest.raises(NotTheSameError, match="validity: expected version 4 of what is kept, found another one"):
         build().resume(kept | {"validity": kept["validity"] | {"version": 0}})
 
 

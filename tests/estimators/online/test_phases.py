@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.base import Phase, Status
+from estimators.base import Knowledge, ParameterState, Phase, Status
 from estimators.online import assembly
 from estimators.online.phases import Phases
 from estimators.quantities import Floats, Parameter
@@ -92,7 +92,9 @@ def test_a_parameter_without_excitation_is_named_and_the_start_ends_all_the_same
     assert "coulomb" in {reason.parameter for reason in estimate.reasons}
     joint.absorb(part(rows, 20.0, 40.0))
     estimate = joint.estimate()
-    assert (estimate.phase, estimate.status) == (Phase.NORMAL, Status.LEARNING)
+    assert (estimate.phase, estimate.status) == (Phase.NORMAL, Status.VALID), "what it predicts needs only their sum"
+    assert estimate.states[2] == ParameterState(Knowledge.NOT_IDENTIFIABLE, ("offset",))
+    assert estimate.known == (True, True, False, False)
     (started,) = joint.events()
     assert "coulomb is not " in started.text
     assert abs(estimate.values[0] / TRUTH[0] - 1) < 0.01

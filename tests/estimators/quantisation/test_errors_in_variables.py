@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.misfit import scores
+from estimators.numerics.directions import Directions
 from estimators.quantisation.errors_in_variables import Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.recursive.weights import reversals
 
@@ -24,7 +25,7 @@ def test_what_noise_in_the_columns_has_moved_least_squares_by_is_taken_off() -> 
     noisy = phi + np.random.default_rng(2).normal(size=phi.shape) * spread
     gram, noise = noisy.T @ noisy, np.diag(spread**2) * len(y)
     found = np.linalg.solve(gram, noisy.T @ y)
-    better = found + bias_of(gram, noise, np.zeros(P), found)
+    better = found + bias_of(Directions.of(gram), noise, np.zeros(P), found).bias
     assert np.abs(found - theta).max() > 0.05
     assert better == pytest.approx(theta, rel=0.01)
 
@@ -32,15 +33,22 @@ def test_what_noise_in_the_columns_has_moved_least_squares_by_is_taken_off() -> 
 def test_where_noise_is_most_of_a_direction_nothing_is_told_of_what_has_some() -> None:
     phi, _, theta = rows(3)
     gram = phi.T @ phi
-    noise = np.diag([0.9 * gram[0, 0], 0.0, 0.0, 0.0])
-    assert bias_of(gram, noise, np.zeros(P), theta).tolist() == [np.inf, 0.0, 0.0, 0.0]
+    alone = 1.0 / np.linalg.inv(gram)[0, 0]  # what the other columns leave of the first
+    for share, lost in ((0.45, 0), (0.6, 1)):
+        noise = np.diag([share * alone, 0.0, 0.0, 0.0])
+        found = bias_of(Directions.of(gram), noise, np.zeros(P), theta)
+        assert found.lost.shape == (P, lost)
+    assert found.bias == pytest.approx(np.zeros(P), abs=1e-9), "no other direction has any"
+    assert found.lost[:, 0] @ gram @ found.lost[:, 0] == pytest.approx(1.0)
+    way = np.linalg.inv(gram)[:, 0] / np.sqrt(np.linalg.inv(gram)[0, 0])
+    assert abs(found.lost[:, 0] @ gram @ way) == pytest.approx(1.0), "where only the first column is left"
 
 
 def test_the_same_as_lapack_gives() -> None:
     phi, _, theta = rows(4)
     gram, noise, own = phi.T @ phi, np.diag([0.3, 0.2, 0.0, 0.1]), np.array([0.1, 0.0, 0.2, 0.0])
     expected = np.linalg.solve(gram - noise, noise @ theta - own)
-    assert bias_of(gram, noise, own, theta) == pytest.approx(expected, rel=1e-9)
+    assert bias_of(Directions.of(gram), noise, own, theta).bias == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("outputs", [1, 2])

@@ -101,14 +101,15 @@ def test_the_mean_of_what_each_of_them_moves_theta_by_is_owed() -> None:
     moved_by = [
         np.linalg.solve(G - A[:, :2], (A[:, :2] - rho * N) @ theta - (A[:, 2] - rho * n)) for A in sums[:PLACES]
     ]
-    assert found.variance(theta, G, N, n) == pytest.approx(np.mean(np.square(moved_by), axis=0), rel=1e-9)
+    wanted = np.mean([np.outer(one, one) for one in moved_by], axis=0)
+    assert found.covariance(theta, G, N, n) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_what_is_owed_does_not_change_where_everything_fades_alike() -> None:
     found, _, G, N, n = summed(4)
-    before = found.variance(np.array([2.0, -1.0]), G, N, n)
+    before = found.covariance(np.array([2.0, -1.0]), G, N, n)
     found.fade(0.3)
-    assert found.variance(np.array([2.0, -1.0]), 0.3 * G, N, n) == pytest.approx(before, rel=1e-9)
+    assert found.covariance(np.array([2.0, -1.0]), 0.3 * G, N, n) == pytest.approx(before, rel=1e-9)
 
 
 def test_across_a_pause_the_motion_is_not_known() -> None:

@@ -17,13 +17,18 @@ def test_deviations_are_those_of_the_covariance() -> None:
     learner.rls.begin(np.array([0.5, 2.0]), np.ones(3))
     learner.rls.absorb(rng.standard_normal((200, 2, 3)), rng.standard_normal((200, 2)))
     learner.honesty[:], learner.searched[:] = (1.0, 2.0, 3.0), (0.0, 0.0, 5.0)
+    mixed = rng.standard_normal((3, 3))
+    learner.correlated[:], learner.misfit[:] = mixed @ mixed.T, np.outer((0.1, -0.2, 0.3), (0.1, -0.2, 0.3))
     validity.judge(learner)
     state = learner.rls.state
     share = state.squared_weight / state.weight
-    own = learner.rls.variance() * share * np.diag(learner.rls.covariance())
-    wanted = np.sqrt(own * learner.honesty**2 + learner.unexcited_variance)
-    assert validity.kept.deviations == pytest.approx(wanted, rel=1e-12)
-    assert learner.kept.deviations == pytest.approx(np.sqrt(wanted**2 + (0.0, 0.0, 5.0)), rel=1e-12)
+    root = np.linalg.cholesky(learner.rls.covariance()[::-1, ::-1])[::-1, ::-1]  # upper triangular, as U√D
+    root = np.diag(learner.honesty) @ root * np.sqrt(learner.rls.variance() * share)
+    covariance = root @ learner.correlated @ root.T + learner.misfit + learner.kept.unexcited
+    assert validity.kept.covariance == pytest.approx(covariance, rel=1e-9)
+    wanted = np.sqrt(np.diag(covariance))
+    assert validity.kept.deviations == pytest.approx(wanted, rel=1e-9)
+    assert learner.kept.deviations == pytest.approx(np.sqrt(wanted**2 + (0.0, 0.0, 5.0)), rel=1e-9)
 
 
 def test_what_is_not_excited_widens_a_deviation() -> None:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from estimators.quantities import Floats
 from estimators.recursive.weights import reversals
 from estimators.rows import Rows, moved
 
@@ -34,45 +33,3 @@ def test_which_way_a_joint_moved_is_told_where_a_row_saw_nothing_else() -> None:
     rows = Rows(np.arange(3), np.ones((3, 3, 2)), np.ones((3, 3)), np.full((3, 2), 0.5), motion=moved(0.0 * mean, mean))
     found = reversals.directions(rows, np.array([0, 1, 1]), 0.005)
     np.testing.assert_array_equal(found, [[1.0, -1.0, -1.0], [0.0, 0.0, 0.0], [-1.0, 1.0, 1.0]])
-
-
-def _products(phi: Floats, y: Floats) -> Floats:
-    rows = np.column_stack([phi, y])
-    return rows.T @ rows
-
-
-def test_what_rows_behind_reversals_pull_theta_by_is_seen_beyond_noise() -> None:
-    rng = np.random.default_rng(4)
-    phi, near = rng.standard_normal((4_000, 3)), np.arange(4_000) % 10 == 0
-    ratios = []
-    for bent in (0.0, 0.5):
-        y = phi @ [1.0, -2.0, 3.0] + 0.1 * rng.standard_normal(4_000) + bent * near * phi[:, 0]
-        theta = np.linalg.lstsq(phi, y, rcond=None)[0]
-        known = 0.01 * np.diag(np.linalg.inv(phi.T @ phi))
-        found = reversals.contrast(_products(phi, y), _products(phi[near], y[near]), theta, known)
-        ratios.append(found / np.sqrt(known))
-    assert np.abs(ratios[0]).max() < 1.0, "a tenth of the rows: their noise moves θ by a third of its deviation"
-    assert ratios[1][0] * np.sqrt(known[0]) == pytest.approx(0.05, abs=0.005), "half of it in a tenth of the rows"
-    assert np.abs(ratios[1][1:]).max() < 1.0
-
-
-def test_the_contrast_is_hausmans() -> None:
-    rng = np.random.default_rng(7)
-    phi, near = rng.standard_normal((300, 3)) @ (np.eye(3) + 0.5 * rng.standard_normal((3, 3))), np.arange(300) % 3 == 0
-    y = phi @ [1.0, -2.0, 3.0] + 0.5 * rng.standard_normal(300) + near * (phi @ [1.0, 0.0, 0.4])
-    theta, far = (np.linalg.lstsq(phi[which], y[which], rcond=None)[0] for which in (near | True, ~near))
-    whole, rest = (np.diag(np.linalg.inv(phi[which].T @ phi[which])) for which in (near | True, ~near))
-    known = np.array([2e-4, 1e-1, 5e-4])
-    wanted = np.maximum((theta - far) ** 2 - known * (rest / whole - 1.0), 0.0)
-    assert (wanted > 0.0).sum() == 2
-    found = reversals.contrast(_products(phi, y), _products(phi[near], y[near]), theta, known)
-    np.testing.assert_allclose(found, np.sign(theta - far) * np.sqrt(wanted), rtol=1e-6)
-
-
-def test_where_no_other_rows_tell_a_direction_nothing_is_said_of_it() -> None:
-    rng = np.random.default_rng(4)
-    phi, near = rng.standard_normal((1_000, 2)), np.arange(1_000) % 2 == 0
-    phi[~near, 1] = 0.0
-    y = phi @ [1.0, 2.0] + 0.1 * rng.standard_normal(1_000)
-    theta, known = np.linalg.lstsq(phi, y, rcond=None)[0], 0.01 * np.diag(np.linalg.inv(phi.T @ phi))
-    assert reversals.contrast(_products(phi, y), _products(phi[near], y[near]), theta, known)[1] == 0.0

@@ -54,9 +54,22 @@ def test_known_jitter_is_mended() -> None:
     assert outcome.trusted > 0.95 * outcome.looks > 400
 
 
-def test_ripple_is_named_and_not_trusted() -> None:
+def test_values_that_a_ripple_moves_are_not_known_though_the_prediction_is_good() -> None:
+    """Gravity is a seventh off; σ says so, and the rest of θ stays known."""
     outcome = run(rigid(3, ripple=1.5, seconds=75.0))
     assert outcome.lying == 0
+    assert outcome.unexplained < 0.02, "at the poses visited"
+    for name, (value, deviation, truth) in outcome.last.items():
+        assert abs(value - truth) < 4.0 * deviation, name
+    for name in ("viscous", "coulomb"):
+        assert outcome.known[name] > 0.95, name
+        assert outcome.last[name][0] == pytest.approx(outcome.last[name][2], rel=0.02), name
+    for name in ("inertia", "offset", "gravity_cos"):
+        assert outcome.known[name] < 0.1, name
+
+
+def test_a_ripple_that_the_prediction_does_not_hold_is_named_and_not_trusted() -> None:
+    outcome = run(rigid(3, ripple=6.0, seconds=50.0))
     assert outcome.trusted < 0.1 * outcome.looks
     assert any(reason.startswith("torque_repeats") for reason in outcome.reasons), outcome.reasons
 

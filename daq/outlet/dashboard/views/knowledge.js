@@ -42,7 +42,10 @@ export class Knowledge {
       bar.style.width = `${100 * (share ?? 0)}%`;
       write(excited, share === undefined ? "–" : `${(100 * share).toFixed(0)} %`);
       const value = joint.estimates.last(joint.valueColumn(i)), sigma = joint.estimates.last(joint.deviationColumn(i));
-      write(certain, value && sigma !== null ? format.percent(sigma / Math.abs(value)) : "–");
+      const state = joint.state.states?.[name];
+      mark(certain, "state", state?.state ?? "");
+      certain.title = inWords(state);
+      write(certain, state?.state === "not_identifiable" ? "not told" : value && sigma !== null ? format.percent(sigma / Math.abs(value)) : "–");
       const found = joint.drifted(name);
       mark(drift, "beyond", String(found?.beyond ?? false));
       write(drift, found ? `${found.beyond ? "◆ " : ""}${format.change(found.change)}` : "–");
@@ -50,4 +53,12 @@ export class Knowledge {
       write(z, found && Number.isFinite(found.z) ? found.z.toFixed(Math.abs(found.z) < 9.95 ? 1 : 0).replace("-", "−") : "–");
     }
   }
+}
+
+// what is known of one parameter, in words
+function inWords(state) {
+  if (!state || state.state === "known") return "";
+  if (state.state === "doubtful") return "not certain enough yet";
+  const others = [...(state.from ?? []).map(readable), ...(state.untold_torque ? ["a torque of the angle that the model may lack"] : [])];
+  return others.length ? `this motion does not tell it apart from ${others.join(", ")}` : "this motion does not show it";
 }

@@ -67,11 +67,20 @@ def learnt(*args: object, **kwargs: object) -> Estimate:
 
 @pytest.mark.parametrize("memory", [0.0, 0.9, 0.97])
 def test_noise_is_no_misfit_and_deviations_are_what_errors_are(memory: float) -> None:
-    found = [learnt(90.0, seed=seed, memory=memory) for seed in range(20)]
-    assert not [reason for one in found for reason in one.reasons if "unexplained" in reason.numbers]
-    assert memory or [one.status for one in found] == [Status.VALID] * 20
-    z = np.array([(one.values - THETA) / one.deviations for one in found])
-    assert 0.6 < math.sqrt(np.mean(z**2)) < 1.3, "120 draws: a standard normal's is within 0.87 and 1.13 at 2 σ"
+    z: list[Floats] = []
+    for seed in range(20):
+        joint = phases()
+        joint.absorb(rows(90.0, seed=seed, memory=memory))
+        found, known = joint.estimate(), list(joint.estimate().known)
+        assert not [reason for reason in found.reasons if "unexplained" in reason.numbers]
+        assert memory or found.status is Status.VALID
+        allowed = np.diag(joint.parts.learner.kept.seen)[known]  # for torques of the angle, which this joint has not
+        error, variance = (found.values - THETA)[known], found.deviations[known] ** 2
+        assert (variance > allowed).all()
+        z.append(error / np.sqrt(variance - allowed))
+    assert len(np.concatenate(z)) > 60
+    rms = math.sqrt(np.mean(np.concatenate(z) ** 2))
+    assert 0.6 < rms < 1.3, "120 draws: a standard normal's is within 0.87 and 1.13 at 2 σ"
 
 
 def kicks(t: Floats, _q: Floats, _v: Floats) -> Floats:
@@ -135,7 +144,7 @@ def test_it_does_not_touch_the_parameters() -> None:
     one, other, given = phases(), phases(), rows(90.0, CASES["ripple"][0])
     one.absorb(given)
     other.absorb(given._replace(motion=given.motion[:0]))
-    np.testing.assert_array_equal(one.estimate().values, other.estimate().values)
+    np.testing.assert_allclose(one.estimate().values, other.estimate().values, rtol=5e-3, err_msg="starts may differ")
     assert other.estimate().deviations[4] < 0.2 * one.estimate().deviations[4]
 
 
@@ -174,10 +183,11 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     fit, learner = parts.fit, parts.learner
     fit.kept.left, fit.kept.share = 0.1, 0.0
     fit.kept.late[:], learner.misfit[:] = 0.0, 0.0
+    fit.kept.steps[:] = 0.0
     assert fit.cause(learner, 0, 1e3) == (Reason("residual_not_noise"),)
-    learner.misfit[0] = 1e6
+    learner.misfit[0, 0] = 1e6
     assert fit.cause(learner, 0, 1e3) == (Reason("reversal_friction"),)
-    fit.kept.late[0] = 1e6
+    fit.kept.late[0, 0] = 1e3
     assert fit.cause(learner, 0, 1e3) == (Reason("instant_not_identifiable"),)
     fit.kept.left = 0.0
     assert fit.cause(learner, 0, 1e3) == ()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from estimators.online.judgement.parameter_state import DOUBTFUL
 from estimators.online.judgement.validity import Validity, sick
 from estimators.quantities import Parameter
 from estimators.reasons import Reason
@@ -97,7 +98,7 @@ def test_a_deviation_is_small_by_either_measure_and_infinite_by_none() -> None:
         (0.99, 0.1, True),
         (1.1, 0.1, False),
     ):
-        validity.kept.valid[:] = False
+        validity.kept.states[:] = DOUBTFUL
         validity.weigh(np.array([1.0, 1.0]), np.full(2, deviation), np.full(2, leverage), 10.0)
         assert validity.valid.tolist() == [small] * 2
     validity.weigh(np.array([1.0, 1.0]), np.array([np.inf, 0.01]), np.ones(2), 10.0)
@@ -120,14 +121,14 @@ def test_another_cause_than_a_want_of_motion_is_told_with_value_and_deviation() 
         return (Reason("friction_shape"), Reason("torque_lag", None, {}, {"lag": "2 ms late"})) if which == 0 else ()
 
     validity.weigh(np.array([1.5, 0.2]), np.array([0.25, 1.0]), np.array([10.0, 10.0]), 10.0)
-    assert tuple(map(str, validity.told(cause))) == (
+    assert tuple(map(str, validity.told(cause, lambda: ()))) == (
         "inertia = 1.5 ± 0.25 kg·m²: friction has another shape over speed than the law's",
         "inertia = 1.5 ± 0.25 kg·m²: the torque is 2 ms late against the position",
         "offset is not certain enough yet: 0.2 ± 1 N·m; it needs a more varied motion",
     )
     assert asked == [(0, 0.25), (1, 1.0)]
     validity.weigh(np.array([1.5, 0.2]), np.array([0.01, 0.01]), np.ones(2), 10.0)
-    assert validity.told(cause) == ()
+    assert validity.told(cause, lambda: ()) == ()
     assert len(asked) == 2
 
 
@@ -153,3 +154,33 @@ def test_a_value_runs_away_beyond_ten_thousand_times_what_explains_the_torque(
     learner.rls.theta[:] = 1.0, sign * share * 1e4 * 10.0 * np.sqrt(4.0 / LARGEST)
     learner.rls.d[:], learner.rls.bound[:], learner.kept.signal = 1.0, 4.0, 10.0
     assert (sick(learner) == "a parameter ran away") is sick_of_it
+
+
+def test_the_prediction_may_be_good_where_two_parameters_are_not_told_apart() -> None:
+    """Only the sum of the two is known: each is, from the other, not identifiable."""
+    learner, validity = Learner(2, 1, 0.01, Alarm()), Validity(PARAMETERS)
+    phi = np.repeat(np.random.default_rng(1).normal(size=(400, 1, 1)) + 2.0, 2, axis=2)
+    y = phi @ np.array([3.0, 1.0]) + 0.01
+    learner.learn(phi, y, np.array([1e-4]), np.array([220.0, 220.0]), 900.0, np.array([2.0, 2.0]))
+    learner.kept.misfit[:] = 4.0 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    validity.judge(learner)
+    assert validity.good
+    assert validity.kept.prediction < 0.005
+    assert [(one.knowledge.value, one.others) for one in validity.states] == [
+        ("not_identifiable", ("offset",)), ("not_identifiable", ("inertia",))
+    ]  # fmt: skip
+    assert not validity.valid.any()
+    assert (validity.kept.deviations > 1.9).all()
+
+
+def test_a_prediction_that_is_uncertain_by_all_of_theta_together_says_so() -> None:
+    learner, validity = Learner(2, 1, 0.01, Alarm()), Validity(PARAMETERS)
+    phi = np.random.default_rng(1).normal(size=(400, 1, 2))
+    learner.learn(phi, phi @ np.array([3.0, 3.0]), np.ones(1), np.ones(2), 4.2, np.array([3.0, 3.0]))
+    learner.kept.misfit[:] = np.diag([0.1**2, 0.1**2])  # each 3 % of its value, both together 3.3 % of the torque
+    validity.judge(learner)
+    assert validity.valid.all()
+    assert not validity.good
+    [reason] = validity.told(lambda _which, _deviation: (), lambda: ())
+    assert (reason.code, reason.parameter) == ("prediction_uncertain", None)
+    assert 2.5 < reason.numbers["percent"] < 4.5

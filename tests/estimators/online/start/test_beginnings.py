@@ -69,7 +69,7 @@ def until_started(joint: Phases, rows: Rows) -> tuple[Event, int]:
 def test_it_ends_after_its_seconds_of_motion_with_what_least_squares_say_of_all_of_them() -> None:
     rows, joint = rigid(tones(10.0)), linear()
     event, count = until_started(joint, rows)
-    assert START <= count * ROW < START + joint.parts.loop.block * ROW
+    assert START <= count * ROW <= START + joint.parts.loop.block * ROW
     assert event.text.startswith(f"from {count * ROW:.1f} s of motion, ")
     assert "but" not in event.text
     assert event.window == (rows.time[0], rows.time[count - 1])
@@ -80,7 +80,9 @@ def test_it_ends_after_its_seconds_of_motion_with_what_least_squares_say_of_all_
     assert estimate.values == pytest.approx(theta, rel=1e-6)
     deviations = np.sqrt(np.mean((y - phi @ theta) ** 2) * np.diag(np.linalg.inv(phi.T @ phi)))
     # noise of the variance, of 200 rows, and of honesty's 12 batches less 4, which make no deviation smaller
-    ratio = estimate.deviations / deviations
+    assert estimate.uncertainty is not None
+    allowed = joint.parts.learner.kept.seen  # for torques of the angle that this joint has not
+    ratio = np.sqrt(np.diag(estimate.uncertainty.covariance - allowed)) / deviations
     assert (ratio > 1.0 - 4.0 * np.sqrt(0.5 / count)).all()
     assert (ratio < np.sqrt(1.0 + 4.0 * np.sqrt(2.0 / 8.0)) * (1.0 + 4.0 * np.sqrt(0.5 / count))).all()
 
@@ -105,39 +107,38 @@ def test_two_outputs_weigh_by_the_noise_that_each_of_them_has() -> None:
     assert np.abs((estimate.values - theta) / estimate.deviations).max() < 0.05
 
 
-@pytest.mark.parametrize(("period", "seconds"), [(2.5, 5.0), (1.7, 4.0)])
-def test_a_motion_that_repeats_is_seen_twice_and_its_alarm_is_calibrated_on_the_last_whole_periods(
-    period: float, seconds: float
+@pytest.mark.parametrize("period", [2.5, 1.7])
+def test_a_motion_that_repeats_is_seen_once_and_its_alarm_is_calibrated_on_the_last_whole_periods_from_two_on(
+    period: float,
 ) -> None:
     v = 3.0 * tones(9.0, ((1.0 / period, 0.3),)) + 0.3 * tones(9.0, ((3.0 / period, 1.0),))
     rows, joint = rigid(v), linear()
     _, count = until_started(joint, rows)
     cycle = joint.parts.motion.span
     assert cycle == pytest.approx(period / ROW, abs=1)
-    assert seconds <= (count + 2) * ROW < seconds + (joint.parts.loop.block + 4) * ROW
+    assert max(START, period) <= (count + 2) * ROW < START + (joint.parts.loop.block + 4) * ROW
     phi, y = rows.phi[:count, 0], rows.y[:count, 0]
     squares = (y - phi @ np.linalg.lstsq(phi, y)[0]) ** 2
     assert joint.parts.learner.rls.noise[0] == pytest.approx(np.mean(squares), rel=1e-6), "none is beyond 5 σ"
     threshold = joint.parts.learner.threshold
-    assert threshold.noise == pytest.approx(np.mean(squares[-2 * cycle :]) / np.mean(squares), rel=1e-6)
+    whole = count // cycle * cycle if count >= 2 * cycle else count
+    assert threshold.noise == pytest.approx(np.mean(squares[-whole:]) / np.mean(squares), rel=1e-6)
     assert threshold.allowance == 3.0
     assert threshold.limit == pytest.approx(60.0 / 0.72), "of white noise whose rows say nothing of each other"
 
 
-def test_while_something_lacks_excitation_it_waits_for_five_times_as_long() -> None:
+def test_it_does_not_wait_for_what_the_motion_does_not_tell_apart_but_says_so() -> None:
     rows, joint = rigid(tones(25.0)), linear()
     rows.phi[:, 0, 2] = 1.0  # as if it moved one way only
     rows.y[:, 0] = rows.phi[:, 0] @ TRUTH + 0.4 * np.random.default_rng(5).standard_normal(len(rows.y))
-    joint.absorb(rows.part(slice(0, 990)))
-    early = joint.estimate()
-    assert (early.phase, early.status) == (Phase.STARTING, Status.LEARNING)
-    assert "coulomb" in {reason.parameter for reason in early.reasons}
-    event, _ = until_started(joint, rows.part(slice(990, None)))
-    assert event.text.startswith("from 20.0 s of motion, ")
-    assert "; but coulomb is not " in event.text
-    assert "; offset is not " in event.text
+    event, count = until_started(joint, rows)
+    assert START <= count * ROW <= START + joint.parts.loop.block * ROW
+    assert event.text.startswith(f"from {count * ROW:.1f} s of motion, ")
     estimate = joint.estimate()
-    own = np.linalg.lstsq(rows.phi[:1000, 0, :3], rows.y[:1000, 0])[0]
+    assert estimate.status is Status.VALID, "what it predicts does not rest on what is not told apart"
+    assert estimate.known == (True, True, False, False)
+    assert (estimate.deviations[2:] > np.abs(TRUTH[2:] - estimate.values[2:])).all(), "either may be any of the sum"
+    own = np.linalg.lstsq(rows.phi[:count, 0, :3], rows.y[:count, 0])[0]
     assert estimate.values[:2] == pytest.approx(own[:2], rel=1e-6)
     assert estimate.values[2:].sum() == pytest.approx(own[2], rel=1e-6), "together they are told"
     assert estimate.values[2] == pytest.approx(estimate.values[3], rel=1e-6), "and nothing says which of them it is"
@@ -155,19 +156,24 @@ def test_after_the_first_second_of_motion_it_says_what_that_tells_apart_and_what
     assert not [reason for reason in estimate.reasons if reason.parameter in ("inertia", "viscous")]
 
 
-def test_what_is_told_by_stops_alone_waits_until_the_joint_has_moved_either_way() -> None:
+def test_what_is_told_by_stops_alone_is_not_known_until_the_joint_has_moved_either_way() -> None:
     """Where a joint stands friction is any torque up to Coulomb's: such rows do not tell it from the offset."""
-    t = ROW * np.arange(round(16.0 / ROW))
-    speed = np.clip(1.2 + tones(16.0), 0.006, None)  # forwards, and every now and then it all but stops
+    t = ROW * np.arange(round(60.0 / ROW))
+    speed = np.clip(1.2 + tones(60.0), 0.006, None)  # forwards, and every now and then it all but stops
+    both = rigid(np.where(t >= 20.0, -1.0 - 0.5 * np.sin(6.0 * t), speed))
     joint = linear()
-    joint.absorb(rigid(speed).part(slice(0, 500)))
+    for count in (300, 500, 950):
+        joint.absorb(both.part(slice(0 if count == 300 else joint.parts.history.total, count)))
+        estimate = joint.estimate()
+        assert estimate.phase is Phase.NORMAL
+        known = dict(zip(estimate.names, estimate.known, strict=True))
+        assert not known["coulomb"], f"after {count * ROW:.0f} s, for all that its stops say"
+        assert not known["offset"]
+    joint.absorb(both.part(slice(950, None)))
     estimate = joint.estimate()
-    assert estimate.phase is Phase.STARTING, "ten seconds of a start of four"
-    assert not any(reason.parameter for reason in estimate.reasons), "for all that its stops say"
-    both = rigid(np.where(t >= 10.0, -1.0 - 0.5 * np.sin(6.0 * t), speed))
-    event, _ = until_started(joint, both.part(slice(500, None)))
-    assert "but" not in event.text
-    assert event.time < 11.5e9
+    assert estimate.status is Status.VALID
+    assert dict(zip(estimate.names, estimate.known, strict=True))["coulomb"]
+    assert np.abs((estimate.values - TRUTH) / estimate.deviations).max() < 4.0
 
 
 def test_a_second_of_which_most_is_not_finite_does_not_begin_a_start() -> None:

@@ -152,6 +152,18 @@ def test_what_only_rows_with_a_stop_tell_is_not_proven_until_it_moved_for_a_seco
         assert one.proven is proven, "one second is fifty rows"
 
 
+@pytest.mark.parametrize(("moves", "shown"), [(2, False), (3, True)])
+def test_one_way_it_has_shown_itself_after_three_moves(moves: int, shown: bool) -> None:
+    one, *_ = gathering(gated())
+    found = rows(400)
+    speed = np.where(np.arange(400) % (400 // moves) < 20, 1e-3, 1.0)
+    one.absorb(found._replace(motion=moved(np.zeros((400, 1)), speed[:, None]), speed=speed[:, None]))
+    assert one.shown is shown
+    one.rows.clear()
+    one.absorb(found._replace(motion=found.motion[:0]))
+    assert one.shown, "rows do not say how it moved"
+
+
 @pytest.mark.parametrize(("excess", "proven"), [(0.01, True), (0.5, False)])
 def test_a_deviation_that_grows_without_the_stops_and_stays_small_enough_is_proven(excess: float, proven: bool) -> None:
     one, learner, _ = gathering(gated())

@@ -175,6 +175,15 @@ def test_every_joint_has_to_have_moved_either_way(least: int, enough: bool) -> N
     assert gathered(phi, y).either_way(1) is False, "where nothing is said of directions it is one"
 
 
+def test_moves_are_counted_from_stop_to_stop_and_of_the_joint_that_made_the_fewest() -> None:
+    phi, y = made()
+    ways = np.ones((600, 2))
+    ways[100:110], ways[200:201, 0], ways[590:] = 0.0, 0.0, 0.0
+    assert gathered(phi, y, ways=ways[:, :1].repeat(2, axis=1)).moves() == 3
+    assert gathered(phi, y, ways=ways).moves() == 2
+    assert gathered(phi, y).moves() == 1
+
+
 def test_how_much_a_deviation_rests_on_rows_with_a_reversal() -> None:
     phi, y = made()
     phi[:, :, 0] *= np.where(np.arange(600) < 500, 0.1, 1.0)[:, None]  # told by the last rows

@@ -1,0 +1,156 @@
+"""Widening: how much wider the covariance of θ is than white noise of the rows would leave it, from their fit.
+
+    Σ = S C Sᵀ + pulled pulledᵀ + near nearᵀ + behind behindᵀ + late lateᵀ + steps + untold directions
+
+C: covariance of the scores in units of white noise, S (directions.py), averaged with that of the start, which weighs
+as much as KNOWN blocks, and along no direction less than white noise under the kernel. The others are outer products:
+pulled: effect of rows that saw a reversal on θ; near: of rows behind reversals (backlash, friction with memory);
+behind: how far θ is from its own mean under the same forgetting, and so from a truth that moves at a constant rate
+(Brown's double exponential smoothing); late: what a lag of the torque that is not known may do (scores.py); steps: of
+an encoder. Each is taken without what noise explains, along its own directions. A direction that is not told may
+explain all of the torque; of a joint that moves one way, these are the directions that rows clear of any stop do not
+tell, since at a stop friction is any torque up to Coulomb's. None of these changes θ. Beside Σ is what columns that
+the model does not have did to θ (misfit/regressors.py), or may have done (misfit/untold_torque.py): where they are
+known to act, or may, the prediction is right because of it.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.misfit import scores
+from estimators.misfit.regressors import columns
+from estimators.misfit.untold_torque import Floor, places, untold_torque
+from estimators.numerics.directions import Directions, contrast
+from estimators.online.judgement.fit_state import FitState
+from estimators.quantities import Floats
+from estimators.recursive.learner import Learner
+
+#: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
+#: point 4).
+KNOWN: Final = 20.0
+#: rows, argued: Rows of motion in either direction, without which rows with a reversal are not proved.
+EITHER: Final = 100.0
+#: 1, argued: The least share of the residual variance that is noise and not lag.
+NOISE: Final = 0.1
+
+
+class Widening(NamedTuple):
+    """Declares what is known beforehand of the rows of one estimator."""
+
+    own: int  # misfit regressors of an output
+    overlap: float  # rows that say the same
+    corrected: bool  # whether θ has been corrected for encoder steps
+    linear: bool  # whether there is no η
+    prior: float  # of a torque of the angle that nobody told, as a share of the torque's rms; 0: there is none
+
+
+def widen(kept: FitState, learner: Learner, left: Floats, known: Widening) -> None:
+    """Write into a learner what the rows say of the covariance of θ.
+
+    left: (p, p) covariance that the steps of encoders leave; known: of the rows.
+    """
+    rls, told = learner.rls, kept.scores
+    p, blocks = rls.p, told.effective_blocks
+    weight = rls.noise[0] / rls.noise
+    whole = scores.products(told.gram, weight, p)
+    directions, rows = Directions.of(np.ascontiguousarray(whole[:p, :p])), max(float(kept.rows.sum()), 1.0)
+    free, inverse = blocks / max(blocks - p, 0.5 * blocks), directions.inverse
+    noise = free * inverse @ told.covariance[:p, :p] @ inverse
+
+    kept.behind[:] = directions.beyond_noise(rls.theta - kept.trail[:-1] / kept.trail[-1], noise)
+    lagging = float(kept.behind @ whole[:p, :p] @ kept.behind) / (float(rls.noise[0]) * rows)
+    least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
+    floor = _floor(learner, least, blocks / (blocks + KNOWN), known)
+    back = np.linalg.inv(_root(learner))
+    learner.correlated[:] = floor.mixed(back @ noise @ back.T)
+
+    straight = told.theta + kept.steps if known.corrected else told.theta
+    pulled = directions.beyond_noise(rls.theta - straight, noise)
+    outputs = len(weight)
+    near = contrast(directions, scores.products(kept.sums.special[outputs:-outputs], weight, p), told.theta, noise)
+    kept.effects[:] = left
+    for effect in (pulled, near, kept.behind, *kept.late):
+        kept.effects += np.outer(effect, effect)
+    tell_directions(kept, learner)
+    _consider(kept, learner, directions, floor, known)
+
+
+def consider(kept: FitState, learner: Learner, known: Widening) -> None:
+    """Write what torques of the angle may have done at the end of a start, before there are scores enough."""
+    gram = scores.products(kept.scores.gram, learner.rls.noise[0] / learner.rls.noise, learner.rls.p)
+    blocks = kept.scores.effective_blocks
+    floor = _floor(learner, 1.0, blocks / (blocks + KNOWN), known)
+    _consider(kept, learner, Directions.of(np.ascontiguousarray(gram[:-1, :-1])), floor, known)
+
+
+def _root(learner: Learner) -> Floats:
+    """S (p, p): of white noise the covariance of θ is S Sᵀ, the start's factors included."""
+    rls = learner.rls
+    root = (np.triu(rls.state.u.T, 1) + np.eye(rls.p)) * np.sqrt(rls.d * rls.variance() * rls.share())
+    return np.asarray(learner.honesty[:, None] * root)
+
+
+def _floor(learner: Learner, least: float, share: float, known: Widening) -> Floor:
+    """How the scores' covariance is mixed with that of the start; least: share of the residual that is noise.
+
+    Rows that a kernel lets say the same do not come below their number of white noise's. What an encoder's rounding
+    adds is in a second derivative, which says the opposite a moment later.
+    """
+    lowest = least
+    if known.linear:
+        rounding = float((learner.kept.grain * learner.kept.usual).max(initial=0.0))
+        lowest = (least + (known.overlap - 1.0) * max(least - rounding, 0.0)) / float(np.mean(learner.honesty**2))
+    return Floor(share, least, lowest)
+
+
+def tell_directions(kept: FitState, learner: Learner) -> None:
+    """Widen along what no row tells, and of a joint that has moved one way only along what rows at stops alone tell.
+
+    This needs no residuals, so it follows at once where a motion begins to tell what it did not. Rows clear of any stop
+    count from before an alarm, too, where that was of what had not been told (model_fit.py).
+    """
+    p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
+    whole = scores.products(kept.scores.gram, weight, p)
+    clear = scores.products(kept.sums.special[2 * len(weight) :], weight, p)
+    learner.misfit[:] = kept.effects
+    if not kept.rows.any():
+        return
+    learner.misfit += _untold(whole + clear, p)
+    if not (np.minimum(kept.forth, kept.rows - kept.forth) >= EITHER).all():
+        learner.misfit += _untold(clear, p)
+    rows = max(float(kept.rows.sum()), 1.0)
+    learner.kept.gram[:], learner.kept.power = whole[:p, :p] / rows, float(whole[p, p]) / rows
+
+
+def _untold(products: Floats, p: int) -> Floats:
+    """Covariance (p, p) along what rows do not tell; products: (p + 1, p + 1) of their [φ y]."""
+    return Directions.of(np.ascontiguousarray(products[:p, :p])).untold(float(products[p, p]))
+
+
+def _consider(kept: FitState, learner: Learner, directions: Directions, floor: Floor, known: Widening) -> None:
+    """Write what torques that the model has not may have done to θ: those that are seen, and of the angle any.
+
+    At the poses of this motion they make the prediction right, so they are no part of Σ.
+    """
+    rls, p = learner.rls, learner.rls.p
+    learner.kept.untold[:] = learner.kept.seen[:] = np.outer(kept.scores.bias, kept.scores.bias)
+    kept.prior[:] = 0.0
+    if not known.prior > 0.0 or not known.linear or known.own < columns(turns=True):
+        return
+    factor = float(np.mean(learner.honesty**2))
+    floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
+    variance, covariance = rls.variance() * float(rls.noise[0]), kept.scores.covariance
+    for o, share in enumerate(rls.noise[0] / rls.noise):
+        inside, among = places(p, known.own, o)
+        which = np.r_[0:p, inside, kept.scores.gram.shape[1] - 1]
+        lower = kept.scores.gram[o][np.ix_(which, which)]
+        most = float(np.sqrt(lower[-1, -1] / max(kept.rows[o], 1.0)))
+        products = share * (np.tril(lower) + np.tril(lower, -1).T)
+        own = np.r_[0:p, among]
+        spread, size = covariance[np.ix_(own, own)], known.prior * most
+        found = untold_torque(directions, products, spread, kept.scores.theta, variance, floor, size, most)
+        if found is not None:
+            learner.kept.seen[:] += found.seen
+            learner.kept.untold[:] += found.whole
+            kept.prior[:] += found.prior

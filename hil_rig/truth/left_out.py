@@ -1,0 +1,174 @@
+"""Rigid joints whose model leaves something out, or whose measurement does: tilt, ripple, balancer, dead zone, belt
+…"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from scipy.signal import lsim
+
+from hil_rig.plants.base import Floats
+from hil_rig.truth.given import MODEL, Motion, drawn, joint, measured
+from hil_rig.truth.programs import SECONDS
+from hil_rig.truth.trial import Trial
+
+LEVEL: Final = {"kind": "rigid", "gravity_sin": True}  # of a base that is level
+RATE: Final = 1000.0  # Hz
+BITS: Final = 19
+Extra = Callable[[Motion, Floats], Floats]
+
+
+def free_motion(
+    rng: np.random.Generator, rate: float = RATE, size: float = 1.0, speed: float = 1.0, seconds: float = SECONDS
+) -> Motion:
+    """A motion that does not repeat: four sines; size: rad; speed: times of about 2 rad/s."""
+    t, parts = np.arange(round(seconds * rate)) / rate, np.zeros((3, round(seconds * rate)))
+    for w in speed * rng.uniform(0.5, 4.0, 4):
+        x, amplitude = w * t + rng.uniform(0.0, 2.0 * np.pi), size * rng.uniform(0.2, 0.6) / max(w / speed, 1.0)
+        parts += amplitude * np.array([np.sin(x), w * np.cos(x), -w * w * np.sin(x)])
+    return Motion(*parts)
+
+
+def _one(
+    seed: int, kind: int, extra: Callable[[np.random.Generator, Mapping[str, float]], Extra], **trial: Any
+) -> Trial:
+    """A joint in free motion with a torque that its model does not have; kind: of the draw."""
+    rng = np.random.default_rng([seed, 40 + kind])
+    motion, model = free_motion(rng, seconds=trial.pop("seconds", SECONDS)), trial.get("model", MODEL)
+    truth = drawn(rng, level=not model.get("gravity_cos"))
+    truth["gravity_sin"] = truth["inertia"] * rng.uniform(2.0, 6.0)
+    return measured(rng, motion, joint(rng, motion, truth, extra(rng, truth)), RATE, BITS, **trial)
+
+
+def level(seed: int) -> Trial:
+    """A base that is level, and a model that knows it: right."""
+    return _one(seed, 0, lambda _rng, _truth: lambda motion, _torque: 0.0 * motion.place, model=LEVEL)
+
+
+def tilted(seed: int) -> Trial:
+    """The same model with a base that is tilted by 3°."""
+
+    def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
+        tilt, size = np.radians(3.0) * rng.choice([-1.0, 1.0]), truth["gravity_sin"]
+        return lambda motion, _torque: size * np.sin(tilt) * np.cos(motion.place)
+
+    return _one(seed, 1, extra, model=LEVEL)
+
+
+def ripple(seed: int, model: Mapping[str, Any]) -> Trial:
+    """A torque that repeats twice a turn, an eighth of gravity."""
+
+    def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
+        phase, size = rng.uniform(0.0, 2.0 * np.pi), truth["gravity_sin"] / 8.0
+        return lambda motion, _torque: size * np.sin(2.0 * motion.place + phase)
+
+    return _one(seed, 2, extra, model=model)
+
+
+def balancer(seed: int) -> Trial:
+    """A spring balancer: a spring from a point of the link to one of the base, which has a length at rest."""
+
+    def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
+        size, lever, slack = 0.7 * truth["gravity_sin"], rng.uniform(0.3, 0.6), rng.uniform(0.2, 0.5)
+
+        def torque(motion: Motion, _torque: Floats) -> Floats:
+            length = np.sqrt(1.0 + lever**2 - 2.0 * lever * np.cos(motion.place))
+            return np.asarray(-size * np.sin(motion.place) * (1.0 - slack / length))
+
+        return torque
+
+    return _one(seed, 3, extra)
+
+
+def dead_zone(seed: int) -> Trial:
+    """A torque sensor that says nothing below 3 % of the torque's rms, and as much less above."""
+
+    def extra(_rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
+        def torque(_motion: Motion, torque: Floats) -> Floats:
+            width = 0.03 * float(np.sqrt(np.mean(torque**2)))
+            return -np.clip(torque, -width, width)
+
+        return torque
+
+    return _one(seed, 4, extra)
+
+
+def push(seed: int) -> Trial:
+    """Somebody pushes the joint for a second, with a third of its torque."""
+
+    def extra(rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
+        at, side = round(60.0 * RATE), rng.choice([-1.0, 1.0])
+
+        def torque(motion: Motion, torque: Floats) -> Floats:
+            pushed = np.zeros(len(motion.place))
+            pushed[at : at + round(RATE)] = 0.3 * side * float(np.sqrt(np.mean(torque**2)))
+            return pushed
+
+        return torque
+
+    return _one(seed, 5, extra, changes=(60.0,), seconds=240.0)
+
+
+def payloads(seed: int) -> Trial:
+    """A payload of 30 % that is taken up and put down every 10 s."""
+    rng = np.random.default_rng([seed, 46])
+    motion, truth = free_motion(rng), drawn(rng)
+    t = np.arange(len(motion.place)) / RATE
+    carried = 0.3 * ((t // 10.0) % 2.0)
+
+    def extra(motion: Motion, _torque: Floats) -> Floats:
+        return carried * (truth["inertia"] * motion.acceleration + truth["gravity_sin"] * np.sin(motion.place))
+
+    changes = tuple(np.arange(10.0, SECONDS, 10.0).tolist())
+    trial = measured(rng, motion, joint(rng, motion, truth, extra), RATE, BITS, changes=changes)
+    taken = {"count": 0}
+
+    def sample(count: int) -> Any:
+        taken["count"] += count
+        return trial.sample(count)
+
+    def now() -> Mapping[str, float]:
+        factor = 1.0 + carried[min(taken["count"], len(carried)) - 1]
+        return truth | {name: factor * truth[name] for name in ("inertia", "gravity_sin")}
+
+    return replace(trial, sample=sample, truth=now)
+
+
+def belt(seed: int) -> Trial:
+    """Half of the inertia behind a belt that resonates at 8 Hz."""
+
+    def extra(_rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
+        behind, w = 0.5 * truth["inertia"], 2.0 * np.pi * 8.0
+
+        def torque(motion: Motion, _torque: Floats) -> Floats:  # of ë + 2ζωė + ω²e = q̈, less that of a stiff belt
+            t = np.arange(len(motion.place)) / RATE
+            _, transmitted, _ = lsim(([0.1 * w, w * w], [1.0, 0.1 * w, w * w]), motion.acceleration, t)
+            return np.asarray(behind * (transmitted - motion.acceleration))
+
+        return torque
+
+    return _one(seed, 7, extra)
+
+
+def eccentric(seed: int) -> Trial:
+    """An encoder whose disc is off its axis: 4 mrad once a turn."""
+    rng = np.random.default_rng([seed, 48])
+    motion, phase = free_motion(rng), rng.uniform(0.0, 2.0 * np.pi)
+    seen = motion.place + 4e-3 * np.sin(motion.place + phase)
+    return measured(rng, motion, joint(rng, motion, drawn(rng)), RATE, BITS, seen=seen)
+
+
+def jitter(seed: int) -> Trial:
+    """Frames that arrive up to 1 … 8 ms late, and have no time of their own."""
+    rng = np.random.default_rng([seed, 49])
+    motion = free_motion(rng, 250.0)
+    late = float(rng.uniform(1e-3, 8e-3))
+    return measured(rng, motion, joint(rng, motion, drawn(rng)), 250.0, BITS, late=late)
+
+
+def fast(seed: int) -> Trial:
+    """Up to 10 rad/s at 13 bits."""
+    rng = np.random.default_rng([seed, 50])
+    motion = free_motion(rng, size=3.0, speed=2.5)
+    return measured(rng, motion, joint(rng, motion, drawn(rng)), RATE, 13)

@@ -1,0 +1,99 @@
+"""Programs of industrial joints: pick-and-place with dwell, indexing one way, scanning, one sine."""
+
+from collections.abc import Iterable
+from itertools import cycle, repeat
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from hil_rig.plants.base import Floats
+from hil_rig.truth.given import Motion, drawn, joint, measured
+from hil_rig.truth.trial import Trial
+
+SECONDS: Final = 120.0
+SHAPES: Final = ("trapezoid", "smooth")
+
+
+class Move(NamedTuple):
+    """Declares one move, and the rest behind it."""
+
+    way: float  # rad
+    seconds: float
+    rest: float  # s
+
+
+def profile(s: Floats, shape: str) -> tuple[Floats, Floats, Floats]:
+    """Share of the way, speed and acceleration at shares s of a move's time, from rest to rest.
+
+    A trapezoid of speed has ramps of a quarter; a smooth move has the least jerk.
+    """
+    if shape == "smooth":
+        speed, acceleration = 30.0 * s**2 * (1.0 - s) ** 2, 60.0 * s * (1.0 - 3.0 * s + 2.0 * s**2)
+        return s**3 * (10.0 - 15.0 * s + 6.0 * s**2), speed, acceleration
+    ramp, top = 0.25, 1.0 / 0.75
+    speed = top * np.clip(np.minimum(s, 1.0 - s) / ramp, 0.0, 1.0)
+    acceleration = top / ramp * ((s < ramp).astype(float) - (s >= 1.0 - ramp))
+    before = np.where(s < ramp, s**2 / (2.0 * ramp), s - ramp / 2.0)
+    return top * np.where(s < 1.0 - ramp, before, 1.0 - ramp - (1.0 - s) ** 2 / (2.0 * ramp)), speed, acceleration
+
+
+def moved(start: float, moves: Iterable[Move], rate: float, seconds: float, shape: str) -> Motion:
+    """Moves from a place, one after the other, until the time is over. They begin and end between samples."""
+    t = np.arange(round(seconds * rate)) / rate
+    motion, at, here = Motion(np.full(len(t), start), np.zeros(len(t)), np.zeros(len(t))), 0.3, start
+    for way, length, rest in moves:
+        if at >= seconds:
+            break
+        inside = slice(int(np.searchsorted(t, at)), int(np.searchsorted(t, at + length)))
+        share, speed, acceleration = profile((t[inside] - at) / length, shape)
+        motion.place[inside.start :] = here + way
+        motion.place[inside] = here + way * share
+        motion.speed[inside], motion.acceleration[inside] = way * speed / length, way * acceleration / length**2
+        at, here = at + length + rest, here + way
+    return motion
+
+
+def pick_motion(rng: np.random.Generator, rate: float, seconds: float = SECONDS) -> Motion:
+    """A program of three to six stations, repeated: each has its own speed and dwell, the same every time round."""
+    count, shape = int(rng.integers(3, 7)), str(rng.choice(SHAPES))
+    stations = rng.uniform(-1.2, 1.2, count)
+    while np.abs(np.diff(stations, append=stations[0])).min() < 0.15:
+        stations = rng.uniform(-1.2, 1.2, count)
+    speeds, dwells = rng.uniform(0.4, 1.5, count), rng.choice([0.0, 0.2, 0.5, 1.0], count)
+    ways = np.diff(stations, append=stations[0])
+    round_trip = [Move(*one) for one in zip(ways, np.maximum(0.3, np.abs(ways) / speeds), dwells, strict=True)]
+    return moved(float(stations[0]), cycle(round_trip), rate, seconds, shape)
+
+
+def pick(seed: int, rate: float, bits: int) -> Trial:
+    """Pick-and-place with dwell, a random program."""
+    rng = np.random.default_rng([seed, 31, round(rate)])
+    motion = pick_motion(rng, rate)
+    return measured(rng, motion, joint(rng, motion, drawn(rng)), rate, bits)
+
+
+def index(seed: int) -> Trial:
+    """A table that is indexed one way: the same step and dwell again and again."""
+    rng, rate = np.random.default_rng([seed, 32]), 500.0
+    step, length, dwell = 2.0 * np.pi / int(rng.integers(5, 13)), rng.uniform(0.5, 1.5), rng.uniform(0.2, 1.0)
+    motion = moved(0.0, repeat(Move(step, length, dwell)), rate, SECONDS, "smooth")
+    return measured(rng, motion, joint(rng, motion, drawn(rng)), rate, 19)
+
+
+def sine(seed: int) -> Trial:
+    """One sine."""
+    rng, rate = np.random.default_rng([seed, 33]), 1000.0
+    size, w, phase = rng.uniform(0.4, 1.2), rng.uniform(0.6, 3.0), rng.uniform(0.0, 6.28)
+    t = np.arange(round(SECONDS * rate)) / rate
+    x = w * t + phase
+    motion = Motion(rng.uniform(-0.5, 0.5) + size * np.sin(x), size * w * np.cos(x), -size * w * w * np.sin(x))
+    return measured(rng, motion, joint(rng, motion, drawn(rng)), rate, 19)
+
+
+def scan(seed: int) -> Trial:
+    """Scanning to and fro at 0.01 rad/s, as a telescope or an antenna does."""
+    rng, rate = np.random.default_rng([seed, 34]), 250.0
+    width = rng.uniform(0.05, 0.1)
+    to_and_fro = cycle([Move(way, width / 0.01, 0.5) for way in (width, -width)])
+    motion = moved(float(rng.uniform(-1.0, 1.0)), to_and_fro, rate, SECONDS, "trapezoid")
+    return measured(rng, motion, joint(rng, motion, drawn(rng)), rate, 22)

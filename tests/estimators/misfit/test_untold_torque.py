@@ -1,0 +1,93 @@
+"""What torques of the angle that nobody told may have done to θ, against least squares of rows that contain them."""
+
+import numpy as np
+import pytest
+
+from estimators.misfit.untold_torque import SHARE, Floor, UntoldTorque, _considered, untold_torque
+from estimators.numerics.directions import Directions
+from estimators.quantities import Floats
+
+ROWS = 4000
+NOISE = 0.05  # N·m
+PRIOR = 0.3  # N·m
+WHITE = Floor(share=1.0, white=1.0, lowest=1.0)
+
+
+def columns(arc: float) -> tuple[Floats, Floats, Floats]:
+    """Angle, columns of the model (viscous, offset, gravity_sin), and those of torques that it lacks."""
+    t = np.linspace(0.0, 40.0, ROWS)
+    q = 0.4 + arc * np.sin(t)
+    untold = np.stack([f(n * q) for n in (1, 2, 3) for f in (np.sin, np.cos)], axis=1)
+    return q, np.stack([arc * np.cos(t), np.ones(ROWS), np.sin(q)], axis=1), untold
+
+
+def considered(phi: Floats, w: Floats, y: Floats, prior: float = PRIOR, noise: float = NOISE) -> UntoldTorque | None:
+    gram = np.linalg.inv(phi.T @ phi)
+    theta = gram @ phi.T @ y
+    whole = np.column_stack([phi, w, y])
+    scores = noise**2 * whole[:, :-1].T @ whole[:, :-1]  # of white noise
+    products, most = whole.T @ whole, float(np.sqrt(np.mean(y**2)))
+    return untold_torque(Directions.of(phi.T @ phi), products, scores, theta, noise**2, WHITE, prior, most)
+
+
+def drawn(arc: float, amplitude: Floats, seed: int) -> tuple[UntoldTorque, Floats]:
+    """What is considered, and by how much θ of least squares is off because of the torque."""
+    _, phi, w = columns(arc)
+    rng = np.random.default_rng(seed)
+    y = phi @ (2.0, 0.5, 6.0) + w @ amplitude + NOISE * rng.standard_normal(ROWS)
+    found = considered(phi, w, y)
+    assert found is not None
+    return found, np.linalg.lstsq(phi, w @ amplitude)[0]
+
+
+@pytest.mark.parametrize("arc", [0.3, 1.0])
+def test_what_a_torque_within_the_prior_did_is_within_the_whole_covariance(arc: float) -> None:
+    rng = np.random.default_rng(3)
+    squares = []
+    for seed in range(40):
+        found, moved = drawn(arc, PRIOR * rng.standard_normal(6) / np.sqrt(6.0), seed)
+        assert (np.linalg.eigvalsh(found.whole) > -1e-9 * found.whole.max()).all()
+        squares.append(moved[1:] ** 2 / np.diag(found.whole)[1:])
+    assert np.sqrt(np.mean(squares)) < 1.5
+    assert np.max(squares) < 4.0**2
+
+
+def test_where_the_torque_is_plain_to_see_sigma_holds_all_of_it() -> None:
+    amplitude = np.array([0.0, 0.0, 1.5, 0.0, 0.0, 0.0])  # five priors, over an arc that shows it
+    found, moved = drawn(1.5, amplitude, 1)
+    assert np.array_equal(found.seen, found.whole)
+    assert (np.abs(moved[1:]) < 4.0 * np.sqrt(np.diag(found.seen))[1:]).all()
+
+
+def test_noise_alone_shows_no_torque() -> None:
+    seen = [drawn(1.0, np.zeros(6), seed)[0] for seed in range(20)]
+    shown = [found for found in seen if np.array_equal(found.seen, found.whole)]
+    assert len(shown) <= 1, "beyond three deviations by chance"
+    for one in seen:
+        least = np.linalg.eigvalsh(one.seen - SHARE * one.whole)
+        assert (least > -1e-9 * one.whole.max()).all(), "σ holds a share of what may be unseen in any case"
+
+
+def test_columns_of_the_model_are_no_untold_torque() -> None:
+    _, phi, w = columns(1.0)
+    y = phi @ (2.0, 0.5, 6.0) + NOISE * np.random.default_rng(0).standard_normal(ROWS)
+    assert considered(phi, w[:, :1], y) is None, "sin q is the model's own"
+    assert considered(np.column_stack([phi, w[:, 1]]), w[:, :2], y) is None
+    assert considered(phi, w[:, :2], y) is not None, "cos q is not"
+
+
+def test_it_grows_with_the_prior() -> None:
+    _, phi, w = columns(0.3)
+    y = phi @ (2.0, 0.5, 6.0) + NOISE * np.random.default_rng(0).standard_normal(ROWS)
+    small, large = considered(phi, w, y, 0.1 * PRIOR), considered(phi, w, y, PRIOR)
+    assert small is not None
+    assert large is not None
+    assert (np.diag(small.whole)[1:] < np.diag(large.whole)[1:]).all()
+    assert np.allclose(100.0 * small.prior, large.prior, rtol=0.2)
+
+
+@pytest.mark.parametrize("most", [2.0, np.inf])
+def test_it_is_no_more_than_all_of_the_torque(most: float) -> None:
+    """Where rows that nearly have no noise say a thousand N·m along what moves hardly anything."""
+    found = _considered(np.eye(2), np.array([1e4, 1e4]), np.eye(2), np.array([1e7, 10.0]), (0.3, most))
+    assert np.sqrt(np.diag(found.whole)) == pytest.approx([min(most, 1e3), 1e-3], rel=0.1, abs=0.03)
