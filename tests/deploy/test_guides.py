@@ -38,5 +38,5 @@ def test_the_limits_of_drift_are_the_defaults() -> None:
 
 def test_what_is_linked_is_there() -> None:
     for text in (STREAM, PAGE):
-        for path in set(re.findall(r"deploy/[\w./]+\w", text)) - {"deploy/robots"}:
+        for path in set(re.findall(r"deploy/[\w./-]+\w", text)) - {"deploy/robots"}:
             assert (ROOT / path).exists(), path
