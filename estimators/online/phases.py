@@ -208,6 +208,7 @@ class Phases:
         parts.recall.restore()
         self.kept.asking = False
         parts.fit.begin(now, told=True)
+        parts.validity.kept.good = parts.recall.kept.trusted  # what was trusted is lost at twice the limit, as always
         parts.validity.judge(parts.learner)
         self._recover("what was known before explains the motion again: it has passed")
         return True
@@ -275,7 +276,9 @@ class Phases:
         self.kept.changed = window[0] if window else parts.log.kept.time
         self.kept.before[:], self.kept.asking = parts.loop.good, True
         if parts.recall is not None:
-            parts.recall.alarmed(parts.loop.kept.snapshot, parts.history.total, parts.motion.needed)
+            parts.recall.alarmed(
+                parts.loop.kept.snapshot, parts.history.total, parts.motion.needed, parts.validity.good
+            )
             parts.fit.consider_anew(parts.learner)
         # it may be of what had never been told, which is no change
         untold = parts.nonlinear is None and (parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN)

@@ -121,7 +121,7 @@ def _missed(name: str, figures: dict[str, float], trials: int) -> list[str]:
     missed += ["soon"] if ROWS[name].soon and figures["soon"] < SOON_SHARE else []
     if ROWS[name].right:
         missed += ["valid"] if not figures["valid"] >= VALID else []
-        if figures["valid"] > 0.0:  # else there is no z
+        if not math.isnan(figures["rms"]):  # else no value was known in any valid look, and there is no z
             missed += [">3σ"] if not figures["beyond3"] <= BEYOND else []
             missed += [] if possible(figures["rms"], figures["rms_deviation"], trials) else ["rms z"]
         missed += ["alarms"] if figures["alarms"] > 0 else []

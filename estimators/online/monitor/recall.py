@@ -26,7 +26,7 @@ AGAIN: Final = 3
 ENOUGH: Final = 0.25
 
 
-class RecallState(Layout, version=1):
+class RecallState(Layout, version=2):
     """State of a Recall."""
 
     learnt: Learnt  # what was known before the alarm
@@ -34,6 +34,7 @@ class RecallState(Layout, version=1):
     until: int = -1  # number of the row up to which it may hold again
     explained: int = 0  # blocks, one after the other, that it has explained
     recalled: bool = False  # whether it was trusted again
+    trusted: bool = False  # whether its prediction was trusted before the alarm
     open: bool = False  # whether directions had never been excited
 
 
@@ -48,14 +49,18 @@ class Recall:
         learnt.state = learner.kept.state.copied()
         self.kept = RecallState(learnt=learnt, fit=fit.copied())  # whose sums begin anew, and so may be shared
 
-    def alarmed(self, good: RecursiveState, now: int, needed: float) -> None:
-        """Keep what was known before an alarm; good: the state then; now: row; needed: rows that a start takes."""
+    def alarmed(self, good: RecursiveState, now: int, needed: float, trusted: bool) -> None:
+        """Keep what was known before an alarm; good: the state then, and trusted: whether its prediction was.
+
+        now: number of the row; needed: rows that a start takes.
+        """
         kept, until = self.kept, round(now + SOON * needed)
         kept.explained = 0
         if now <= kept.until:
             kept.until = -1 if kept.recalled else until
             return
         kept.until, kept.recalled, kept.open = until, False, self._learner.unexcited.open
+        kept.trusted = trusted
         copy(self._learner.kept, kept.learnt)
         copy(good, kept.learnt.state)
         copy(self._fit, kept.fit)

@@ -116,7 +116,12 @@ def test_a_channel_that_dies_or_freezes_in_normal_mode_is_named_but_not_at_stand
     assert (f"{name} gave no finite value" in told) is not stays
     assert joint.estimate().status is not Status.VALID
     joint.absorb(time[4000:4800], values[4000:4800])
-    assert not any(name in reason for reason in map(str, joint.estimate().reasons))
+    told = joined(joint.estimate().reasons)
+    assert "stays at" not in told
+    assert "no finite value" not in told
+    joint.absorb(time[4800:], values[4800:])
+    if name == "torque" or not stays:  # rows of an encoder that froze in motion look like friction at a stop for longer
+        assert joint.estimate().status is Status.VALID, "the values from before it explain the motion again"
 
 
 @pytest.mark.compiled
