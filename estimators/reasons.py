@@ -42,7 +42,7 @@ class Reason(NamedTuple):
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The same as a map of plain values, without what is empty."""
+        """The reason as a map of plain values, without what is empty."""
         found: dict[str, Any] = {"code": self.code}
         if self.parameter is not None:
             found["parameter"] = self.parameter

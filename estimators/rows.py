@@ -47,7 +47,7 @@ class Rows(NamedTuple):
         return Rows(time[which], phi[which], y[which], speed[which], samples, motion)
 
     def copy(self) -> "Rows":
-        """The same in arrays of their own."""
+        """These rows in arrays of their own."""
         time, phi, y, speed, samples, motion = self
         return Rows(time.copy(), phi.copy(), y.copy(), speed.copy(), samples.copy(), motion.copy())
 

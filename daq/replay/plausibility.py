@@ -152,6 +152,6 @@ def lines(found: Mistakes) -> Iterator[str]:
 
 
 def maps(found: Mistakes) -> list[dict[str, Any]]:
-    """The same as plain values, a map for each mistake."""
+    """The mistakes as plain values, one map each."""
     pairs = itertools.chain.from_iterable(((joint, one) for one in reasons) for joint, reasons in found.items())
     return [{"joint": joint, **one.plain, "text": str(one), "todo": one.todo} for joint, one in pairs]

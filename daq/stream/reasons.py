@@ -24,5 +24,5 @@ def in_words(reasons: Iterable[Mapping[str, Any] | str]) -> str:
 
 
 def with_todo(reasons: Iterable[Map]) -> list[Map]:
-    """The same, each with what to do about it."""
+    """The reasons as maps, each with what to do about it."""
     return [one | {"todo": Reason.of(one).todo} for one in reasons]

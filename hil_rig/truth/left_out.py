@@ -47,7 +47,7 @@ def level(seed: int) -> Trial:
 
 
 def tilted(seed: int) -> Trial:
-    """The same model with a base that is tilted by 3°."""
+    """A joint on a base that is tilted by 3°, which its model does not know."""
 
     def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         tilt, size = np.radians(3.0) * rng.choice([-1.0, 1.0]), truth["gravity_sin"]

@@ -112,7 +112,7 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None) 
 
 
 def _announced(source: Iterator[Batch], progress: Progress) -> Iterator[Batch]:
-    """The same batches; a recording in columns comes as one, whose length is known."""
+    """The batches, announced: a recording in columns comes as one, whose length is known."""
     first = next(source, None)
     if first is not None:
         progress.stage("playing", len(first) if len(first) > WHOLE else 0, "readings")

@@ -127,7 +127,7 @@ class ChangeRecords:
         return self._message_due(timestamp)
 
     def standing(self, names: Collection[str]) -> set[str]:
-        """Of these parameters those whose change is not over."""
+        """Those of these parameters whose change is not over."""
         return {record.parameter for record in self.records if not record.over and record.parameter in names}
 
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:

@@ -27,7 +27,7 @@ class Notification(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The same for the same change, whoever tells it and however often."""
+        """Name of the change: equal whoever tells of it and however often."""
         return f"{self.robot}/{self.joint}/{self.record['parameter']}/{self.record['told']:.3f}"
 
     @property

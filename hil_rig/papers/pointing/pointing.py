@@ -120,7 +120,7 @@ def _third_table(ideal: Floats, control: Floats, clearance: Floats) -> list[Figu
 
 
 def _rough(settings: PointingSettings, smooth: Floats) -> list[Figure]:
-    """The same motion with asperities, (1)–(26): what they change of torque and of the pin's place."""
+    """Adds asperities to the motion, (1)–(26): what they change of torque and of the pin's place."""
     rows = slice(round(FIRST / TICK), 5000)
     rough = Pointing(settings.model_copy(update={"surface": "fractal"}), []).exact(5000)[rows]
     torque = rough[:, TORQUES] - smooth[rows, TORQUES]

@@ -28,27 +28,27 @@ class CauseColumns(NamedTuple):
 
     @property
     def theta(self) -> slice:
-        """Of θ and the lags."""
+        """Columns of θ and the lags."""
         return slice(0, self.q)
 
     @property
     def body(self) -> slice:
-        """Of the last link's payload."""
+        """Columns of the last link's payload."""
         return slice(self.q, self.q + PARAMETERS)
 
     @property
     def slips(self) -> slice:
-        """Of each encoder."""
+        """Columns of the slip of each encoder."""
         return slice(self.q + PARAMETERS, self.q + PARAMETERS + self.n)
 
     @property
     def tilts(self) -> slice:
-        """Of the base."""
+        """Columns of the tilt of the base."""
         return slice(self.slips.stop, self.slips.stop + TILTS)
 
     @property
     def gains(self) -> slice:
-        """Of each torque constant."""
+        """Columns of the gain of each torque constant."""
         return slice(self.tilts.stop, self.tilts.stop + self.n)
 
     @property

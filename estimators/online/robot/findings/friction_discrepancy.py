@@ -93,7 +93,7 @@ class FrictionDiscrepancy:
 
     @property
     def share(self) -> float:
-        """The same of the torque of all joints together."""
+        """This share, of the torque of all joints together."""
         found, power = self._powers()
         return float(np.sqrt(found.sum() / power.sum())) if power.sum() > 0.0 else 0.0
 

@@ -101,7 +101,7 @@ class CommonFriction:
         return bool((values >= -1.0 - DOUBT * deviations).all())
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """Of which joints."""
+        """Names the joints whose friction has changed."""
         return _words(known, self.joints, fitted.moved)
 
 
