@@ -8,6 +8,8 @@ from hil_rig.truth.given import MODEL
 from hil_rig.truth.truth_row import TruthRow
 
 PICKS: Final = (
+    (25.0, 18),
+    (50.0, 18),
     (100.0, 18),
     (125.0, 20),
     (250.0, 20),
