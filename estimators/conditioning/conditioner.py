@@ -32,8 +32,8 @@ from estimators.rows import SIGNALS, FormedRows, Rows, RowStore, joined
 
 #: s, tuned: Half width of the row kernel; EMPS and simulated encoders of 14 to 20 bits (decision 002).
 USUAL: Final = 0.020
-#: rows, argued: Half width of a usual kernel at least, where the rate is slow: a single tap would let all noise pass.
-SLOWEST: Final = 2.0
+#: samples, argued: Half width of a usual kernel at least: a single tap would let all noise of slow samples pass.
+FEWEST: Final = 2.0
 #: taps, derived: K from which a difference over three rows is less than 1 % off at the frequency that the kernel
 #: halves, which has ωT = π/h under a Hann window of half width h: (ωT)²/12 = 0.01.
 FINE: Final = 9
@@ -72,7 +72,7 @@ class Conditioner:
         settings = settings or Conditioning()
         self.period = period
         given = settings.half_width if settings.half_width is not None else wide
-        self.half_width = max(USUAL, SLOWEST * period) if given is None else given
+        self.half_width = max(USUAL, FEWEST * period) if given is None else given
         self.taps = taps(self.half_width / period)
         found = settings.half_width is None and wide is not None  # so wide that sin q would take a share of q̈
         self.arguments = straight(self.taps) if model.straight or found else self.taps
