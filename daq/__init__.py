@@ -9,7 +9,8 @@ The rooms, in the order in which to read them:
 - `outlet`: the web server: page, Prometheus metrics, baselines.
 - `recording`: the recorder and the readers of recordings; `replay`: recordings through the pipeline again.
 - `state`: files that outlive a restart; `fleet`: many recordings at once.
-- `commands`: one module per command of `jointwatch`; `subscriber.py`: the public client of the stream.
+- `commands`: one module per command of `jointwatch`; `subscriber.py`: the client of the stream
+  (`jointwatch_client`) with a real-time priority.
 
 Imports run from the end of this list towards the stream; `pyproject.toml` has the contract.
 """
