@@ -108,7 +108,23 @@ class SparkplugSettings(GatewaySettings):
         return self
 
 
-AnyGateway = Annotated[FoxgloveSettings | SparkplugSettings, Field(discriminator="kind")]
+class Ros2GatewaySettings(GatewaySettings):
+    """Two topics of a ROS 2 domain, which has no access control: whoever is in it reads them."""
+
+    package: ClassVar[str] = "cyclonedds"
+    extra: ClassVar[str] = "ros2"
+
+    kind: Literal["ros2"]
+    domain: int = Field(default=0, ge=0, le=232, description="ROS_DOMAIN_ID")
+    interface: str = Field(min_length=1, description='of the network: "eth0", "lo" for this machine alone')
+    peers: tuple[str, ...] = Field(default=(), description="addresses, where multicast does not reach them")
+    topic: str = Field(
+        default="/jointwatch/joint_health", pattern=r"^/[A-Za-z0-9_/]+$", description="of the numbers of every joint"
+    )
+    rate: float = Field(default=1.0, ge=0.01, le=50, description="Hz of both topics")
+
+
+AnyGateway = Annotated[FoxgloveSettings | SparkplugSettings | Ros2GatewaySettings, Field(discriminator="kind")]
 
 
 def gateway_mistakes(parts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
