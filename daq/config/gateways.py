@@ -124,7 +124,52 @@ class Ros2GatewaySettings(GatewaySettings):
     rate: float = Field(default=1.0, ge=0.01, le=50, description="Hz of both topics")
 
 
-AnyGateway = Annotated[FoxgloveSettings | SparkplugSettings | Ros2GatewaySettings, Field(discriminator="kind")]
+class OpcuaSettings(GatewaySettings):
+    """An OPC UA server with read-only nodes; without a certificate it serves this machine alone."""
+
+    package: ClassVar[str] = "asyncua"
+    extra: ClassVar[str] = "opcua"
+
+    kind: Literal["opcua"]
+    endpoint: str = Field(default="opc.tcp://127.0.0.1:4840", description="opc.tcp://HOST:PORT")
+    certificate: FilePath | None = Field(
+        default=None, description="PEM or DER file: then Basic256Sha256 only, signed, encrypted where the client asks"
+    )
+    key: FilePath | None = Field(default=None, description="PEM file of its private key, without a password")
+    insecure: bool = Field(default=False, description="serve an address that others reach without a certificate")
+    rate: float = Field(default=1.0, ge=0.01, le=50, description="Hz, of every node")
+
+    @field_validator("endpoint")
+    @classmethod
+    def _an_address(cls, endpoint: str) -> str:
+        _parts(endpoint, ("opc.tcp",), "opc.tcp://127.0.0.1:4840")
+        return endpoint
+
+    @model_validator(mode="after")
+    def _locked_or_local(self) -> Self:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("expected both certificate and key, found one of them")
+        for file in (self.certificate, self.key):
+            if file is not None and not file.is_file():
+                raise ValueError(f"{file}: expected a file, found none")
+        host, _ = self.served
+        if not is_local(host) and self.certificate is None and not self.insecure:
+            raise ValueError(
+                f"expected certificate and key for {host}, which other machines reach, found none: everyone on the "
+                "network could read (insecure = true allows it)"
+            )
+        return self
+
+    @property
+    def served(self) -> tuple[str, int]:
+        """Host and port of the server."""
+        parts = urlsplit(self.endpoint)
+        return str(parts.hostname), int(parts.port or 0)
+
+
+AnyGateway = Annotated[
+    FoxgloveSettings | SparkplugSettings | Ros2GatewaySettings | OpcuaSettings, Field(discriminator="kind")
+]
 
 
 def gateway_mistakes(parts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -25,6 +25,7 @@ from jointwatch_client.subscriber import Subscriber
 # kind → the class that opens it; imported where a table asks for it, in its own process only
 KINDS: Final = {
     "foxglove": "daq.gateways.foxglove:FoxgloveServer",
+    "opcua": "daq.gateways.opcua:OpcuaServer",
     "ros2": "daq.gateways.ros2:Ros2Publisher",
     "sparkplug": "daq.gateways.sparkplug:SparkplugNode",
 }

@@ -105,9 +105,10 @@ class SparkplugNode:
             for name, told in update["joints"].items():
                 units = {parameter: one["unit"] for parameter, one in told["parameters"].items()}
                 folders = ("parameters", "deviations")
-                self._device(name).unit = {f"{folder}/{one}": unit for folder in folders for one, unit in units.items()}
-        elif family == "estimate":
-            device = self._device(joint)
+                device = self._devices.setdefault(name, Device())
+                device.unit = {f"{folder}/{one}": unit for folder in folders for one, unit in units.items()}
+        elif family == "estimate" and joint in self._devices:  # before `meta` nothing is known of its units
+            device = self._devices[joint]
             device.seen = time.monotonic()
             device.values |= metrics_of(update)
         elif family == "change" and joint in self._devices:
@@ -143,9 +144,6 @@ class SparkplugNode:
             device.alive = self._publish("DBIRTH", device.metrics(device.values), name, birth=True)
         elif (changed := device.changed()) and self._publish("DDATA", device.metrics(changed), name, birth=False):
             device.told |= changed
-
-    def _device(self, name: str) -> Device:
-        return self._devices.setdefault(name, Device())
 
     def _drop_due(self) -> None:
         """Count what would have been sent now."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from daq.config.gateways import SparkplugSettings
 from daq.config.load import digest, load
 from daq.config.words import ConfigError
 
@@ -53,17 +54,30 @@ def test_every_mistake_is_reported_at_once(tmp_path: Path) -> None:
         [gateways.e]
         kind = "sparkplug"
         broker = "mqtt://broker:1883"
+        group = "line3"
+        [gateways.f]
+        kind = "sparkplug"
+        broker = "mqtt://127.0.0.1"
         group = "line/3"
+        [gateways.g]
+        kind = "opcua"
+        endpoint = "opc.tcp://0.0.0.0:4840"
+        [gateways.h]
+        kind = "ros2"
+        topic = "health"
         """,
     )
-    assert 'did you mean "foxglove"?' in found.pop("gateways.a.kind")
+    assert 'unknown kind "foxglov"' in found.pop("gateways.a")
     assert "insecure = true allows it" in found.pop("gateways.b")
     assert 'did you mean "address"?' in found.pop("gateways.c.addres")
     assert "than a driver's" in found.pop("gateways.bus")
     assert "ws://HOST:PORT" in found.pop("gateways.d.address")
-    assert "the password" not in found["gateways.e"]
     assert "mqtts://" in found.pop("gateways.e")
-    assert "without /, + and #" in found.pop("gateways.e.group")
+    assert "mqtts://HOST:PORT" in found.pop("gateways.f.broker")
+    assert "without /, + and #" in found.pop("gateways.f.group")
+    assert "certificate and key" in found.pop("gateways.g")
+    assert "found none" in found.pop("gateways.h.interface"), "who is in a domain reads: it has no default"
+    assert "matches" in found.pop("gateways.h.topic")
     reserved = found.pop("gateways.core")
     assert "of a process of the service" in reserved
     assert "tls = { certificate, key }" in reserved
@@ -82,3 +96,9 @@ def test_a_gateway_is_no_other_configuration_of_the_estimates(tmp_path: Path) ->
     assert more.gateways["view"].served == ("127.0.0.1", 8765)
     without = load(written(tmp_path, ""))
     assert digest(more) == digest(without)
+
+
+def test_a_package_that_is_not_there_is_said_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SparkplugSettings, "package", "paho_of_nobody")
+    found = mistakes(tmp_path, '[gateways.a]\nkind = "sparkplug"\nbroker = "mqtt://localhost:1883"\ngroup = "g"\n')
+    assert found["gateways.a.kind"].endswith("found it not installed: pip install 'jointwatch[mqtt]'\n")

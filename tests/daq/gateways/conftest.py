@@ -130,6 +130,14 @@ def scene(
     outlet = make_outlet(folder, more=("--inside", f"ipc://{folder}/stream"))
     core = make_core(folder)
     made = Scene(folder, outlet, core)
+    with Subscriber(outlet.endpoint, ("meta",), timeout=0.1) as updates:
+        while True:  # until the publisher knows of the outlet: what it sends before is lost
+            made.introduce(time.time())
+            try:
+                next(updates)
+                break
+            except TimeoutError:
+                continue
     try:
         yield made
     finally:

@@ -1,0 +1,71 @@
+"""The OPC UA server, read by asyncua's own client: values, deviations, units, status and times; a write is refused."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+pytest.importorskip("asyncua", reason="asyncua is not installed (pip install jointwatch[opcua])")
+
+from asyncua import Client, ua
+
+from estimators.base import Knowledge, ParameterState, Phase
+from hil_rig.live import free_port
+
+URN = "urn:jointwatch"
+
+
+async def read(endpoint: str, instant: float) -> None:
+    async with Client(endpoint) as client:
+        index = await client.get_namespace_index(URN)
+
+        async def node(*path: str) -> Any:
+            return await client.nodes.objects.get_child([f"{index}:{one}" for one in ("robot", *path)])
+
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                inertia, _ = await node("elbow", "inertia"), await node("base", "viscous_known")
+                break
+            except ua.UaStatusCodeError:
+                assert time.monotonic() < deadline, "the nodes come with the first estimate"
+                await asyncio.sleep(0.05)
+        value = await inertia.read_data_value()
+        assert (value.Value.Value, value.StatusCode.value) == (0.375, ua.StatusCodes.Good)
+        assert abs(value.SourceTimestamp.timestamp() - instant) < 1e-3
+        assert abs(value.ServerTimestamp.timestamp() - time.time()) < 60
+        assert await (await node("elbow", "inertia_deviation")).read_value() == 0.002
+        assert await (await node("elbow", "inertia_known")).read_value() is True
+        units = await (await inertia.get_child(["0:EngineeringUnits"])).read_value()
+        assert units.DisplayName.Text == "kg·m²"
+        assert await (await node("elbow", "health")).read_value() == "valid"
+
+        async def status(*path: str) -> int:
+            found = await (await node(*path)).read_data_value(raise_on_bad_status=False)
+            return int(found.StatusCode.value)
+
+        assert await status("elbow", "viscous") == ua.StatusCodes.Uncertain, "the motion does not tell it"
+        assert await status("base", "inertia") == ua.StatusCodes.BadOutOfService, "it is faulted"
+        level = await inertia.read_attribute(ua.AttributeIds.UserAccessLevel)
+        assert not level.Value.Value & (1 << ua.AccessLevel.CurrentWrite)
+        for target in (inertia, await node("elbow", "health")):
+            with pytest.raises(ua.UaStatusCodeError) as refused:
+                await target.write_value(await target.read_value())
+            assert refused.value.code in (ua.StatusCodes.BadUserAccessDenied, ua.StatusCodes.BadNotWritable)
+        with pytest.raises(ua.UaStatusCodeError):
+            await client.nodes.objects.add_object(index, "mine")
+
+
+def test_nodes_have_values_units_status_and_times_and_cannot_be_written(
+    scene: Any, wait: Any, make_estimate: Any, metric: Any
+) -> None:
+    endpoint = f"opc.tcp://127.0.0.1:{free_port()}"
+    instant = time.time() - 1
+    scene.introduce(instant)
+    scene.start("opc", 'kind = "opcua"', f'endpoint = "{endpoint}"', "rate = 20")
+    scene.core.estimate("base", make_estimate(phase=Phase.FAULTED))
+    states = ParameterState(Knowledge.KNOWN), ParameterState(Knowledge.NOT_IDENTIFIABLE, ("inertia",))
+    scene.core.estimate("elbow", make_estimate(inertia=0.375)._replace(states=states), timestamp=instant)
+    asyncio.run(read(endpoint, instant))
+    wait(lambda: metric(scene.outlet.page, "gateway_sent_total", "opc") > 0)
