@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,14 @@ import pytest
 pytest.importorskip("asyncua", reason="asyncua is not installed (pip install jointwatch[opcua])")
 
 from asyncua import Client, ua
+from asyncua.crypto.cert_gen import (
+    dump_private_key_as_pem,
+    generate_private_key,
+    generate_self_signed_app_certificate,
+)
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from estimators.base import Knowledge, ParameterState, Phase
 from hil_rig.live import free_port
@@ -69,3 +78,29 @@ def test_nodes_have_values_units_status_and_times_and_cannot_be_written(
     scene.core.estimate("elbow", make_estimate(inertia=0.375)._replace(states=states), timestamp=instant)
     asyncio.run(read(endpoint, instant))
     wait(lambda: metric(scene.outlet.page, "gateway_sent_total", "opc") > 0)
+
+
+async def read_locked(endpoint: str, folder: Path) -> None:
+    with pytest.raises((ua.UaError, ConnectionError, TimeoutError)):
+        async with Client(endpoint, timeout=5):
+            pass
+    client = Client(endpoint)
+    client.application_uri = "urn:jointwatch:client"
+    policy = "Basic256Sha256,SignAndEncrypt"
+    await client.set_security_string(f"{policy},{folder}/client.der,{folder}/client.pem")
+    async with client:
+        index = await client.get_namespace_index(URN)
+        assert await client.nodes.objects.get_child([f"{index}:robot"])
+
+
+def test_with_a_certificate_nobody_reads_without_encryption(scene: Any) -> None:
+    names = {"organizationName": "jointwatch"}
+    for one, uses in (("server", ExtendedKeyUsageOID.SERVER_AUTH), ("client", ExtendedKeyUsageOID.CLIENT_AUTH)):
+        key, identity = generate_private_key(), x509.UniformResourceIdentifier(f"urn:jointwatch:{one}")
+        (scene.folder / f"{one}.pem").write_bytes(dump_private_key_as_pem(key))
+        made = generate_self_signed_app_certificate(key, one, names, [identity], [uses], days=2)
+        (scene.folder / f"{one}.der").write_bytes(made.public_bytes(Encoding.DER))
+    endpoint = f"opc.tcp://127.0.0.1:{free_port()}"
+    files = (f'certificate = "{scene.folder}/server.der"', f'key = "{scene.folder}/server.pem"')
+    scene.start("locked", 'kind = "opcua"', f'endpoint = "{endpoint}"', *files)
+    asyncio.run(read_locked(endpoint, scene.folder))
