@@ -1,8 +1,8 @@
 """Every metric of the service in one table, and how updates and status reports set it.
 
 Metrics have base units (seconds, …). Counters end in ``_total`` and never fall: a total that restarts with the core or
-a driver is followed by its increments. Labels are bounded by the configuration (joints, parameters, drivers, processes)
-and by the code (causes, phases, status).
+a driver is followed by its increments. Labels are bounded by the configuration (joints, parameters, drivers, gateways,
+processes) and by the code (causes, phases, status).
 """
 
 import platform
