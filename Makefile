@@ -63,7 +63,7 @@ docs: $(VENV)/docs.stamp  ## the documentation as a site, with the API, in build
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) *.egg-info build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	find daq drivers estimators hil_rig tests -name __pycache__ -prune -exec rm -rf {} +
+	find daq drivers estimators hil_rig jointwatch_client tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -61,7 +61,7 @@ COMMANDS: Final = {
         "what each joint was by minute, hour and day, and its use",
     ),
     "compare": ("daq.commands.history.compare", "two days of a robot, or two robots: what is different, with σ and z"),
-    "schema": ("daq.commands.schema", "JSON Schema of the stream's topics, or of the configuration"),
+    "schema": ("daq.commands.schema.command", "JSON Schema, or types, of the stream's topics; of the configuration"),
     "reasons": ("daq.commands.reasons", "why values may not be used: what each reason means, and what to do"),
     "keys": ("daq.commands.keys", "make keys for a locked stream: the server's, and one pair for each client named"),
     "version": ("daq.commands.version", "print the version"),

@@ -112,8 +112,8 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
         ("jointwatch compare arm1.toml arm2.toml", "the last day of each of two robots"),
     ),
     "schema": (
-        ("jointwatch schema > stream.schema.json", "of the stream's topics"),
         ("jointwatch schema config > config.schema.json", "of the configuration, for an editor"),
+        ("jointwatch schema --as typescript > jointwatch.d.ts", "the messages of the stream as types"),
     ),
     "reasons": (
         ("jointwatch reasons", "every reason why values may not be used"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from daq.commands.codes import fail
-from daq.stream.json_numbers import finite
+from daq.stream.json_messages import finite
 from daq.stream.keys import KeyFileError
 from daq.subscriber import RefusedError, Subscriber
 

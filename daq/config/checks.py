@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from daq.config import physics
+from daq.config.gateways import gateway_mistakes
 from daq.config.sections import JointSection
 from daq.config.words import unknown
 from drivers.base import DriverSettings, LayoutError, Wanted
@@ -44,8 +45,11 @@ def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[t
     """
     drivers = _table(data, "drivers")
     yield from _check_wires(drivers, parts["drivers"])
-    for name in sorted(RESERVED & drivers.keys()):
-        yield ("drivers", name), f"expected another name than that of a process of the service, found {name}"
+    for section, tables in (("drivers", drivers), ("gateways", _table(data, "gateways"))):
+        for name in sorted(RESERVED & tables.keys()):
+            yield (section, name), f"expected another name than that of a process of the service, found {name}"
+    for name in sorted(drivers.keys() & _table(data, "gateways").keys()):
+        yield ("gateways", name), f"expected another name than a driver's, found {name}: each process has its own"
     for path, source in _sources(_table(data, "joints")):
         driver, _, signal = source.partition(".")
         if driver not in drivers:
@@ -57,6 +61,7 @@ def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[t
                 yield path, f"expected a signal of {driver}, found: {error}"
     for name, joint in parts["joints"].items():
         yield from _check_roles(name, joint)
+    yield from gateway_mistakes(parts)
     yield from physics.mistakes(parts["joints"], {name: driver.signals() for name, driver in parts["drivers"].items()})
 
 

@@ -18,6 +18,7 @@ from pydantic import (
 
 from daq.config.checks import cross_check, unusable
 from daq.config.fields import Name
+from daq.config.gateways import AnyGateway
 from daq.config.history_settings import HistorySettings
 from daq.config.notify import NotifySection
 from daq.config.sections import Config, JointSection, Processes, Publish, Record, RefitPlace, RobotSection
@@ -88,10 +89,12 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     optional: dict[str, Any] = {"recorder": Record, "notify": NotifySection}  # only where they are asked for
     for key, kind in optional.items():
         parts[key] = _validate(kind, data[key], (key,), lines, folder, problems) if key in data else None
-    many: tuple[tuple[str, Any], ...] = (("drivers", AnyDriver), ("joints", JointSection))
+    many: tuple[tuple[str, Any], ...] = (("drivers", AnyDriver), ("joints", JointSection), ("gateways", AnyGateway))
     for key, kind in many:
         parts[key] = {}
         section = data.get(key, {})
+        if key == "gateways" and section == {}:
+            continue
         if not isinstance(section, dict) or not section:
             problems.append(
                 ConfigurationProblem(lines.of((key,)), key, f"expected at least one [{key}.NAME] table, found none")
@@ -115,9 +118,9 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
 
 
 def digest(config: Config) -> str:
-    """Sixteen hexadecimal digits that change with any setting."""
+    """Sixteen hexadecimal digits that change with any setting but those of gateways, which concern no value."""
     text = config.model_dump_json(
-        by_alias=True, exclude={"folder"} | ({"robot_model"} if not config.robot_model else set())
+        by_alias=True, exclude={"folder", "gateways"} | ({"robot_model"} if not config.robot_model else set())
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

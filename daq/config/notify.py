@@ -1,33 +1,15 @@
 """The table [notify]: where each change of a joint is sent once, as a webhook, as a mail, or both."""
 
 import re
-import stat
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from daq.config.fields import FilePath, Section, is_local, matching
+from daq.config.fields import SecretFile, Section, is_local, matching
 
 SHORTEST: Final = 16  # characters of a webhook's secret: shorter ones can be guessed from one signed body
-
-
-def _private(file: Path) -> Path:
-    try:
-        mode, text = stat.S_IMODE(file.stat().st_mode), file.read_text("utf-8").strip()
-    except OSError as error:
-        raise ValueError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except ValueError:
-        raise ValueError(f"{file}: expected text") from None
-    if mode & 0o077:
-        raise ValueError(f"{file}: others may read this secret; expected mode 0600: chmod 600 {file}")
-    if not text:
-        raise ValueError(f"{file}: expected a secret, found an empty file")
-    return file
-
-
-SecretFile = Annotated[FilePath, AfterValidator(_private)]
 
 
 def _address(text: str) -> str:

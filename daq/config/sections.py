@@ -1,6 +1,5 @@
 """Every table of the configuration's TOML file: its keys, their ranges and defaults."""
 
-import ssl
 from pathlib import Path
 from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
@@ -8,7 +7,20 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator, model_validator
 
 from daq.config.drift_limits import DriftSettings
-from daq.config.fields import LARGEST, Endpoint, Factor, FilePath, Name, Section, SignalName, is_local, matching
+from daq.config.fields import (
+    LARGEST,
+    Endpoint,
+    Factor,
+    FilePath,
+    Name,
+    Section,
+    SignalName,
+    TlsSection,
+    is_local,
+    matching,
+    meet,
+)
+from daq.config.gateways import AnyGateway
 from daq.config.history_settings import HistorySettings
 from daq.config.notify import NotifySection
 from daq.stream.keys import KeyFileError, read_pair
@@ -57,29 +69,6 @@ class CurveKeys(Section):
         return clients
 
 
-class TlsSection(Section):
-    """The page's certificate; relative paths are relative to the configuration's file."""
-
-    certificate: FilePath = Field(description="PEM file, with the certificates between it and its root")
-    key: FilePath = Field(description="PEM file of its private key, without a password")
-
-    @model_validator(mode="after")
-    def _a_pair(self) -> Self:
-        for file in (self.certificate, self.key):
-            try:
-                with file.open("rb"):
-                    pass
-            except OSError as error:
-                raise ValueError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
-        try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, password="")
-        except (ssl.SSLError, OSError, ValueError) as error:
-            raise ValueError(
-                f"expected a certificate and its key, found {self.certificate}, {self.key}: {error}"
-            ) from None
-        return self
-
-
 class Publish(Section):
     """What is published, and where."""
 
@@ -116,7 +105,7 @@ class Publish(Section):
     def _one_port_each(self) -> Self:
         host, port = self.address
         stream, _, number = self.endpoint.removeprefix("tcp://").rpartition(":")
-        if self.endpoint.startswith("tcp://") and int(number) == port != 0 and _meet(host, stream):
+        if self.endpoint.startswith("tcp://") and int(number) == port != 0 and meet(host, stream):
             raise ValueError(f"expected a port of its own for the page, found {port}, which is the stream's")
         return self
 
@@ -188,12 +177,6 @@ class Record(Section):
                 f"expected to keep at least one file of {self.file_size:g} bytes, found keep = {self.keep:g}"
             )
         return self
-
-
-def _meet(one: str, other: str) -> bool:
-    """Whether two hosts are the same address, or one includes the other."""
-    everywhere = ("*", "0.0.0.0", "[::]", "::")
-    return one == other or one in everywhere or other in everywhere or (is_local(one) and is_local(other))
 
 
 class Channel(Section):
@@ -272,6 +255,7 @@ class Config(Section):
     notify: NotifySection | None = None
     processes: Processes = Processes()
     refit: RefitPlace = RefitPlace()
+    gateways: dict[Name, AnyGateway] = Field(default={}, description="other systems that get the stream")
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, JointSection]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in

@@ -1,8 +1,8 @@
 """Every metric of the service in one table, and how updates and status reports set it.
 
 Metrics have base units (seconds, …). Counters end in ``_total`` and never fall: a total that restarts with the core or
-a driver is followed by its increments. Labels are bounded by the configuration (joints, parameters, drivers, processes)
-and by the code (causes, phases, status).
+a driver is followed by its increments. Labels are bounded by the configuration (joints, parameters, drivers, gateways,
+processes) and by the code (causes, phases, status).
 """
 
 import platform
@@ -97,6 +97,10 @@ TABLE: Final = (
     Metric("history_intervals_lost_total", Counter, (), "", "Minutes that are in no file: it could not be written."),
     Metric("page_clients", Gauge, (), "", "Open dashboard pages."),
     Metric("page_skipped_total", Counter, (), "", "Batches not sent to a page that was too slow."),
+    Metric("gateway_clients", Gauge, ("gateway",), "", "Who is connected to the gateway, or 1 while it is connected."),
+    Metric("gateway_sent_total", Counter, ("gateway",), "", "Messages that the gateway sent, to all clients together."),
+    Metric("gateway_dropped_total", Counter, ("gateway",), "", "Messages not sent: a client too slow, a broker away."),
+    Metric("gateway_missed_total", Counter, ("gateway",), "", "Messages that never reached the gateway (gaps in seq)."),
     Metric("notifications_sent_total", Counter, ("channel",), "", "Changes told by webhook or mail."),
     Metric("notifications_retried_total", Counter, ("channel",), "", "Attempts that failed and are made again."),
     Metric("notifications_dropped_total", Counter, ("channel", "cause"), "", "Changes that were not told, by cause."),
@@ -167,6 +171,10 @@ class Metrics:
             self._total(update["restarts"], update["boot"], "process_restarts_total", name)
         elif family == "recorder":
             self._recorder(update)
+        elif family == "gateway":
+            self._get("gateway_clients", name).set(update["clients"])
+            for what in ("sent", "dropped", "missed"):
+                self._total(update[what], update["start"], f"gateway_{what}_total", name)
 
     def stale(self, processes: Mapping[str, Mapping[str, Any]], core_away: bool) -> None:
         """Update what only silence shows: the state of the processes, and joints while the core is down."""

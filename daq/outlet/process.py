@@ -13,7 +13,7 @@ from daq.outlet.server import Tls, serve
 from daq.outlet.token_request import TokenRequest
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
-from daq.processes.process import CannotStartError, endpoint, may_take_priority
+from daq.processes.process import STREAM, CannotStartError, endpoint, may_take_priority
 from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
 from daq.state.history.file import FILE as HISTORY
@@ -85,6 +85,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             priority if may_take_priority(priority) else 0,
             notifier(config),
             keeper,
+            endpoint(runtime, STREAM) if config.gateways else "",
         )
     except EndpointError as error:
         raise CannotStartError(error.strerror) from error

@@ -37,7 +37,7 @@ from daq.outlet.metrics import Metrics
 from daq.outlet.notifications.notifier import Notifier
 from daq.outlet.token_request import TokenRequest
 from daq.outlet.web_guard import WebGuard
-from daq.stream.json_numbers import finite
+from daq.stream.json_messages import finite
 from daq.stream.keys import Curve
 from daq.stream.sockets import EndpointError, Forwarder, Socket, open_receiver
 from daq.stream.update import INTERNAL, VERSION
@@ -283,6 +283,7 @@ def serve(
     priority: int = 0,
     notifier: Notifier | None = None,
     keeper: Keeper | None = None,
+    inside: str = "",
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
@@ -292,10 +293,11 @@ def serve(
     tick; tls: the page's certificate; watched: called every second while a page is open, with the
     joints whose raw channels are wanted; priority: real-time priority
     of the forwarder; notifier: hears of every change; keeper: writes the
-    history of years. Raises EndpointError when an address cannot be served.
+    history of years; inside: ipc:// address of the updates for the service's own gateways, "": none. Raises
+    EndpointError when an address cannot be served.
     """
     listening = _listen(host, port)
-    with listening, Forwarder(updates, endpoint, curve, priority) as forwarder:
+    with listening, Forwarder(updates, endpoint, curve, priority, inside) as forwarder:
         # a context of its own: closing the forwarder waits for every socket of its context
         context: zmq.Context[Socket] = zmq.Context()
         internal = open_receiver(context, status, INTERNAL)

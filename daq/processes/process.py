@@ -18,6 +18,7 @@ from daq.stream.priority import allowed, give, take
 
 EXIT_CANNOT_START: Final = 3  # before "ready": the supervisor stops everything and shows the line that was left
 
+STREAM: Final = "stream"  # the outlet's socket for gateways: the public stream, to the service's own processes
 PR_SET_TIMERSLACK: Final = 29
 
 Work = Callable[[str, Config, Path, Life], None]  # name, configuration, runtime folder, signs of life

@@ -35,6 +35,7 @@ from daq.stream.update import Liveliness
 # "module:function" of each kind of process, a process.Work
 OUTLET, CORE, DRIVER = "daq.outlet.process:run", "daq.core.process:run", "daq.processes.driver:run"
 RECORDER: Final = "daq.recording.process:run"
+GATEWAY: Final = "daq.gateways.process:run"
 SUPERVISOR: Final = "supervisor"
 FIRST_PAUSE: Final = 0.05  # s before a dead process is started again; doubles with every early death
 LONGEST_PAUSE: Final = 5.0
@@ -98,7 +99,7 @@ class Service:
         self.runtime = self._folder.path
         self._config = config
         works = {"outlet": OUTLET} | ({} if config.recorder is None else {"recorder": RECORDER}) | {"core": CORE}
-        works |= dict.fromkeys(config.drivers, DRIVER)
+        works |= dict.fromkeys(config.gateways, GATEWAY) | dict.fromkeys(config.drivers, DRIVER)
         self._processes = [Process(name, number, work) for number, (name, work) in enumerate(works.items())]
         self._heartbeats = Heartbeats(len(works))
         self._systemd = Systemd()

@@ -248,8 +248,8 @@ class Recorder:
 
 
 def _told(config: Config) -> str:
-    """The configuration as JSON, without what concerns this machine only: paths of keys, receivers of notifications."""
-    without: dict[str, bool | set[str]] = {"folder": True, "notify": True, "publish": {"curve"}}
+    """The configuration as JSON, without what concerns this machine only: keys, notifications, gateways."""
+    without: dict[str, bool | set[str]] = {"folder": True, "notify": True, "gateways": True, "publish": {"curve"}}
     if not config.robot_model:
         without["robot_model"] = True
     told = config.model_dump(mode="json", by_alias=True, exclude=without)

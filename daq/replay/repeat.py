@@ -19,9 +19,9 @@ from daq.config.sections import Config
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.replayable_executor import LOOKS, DeferredExecutor
-from daq.recording.json_channels import finite
 from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, said
 from daq.replay.replay import Played
+from daq.stream.json_messages import without_unknown
 from daq.stream.transcript import Batch, TurnBlock
 from daq.stream.update import ROBOT, VERSION, Map
 from estimators.refit.inline import Inline
@@ -149,7 +149,9 @@ def compare(repetition: Repetition) -> int:
     where = ", ".join(map(str, repetition.files))
     every = (one for file in repetition.files for one in said(file))
     recorded = ((one.topic, one.update) for one in every if "/" in one.topic or one.topic == ROBOT)
-    repeated = ((topic.decode(), finite(msgpack.unpackb(body))) for topic, body in repetition.lead().messages())
+    repeated = (
+        (topic.decode(), without_unknown(msgpack.unpackb(body))) for topic, body in repetition.lead().messages()
+    )
     same = 0
     for then, now in itertools.zip_longest(recorded, repeated, fillvalue=nothing):
         if repetition.gaps:

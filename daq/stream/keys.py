@@ -4,7 +4,6 @@ The files are ZeroMQ certificates: NAME.key is public; NAME.key_secret is secret
 """
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,19 +11,13 @@ from typing import NamedTuple
 import zmq.auth
 from zmq.utils import z85
 
+from jointwatch_client.keys import KeyFileError as KeyFileError
+from jointwatch_client.keys import KeyPair as KeyPair
+from jointwatch_client.keys import read_pair as read_pair
+from jointwatch_client.keys import read_public as read_public
+
 SERVER = "server"
 CLIENTS = "clients"  # folder of the public keys of those who may subscribe
-
-
-class KeyFileError(Exception):
-    """A key file cannot be used or written; the text is shown to the user as it is."""
-
-
-class KeyPair(NamedTuple):
-    """A public and a secret key, in ZeroMQ's printable form."""
-
-    public: bytes
-    secret: bytes
 
 
 class Curve(NamedTuple):
@@ -36,29 +29,6 @@ class Curve(NamedTuple):
     def allows(self, key: bytes) -> bool:
         """Whether a client's key (32 bytes) is in the folder now: a key that is added later needs no restart."""
         return z85.encode(key) in set(public_keys(self.clients))
-
-
-def read_pair(file: Path) -> KeyPair:
-    """Read a secret key file. Raises KeyFileError, also when others than its owner may read it."""
-    try:
-        if stat.S_IMODE(file.stat().st_mode) & 0o077:
-            raise KeyFileError(f"{file}: others may read this secret key; expected mode 0600: chmod 600 {file}")
-        public, secret = zmq.auth.load_certificate(file)
-    except OSError as error:
-        raise KeyFileError(f"{file}: cannot be read: {error.strerror or 'no such file'}") from error
-    except ValueError as error:
-        raise KeyFileError(f"{file}: {error}") from error
-    if secret is None:
-        raise KeyFileError(f"{file}: expected a secret key, found a public one")
-    return KeyPair(public, secret)
-
-
-def read_public(file: Path) -> bytes:
-    """Read the public key from either kind of file. Raises KeyFileError."""
-    try:
-        return zmq.auth.load_certificate(file)[0]
-    except (OSError, ValueError) as error:
-        raise KeyFileError(f"{file}: cannot be read: {error}") from error
 
 
 def public_keys(folder: Path) -> Iterator[bytes]:

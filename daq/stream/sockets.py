@@ -67,27 +67,33 @@ class Forwarder:
     the SubscriptionListener receives them and adds the last values to the stream.
     """
 
-    def __init__(self, updates: str, public: str, curve: Curve | None = None, priority: int = 0) -> None:
+    def __init__(
+        self, updates: str, public: str, curve: Curve | None = None, priority: int = 0, inside: str = ""
+    ) -> None:
         """updates: where the core sends; public: tcp:// (or ipc://) address for everyone; curve: who may subscribe.
 
-        priority: real-time priority of what forwards; 0: none. Raises EndpointError.
+        priority: real-time priority of what forwards; 0: none. inside: ipc:// address of the same stream for the
+        service's own processes, which need no key; "": none. Raises EndpointError.
         """
         self._context: zmq.Context[Socket] = zmq.Context()
         give(self._context, priority)
-        outside = self._outside(curve)
-        inside = self._open(zmq.PUB)
+        outside = self._outside()
+        published = self._open(zmq.PUB)
         try:
             # The public address first: it alone shows whether another service is running already, and a bind to
             # ipc:// would take the running one's file away.
+            if inside:  # options hold for the addresses that are bound after them
+                _bind(outside, inside, "the service's own socket")
+            _lock(outside, curve)
             _bind(outside, public, "updates")
             core = open_receiver(self._context, updates, PUBLIC)
         except EndpointError:
             outside.close()
-            inside.close()
+            published.close()
             self._context.term()
             raise
         self.endpoint = outside.getsockopt_string(zmq.LAST_ENDPOINT)  # with the port that :0 was given
-        inside.bind(INSIDE)
+        published.bind(INSIDE)
         # Made before the threads run: messages that waited for this process arrive at once, and none may be missed.
         self.tap = self._subscribed()
         """A SUB socket on everything that goes out, for this process; closed with the forwarder."""
@@ -95,7 +101,7 @@ class Forwarder:
         self._listener = SubscriptionListener(self._late(), news, outside, curve.allows if curve else None)
         self._threads = [
             threading.Thread(target=_forward, args=(*pair, priority), name="forwarder", daemon=True)
-            for pair in ((core, inside), (self._upstream(), outside))
+            for pair in ((core, published), (self._upstream(), outside))
         ]
         for thread in self._threads:
             thread.start()
@@ -128,16 +134,13 @@ class Forwarder:
         socket.setsockopt(zmq.LINGER, LINGER)
         return socket
 
-    def _outside(self, curve: Curve | None) -> Socket:
+    def _outside(self) -> Socket:
         socket = self._open(zmq.XPUB)
         socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # every subscription, not only the first to a topic
         socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
         socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
         socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_TOPIC)
         socket.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE)
-        if curve is not None:
-            socket.setsockopt(zmq.CURVE_SERVER, 1)
-            socket.setsockopt(zmq.CURVE_SECRETKEY, curve.secret)
         return socket
 
     def _late(self) -> Socket:
@@ -179,6 +182,13 @@ def _subscription(context: zmq.Context[Socket], topics: tuple[str, ...]) -> Sock
     for topic in topics:
         socket.setsockopt_string(zmq.SUBSCRIBE, topic)
     return socket
+
+
+def _lock(socket: Socket, curve: Curve | None) -> None:
+    """Admit listed keys only at the addresses that are bound from now on."""
+    if curve is not None:
+        socket.setsockopt(zmq.CURVE_SERVER, 1)
+        socket.setsockopt(zmq.CURVE_SECRETKEY, curve.secret)
 
 
 def _bind(socket: Socket, address: str, what: str) -> None:

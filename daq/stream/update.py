@@ -27,8 +27,8 @@ PUBLIC: Final = (
 REFITS: Final = "refits"  # name of the refit worker in process/refits; no driver can have it
 ROBOT: Final = "robot"  # name of the whole robot in topics such as event/robot; no joint can have it
 # status/core: losses and totals; samples/<joint>: points of curves for the page; recorder/status: what is recorded, or
-# why nothing is
-INTERNAL: Final = ("status/", "samples/", "channels/", "recorder/")
+# why nothing is; gateway/<name>: what a gateway has sent and dropped
+INTERNAL: Final = ("status/", "samples/", "channels/", "recorder/", "gateway/")
 
 # every kind of event, and what it means
 EVENTS: Final = {

@@ -144,7 +144,7 @@ def restart() -> Iterator[Callable[..., OutletProcess]]:
             process.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def wait() -> Callable[..., None]:
     return until
 
@@ -154,6 +154,12 @@ def make_estimate() -> Callable[..., Estimate]:
     return an_estimate
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_core() -> type[FakeCore]:
     return FakeCore
+
+
+@pytest.fixture(scope="session")
+def make_outlet() -> Callable[..., OutletProcess]:
+    """Starts an outlet; who calls it stops it."""
+    return start_outlet

@@ -1,5 +1,6 @@
 """The examples do what they say, with a running service; PlotJuggler finds every curve of its layout."""
 
+import json
 import re
 import runpy
 import shutil
@@ -85,6 +86,41 @@ def test_plotjuggler_finds_every_curve(live: Live) -> None:
             found |= set(series(topic, update))
             if wanted <= found:
                 break
+
+
+def paths(layout: dict[str, Any]) -> set[str]:
+    """The message paths of every plot of a Foxglove layout."""
+    return {path["value"] for panel in layout["configById"].values() for path in panel.get("paths", ())}
+
+
+def test_foxglove_finds_every_path_and_every_panel(live: Live) -> None:
+    text = run(sys.executable, "-W", "error", EXAMPLES / "foxglove_layout.py", "--endpoint", live.endpoint)
+    layout = json.loads("\n".join(text))
+    wanted = paths(layout)
+    assert len(wanted) > 7
+    found: set[str] = set()
+    with Subscriber(live.endpoint, timeout=60) as updates:
+        for topic, update in updates:
+            found |= {name.replace(f"{topic}/", f"{topic}.").replace("parameters/", "parameters.")
+                      for name in series(topic, update)}  # fmt: skip
+            if wanted <= found:
+                break
+    shown: list[str] = []
+    waiting = [layout["layout"], *(tab["layout"] for tab in layout["configById"]["Tab!joints"]["tabs"])]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            shown.append(one)
+        else:
+            assert one["direction"] in ("row", "column")
+            waiting += one["first"], one["second"]
+    assert sorted(shown) == sorted(layout["configById"]), "each panel stands in one place"
+
+
+def test_the_shipped_layout_of_foxglove_is_the_templates() -> None:
+    layout = runpy.run_path(str(EXAMPLES / "foxglove_layout.py"))["layout"]
+    pipeline = Pipeline(load(ROOT / "daq" / "jointwatch.toml"), boot=1)
+    assert json.loads((EXAMPLES / "foxglove.json").read_text("utf-8")) == layout(pipeline._introduction.joints)
 
 
 def test_the_shipped_layout_is_the_templates() -> None:

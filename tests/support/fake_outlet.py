@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("--history", type=Path, help="a history file, which is shown and stays as it is")
     parser.add_argument("--webhook", nargs=2, help="address, and the file of what was told")
     parser.add_argument("--tls", type=Path, nargs=2, help="certificate and key")
+    parser.add_argument("--inside", default="", help="ipc:// address of the stream for gateways")
     options = parser.parse_args()
     logging.basicConfig(stream=sys.stderr, level="INFO", format="%(message)s")
     labels = [JointLabel.of(joint.name, joint.model) for joint in JOINTS[: options.joints]]
@@ -54,6 +55,7 @@ def main() -> int:
             watched=lambda wanted: print("watched", *sorted(wanted), flush=True),
             notifier=notifier,
             keeper=keeper,
+            inside=options.inside,
         )  # fmt: skip
     except EndpointError as error:
         print(error.strerror, file=sys.stderr)

@@ -16,7 +16,7 @@ from daq.state.history.file import HistoryError
 from daq.state.history.reading import HistoryReader, grain_of, reading
 from daq.state.history.summary import difference, summary
 from daq.state.history.tables import DAY, GRAINS, HOUR, Grain
-from daq.stream.json_numbers import finite
+from daq.stream.json_messages import finite
 
 COLUMNS: Final = ("joint", "quantity", "unit", "start", "seconds", "n", "mean", "deviation", "low", "high")
 

@@ -13,7 +13,7 @@ from daq.state.history.interval import Quantity
 from daq.state.history.reading import reading
 from daq.state.history.summary import Difference, Summary, difference, summary
 from daq.state.history.tables import DAY, HOUR
-from daq.stream.json_numbers import finite
+from daq.stream.json_messages import finite
 
 #: 1, argued: Standard deviations of a difference that are called a change: 1 of 370 that is none is beyond it.
 CHANGED: Final = 3.0

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from daq.commands.report.words import number
-from daq.stream.json_numbers import finite
+from daq.stream.json_messages import finite
 from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
 
 WORST: Final = 6  # directions printed that are not identifiable

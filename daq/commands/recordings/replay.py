@@ -31,7 +31,7 @@ from daq.replay.plausibility import Mistakes, facts_of, lines, look_at_channels,
 from daq.replay.repeat import Repetition, compare
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Batch, Counts, readings_of
-from daq.stream.json_numbers import finite
+from daq.stream.json_messages import finite
 from drivers.base import DriverError
 
 WHOLE: Final = 10_000  # readings of a first batch from which it is taken for the whole recording

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from daq.outlet.long_term.keeper import Keeper
 from daq.state.history.file import HistoryError
 from daq.state.history.reading import grain_of, reading
-from daq.stream.json_numbers import finite
+from daq.stream.json_messages import finite
 
 #: s, argued: Longest and shortest time that can be asked for: 100 years, a minute.
 LONGEST: Final = 100 * 366 * 86_400.0

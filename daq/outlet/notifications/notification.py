@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from daq.outlet.remedies import remedy
-from daq.stream.json_numbers import finite
+from daq.stream.json_messages import finite
 from daq.stream.update import ROBOT
 
 Map = dict[str, Any]

@@ -24,6 +24,7 @@ LABELS = {
     "cause",
     "channel",
     "driver",
+    "gateway",
     "parameter",
     "unit",
     "phase",
@@ -114,6 +115,7 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     metrics.absorb("lost_motion/elbow", numbers | gear)
     for topic, update in the_whole_robot():
         metrics.absorb(topic, update)
+    metrics.absorb("gateway/view", {"start": 1, "clients": 2, "sent": 5, "dropped": 1, "missed": 0})
     metrics.page(2, 5)
     metrics.malformed(1)
     metrics.notified({"webhook": {"sent": 3, "retried": 2, "dropped_refused": 1}})
@@ -246,6 +248,16 @@ def test_joints_of_a_core_that_is_away_are_faulted_until_it_speaks_again(
     assert (values["health,elbow,valid"], values["health,elbow,faulted"], values["phase,elbow,faulted"]) == (0, 1, 1)
     absorb_estimate(metrics, make_estimate())
     assert scrape(metrics)["health,elbow,valid"] == 1
+
+
+def test_what_gateways_send_and_drop_is_counted_beyond_their_restarts() -> None:
+    metrics = Metrics(UNITS)
+    for start, sent in ((1, 5), (1, 9), (2, 3)):
+        told = {"start": start, "clients": 2, "sent": sent, "dropped": sent - 3, "missed": 0}
+        metrics.absorb("gateway/view", told)
+    values = scrape(metrics)
+    assert (values["gateway_clients,view"], values["gateway_missed_total,view"]) == (2, 0)
+    assert (values["gateway_sent_total,view"], values["gateway_dropped_total,view"]) == (9 + 3, 6)
 
 
 def test_what_the_recorder_writes_and_loses_is_told() -> None:

@@ -17,7 +17,7 @@ from daq.stream.sockets import EndpointError
 TEMPLATE = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text("utf-8")
 GIVEN = (
     *("updates", "status", "endpoint", "host", "port", "robot", "joints", "ready", "curve", "baseline", "beside"),
-    *("beat", "tls", "watched", "priority", "notifier", "keeper"),
+    *("beat", "tls", "watched", "priority", "notifier", "keeper", "inside"),
 )
 
 
@@ -60,6 +60,13 @@ def test_it_serves_the_robot_at_the_configured_addresses(folder: Path, monkeypat
     [label] = asked["joints"]
     assert (label.name, label.unit, label.gear) == ("elbow", "N·m", False)
     assert label.parameters["inertia"] == "kg·m²"
+    assert asked["inside"] == "", "nobody needs it"
+
+
+def test_gateways_find_the_stream_inside_the_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "jointwatch.toml").write_text(f'{TEMPLATE}\n[gateways.view]\nkind = "foxglove"\n', "utf-8")
+    config = load(folder / "jointwatch.toml")
+    assert served(config, folder, monkeypatch)["inside"] == f"ipc://{folder}/stream"
 
 
 def test_a_token_lets_the_page_set_baselines_and_one_that_others_may_read_does_not(

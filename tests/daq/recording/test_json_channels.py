@@ -9,8 +9,9 @@ import msgpack
 import pytest
 from mcap.reader import make_reader
 
-from daq.recording.json_channels import JsonChannels, finite, packed
+from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
+from daq.stream.json_messages import packed, without_unknown
 
 
 class Found(NamedTuple):
@@ -135,5 +136,5 @@ def test_the_clocks_relation_is_told_exactly(tmp_path: Path) -> None:
 
 def test_what_json_cannot_say_is_left_out_at_any_depth() -> None:
     told = {"a": math.nan, "b": [1.0, math.inf, (2, -math.inf)], "c": {"d": math.nan, "e": "x"}, "f": None, "g": 0}
-    assert finite(told) == {"b": [1.0, [2]], "c": {"e": "x"}, "f": None, "g": 0}
+    assert without_unknown(told) == {"b": [1.0, [2]], "c": {"e": "x"}, "f": None, "g": 0}
     assert packed({"µ": [math.nan, 1.5]}) == '{"µ":[1.5]}'.encode()

@@ -1,16 +1,20 @@
 """A subscriber that a locked stream does not let in is told which key is wrong, instead of waiting for ever."""
 
+import itertools
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import msgpack
 import pytest
+import zmq
 
 from daq.stream.keys import Curve, create, read_pair
-from daq.stream.sockets import Forwarder
+from daq.stream.sockets import Forwarder, open_publisher
 from daq.subscriber import RefusedError, Subscriber
 
 
@@ -32,6 +36,28 @@ def locked(tmp_path: Path) -> Iterator[Locked]:
     curve = Curve(read_pair(keys / "server.key_secret").secret, keys / "clients")
     with Forwarder(f"ipc://{tmp_path}/updates", "tcp://127.0.0.1:0", curve) as forwarder:
         yield Locked(forwarder.endpoint, keys)
+
+
+def test_the_services_own_processes_need_no_key_where_the_stream_is_locked(tmp_path: Path) -> None:
+    create(tmp_path, "server")
+    curve = Curve(read_pair(tmp_path / "server.key_secret").secret, tmp_path)
+    inside = f"ipc://{tmp_path}/inside"
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    with Forwarder(f"ipc://{tmp_path}/u", "tcp://127.0.0.1:0", curve, 0, inside) as forwarder:
+        core = open_publisher(context, f"ipc://{tmp_path}/u")
+        with Subscriber(inside, timeout=0.1) as own, Subscriber(forwarder.endpoint, timeout=60) as stranger:
+            deadline = time.monotonic() + 60
+            for seq in itertools.count():
+                core.send_multipart((b"estimate/elbow", msgpack.packb({"seq": seq, "boot": 1})))
+                try:
+                    assert next(own)[0] == "estimate/elbow"
+                    break
+                except TimeoutError:
+                    assert time.monotonic() < deadline
+            with pytest.raises(RefusedError, match="is locked"):
+                next(stranger)
+        core.close(0)
+    context.term()
 
 
 def test_a_key_that_the_service_does_not_know(locked: Locked) -> None:

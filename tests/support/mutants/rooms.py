@@ -51,6 +51,7 @@ ROOMS: Final = {
         Room("daq/replay", "daq/commands/test_skew.py daq/commands/test_identify.py"),
         Room("daq/state", "daq/core/test_checkpoint.py daq/outlet/test_token_request.py"),
         Room("daq/stream", "daq/test_subscriber.py daq/processes/test_priority.py contracts/test_updates.py"),
+        Room("jointwatch_client", "daq/test_subscriber.py daq/stream/test_keys.py daq/stream/test_refusal.py"),
         Room("drivers/can", "drivers/test_links.py contracts/test_drivers.py"),
         Room("drivers/decode", "drivers/layout drivers/serial drivers/test_links.py"),
         Room("drivers/files", "daq/commands/test_decode.py contracts/test_drivers.py"),

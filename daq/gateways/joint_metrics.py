@@ -1,0 +1,28 @@
+"""What a plant is told of a joint, by name: the values, whether they may be used and why not, what has changed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Change = float | bool | int | str
+
+
+def metrics_of(estimate: Mapping[str, Any]) -> dict[str, Change]:
+    """Name → value of an `estimate/<joint>`: parameters/NAME, deviations/NAME, known/NAME, phase …
+
+    Numbers are SI, in the units of `meta`; what is not known is NaN.
+    """
+    found: dict[str, Change] = {"phase": estimate["phase"], "health": estimate["health"]["status"]}
+    found["reasons"] = "; ".join(reason["text"] for reason in estimate["health"]["reasons"])
+    found["error"] = float(estimate["error"])
+    states = estimate.get("states", {})
+    for name, value in estimate["parameters"].items():
+        found[f"parameters/{name}"] = float(value)
+        found[f"deviations/{name}"] = float(estimate["deviations"][name])
+        found[f"known/{name}"] = states.get(name, {}).get("state") == "known"
+    return found
+
+
+def open_changes(change: Mapping[str, Any]) -> dict[str, Change]:
+    """Name → value of a `change/<joint>`: how many changes nobody has acknowledged, and their sentences."""
+    texts = [record["text"] for record in change["records"] if not record["acknowledged"]]
+    return {"changes/open": len(texts), "changes/text": "; ".join(texts)}

@@ -1,0 +1,490 @@
+// The messages of jointwatch's stream. Made by `jointwatch schema --as typescript`; never changed by hand.
+// Over ZeroMQ a message is two frames, [topic][msgpack map]; a number that is not known is NaN there, and left out or
+// null in JSON. A field with a question mark may be missing.
+
+/** estimate/NAME: parameters of a joint */
+export interface Estimate {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** [joints.NAME] */
+  joint: string;
+  /** what the estimator does */
+  phase: "waiting" | "starting" | "normal" | "transient" | "held" | "faulted";
+  /** estimates, in the units of meta */
+  parameters: Record<string, number>;
+  /** their standard deviations */
+  deviations: Record<string, number>;
+  /** what is known of each parameter; left out while nothing is */
+  states?: Record<string, {
+    /**
+     * known: its value may be used; not_identifiable: this motion does not tell it apart from others, as its
+     * deviation says; doubtful: not certain enough, whatever the others are
+     */
+    state: "known" | "not_identifiable" | "doubtful";
+    /** the parameters from which it is not identifiable */
+    from?: Array<string>;
+    /** true where it is not identifiable from a torque that the model may lack */
+    untold_torque?: boolean;
+  }>;
+  /** rms prediction error over rms measured, of the last seconds */
+  error?: number;
+  /** lambda of the last update; 1 forgets nothing */
+  forgetting?: number;
+  /** of the starting procedure, per cent */
+  progress: number;
+  /** of the motion so far while starting, then of the last start or refit; 1 is best */
+  condition?: number;
+  /** of its regressor, columns whitened and of length one, largest first */
+  singular_values?: Array<number>;
+  /** the parameters that it tells least apart */
+  weakest?: string;
+  /** whether to trust the values */
+  health: {
+    /** what a consumer may do with them */
+    status: "unestimated" | "learning" | "valid" | "held" | "faulted";
+    /** why the status is not valid */
+    reasons: Array<{
+      /** what is so, see docs/troubleshooting.md */
+      code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
+      /** what it is about: a parameter, channel, joint or known constant */
+      parameter?: string;
+      /** by short names, SI or % */
+      numbers?: Record<string, number>;
+      /** the same of words */
+      words?: Record<string, string>;
+      /** the sentence, with its numbers */
+      text: string;
+    }>;
+  };
+  /** Unix s at which the newest frame that went in came */
+  arrival: number;
+  /** s from there to this message */
+  latency: number;
+}
+
+/** residual/NAME: torque of a joint */
+export interface Residual {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** [joints.NAME] */
+  joint: string;
+  /** torque (force) of the last row */
+  measured?: number;
+  /** the same from the model and the estimates */
+  predicted?: number;
+  /** measured - predicted */
+  residual?: number;
+  /** of all three: N·m or N */
+  unit: string;
+}
+
+/** event/NAME: something happened to a joint */
+export interface Event {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** [joints.NAME] */
+  joint: string;
+  /**
+   * started: the starting procedure has ended: every value counts from here on; alarm: the residual left what it
+   * was at the start: something has changed; resumed: the core has restarted and continues with the values from
+   * before; transient: values from before the change stand until it is understood; refit_started: the nonlinear
+   * parameters are searched anew; refit_accepted: the search's result counts from here on; refit: by how much it
+   * moved the nonlinear parameters; refit_rejected: the search's result does not count; law: another friction law
+   * explains the motion better and is used from here on; standstill: below which speed the joint counts as at rest
+   * has been found from its motion; swing: how much of the motion a wide kernel lets through: if less than half,
+   * set half_width; mistake: the channels look as if a person had made a mistake: which, and what to do; kernel:
+   * the steps of an encoder asked for a wider kernel: the joint is learnt anew under it; scaled: all parameters
+   * have changed by one factor: the torque constant, or its sensor; sharpened: the nonlinear parameters hold, and
+   * are more certain now; drift: a parameter has left its limits around the baseline, or the friction's shape
+   * moves; fault: the values must not be used: no data, or an estimate that had to start again; recovered: what was
+   * wrong is over: new values after an alarm, data again, or within the limits again; held: the joint stands still:
+   * the values stay; moving: the joint moves again; baseline: what drift is measured against from here on; contact:
+   * torque of some joints that the whole robot's model does not explain: a contact, or something changed;
+   * compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the robot
+   * carries a body that its model does not know, or has put it down; friction: the friction of one joint of the
+   * whole robot's model has changed; lost_motion_known: a first window of rows says how much the gear gives between
+   * loads of either side; lost_motion_grown: the gear's lost motion has grown beyond what it was at first: wear
+   */
+  kind: "started" | "alarm" | "resumed" | "transient" | "refit_started" | "refit_accepted" | "refit" | "refit_rejected" | "law" | "standstill" | "swing" | "mistake" | "kernel" | "scaled" | "sharpened" | "drift" | "fault" | "recovered" | "held" | "moving" | "baseline" | "contact" | "compensation" | "payload" | "friction" | "lost_motion_known" | "lost_motion_grown";
+  /** the cause, in words */
+  text: string;
+  /** Unix s of the first row that it speaks of */
+  from?: number;
+  /** Unix s of the last one */
+  to?: number;
+  /** how nonlinear parameters were found, of refit_accepted and refit_rejected */
+  search?: {
+    /** name of the global search */
+    method: string;
+    /** points at which it has looked */
+    visits: number;
+    /** of the residual, on the window */
+    evaluations: number;
+    /** the second-best minimum: nonlinear parameter → value; absent where there is none */
+    runner_up?: Record<string, number>;
+    /** χ² by which the runner-up is worse */
+    gap?: number;
+  };
+}
+
+/** drift/NAME: a joint against its baseline, or its start */
+export interface Drift {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** [joints.NAME] */
+  joint: string;
+  /** Unix s at which the baseline was set */
+  since: number;
+  /** parameters beyond their limits, with hysteresis */
+  drifted: Array<string>;
+  /** of all that has drifted, where it is one: the torque's scale; else empty */
+  cause: string;
+  /** what it is compared with: a baseline, or the values of the joint's own start */
+  reference?: "baseline" | "start";
+  /** values at commissioning */
+  baseline: Record<string, number>;
+  /** estimate - baseline, in the parameter's unit */
+  change: Record<string, number>;
+  /** change over |baseline|, per cent */
+  percent: Record<string, number>;
+  /** change over its own standard deviation */
+  z: Record<string, number>;
+}
+
+/** change/NAME: what has changed of a joint, until a person acknowledges it */
+export interface Change {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** [joints.NAME] */
+  joint: string;
+  /** of all changes, the oldest first */
+  records: Array<{
+    /** its name */
+    parameter: string;
+    /** of both values */
+    unit: string;
+    /** value of the reference */
+    from?: number;
+    /** its standard deviation */
+    from_deviation?: number;
+    /** newest value while the change stands */
+    to?: number;
+    /** its standard deviation */
+    to_deviation?: number;
+    /** change over |from|, per cent; missing where from cannot be told from zero */
+    percent?: number;
+    /** change over its standard deviation */
+    z?: number;
+    /** Unix s at which it began: the first row of its alarm, or when it was last within limits */
+    since: number;
+    /** Unix s at which it was recorded */
+    told: number;
+    /** alarm: it came with an alarm; gradual: without one */
+    evidence: "alarm" | "gradual";
+    /** what it is measured against */
+    reference: "baseline" | "start";
+    /** common to all that has changed, where it is one; else empty */
+    cause?: string;
+    /** Unix s at which it was within its limits again; 0: it is not */
+    over: number;
+    /** Unix s at which a person acknowledged it; 0: nobody has */
+    acknowledged: number;
+    /** the sentence about it */
+    text: string;
+  }>;
+}
+
+/** lost_motion/NAME: the gear between two encoders */
+export interface LostMotion {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** [joints.NAME] */
+  joint: string;
+  /** of the gear, in the units of meta; lost_motion is 2b, from side to side */
+  parameters: Record<string, number>;
+  /** their standard deviations, from blocks of rows */
+  deviations: Record<string, number>;
+  /** whether there is a number for lost_motion */
+  known: boolean;
+  /** why there is none */
+  reasons: Array<{
+    /** what is so, see docs/troubleshooting.md */
+    code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
+    /** what it is about: a parameter, channel, joint or known constant */
+    parameter?: string;
+    /** by short names, SI or % */
+    numbers?: Record<string, number>;
+    /** the same of words */
+    words?: Record<string, string>;
+    /** the sentence, with its numbers */
+    text: string;
+  }>;
+  /** of the load, in the window */
+  reversals: number;
+  /** share of the window's rows whose load has the rarer sign */
+  rarer: number;
+  /** R² of the load's sign by the other columns */
+  imitated: number;
+  /** of the first window, per cent */
+  progress: number;
+  /** small loads show less of it: a spring that is soft at first */
+  soft: boolean;
+  /** lost_motion of the first window, rad: growth is measured against it */
+  first?: number;
+  /** it has grown since, beyond its limit and for certain */
+  grown: boolean;
+}
+
+/** robot: the whole robot */
+export interface Robot {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** what the estimator does */
+  phase: "waiting" | "starting" | "normal" | "transient" | "held" | "faulted";
+  /** whether to trust the values */
+  health: {
+    /** what a consumer may do with them */
+    status: "unestimated" | "learning" | "valid" | "held" | "faulted";
+    /** why the status is not valid */
+    reasons: Array<{
+      /** what is so, see docs/troubleshooting.md */
+      code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
+      /** what it is about: a parameter, channel, joint or known constant */
+      parameter?: string;
+      /** by short names, SI or % */
+      numbers?: Record<string, number>;
+      /** the same of words */
+      words?: Record<string, string>;
+      /** the sentence, with its numbers */
+      text: string;
+    }>;
+  };
+  /** of the start, per cent */
+  progress: number;
+  /** by name */
+  joints: Record<string, {
+    /** torque (force), low-passed */
+    measured?: number;
+    /** the same from the whole robot's model, the payload included */
+    predicted?: number;
+    /** measured - predicted */
+    residual?: number;
+    /** of the residual where nothing was wrong */
+    deviation?: number;
+    /** of its magnitude, beyond which it is a contact or a change */
+    threshold?: number;
+    /** it is beyond */
+    contact: boolean;
+    /** of predicted, what a learnt compensation gives; missing while none is used */
+    compensation?: number;
+    /** N·m or N */
+    unit: string;
+  }>;
+  /** what the last link carries beyond the model */
+  payload: {
+    /** certain enough to be counted */
+    carried: boolean;
+    /** kg */
+    mass?: number;
+    /** kg; where torque is motor current, with what is not known of its unit */
+    mass_deviation?: number;
+    /** m, in the last link's frame */
+    centre?: Array<number>;
+    /** m */
+    centre_deviation?: Array<number>;
+  };
+  /** what has happened, the oldest first: one each, refined while more is known */
+  findings: Array<{
+    /** its identity, which stays */
+    number: number;
+    /** since it began */
+    seconds?: number;
+    /** contact, payload, friction, torque_constant, encoder_slip, offset, base_tilt, links */
+    cause: string;
+    /** that it names */
+    joints?: Array<string>;
+    /** in words */
+    text: string;
+    /** causes that fit as well */
+    others?: Array<string>;
+    /** it has passed, or is part of the model by now */
+    over: boolean;
+  }>;
+}
+
+/** robot/parameters: parameters of the whole robot */
+export interface RobotParameters {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** base parameters of the links, then friction and what else the model has */
+  parameters: Record<string, number>;
+  /** their standard deviations */
+  deviations: Record<string, number>;
+  /** by joint */
+  friction: Record<string, {
+    /** rad/s (m/s) */
+    speeds: Array<number>;
+    /** N·m (N) */
+    torques: Array<number>;
+    /** N·m (N) */
+    deviations: Array<number>;
+  }>;
+  /** seconds of motion that have taught since the start */
+  learnt: number;
+  /** by joint that has a learnt one */
+  compensation: Record<string, {
+    /** it is used */
+    on: boolean;
+    /** rms of the residual with it over that without, last 10 s of motion */
+    ratio?: number;
+  }>;
+}
+
+/** process/NAME: whether a process of the service lives */
+export interface Process {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** outlet, core, refits, recorder, supervisor, or [drivers.NAME] */
+  name: string;
+  /** whether it runs, and gave a sign of life within its time */
+  up: boolean;
+  /** by the supervisor; of refits, by the core */
+  restarts: number;
+  /** 0: none runs */
+  pid: number;
+  /** why it died, or is not up, last */
+  cause: string;
+  /** s since its last sign of life */
+  age: number;
+  /** s of silence after which it is ended and started anew; 0: never */
+  deadline: number;
+}
+
+/** meta: names, units, models */
+export interface Meta {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** digest of the configuration: another one, other settings */
+  configuration: string;
+  /** by name */
+  joints: Record<string, {
+    /** kind of the model */
+    model: string;
+    /** of torque or force */
+    unit: string;
+    /** Hz of the samples */
+    rate: number;
+    /** by name */
+    parameters: Record<string, {
+      /** SI */
+      unit: string;
+      /** plausible range, from; in recordings left out where it has no end */
+      low?: number;
+      /** plausible range, to; the same */
+      high?: number;
+      /** where it is defined */
+      equation: string;
+      /** what it is */
+      meaning?: string;
+      /** what motion would teach it */
+      needs?: string;
+    }>;
+  }>;
+}
+
+/** Topic → type of its messages. */
+export interface Topics {
+  "robot": Robot;
+  "robot/parameters": RobotParameters;
+  "meta": Meta;
+  [topic: `estimate/${string}`]: Estimate;
+  [topic: `residual/${string}`]: Residual;
+  [topic: `event/${string}`]: Event;
+  [topic: `drift/${string}`]: Drift;
+  [topic: `change/${string}`]: Change;
+  [topic: `lost_motion/${string}`]: LostMotion;
+  [topic: `process/${string}`]: Process;
+}
+
+/** A message with its topic, told apart by it. */
+export type Message = Topics[keyof Topics];

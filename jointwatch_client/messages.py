@@ -1,0 +1,729 @@
+"""The messages of the stream as types. Made by `jointwatch schema --as python`; never changed by hand.
+
+A number that is not known is NaN. A key that is NotRequired may be missing.
+"""
+
+from typing import Final, Literal, NotRequired, TypedDict
+
+from jointwatch_client.family import Family
+
+__all__ = [
+    "CHANGE",
+    "DRIFT",
+    "ESTIMATE",
+    "EVENT",
+    "LOST_MOTION",
+    "META",
+    "PROCESS",
+    "RESIDUAL",
+    "ROBOT",
+    "ROBOT_PARAMETERS",
+    "Change",
+    "ChangeRecord",
+    "ChangeRecordEvidence",
+    "ChangeRecordReference",
+    "Drift",
+    "DriftReference",
+    "Estimate",
+    "EstimateHealth",
+    "EstimateHealthReason",
+    "EstimateHealthReasonCode",
+    "EstimateHealthStatus",
+    "EstimatePhase",
+    "EstimateState",
+    "EstimateStateState",
+    "Event",
+    "EventKind",
+    "EventSearch",
+    "LostMotion",
+    "Meta",
+    "MetaJoint",
+    "MetaJointParameter",
+    "Process",
+    "Residual",
+    "Robot",
+    "RobotFinding",
+    "RobotJoint",
+    "RobotParameters",
+    "RobotParametersCompensation",
+    "RobotParametersFriction",
+    "RobotPayload",
+]
+
+
+EstimatePhase = Literal[
+    "waiting",
+    "starting",
+    "normal",
+    "transient",
+    "held",
+    "faulted",
+]
+
+
+EstimateStateState = Literal[
+    "known",
+    "not_identifiable",
+    "doubtful",
+]
+
+
+EstimateState = TypedDict(
+    "EstimateState",
+    {
+        # known: its value may be used; not_identifiable: this motion does not tell it apart from others, as its
+        # deviation says; doubtful: not certain enough, whatever the others are
+        "state": EstimateStateState,
+        # the parameters from which it is not identifiable
+        "from": NotRequired[list[str]],
+        # true where it is not identifiable from a torque that the model may lack
+        "untold_torque": NotRequired[bool],
+    },
+)
+
+
+EstimateHealthStatus = Literal[
+    "unestimated",
+    "learning",
+    "valid",
+    "held",
+    "faulted",
+]
+
+
+EstimateHealthReasonCode = Literal[
+    "waiting_for_motion",
+    "restarting",
+    "at_standstill",
+    "alarm_stands",
+    "unexplained_lately",
+    "not_identifiable",
+    "uncertain",
+    "prediction_uncertain",
+    "torque_peaks_low",
+    "implausible_value",
+    "torque_lag",
+    "torque_repeats",
+    "friction_shape",
+    "friction_direction",
+    "friction_memory",
+    "residual_not_noise",
+    "encoder_steps",
+    "instant_not_identifiable",
+    "reversal_friction",
+    "nonlinear_uncertain",
+    "nonlinear_at_range_end",
+    "coefficient_negative",
+    "second_minimum",
+    "search_failed",
+    "start_unsettled",
+    "nonlinear_encoder_steps",
+    "constant_wrong",
+    "constant_or_encoder_steps",
+    "position_in_degrees",
+    "position_wraps",
+    "channels_exchanged",
+    "joints_exchanged",
+    "torque_sign_reversed",
+    "position_sign_reversed",
+    "velocity_sign_reversed",
+    "torque_scale",
+    "torque_misaligned",
+    "current_as_torque",
+    "time_factor",
+    "time_in_milliseconds",
+    "channel_dead",
+    "channel_stuck",
+    "channel_out_of_range",
+    "channel_uneven",
+    "kernel_too_wide",
+    "gear_window_filling",
+    "gear_load_one_sided",
+    "gear_few_reversals",
+    "gear_sign_imitated",
+    "gear_twist_small",
+    "joint_faulted",
+    "incomplete_row",
+    "robot_starting",
+    "torque_unexplained",
+    "payload_carried",
+    "payload_below_zero",
+    "robot_unexplained",
+    "robot_torque_constant",
+    "robot_encoder_slip",
+    "robot_base_tilt",
+    "friction_beyond_law",
+    "wrong_rate",
+    "counter_stuck",
+    "counter_jumps",
+    "counter_backwards",
+    "counter_fast",
+    "counter_smaller",
+    "frames_disordered",
+    "frames_zigzag",
+    "frames_repeated",
+    "values_held",
+    "encoder_frozen",
+    "encoder_leaps",
+    "torque_held",
+    "torque_frozen",
+    "torque_clipped",
+    "torque_dead_zone",
+    "no_data",
+    "few_rows",
+    "no_rows",
+    "channel_silent",
+    "core_down",
+    "core_silent",
+]
+
+
+class EstimateHealthReason(TypedDict):
+    """One reason."""
+
+    # what is so, see docs/troubleshooting.md
+    code: EstimateHealthReasonCode
+    # what it is about: a parameter, channel, joint or known constant
+    parameter: NotRequired[str]
+    # by short names, SI or %
+    numbers: NotRequired[dict[str, float]]
+    # the same of words
+    words: NotRequired[dict[str, str]]
+    # the sentence, with its numbers
+    text: str
+
+
+class EstimateHealth(TypedDict):
+    """Whether to trust the values."""
+
+    # what a consumer may do with them
+    status: EstimateHealthStatus
+    # why the status is not valid
+    reasons: list[EstimateHealthReason]
+
+
+class Estimate(TypedDict):
+    """Parameters of a joint."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # [joints.NAME]
+    joint: str
+    # what the estimator does
+    phase: EstimatePhase
+    # estimates, in the units of meta
+    parameters: dict[str, float]
+    # their standard deviations
+    deviations: dict[str, float]
+    # what is known of each parameter; left out while nothing is
+    states: NotRequired[dict[str, EstimateState]]
+    # rms prediction error over rms measured, of the last seconds
+    error: NotRequired[float]
+    # lambda of the last update; 1 forgets nothing
+    forgetting: NotRequired[float]
+    # of the starting procedure, per cent
+    progress: float
+    # of the motion so far while starting, then of the last start or refit; 1 is best
+    condition: NotRequired[float]
+    # of its regressor, columns whitened and of length one, largest first
+    singular_values: NotRequired[list[float]]
+    # the parameters that it tells least apart
+    weakest: NotRequired[str]
+    # whether to trust the values
+    health: EstimateHealth
+    # Unix s at which the newest frame that went in came
+    arrival: float
+    # s from there to this message
+    latency: float
+
+
+class Residual(TypedDict):
+    """Torque of a joint."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # [joints.NAME]
+    joint: str
+    # torque (force) of the last row
+    measured: NotRequired[float]
+    # the same from the model and the estimates
+    predicted: NotRequired[float]
+    # measured - predicted
+    residual: NotRequired[float]
+    # of all three: N·m or N
+    unit: str
+
+
+EventKind = Literal[
+    "started",
+    "alarm",
+    "resumed",
+    "transient",
+    "refit_started",
+    "refit_accepted",
+    "refit",
+    "refit_rejected",
+    "law",
+    "standstill",
+    "swing",
+    "mistake",
+    "kernel",
+    "scaled",
+    "sharpened",
+    "drift",
+    "fault",
+    "recovered",
+    "held",
+    "moving",
+    "baseline",
+    "contact",
+    "compensation",
+    "payload",
+    "friction",
+    "lost_motion_known",
+    "lost_motion_grown",
+]
+
+
+class EventSearch(TypedDict):
+    """How nonlinear parameters were found, of refit_accepted and refit_rejected."""
+
+    # name of the global search
+    method: str
+    # points at which it has looked
+    visits: int
+    # of the residual, on the window
+    evaluations: int
+    # the second-best minimum: nonlinear parameter → value; absent where there is none
+    runner_up: NotRequired[dict[str, float]]
+    # χ² by which the runner-up is worse
+    gap: NotRequired[float]
+
+
+Event = TypedDict(
+    "Event",
+    {
+        # Unix s of the instant that the message speaks of
+        "timestamp": float,
+        # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+        "v": Literal[2],
+        # [robot] name
+        "robot": str,
+        # counts up by one per topic; seen before: nothing new
+        "seq": int,
+        # another one: the core started anew, and seq with it
+        "boot": int,
+        # [joints.NAME]
+        "joint": str,
+        # started: the starting procedure has ended: every value counts from here on; alarm: the residual left what it
+        # was at the start: something has changed; resumed: the core has restarted and continues with the values from
+        # before; transient: values from before the change stand until it is understood; refit_started: the nonlinear
+        # parameters are searched anew; refit_accepted: the search's result counts from here on; refit: by how much it
+        # moved the nonlinear parameters; refit_rejected: the search's result does not count; law: another friction law
+        # explains the motion better and is used from here on; standstill: below which speed the joint counts as at rest
+        # has been found from its motion; swing: how much of the motion a wide kernel lets through: if less than half,
+        # set half_width; mistake: the channels look as if a person had made a mistake: which, and what to do; kernel:
+        # the steps of an encoder asked for a wider kernel: the joint is learnt anew under it; scaled: all parameters
+        # have changed by one factor: the torque constant, or its sensor; sharpened: the nonlinear parameters hold, and
+        # are more certain now; drift: a parameter has left its limits around the baseline, or the friction's shape
+        # moves; fault: the values must not be used: no data, or an estimate that had to start again; recovered: what
+        # was wrong is over: new values after an alarm, data again, or within the limits again; held: the joint stands
+        # still: the values stay; moving: the joint moves again; baseline: what drift is measured against from here on;
+        # contact: torque of some joints that the whole robot's model does not explain: a contact, or something changed;
+        # compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the robot
+        # carries a body that its model does not know, or has put it down; friction: the friction of one joint of the
+        # whole robot's model has changed; lost_motion_known: a first window of rows says how much the gear gives
+        # between loads of either side; lost_motion_grown: the gear's lost motion has grown beyond what it was at first:
+        # wear
+        "kind": EventKind,
+        # the cause, in words
+        "text": str,
+        # Unix s of the first row that it speaks of
+        "from": NotRequired[float],
+        # Unix s of the last one
+        "to": NotRequired[float],
+        # how nonlinear parameters were found, of refit_accepted and refit_rejected
+        "search": NotRequired[EventSearch],
+    },
+)
+
+
+DriftReference = Literal[
+    "baseline",
+    "start",
+]
+
+
+class Drift(TypedDict):
+    """A joint against its baseline, or its start."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # [joints.NAME]
+    joint: str
+    # Unix s at which the baseline was set
+    since: float
+    # parameters beyond their limits, with hysteresis
+    drifted: list[str]
+    # of all that has drifted, where it is one: the torque's scale; else empty
+    cause: str
+    # what it is compared with: a baseline, or the values of the joint's own start
+    reference: NotRequired[DriftReference]
+    # values at commissioning
+    baseline: dict[str, float]
+    # estimate - baseline, in the parameter's unit
+    change: dict[str, float]
+    # change over |baseline|, per cent
+    percent: dict[str, float]
+    # change over its own standard deviation
+    z: dict[str, float]
+
+
+ChangeRecordEvidence = Literal[
+    "alarm",
+    "gradual",
+]
+
+
+ChangeRecordReference = Literal[
+    "baseline",
+    "start",
+]
+
+
+ChangeRecord = TypedDict(
+    "ChangeRecord",
+    {
+        # its name
+        "parameter": str,
+        # of both values
+        "unit": str,
+        # value of the reference
+        "from": NotRequired[float],
+        # its standard deviation
+        "from_deviation": NotRequired[float],
+        # newest value while the change stands
+        "to": NotRequired[float],
+        # its standard deviation
+        "to_deviation": NotRequired[float],
+        # change over |from|, per cent; missing where from cannot be told from zero
+        "percent": NotRequired[float],
+        # change over its standard deviation
+        "z": NotRequired[float],
+        # Unix s at which it began: the first row of its alarm, or when it was last within limits
+        "since": float,
+        # Unix s at which it was recorded
+        "told": float,
+        # alarm: it came with an alarm; gradual: without one
+        "evidence": ChangeRecordEvidence,
+        # what it is measured against
+        "reference": ChangeRecordReference,
+        # common to all that has changed, where it is one; else empty
+        "cause": NotRequired[str],
+        # Unix s at which it was within its limits again; 0: it is not
+        "over": float,
+        # Unix s at which a person acknowledged it; 0: nobody has
+        "acknowledged": float,
+        # the sentence about it
+        "text": str,
+    },
+)
+
+
+class Change(TypedDict):
+    """What has changed of a joint, until a person acknowledges it."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # [joints.NAME]
+    joint: str
+    # of all changes, the oldest first
+    records: list[ChangeRecord]
+
+
+class LostMotion(TypedDict):
+    """The gear between two encoders."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # [joints.NAME]
+    joint: str
+    # of the gear, in the units of meta; lost_motion is 2b, from side to side
+    parameters: dict[str, float]
+    # their standard deviations, from blocks of rows
+    deviations: dict[str, float]
+    # whether there is a number for lost_motion
+    known: bool
+    # why there is none
+    reasons: list[EstimateHealthReason]
+    # of the load, in the window
+    reversals: int
+    # share of the window's rows whose load has the rarer sign
+    rarer: float
+    # R² of the load's sign by the other columns
+    imitated: float
+    # of the first window, per cent
+    progress: float
+    # small loads show less of it: a spring that is soft at first
+    soft: bool
+    # lost_motion of the first window, rad: growth is measured against it
+    first: NotRequired[float]
+    # it has grown since, beyond its limit and for certain
+    grown: bool
+
+
+class RobotJoint(TypedDict):
+    """One joint."""
+
+    # torque (force), low-passed
+    measured: NotRequired[float]
+    # the same from the whole robot's model, the payload included
+    predicted: NotRequired[float]
+    # measured - predicted
+    residual: NotRequired[float]
+    # of the residual where nothing was wrong
+    deviation: NotRequired[float]
+    # of its magnitude, beyond which it is a contact or a change
+    threshold: NotRequired[float]
+    # it is beyond
+    contact: bool
+    # of predicted, what a learnt compensation gives; missing while none is used
+    compensation: NotRequired[float]
+    # N·m or N
+    unit: str
+
+
+class RobotPayload(TypedDict):
+    """What the last link carries beyond the model."""
+
+    # certain enough to be counted
+    carried: bool
+    # kg
+    mass: NotRequired[float]
+    # kg; where torque is motor current, with what is not known of its unit
+    mass_deviation: NotRequired[float]
+    # m, in the last link's frame
+    centre: NotRequired[list[float]]
+    # m
+    centre_deviation: NotRequired[list[float]]
+
+
+class RobotFinding(TypedDict):
+    """One finding."""
+
+    # its identity, which stays
+    number: float
+    # since it began
+    seconds: NotRequired[float]
+    # contact, payload, friction, torque_constant, encoder_slip, offset, base_tilt, links
+    cause: str
+    # that it names
+    joints: NotRequired[list[str]]
+    # in words
+    text: str
+    # causes that fit as well
+    others: NotRequired[list[str]]
+    # it has passed, or is part of the model by now
+    over: bool
+
+
+class Robot(TypedDict):
+    """The whole robot."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # what the estimator does
+    phase: EstimatePhase
+    # whether to trust the values
+    health: EstimateHealth
+    # of the start, per cent
+    progress: float
+    # by name
+    joints: dict[str, RobotJoint]
+    # what the last link carries beyond the model
+    payload: RobotPayload
+    # what has happened, the oldest first: one each, refined while more is known
+    findings: list[RobotFinding]
+
+
+class RobotParametersFriction(TypedDict):
+    """Friction torque of one joint at two speeds, the offset apart."""
+
+    # rad/s (m/s)
+    speeds: list[float]
+    # N·m (N)
+    torques: list[float]
+    # N·m (N)
+    deviations: list[float]
+
+
+class RobotParametersCompensation(TypedDict):
+    """Whether it is used."""
+
+    # it is used
+    on: bool
+    # rms of the residual with it over that without, last 10 s of motion
+    ratio: NotRequired[float]
+
+
+class RobotParameters(TypedDict):
+    """Parameters of the whole robot."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # base parameters of the links, then friction and what else the model has
+    parameters: dict[str, float]
+    # their standard deviations
+    deviations: dict[str, float]
+    # by joint
+    friction: dict[str, RobotParametersFriction]
+    # seconds of motion that have taught since the start
+    learnt: int
+    # by joint that has a learnt one
+    compensation: dict[str, RobotParametersCompensation]
+
+
+class Process(TypedDict):
+    """Whether a process of the service lives."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # outlet, core, refits, recorder, supervisor, or [drivers.NAME]
+    name: str
+    # whether it runs, and gave a sign of life within its time
+    up: bool
+    # by the supervisor; of refits, by the core
+    restarts: int
+    # 0: none runs
+    pid: int
+    # why it died, or is not up, last
+    cause: str
+    # s since its last sign of life
+    age: float
+    # s of silence after which it is ended and started anew; 0: never
+    deadline: float
+
+
+class MetaJointParameter(TypedDict):
+    """One parameter."""
+
+    # SI
+    unit: str
+    # plausible range, from; in recordings left out where it has no end
+    low: NotRequired[float]
+    # plausible range, to; the same
+    high: NotRequired[float]
+    # where it is defined
+    equation: str
+    # what it is
+    meaning: NotRequired[str]
+    # what motion would teach it
+    needs: NotRequired[str]
+
+
+class MetaJoint(TypedDict):
+    """One joint."""
+
+    # kind of the model
+    model: str
+    # of torque or force
+    unit: str
+    # Hz of the samples
+    rate: float
+    # by name
+    parameters: dict[str, MetaJointParameter]
+
+
+class Meta(TypedDict):
+    """Names, units, models."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # digest of the configuration: another one, other settings
+    configuration: str
+    # by name
+    joints: dict[str, MetaJoint]
+
+
+ESTIMATE: Final = Family[Estimate]("estimate/")
+RESIDUAL: Final = Family[Residual]("residual/")
+EVENT: Final = Family[Event]("event/")
+DRIFT: Final = Family[Drift]("drift/")
+CHANGE: Final = Family[Change]("change/")
+LOST_MOTION: Final = Family[LostMotion]("lost_motion/")
+ROBOT: Final = Family[Robot]("robot")
+ROBOT_PARAMETERS: Final = Family[RobotParameters]("robot/parameters")
+PROCESS: Final = Family[Process]("process/")
+META: Final = Family[Meta]("meta")

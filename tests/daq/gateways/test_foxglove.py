@@ -1,0 +1,167 @@
+"""A client that speaks Foxglove's protocol by the book, against the gateway as a process of its own."""
+
+import itertools
+import json
+import statistics
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
+
+from hil_rig.live import free_port
+
+PROTOCOL = [Subprotocol("foxglove.sdk.v1")]
+
+
+class Client:
+    """The other end, from the specification: JSON texts, and binary messages of opcode 1."""
+
+    def __init__(self, address: str, **more: Any) -> None:
+        self.connection: ClientConnection = connect(address, subprotocols=PROTOCOL, max_size=None, legacy=True, **more)
+        self.channels: dict[str, dict[str, Any]] = {}
+        self.info = json.loads(self.connection.recv(20))
+        assert self.info["op"] == "serverInfo"
+
+    def advertised(self, *topics: str) -> None:
+        """Until these topics are channels."""
+        while not self.channels.keys() >= set(topics):
+            message = json.loads(self.connection.recv(20))
+            assert message["op"] == "advertise", message
+            self.channels |= {one["topic"]: one for one in message["channels"]}
+
+    def subscribe(self, *topics: str) -> None:
+        wanted = [{"id": 100 + self.channels[topic]["id"], "channelId": self.channels[topic]["id"]} for topic in topics]
+        self.connection.send(json.dumps({"op": "subscribe", "subscriptions": wanted}))
+
+    def messages(self, timeout: float = 20) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Topic, Unix ns and message; other texts than advertisements end it."""
+        names = {100 + one["id"]: topic for topic, one in self.channels.items()}
+        while True:
+            frame = self.connection.recv(timeout)
+            if isinstance(frame, str):
+                assert json.loads(frame)["op"] == "advertise"
+                continue
+            code, number, stamp = struct.unpack_from("<BIQ", frame)
+            assert code == 1
+            yield names[number], stamp, json.loads(frame[13:])
+
+
+@pytest.fixture(scope="module")
+def address(scene: Any) -> str:
+    found = f"ws://127.0.0.1:{free_port()}"
+    scene.start("view", 'kind = "foxglove"', f'address = "{found}"')
+    return found
+
+
+def test_every_topic_is_a_channel_whose_messages_fit_its_schema(scene: Any, address: str) -> None:
+    now = time.time()
+    scene.introduce(now)
+    scene.core.estimate("elbow", timestamp=now)
+    client = Client(address)
+    assert client.info["capabilities"] == [], "nothing can be published, set or called"
+    client.advertised("meta", "estimate/elbow", "residual/elbow")
+    client.subscribe("meta", "estimate/elbow")
+    messages = client.messages()
+    late = dict(next(messages)[::2] for _ in range(2))
+    assert late["meta"]["joints"]["elbow"]["unit"] == "N·m", "a late client gets the last state at once"
+    for topic, message in late.items():
+        one = client.channels[topic]
+        assert (one["encoding"], one["schemaEncoding"]) == ("json", "jsonschema")
+        Draft202012Validator(json.loads(one["schema"])).validate(message)
+    scene.core.estimate("elbow", timestamp=now + 1.5)
+    topic, stamp, message = next(messages)
+    assert (topic, message["parameters"]) == ("estimate/elbow", {"inertia": 0.5, "viscous": 1.25})
+    assert abs(stamp - (now + 1.5) * 1e9) < 1e3
+    client.connection.send(json.dumps({"op": "unsubscribe", "subscriptionIds": [100 + client.channels[topic]["id"]]}))
+    client.connection.send(json.dumps({"op": "setParameters", "parameters": [{"name": "a", "value": 1}]}))
+    refusal = json.loads(client.connection.recv(20))
+    assert (refusal["op"], refusal["level"]) == ("status", 2)
+    assert "read only" in refusal["message"]
+    scene.core.updates.send_multipart(scene.core.publications["elbow"].event("alarm", "something", now + 2.0))
+    client.advertised("log")
+    client.subscribe("log")
+    client.connection.send(b"\x01\x00\x00\x00\x00rubbish")
+    assert "a binary message is refused" in client.connection.recv(20)
+    scene.core.updates.send_multipart(scene.core.publications["elbow"].event("fault", "no data", now + 3.0))
+    topic, _, message = next(client.messages())
+    assert (topic, message["message"], message["level"]) == ("log", "fault: no data", 4)
+    client.connection.close()
+
+
+def test_who_does_not_speak_the_protocol_or_comes_from_a_web_page_is_refused(address: str) -> None:
+    with pytest.raises(InvalidStatus) as stranger, connect(address):
+        pass
+    assert stranger.value.response.status_code == 400
+    with (
+        pytest.raises(InvalidStatus) as refused,
+        connect(address, subprotocols=PROTOCOL, origin=Origin("https://elsewhere.example")),
+    ):
+        pass
+    assert refused.value.response.status_code == 403
+    client = Client(address)
+    for wrong in ('{"op":"subscribe","subscriptions":[{"id":1,"channelId":999}]}', "[", '{"op":"subscribe"}', "3"):
+        client.connection.send(wrong)
+        while (told := json.loads(client.connection.recv(20)))["op"] == "advertise":
+            pass
+        assert told["op"] == "status"
+    client.connection.close()
+
+
+def test_a_client_that_stops_reading_moves_nothing(
+    scene: Any, address: str, wait: Any, make_estimate: Any, latencies: Any, metric: Any
+) -> None:
+    scene.last = make_estimate(inertia=9.0)
+    scene.core.estimate("elbow")
+    reading = Client(address)
+    reading.advertised("estimate/elbow", "residual/elbow")
+    reading.subscribe("estimate/elbow")
+    page = connect(f"{scene.outlet.page.replace('http', 'ws')}/live", max_size=None, legacy=True)
+    before = latencies(scene, 300, 1000)
+    stalled = Client(address, max_queue=1)
+    stalled.advertised("estimate/elbow", "residual/elbow")
+    stalled.subscribe("estimate/elbow", "residual/elbow")
+    ticks: list[float] = []
+    seen: list[int] = []
+
+    def watch() -> None:
+        try:
+            while True:
+                page.recv(20)
+                ticks.append(time.monotonic())
+        except ConnectionClosed:
+            pass
+
+    def read() -> None:
+        for _, _, message in reading.messages():
+            seen.append(message["seq"])
+            if message["parameters"]["inertia"] == 9.0 and message["seq"] > 1000:
+                return
+
+    threads = [threading.Thread(target=one) for one in (watch, read)]
+    for thread in threads:
+        thread.start()
+    dropped = metric(scene.outlet.page, "gateway_dropped_total", "view")
+    after = latencies(scene, 3000, 1500)  # 6000 messages: more than its queue and the kernel's hold
+    threads[1].join(60)
+    wait(lambda: metric(scene.outlet.page, "gateway_dropped_total", "view") > dropped)
+    page.close()
+    threads[0].join(60)
+    # three times and 5 ms, as argued: ten times the scheduling slice, while a wait for the client would be seconds
+    assert statistics.median(after) < 3 * statistics.median(before) + 5e-3
+    assert seen == sorted(seen), "the client beside it misses nothing"
+    assert len(seen) == seen[-1] - seen[0] + 1
+    assert metric(scene.outlet.page, "page_skipped_total") == 0
+    assert metric(scene.outlet.page, "gateway_missed_total", "view") == 0
+    assert metric(scene.outlet.page, "gateway_clients", "view") == 2
+    gaps = [later - earlier for earlier, later in itertools.pairwise(ticks)]
+    assert statistics.median(gaps) < 0.2, "four ticks of the page"
+    stalled.connection.close_timeout = 0.1
+    stalled.connection.close()
+    reading.connection.close()

@@ -1,0 +1,106 @@
+"""The OPC UA server, read by asyncua's own client: values, deviations, units, status and times; a write is refused."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("asyncua", reason="asyncua is not installed (pip install jointwatch[opcua])")
+
+from asyncua import Client, ua
+from asyncua.crypto.cert_gen import (
+    dump_private_key_as_pem,
+    generate_private_key,
+    generate_self_signed_app_certificate,
+)
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from estimators.base import Knowledge, ParameterState, Phase
+from hil_rig.live import free_port
+
+URN = "urn:jointwatch"
+
+
+async def read(endpoint: str, instant: float) -> None:
+    async with Client(endpoint) as client:
+        index = await client.get_namespace_index(URN)
+
+        async def node(*path: str) -> Any:
+            return await client.nodes.objects.get_child([f"{index}:{one}" for one in ("robot", *path)])
+
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                inertia, _ = await node("elbow", "inertia"), await node("base", "viscous_known")
+                break
+            except ua.UaStatusCodeError:
+                assert time.monotonic() < deadline, "the nodes come with the first estimate"
+                await asyncio.sleep(0.05)
+        value = await inertia.read_data_value()
+        assert (value.Value.Value, value.StatusCode.value) == (0.375, ua.StatusCodes.Good)
+        assert abs(value.SourceTimestamp.timestamp() - instant) < 1e-3
+        assert abs(value.ServerTimestamp.timestamp() - time.time()) < 60
+        assert await (await node("elbow", "inertia_deviation")).read_value() == 0.002
+        assert await (await node("elbow", "inertia_known")).read_value() is True
+        units = await (await inertia.get_child(["0:EngineeringUnits"])).read_value()
+        assert units.DisplayName.Text == "kg·m²"
+        assert await (await node("elbow", "health")).read_value() == "valid"
+
+        async def status(*path: str) -> int:
+            found = await (await node(*path)).read_data_value(raise_on_bad_status=False)
+            return int(found.StatusCode.value)
+
+        assert await status("elbow", "viscous") == ua.StatusCodes.Uncertain, "the motion does not tell it"
+        assert await status("base", "inertia") == ua.StatusCodes.BadOutOfService, "it is faulted"
+        level = await inertia.read_attribute(ua.AttributeIds.UserAccessLevel)
+        assert not level.Value.Value & (1 << ua.AccessLevel.CurrentWrite)
+        for target in (inertia, await node("elbow", "health")):
+            with pytest.raises(ua.UaStatusCodeError) as refused:
+                await target.write_value(await target.read_value())
+            assert refused.value.code in (ua.StatusCodes.BadUserAccessDenied, ua.StatusCodes.BadNotWritable)
+        with pytest.raises(ua.UaStatusCodeError):
+            await client.nodes.objects.add_object(index, "mine")
+
+
+def test_nodes_have_values_units_status_and_times_and_cannot_be_written(
+    scene: Any, wait: Any, make_estimate: Any, metric: Any
+) -> None:
+    endpoint = f"opc.tcp://127.0.0.1:{free_port()}"
+    instant = time.time() - 1
+    scene.introduce(instant)
+    scene.start("opc", 'kind = "opcua"', f'endpoint = "{endpoint}"', "rate = 20")
+    scene.core.estimate("base", make_estimate(phase=Phase.FAULTED))
+    states = ParameterState(Knowledge.KNOWN), ParameterState(Knowledge.NOT_IDENTIFIABLE, ("inertia",))
+    scene.core.estimate("elbow", make_estimate(inertia=0.375)._replace(states=states), timestamp=instant)
+    asyncio.run(read(endpoint, instant))
+    wait(lambda: metric(scene.outlet.page, "gateway_sent_total", "opc") > 0)
+
+
+async def read_locked(endpoint: str, folder: Path) -> None:
+    with pytest.raises((ua.UaError, ConnectionError, TimeoutError)):
+        async with Client(endpoint, timeout=5):
+            pass
+    client = Client(endpoint)
+    client.application_uri = "urn:jointwatch:client"
+    policy = "Basic256Sha256,SignAndEncrypt"
+    await client.set_security_string(f"{policy},{folder}/client.der,{folder}/client.pem")
+    async with client:
+        index = await client.get_namespace_index(URN)
+        assert await client.nodes.objects.get_child([f"{index}:robot"])
+
+
+def test_with_a_certificate_nobody_reads_without_encryption(scene: Any) -> None:
+    names = {"organizationName": "jointwatch"}
+    for one, uses in (("server", ExtendedKeyUsageOID.SERVER_AUTH), ("client", ExtendedKeyUsageOID.CLIENT_AUTH)):
+        key, identity = generate_private_key(), x509.UniformResourceIdentifier(f"urn:jointwatch:{one}")
+        (scene.folder / f"{one}.pem").write_bytes(dump_private_key_as_pem(key))
+        made = generate_self_signed_app_certificate(key, one, names, [identity], [uses], days=2)
+        (scene.folder / f"{one}.der").write_bytes(made.public_bytes(Encoding.DER))
+    endpoint = f"opc.tcp://127.0.0.1:{free_port()}"
+    files = (f'certificate = "{scene.folder}/server.der"', f'key = "{scene.folder}/server.pem"')
+    scene.start("locked", 'kind = "opcua"', f'endpoint = "{endpoint}"', *files)
+    asyncio.run(read_locked(endpoint, scene.folder))

@@ -1,0 +1,149 @@
+"""Diagnostics for ROS 2, read in the same DDS domain: bytes from a reader of its own, decoded by rosbags."""
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cyclonedds", reason="cyclonedds is not installed (pip install jointwatch[ros2])")
+
+from cyclonedds.domain import Domain, DomainParticipant
+from cyclonedds.idl import IdlStruct
+from cyclonedds.idl.types import byte, float64, int32, sequence, uint32
+from cyclonedds.qos import Policy, Qos
+from cyclonedds.sub import DataReader
+from cyclonedds.topic import Topic
+from cyclonedds.util import duration
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from estimators.base import Phase
+
+STORE = get_typestore(Stores.ROS2_HUMBLE)
+STORE.register(get_types_from_msg("string[] interface_names\nfloat64[] values", "control_msgs/msg/InterfaceValue"))
+DYNAMIC = "std_msgs/Header header\nstring[] joint_names\ncontrol_msgs/InterfaceValue[] interface_values"
+STORE.register(get_types_from_msg(DYNAMIC, "control_msgs/msg/DynamicJointState"))
+XML = (
+    "<CycloneDDS><Domain><General><Interfaces><NetworkInterface name='lo'/></Interfaces>"
+    "<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>"
+    "<MaxAutoParticipantIndex>99</MaxAutoParticipantIndex><Peers><Peer Address='127.0.0.1'/></Peers></Discovery>"
+    "</Domain></CycloneDDS>"
+)
+
+
+class Raw:
+    """A message as it lay on the wire."""
+
+    sample_info: Any = None
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+@dataclass
+class Instant(IdlStruct, typename="builtin_interfaces::msg::dds_::Time_"):
+    sec: int32
+    nanosec: uint32
+
+
+@dataclass
+class Head(IdlStruct, typename="std_msgs::msg::dds_::Header_"):
+    stamp: Instant
+    frame_id: str
+
+
+@dataclass
+class Line(IdlStruct, typename="diagnostic_msgs::msg::dds_::KeyValue_"):
+    key: str
+    value: str
+
+
+@dataclass
+class One(IdlStruct, typename="diagnostic_msgs::msg::dds_::DiagnosticStatus_"):
+    level: byte
+    name: str
+    message: str
+    hardware_id: str
+    values: sequence[Line]
+
+
+@dataclass
+class Diagnostics(IdlStruct, typename="diagnostic_msgs::msg::dds_::DiagnosticArray_"):
+    header: Head
+    status: sequence[One]
+
+    @classmethod
+    def deserialize(cls, data: bytes, *_: Any, **__: Any) -> Raw:
+        return Raw(data)
+
+
+@dataclass
+class Named(IdlStruct, typename="control_msgs::msg::dds_::InterfaceValue_"):
+    interface_names: sequence[str]
+    values: sequence[float64]
+
+
+@dataclass
+class Joints(IdlStruct, typename="control_msgs::msg::dds_::DynamicJointState_"):
+    header: Head
+    joint_names: sequence[str]
+    interface_values: sequence[Named]
+
+    @classmethod
+    def deserialize(cls, data: bytes, *_: Any, **__: Any) -> Raw:
+        return Raw(data)
+
+
+def reader(participant: Any, topic: str, kind: Any) -> Any:
+    """A reliable reader, as `ros2 topic echo` asks for one."""
+    qos = Qos(Policy.Reliability.Reliable(duration(milliseconds=100)), Policy.History.KeepLast(10))
+    return DataReader(participant, Topic(participant, topic, kind), qos=qos)
+
+
+def newest(one: Any, kind: str, wait: Any) -> Any:
+    """The newest message that has come, decoded."""
+    found: list[Any] = []
+    wait(lambda: found.extend(one.take(10)) or found)
+    return STORE.deserialize_cdr(found[-1].data, f"{kind.split('/')[0]}/msg/{kind.split('/')[1]}")
+
+
+def test_each_joint_is_a_status_and_has_its_numbers(scene: Any, wait: Any, make_estimate: Any, metric: Any) -> None:
+    number = 120 + os.getpid() % 90
+    domain = Domain(number, XML)
+    participant = DomainParticipant(number)
+    diagnostics = reader(participant, "rt/diagnostics", Diagnostics)
+    numbers = reader(participant, "rt/health", Joints)
+    scene.introduce(time.time())
+    scene.core.estimate("elbow", make_estimate(inertia=0.25))
+    scene.core.estimate("base", make_estimate(phase=Phase.FAULTED))
+    scene.start(
+        "ros", 'kind = "ros2"', f"domain = {number}", 'interface = "lo"', 'peers = ["127.0.0.1"]', "rate = 10",
+        'topic = "/health"',
+    )  # fmt: skip
+    found: dict[str, Any] = {}
+
+    def both() -> bool:
+        told = newest(diagnostics, "diagnostic_msgs/DiagnosticArray", wait)
+        found.update({one.name: one for one in told.status})
+        return {"jointwatch: elbow", "jointwatch: base"} <= found.keys()
+
+    wait(both)
+    elbow, base = found["jointwatch: elbow"], found["jointwatch: base"]
+    assert (elbow.level, elbow.hardware_id, elbow.message) == (0, "robot", "valid")
+    values = {one.key: one.value for one in elbow.values}
+    assert values["inertia [kg·m²]"] == "0.25 ± 0.002 (not known)"
+    assert (base.level, {one.key: one.value for one in base.values}["health"]) == (2, "faulted")
+    told = newest(numbers, "control_msgs/DynamicJointState", wait)
+    assert abs(told.header.stamp.sec - time.time()) < 60
+    of = dict(zip(told.joint_names, told.interface_values, strict=True))
+    named = dict(zip(of["elbow"].interface_names, of["elbow"].values, strict=True))
+    assert named == {
+        "valid": 1.0, "error": 0.011, "inertia": 0.25, "inertia_deviation": 0.002, "viscous": 1.25,
+        "viscous_deviation": 0.03,
+    }  # fmt: skip
+    wait(lambda: metric(scene.outlet.page, "gateway_clients", "ros") == 2)
+    silent = time.monotonic() + 20
+    while newest(diagnostics, "diagnostic_msgs/DiagnosticArray", wait).status[0].level != 3:
+        assert time.monotonic() < silent, "five seconds without an estimate"
+    assert domain is not None
