@@ -1,4 +1,4 @@
-"""Makes `summary/<joint>`: once a second everything that a fleet compares and keeps of a joint, in one small message."""
+"""Makes `summary/<joint>`: once a second what a fleet compares and keeps of a joint, in one small message."""
 
 from typing import Final
 
