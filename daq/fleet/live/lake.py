@@ -3,8 +3,8 @@
     TABLE/day=2026-01-31/COLLECTOR.FIRST-END.parquet        first and end: Unix s of what is in it
     raw/day=2026-01-31/COLLECTOR.FIRST-END.WRITTEN.parquet  written: Unix ns
 
-A file appears as a whole or not at all, and is replaced as a whole: a reader never sees half of one. Files of `minutes`,
-`hours` and `days` have one interval each, so that writing one again counts nothing twice.
+A file appears as a whole or not at all, and is replaced as a whole: a reader never sees half of one. Files of
+`minutes`, `hours` and `days` have one interval each, so that writing one again counts nothing twice.
 """
 
 import os
@@ -151,6 +151,30 @@ class Lake:
             for one in self._system.get_file_info(selector)
             if one.base_name.startswith("day=")
         )
+
+
+def database(threads: int) -> Any:
+    """A DuckDB connection in memory that fetches nothing from elsewhere. Raises LakeError."""
+    try:
+        import duckdb
+    except ImportError:
+        raise LakeError("a lake needs DuckDB: pip install 'jointwatch[fleet]'") from None
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "threads": threads, "memory_limit": "1GB", "preserve_insertion_order": False,
+        "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+    }  # fmt: skip
+    return duckdb.connect(config=settings)
+
+
+def _days(self, table: str) -> list[str]:
+    import pyarrow.fs
+
+    selector = pyarrow.fs.FileSelector(f"{self._root}/{table}", allow_not_found=True)
+    return sorted(
+        one.base_name.removeprefix("day=")
+        for one in self._system.get_file_info(selector)
+        if one.base_name.startswith("day=")
+    )
 
 
 def database(threads: int) -> Any:

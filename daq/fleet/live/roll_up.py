@@ -1,7 +1,7 @@
 """Makes minutes of a lake's raw rows, hours of minutes, and days of hours.
 
-Every file of these tables is one interval of one collector and depends on nothing but the finer files, so it can be made
-again at any time: after a restart, or because rows came late. Its rows are, for each series and start of the core,
+Every file of these tables is one interval of one collector and depends on nothing but the finer files, so it can be
+made again at any time: after a restart, or because rows came late. Its rows are, for each series and start of the core,
 
     value      median of the values that count            deviation  median of their standard deviations
     low, high  of the values that count                   known      how many count
@@ -38,13 +38,15 @@ OF_RAW: Final = f"""
         median(deviation) FILTER (counted AND isfinite(deviation)) AS deviation,
         min(value) FILTER (counted) AS low, max(value) FILTER (counted) AS high, sum(lost)::BIGINT AS lost,
         arg_max(status, time) AS status, arg_max("left", time) AS "left"
-    FROM finer WHERE time >= make_timestamp($start::BIGINT * 1000000) AND time < make_timestamp($stop::BIGINT * 1000000)
+    FROM finer
+    WHERE time >= make_timestamp($start::BIGINT * 1000000) AND time < make_timestamp($stop::BIGINT * 1000000)
     GROUP BY {BY} ORDER BY robot, joint, quantity, boot"""
 OF_INTERVALS: Final = f"""
     SELECT make_timestamp($start::BIGINT * 1000000) AS start, {BY}, sum(n)::BIGINT AS n, sum(known)::BIGINT AS known,
-        median(value) AS value, median(deviation) AS deviation, min(low) AS low, max(high) AS high, sum(lost)::BIGINT AS lost,
-        arg_max(status, finer.start) AS status, arg_max("left", finer.start) AS "left"
-    FROM finer WHERE finer.start >= make_timestamp($start::BIGINT * 1000000) AND finer.start < make_timestamp($stop::BIGINT * 1000000)
+        median(value) AS value, median(deviation) AS deviation, min(low) AS low, max(high) AS high,
+        sum(lost)::BIGINT AS lost, arg_max(status, began) AS status, arg_max("left", began) AS "left"
+    FROM (SELECT *, start AS began FROM finer)
+    WHERE began >= make_timestamp($start::BIGINT * 1000000) AND began < make_timestamp($stop::BIGINT * 1000000)
     GROUP BY {BY} ORDER BY robot, joint, quantity, boot"""
 
 

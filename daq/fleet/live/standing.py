@@ -1,4 +1,4 @@
-"""How each robot of a lake stands against its siblings: of the same joint, model, quantity and unit, at like conditions.
+"""How each robot of a lake stands against its siblings: same joint, model, quantity and unit, at like conditions.
 
 The time that is looked at is cut into minutes, hours or days; each counts as a recording counts for the offline fleet:
 a robot's value is their median, its change the median of the later half less that of the earlier half. Days are taken
@@ -6,6 +6,7 @@ for independent of each other, as recordings are. Minutes and hours share the ro
 deviation of their median is that of one.
 """
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -126,17 +127,27 @@ class Reader:
         if not self._view(table, first, end):
             return Standing(first, end, table, (), ())
         asked = {"first": int(first), "end": math.ceil(end)}
+        columns = self.columns(first, end, table)
         if table == RAW:
-            return Standing(first, end, table, tuple(judged(_siblings(self._columns(OF_RAW, asked), {}, False))), ())
+            return Standing(first, end, table, tuple(judged(_siblings(columns, {}, False))), ())
         known = {(robot, joint): (temperature, travel) for robot, joint, temperature, travel in
                  self._rows(CONDITIONS, asked)}  # fmt: skip
-        found = judged(_siblings(self._columns(STANDING, asked), known, table == DAYS.table))
+        found = judged(_siblings(columns, known, table == DAYS.table))
         nothing = (math.nan, math.nan)
         joints = (
             JointState(*row, *(math.nan if one is None else float(one) for one in known.get((row[0], row[1]), nothing)))
             for row in self._rows(JOINTS, asked)
         )
         return Standing(first, end, table, tuple(found), tuple(joints))
+
+    def columns(self, first: float, end: float, table: str) -> dict[str, NDArray[Any]]:
+        """Median and deviation of each series, of all and of both halves of that time; empty where there is nothing."""
+        if not self._view(table, first, end):
+            return {}
+        asked = {"first": int(first), "end": math.ceil(end)}
+        query = self._database.sql(OF_RAW if table == RAW else STANDING, params=asked)
+        found: dict[str, NDArray[Any]] = query.fetchnumpy()
+        return found
 
     def rows(self, table: str, query: str, first: float, end: float, **asked: Any) -> list[tuple[Any, ...]]:
         """What a query of `finer`, the files of a table with rows from first to end, gives. Raises LakeError."""
@@ -150,10 +161,6 @@ class Reader:
         if files:
             self.lake.view(self._database, "finer", files)
         return bool(files)
-
-    def _columns(self, query: str, asked: Mapping[str, int]) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = self._database.sql(query, params=dict(asked)).fetchnumpy()
-        return found
 
     def _rows(self, query: str, asked: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = self._database.sql(query, params=dict(asked)).fetchall()
@@ -180,7 +187,7 @@ def _siblings(
     names = [Kind(*one) for one in zip(joint, model, quantity, unit, strict=True)]
     starts = [0, *(i for i in range(1, len(names)) if names[i] != names[i - 1]), len(names)]
     found = []
-    for begin, end in zip(starts, starts[1:], strict=False):
+    for begin, end in itertools.pairwise(starts):
         part, robots = slice(begin, end), tuple(str(one) for one in robot[begin:end])
         kind = names[begin]
         conditions = _conditions([known.get((one, kind.joint), (None, None)) for one in robots])
