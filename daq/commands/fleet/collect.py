@@ -18,12 +18,6 @@ from daq.stream.keys import KeyFileError
 NAMED: Final = 5  # robots that are named in a line; more are counted
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("config", type=Path, metavar="LAKE.toml", help="of the lake and the services (docs/fleet.md)")
-    parser.add_argument("--duration", type=float, metavar="S", help="stop after so many seconds")
-
-
 def run(options: argparse.Namespace) -> int:
     """Collect until Ctrl-C, SIGTERM, or --duration; 78 for a wrong configuration, 1 for a lake that cannot be used."""
     configure_logging("collect")

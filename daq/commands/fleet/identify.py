@@ -6,7 +6,6 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -29,19 +28,6 @@ from daq.recording.reader import RecordingError
 
 INTERRUPTED = 130
 PRINTED = 12  # lines printed at most, of each kind
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("place", nargs="+", metavar="FOLDER", help="folders, files, or any fsspec address of such")
-    parser.add_argument("--config", type=Path, help="of the joints; our own recordings bring theirs")
-    parser.add_argument("--columns", type=Path, metavar="TABLE", help="of the recordings' columns (docs/skew.md)")
-    parser.add_argument("--scheduler", default="", metavar="tls://…", help="a Dask cluster; else processes here")
-    parser.add_argument("--workers", type=int, metavar="N", help="processes here (one a core); 0: this one alone")
-    parser.add_argument("--no-skew", action="store_true", help="leave out how late each channel is")
-    parser.add_argument("--page", type=Path, default=Path("fleet.html"), metavar="FILE", help="(fleet.html)")
-    parser.add_argument("--parquet", type=Path, metavar="FILE", help="every number, for other programs")
-    parser.add_argument("--json", action="store_true", help="the table as one JSON object")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -33,21 +33,6 @@ LISTED: Final = 20  # rows of the table; --json has all
 NAMED: Final = 8  # robots in a line
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("lake", metavar="LAKE", help="the collector's .toml, or the lake itself: a folder or a URL")
-    parser.add_argument("--last", default="1h", metavar="TIME", help="time to look at: 30m, 1h, 2d, 14d, 1y (1h)")
-    parser.add_argument("--until", metavar="WHEN", help="its end: a day such as 2026-01-31, or 2h (ago); now")
-    parser.add_argument(
-        "--limit", action="append", default=[], metavar="PARAMETER=VALUE",
-        help="how long joints whose parameter has changed take to this value; may be repeated",
-    )  # fmt: skip
-    parser.add_argument("--every", type=float, default=60.0, metavar="S", help="time between two looks (60)")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write it as an HTML page, too, at every look")
-    parser.add_argument("--once", action="store_true", help="look once")
-    parser.add_argument("--json", action="store_true", help="one JSON object at every look")
-
-
 def run(options: argparse.Namespace) -> int:
     """Look until Ctrl-C; once without a terminal, unless --json or --page are to be renewed."""
     try:

@@ -166,31 +166,6 @@ def database(threads: int) -> Any:
     return duckdb.connect(config=settings)
 
 
-def _days(self, table: str) -> list[str]:
-    import pyarrow.fs
-
-    selector = pyarrow.fs.FileSelector(f"{self._root}/{table}", allow_not_found=True)
-    return sorted(
-        one.base_name.removeprefix("day=")
-        for one in self._system.get_file_info(selector)
-        if one.base_name.startswith("day=")
-    )
-
-
-def database(threads: int) -> Any:
-    """A DuckDB connection in memory that fetches nothing from elsewhere. Raises LakeError."""
-    try:
-        import duckdb
-    except ImportError:
-        raise LakeError("a lake needs DuckDB: pip install 'jointwatch[fleet]'") from None
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "threads": threads,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    return duckdb.connect(config=settings | {"memory_limit": "1GB", "preserve_insertion_order": False})
-
-
 def _day(number: int) -> str:
     return datetime.fromtimestamp(number * DAY, UTC).strftime("%Y-%m-%d")
 
