@@ -348,7 +348,7 @@ class JointPipeline:
             *self.comparison.compare(
                 estimate, self.estimator.friction, timestamp, None if self.gear is None else self.gear.extended
             ),
-            *self._summary.messages(estimate, tick, (tick + epoch) / 1e9, sum(self.aligner.lost().values())),
+            *self._summary.messages(estimate, tick, (tick + epoch) / 1e9),
         ]
 
     def _events(self, epoch: int, arrival: int) -> list[Message]:

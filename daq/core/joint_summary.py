@@ -30,10 +30,10 @@ class JointSummary:
         """Whether a summary is due at this sample (ns)."""
         return tick // EVERY != self._last
 
-    def messages(self, estimate: Estimate, tick: int, timestamp: float, lost: int) -> list[tuple[bytes, bytes]]:
+    def messages(self, estimate: Estimate, tick: int, timestamp: float) -> list[tuple[bytes, bytes]]:
         """The summary where one is due, or where the status is another one than in the last.
 
-        tick: ns of the newest sample; timestamp: Unix s of it; lost: samples since the start of the core.
+        tick: ns of the newest sample; timestamp: Unix s of it.
         """
         status = estimate.status.value
         if not self.due(tick) and status == self._status:
@@ -51,7 +51,6 @@ class JointSummary:
             "changed": {one.parameter: one.before for one in self._records.records if not one.over}
             if self._records is not None
             else {},
-            "use": self._use.totals(),
-            "lost": lost,
+            "use": self._use.before_second_of(tick),
         }
         return [(f"summary/{self._publication.joint}".encode(), msgpack.packb(body))]

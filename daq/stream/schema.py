@@ -226,8 +226,11 @@ def _summary(names: Iterable[str]) -> Schema:
         "units": {"type": "object", "description": "of each parameter", "additionalProperties": {"type": "string"}},
         "error": _number("rms prediction error over rms measured, of the last seconds"),
         "changed": _numbers("of parameters whose change is not over: the value that they have left", names),
-        "use": _object("counted since the core's start", use, [name for name in use if name != "temperature"]),
-        "lost": count | {"description": "samples lost since the core's start"},
+        "use": _object(
+            "counted from the core's start to the beginning of this second",
+            use,
+            [name for name in use if name != "temperature"],
+        ),
     }
 
 

@@ -75,10 +75,10 @@ def summary(publication: Publication) -> tuple[bytes, bytes]:
     records = ChangeRecords(publication, {"coulomb": "N·m"})
     records.update(DRIFT, ["coulomb"], [], estimate(), {"coulomb": 0.1}, 12.5)
     use = JointUse(("position", "torque", "temperature"), "N·m")
-    use.absorb(np.array([1, 2]), np.array([[0.0, 0.0, 31.5], [0.1, 0.0, 31.5]]), 0.0)
+    use.absorb(np.array([-2, -1]), np.array([[0.0, 0.0, 31.5], [0.1, 0.0, 31.5]]), 0.0)
     made = JointSummary("rigid", "N·m", {"coulomb": "N·m"}, publication, use, records)
-    [message] = made.messages(estimate(), 5, 12.5, 3)
-    assert made.messages(estimate(), EVERY - 1, 13.5, 3) == [], "once a second"
+    [message] = made.messages(estimate(), 5, 12.5)
+    assert made.messages(estimate(), EVERY - 1, 13.5) == [], "once a second"
     return message
 
 
@@ -184,7 +184,7 @@ def test_what_the_motion_tells_apart_is_said_where_it_is_known() -> None:
 
 def test_a_summary_says_what_a_fleet_compares() -> None:
     update = msgpack.unpackb(every(Publication("r", "elbow", 7, "N·m"))["summary/"][1])
-    assert (update["model"], update["unit"], update["status"], update["lost"]) == ("rigid", "N·m", "held", 3)
+    assert (update["model"], update["unit"], update["status"]) == ("rigid", "N·m", "held")
     assert update["parameters"] == {"inertia": 0.5, "coulomb": 2.0}
     assert update["units"] == {"inertia": "", "coulomb": "N·m"}
     assert update["changed"] == {"coulomb": 2.0}

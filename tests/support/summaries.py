@@ -37,7 +37,7 @@ def summary(
         "timestamp": time, "v": 2, "robot": robot, "joint": joint, "seq": seq, "boot": boot, "model": model,
         "unit": "N·m", "phase": "normal", "status": status, "parameters": values,
         "deviations": dict.fromkeys(values, deviation), "units": {name: UNITS.get(name, "") for name in values},
-        "error": 0.03, "changed": dict(changed or {}), "use": use, "lost": 0,
+        "error": 0.03, "changed": dict(changed or {}), "use": use,
     }  # fmt: skip
 
 

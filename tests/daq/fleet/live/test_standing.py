@@ -1,6 +1,8 @@
 """Robots against their siblings by what a lake has: as the offline fleet judges the same values, at like conditions."""
 
+import itertools
 import math
+import time
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,11 @@ DAY = 86_400.0
 def lake(place: Path, updates: list[dict[str, Any]]) -> Reader:
     writer = LakeWriter(Lake(str(place)), "hall", Retention(3660, 3660))
     writer.start()
-    writer.put(batch(*updates), updates[-1]["timestamp"])
+    for _, those in itertools.groupby(updates, key=lambda one: one["timestamp"] // DAY):
+        mine = list(those)
+        while writer.waiting > 4:  # of more than a few, the oldest would be given up
+            time.sleep(0.005)
+        writer.put(batch(*mine), mine[-1]["timestamp"])
     writer.stop()
     assert writer.causes == {}
     return Reader(str(place))
@@ -43,8 +49,8 @@ def both(place: Path, values: Floats, status: dict[int, tuple[str, float]]) -> t
             quantity = (RecordedQuantity("coulomb", "N·m", float(value), deviation),)
             joint = JointFound("elbow", "rigid", "normal", told, "", 1, 0, 0.1, 0, 0, 0, quantity)
             recordings.append(ExaminedRecording(f"/{i}/{day}", f"r{i:02}", T0 + day * DAY, 20.0, (joint,), ""))
-            named, time = {"coulomb": float(value)}, T0 + day * DAY + 60.0
-            updates.append(summary(f"r{i:02}", day, time, named, status=told, deviation=deviation))
+            named, at = {"coulomb": float(value)}, T0 + day * DAY + 60.0
+            updates.append(summary(f"r{i:02}", day, at, named, status=told, deviation=deviation))
     live = lake(place, updates).standing(T0, T0 + values.shape[1] * DAY, "days").quantities
     return [astuple(one) for one in judge(recordings)], [astuple(one) for one in live]
 
@@ -63,7 +69,7 @@ def test_the_verdict_is_the_offline_fleets_on_the_same_values(days: int, tmp_pat
         np.array([one[4:] for one in live], float), np.array([one[4:] for one in offline], float), rtol=1e-12
     )
     judged = [JudgedQuantity(*one) for one in live]
-    assert [one.robot for one in judged if one.odd] == ["r03"]
+    assert {one.robot for one in judged if one.odd} - {"r05"} == {"r03"}, "one that drifts may be odd by then"
     assert [one.robot for one in judged if one.drifts] == (["r05"] if days > 1 else [])
 
 
@@ -110,11 +116,11 @@ def test_the_time_to_a_limit_is_that_of_joints_that_have_changed(tmp_path: Path)
     updates = []
     for day in range(40):
         for seq, hour in ((2 * day, 1.0), (2 * day + 1, 20.0)):
-            time, travel = T0 + day * DAY + hour * 3600.0, 500.0 * day + 25.0 * hour
+            at, travel = T0 + day * DAY + hour * 3600.0, 500.0 * day + 25.0 * hour
             grown, wiggle = 5.0 + 0.01 * day, 0.004 * math.sin(2.1 * day)
             changed = {"coulomb": 5.0} if day > 20 else {}
-            updates.append(summary("worn", seq, time, {"coulomb": grown + wiggle}, changed=changed, travel=travel))
-            updates.append(summary("sound", seq, time, {"coulomb": 5.0 + wiggle}, travel=travel))
+            updates.append(summary("worn", seq, at, {"coulomb": grown + wiggle}, changed=changed, travel=travel))
+            updates.append(summary("sound", seq, at, {"coulomb": 5.0 + wiggle}, travel=travel))
     [found] = times_left(lake(tmp_path, updates), [Limit("coulomb", 6.0)], T0 + 40 * DAY)
     assert (found.robot, found.joint, found.told.limit) == ("worn", "elbow", 6.0)
     assert found.told.left is not None

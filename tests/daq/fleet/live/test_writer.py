@@ -143,5 +143,5 @@ def test_old_files_are_removed_and_days_stay(tmp_path: Path, monkeypatch: pytest
     writer.stop()
     lake = Lake(str(tmp_path))
     assert [one.first for one in lake.files(RAW, 0, float("inf"))] == [T0 + 5 * 86_400, T0 + 5 * 86_400 + 5]
-    assert [one.first for one in lake.files(MINUTES.table, 0, float("inf"))] == [T0 + k * 86_400 for k in (3, 4, 5)]
+    assert [one.first for one in lake.files(MINUTES.table, 0, float("inf"))] == [T0 + k * 86_400 for k in (2, 3, 4, 5)]
     assert len(lake.files(DAYS.table, 0, float("inf"))) == 6
