@@ -15,9 +15,8 @@ from daq.fleet.live.lake import RAW
 from daq.fleet.live.standing import Reader
 from tests.support.summaries import SendingService, locked, summary
 
-TOTALS = (
-    "SELECT robot, count(*), sum(lost)::BIGINT, min(seq), max(seq) FROM finer WHERE quantity = 'coulomb' GROUP BY 1"
-)
+TOTALS = """
+    SELECT robot, count(*), sum(lost)::BIGINT, min(seq), max(seq) FROM finer WHERE quantity = 'coulomb' GROUP BY robot"""
 
 
 class Senders:
