@@ -1,16 +1,11 @@
 """Makes `summary/<joint>`: once a second what a fleet compares and keeps of a joint, in one small message."""
 
-from typing import Final
-
 import msgpack
 
 from daq.core.changes.change_records import ChangeRecords
-from daq.core.joint_use import JointUse
+from daq.core.joint_use import EVERY, JointUse
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate
-
-#: ns, argued: Time between two summaries: an estimate follows within seconds, and a fleet of thousands can be kept.
-EVERY: Final = 1_000_000_000
 
 
 class JointSummary:

@@ -13,7 +13,9 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.wear.use_counts import UseCounter
 
 TEMPERATURE = "temperature"  # the channel's role
-SECOND: Final = 1_000_000_000  # ns
+#: ns, argued: Time between two instants whose counts are remembered, and between two summaries, which tell them: an
+#: estimate changes within seconds, and a fleet of thousands can be kept.
+EVERY: Final = 1_000_000_000
 #: 1, argued: Beginnings of seconds of which the counts are remembered: more than one batch of readings spans.
 SECONDS: Final = 64
 
@@ -36,7 +38,7 @@ class JointUse:
         if not len(times):
             return
         self._counter.set_step(step)
-        seconds = times // SECOND
+        seconds = times // EVERY
         if seconds[0] == seconds[-1] == self._second:
             self._count(times, samples)
             return
@@ -49,7 +51,7 @@ class JointUse:
 
     def before_second_of(self, tick: int) -> Map:
         """What had been counted when the second of this sample (ns) began, however samples came in batches."""
-        second = tick // SECOND
+        second = tick // EVERY
         if second > self._second or not self._before:
             return self.totals()
         return next((told for began, told in reversed(self._before) if began <= second), self._before[0][1])

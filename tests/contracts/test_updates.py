@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 
 from daq.core.changes.change_records import ChangeRecords
 from daq.core.gear_pipeline import GearPipeline
-from daq.core.joint_summary import EVERY, JointSummary
-from daq.core.joint_use import JointUse
+from daq.core.joint_summary import JointSummary
+from daq.core.joint_use import EVERY, JointUse
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication

@@ -16,7 +16,8 @@ from daq.fleet.live.standing import Reader
 from tests.support.summaries import SendingService, locked, summary
 
 TOTALS = """
-    SELECT robot, count(*), sum(lost)::BIGINT, min(seq), max(seq) FROM finer WHERE quantity = 'coulomb' GROUP BY robot"""
+    SELECT robot, count(*), sum(lost)::BIGINT, min(seq), max(seq) FROM finer
+    WHERE quantity = 'coulomb' GROUP BY robot"""
 
 
 class Senders:
