@@ -31,7 +31,8 @@ def test_three_services_and_a_collector(
             text = text.replace(f"{name} =", f"{rig[0]} =").replace(f"tcp://127.0.0.1:{port}", live.endpoint)
         (tmp_path / "lake.toml").write_text(text)
         collector = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
-        assert "collecting 3 robots" in collector.stderr.readline()
+        while "collecting 3 robots" not in (line := collector.stderr.readline()):
+            assert line, "it has ended"
         for live in services[::-1]:  # the rigid one last: its values are compared with the truth
             wanted = "valid" if live is services[0] else ""
             with Subscriber(live.endpoint, ("summary/",), timeout=120) as updates:

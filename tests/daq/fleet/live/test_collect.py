@@ -65,13 +65,6 @@ away = {{ endpoint = "tcp://127.0.0.1:9" }}
     found.close()
 
 
-def until(true: Callable[[], object]) -> None:
-    end = time.monotonic() + 90
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
     senders: Senders, tmp_path: Path, start_program: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,7 +72,8 @@ def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
 
     def run(seconds: float) -> Any:
         program = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
-        assert "collecting 3 robots" in program.stderr.readline()
+        while "collecting 3 robots" not in (line := program.stderr.readline()):
+            assert line, "it has ended"
         time.sleep(seconds)
         return program
 
@@ -97,6 +91,7 @@ def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
     second = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
     assert second.wait() == 1
     assert "another collector 'collector' writes into" in second.stderr.read()
+    sent = senders.sent
     last.send_signal(signal.SIGTERM)
     assert last.wait() == 0
     totals = Reader(str(lake)).rows(RAW, TOTALS, 0, float("inf"))
@@ -104,7 +99,7 @@ def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
     for _, count, lost, earliest, latest in totals:
         assert count + lost == latest - earliest + 1
         assert lost > 10, "what came while none ran, and what the killed one had in memory"
-        assert latest > senders.sent - 40
+        assert latest > sent - 20, "what is there at a stop is taken"
     capsys.readouterr()
     assert (
         main(["fleet", "watch", str(tmp_path / "lake.toml"), "--once", "--json", "--page", str(tmp_path / "f.html")])
