@@ -49,7 +49,7 @@ class JudgedQuantity:
         return max((abs(one) / self.threshold for one in (self.z, self.change_z) if math.isfinite(one)), default=0.0)
 
 
-class Kind(NamedTuple):
+class SiblingKind(NamedTuple):
     """What values of different robots have in common where they can be compared."""
 
     joint: str
@@ -61,7 +61,7 @@ class Kind(NamedTuple):
 class Siblings(NamedTuple):
     """One quantity of the same joint of all robots that have it."""
 
-    kind: Kind
+    kind: SiblingKind
     robots: tuple[str, ...]
     values: Floats  # (robots, 2) value and σ
     changes: Floats  # (robots, 2) change and σ; NaN where there is none

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from daq.fleet.comparison import MEDIAN, JudgedQuantity, Kind, Siblings, judged
+from daq.fleet.comparison import MEDIAN, JudgedQuantity, SiblingKind, Siblings, judged
 from daq.fleet.examine import ExaminedRecording, JointFound, RecordedQuantity
 from daq.fleet.known import KNOWN, LEARNING
 
@@ -27,10 +27,10 @@ def unsettled(found: Iterable[ExaminedRecording]) -> list[tuple[ExaminedRecordin
 
 def judge(found: Iterable[ExaminedRecording]) -> list[JudgedQuantity]:
     """Every quantity of every robot's joint, by joint, quantity and robot."""
-    runs: dict[Kind, dict[str, list[RecordedQuantity]]] = {}
+    runs: dict[SiblingKind, dict[str, list[RecordedQuantity]]] = {}
     for one in in_order(found):
         for joint, quantity in _known(one.joints):
-            kind = Kind(joint.joint, joint.model, quantity.name, quantity.unit)
+            kind = SiblingKind(joint.joint, joint.model, quantity.name, quantity.unit)
             runs.setdefault(kind, {}).setdefault(one.robot, []).append(quantity)
     return judged(
         Siblings(

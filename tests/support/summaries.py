@@ -7,7 +7,7 @@ from typing import Any
 import msgpack
 import zmq
 
-from daq.fleet.live.batch import Batch, Catalogue
+from daq.fleet.live.batch import Catalogue, SummaryBatch
 from daq.stream.keys import Curve, read_pair
 from daq.stream.sockets import Forwarder, open_publisher
 
@@ -41,9 +41,9 @@ def summary(
     }  # fmt: skip
 
 
-def batch(*updates: dict[str, Any], now: float | None = None) -> Batch:
+def batch(*updates: dict[str, Any], now: float | None = None) -> SummaryBatch:
     """A batch of these."""
-    found = Batch(Catalogue())
+    found = SummaryBatch(Catalogue())
     for one in updates:
         found.add(one, one["timestamp"] if now is None else now)
     return found

@@ -8,13 +8,13 @@ from typing import Final
 from daq.commands.fleet.page import STYLE, board, headline, scrolled_table, strips, who_stands_out
 from daq.commands.report.document import page
 from daq.commands.report.words import date, readable
-from daq.fleet.live.standing import JointState, Standing
+from daq.fleet.live.standing import FleetStanding, JointStanding
 from daq.fleet.live.time_left import FleetTimeLeft
 
 LISTED: Final = 40  # rows of a table at most
 
 
-def document(standing: Standing, left: Sequence[FleetTimeLeft], every: float) -> str:
+def document(standing: FleetStanding, left: Sequence[FleetTimeLeft], every: float) -> str:
     """The whole page. left: of limits that were asked for; every: s after which it loads itself again; 0: never."""
     robots = {one.robot for one in standing.joints}
     parts = [_head(standing), who_stands_out(standing.quantities), _left(left), _silent(standing)]
@@ -24,7 +24,7 @@ def document(standing: Standing, left: Sequence[FleetTimeLeft], every: float) ->
     return text.replace("<head>", f"<head>{again}", 1) if every else text
 
 
-def _head(standing: Standing) -> str:
+def _head(standing: FleetStanding) -> str:
     lost, there = (sum(getattr(one, name) for one in standing.joints) for name in ("lost", "messages"))
     facts = [
         ("robots", str(len({one.robot for one in standing.joints}))),
@@ -50,7 +50,7 @@ def _left(left: Sequence[FleetTimeLeft]) -> str:
     return f"<section><h2>How long to a limit</h2>{table}{_more(left)}</section>\n"
 
 
-def _silent(standing: Standing) -> str:
+def _silent(standing: FleetStanding) -> str:
     if not standing.silent:
         return ""
     named = ", ".join(standing.silent[:LISTED])
@@ -58,7 +58,7 @@ def _silent(standing: Standing) -> str:
     return f"<section><h2>Silent</h2><p>{text}.</p>{_more(standing.silent)}</section>\n"
 
 
-def _unsettled(joints: Sequence[JointState]) -> str:
+def _unsettled(joints: Sequence[JointStanding]) -> str:
     """Joints that are not valid: their values count with their σ, or not at all."""
     those = [one for one in joints if one.status not in ("valid", "held")]
     rows = [(escape(one.robot), escape(one.joint), escape(one.status)) for one in those[:LISTED]]

@@ -26,7 +26,7 @@ from daq.config.words import ConfigError
 from daq.fleet.comparison import JudgedQuantity
 from daq.fleet.live.lake import LakeError
 from daq.fleet.live.settings import load_collector
-from daq.fleet.live.standing import Reader, Standing
+from daq.fleet.live.standing import FleetStanding, Reader
 from daq.fleet.live.time_left import FleetTimeLeft, times_left
 
 LISTED: Final = 20  # rows of the table; --json has all
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         place = load_collector(Path(options.lake)).lake.place if options.lake.endswith(".toml") else options.lake
         reader = Reader(place)
 
-        def look() -> tuple[Standing, list[FleetTimeLeft]]:
+        def look() -> tuple[FleetStanding, list[FleetTimeLeft]]:
             end = time.time() if options.until is None else since(options.until, time.time())
             standing = reader.standing(end - seconds, end)
             left = times_left(reader, wanted, end) if wanted else []
@@ -84,7 +84,7 @@ def _show(look: Any, options: argparse.Namespace) -> None:
             time.sleep(options.every)
 
 
-def render(standing: Standing, left: Sequence[FleetTimeLeft]) -> RenderableType:
+def render(standing: FleetStanding, left: Sequence[FleetTimeLeft]) -> RenderableType:
     """The table of who stands out, and what else is to be known."""
     out = outstanding(standing.quantities)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -105,7 +105,7 @@ def render(standing: Standing, left: Sequence[FleetTimeLeft]) -> RenderableType:
     return Group(*parts)
 
 
-def headline(standing: Standing) -> str:
+def headline(standing: FleetStanding) -> str:
     """How many robots there are, how many stand out, which are silent, and what is missing."""
     robots = {one.robot for one in standing.joints}
     clock = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(standing.end))
@@ -128,7 +128,7 @@ def outstanding(quantities: Sequence[JudgedQuantity]) -> list[JudgedQuantity]:
     return sorted((one for one in quantities if one.odd or one.drifts), key=lambda one: -one.worst)
 
 
-def _as_map(standing: Standing, left: Sequence[FleetTimeLeft]) -> dict[str, Any]:
+def _as_map(standing: FleetStanding, left: Sequence[FleetTimeLeft]) -> dict[str, Any]:
     joints = [{name: known(value) if isinstance(value, float) else value for name, value in one._asdict().items()}
               for one in standing.joints]  # fmt: skip
     return {

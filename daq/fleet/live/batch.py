@@ -28,7 +28,7 @@ class Series(NamedTuple):
     unit: str
 
 
-class Layout(NamedTuple):
+class SeriesLayout(NamedTuple):
     """The series of one kind of message of one joint, which follow each other."""
 
     key: int  # number of (robot, joint)
@@ -42,7 +42,7 @@ class Catalogue:
     def __init__(self) -> None:
         self.keys: dict[tuple[str, str], int] = {}
         self.series: list[Series] = []
-        self.layouts: list[Layout] = []
+        self.layouts: list[SeriesLayout] = []
         self._numbers: dict[tuple[object, ...], int] = {}
 
     def layout(self, update: Mapping[str, Any]) -> int:
@@ -57,13 +57,13 @@ class Catalogue:
             kinds = [(str(name), str(units[name])) for name in names]
             kinds += [("use.seconds", "s"), ("use.travel", str(use["unit"]))]
             kinds += [(TEMPERATURE, "°C")] if TEMPERATURE in use else []
-            self.layouts.append(Layout(key, len(self.series), len(kinds)))
+            self.layouts.append(SeriesLayout(key, len(self.series), len(kinds)))
             self.series += [Series(robot, joint, model, *kind) for kind in kinds]
             number = self._numbers[found] = len(self.layouts) - 1
         return number
 
 
-class Batch:
+class SummaryBatch:
     """Messages that wait to be written: one row each in `times` and the like, all their values in `values`."""
 
     def __init__(self, catalogue: Catalogue) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgpack
 
-from daq.fleet.live.batch import Batch, Catalogue
+from daq.fleet.live.batch import Catalogue, SummaryBatch
 from daq.fleet.live.lake import Lake
 from daq.fleet.live.settings import CollectorSettings
 from daq.fleet.live.subscription import Subscription
@@ -43,7 +43,7 @@ class Collector:
         self.writer = LakeWriter(lake, settings.lake.collector, Retention(settings.lake.raw, settings.lake.minutes))
         self.subscription = Subscription(settings.robots, settings.lake.key)
         self._catalogue = Catalogue()
-        self._batch = Batch(self._catalogue)
+        self._batch = SummaryBatch(self._catalogue)
         self._robots = frozenset(settings.robots)
         self.seen: dict[str, float] = {}  # robot → Unix s of its last summary
         self.received = self.malformed = 0
@@ -96,7 +96,7 @@ class Collector:
 
     def _hand_over(self, complete: float) -> None:
         """Let the batch be written. complete: Unix s up to which everything is in it; 0: its minute goes on."""
-        batch, self._batch = self._batch, Batch(self._catalogue)
+        batch, self._batch = self._batch, SummaryBatch(self._catalogue)
         self.writer.put(batch, complete)
 
     def _next_minute(self, now: float) -> float:

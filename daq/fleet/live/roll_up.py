@@ -19,7 +19,7 @@ from daq.fleet.live.lake import RAW, Lake, database
 BY: Final = "robot, joint, model, quantity, unit, boot"
 
 
-class Grain(NamedTuple):
+class IntervalTable(NamedTuple):
     """A table of intervals."""
 
     table: str
@@ -27,9 +27,9 @@ class Grain(NamedTuple):
     finer: str  # the table that it is made of
 
 
-MINUTES: Final = Grain("minutes", 60, RAW)
-HOURS: Final = Grain("hours", 3_600, "minutes")
-DAYS: Final = Grain("days", 86_400, "hours")
+MINUTES: Final = IntervalTable("minutes", 60, RAW)
+HOURS: Final = IntervalTable("hours", 3_600, "minutes")
+DAYS: Final = IntervalTable("days", 86_400, "hours")
 GRAINS: Final = (MINUTES, HOURS, DAYS)
 
 OF_RAW: Final = f"""
@@ -57,7 +57,7 @@ class RollUp:
         """Raises LakeError."""
         self._lake, self._collector = lake, collector
         self._database = database(threads=1)
-        self._waiting: dict[Grain, set[int]] = {grain: set() for grain in GRAINS}  # starts of intervals, Unix s
+        self._waiting: dict[IntervalTable, set[int]] = {grain: set() for grain in GRAINS}  # starts of intervals, Unix s
 
     def find_unfinished(self) -> None:
         """Let everything wait that may not be up to date after another process has ended. Raises LakeError."""
@@ -94,7 +94,7 @@ class RollUp:
         """Unix s of the earliest minute that has to be rolled up yet."""
         return min(self._waiting[MINUTES], default=float("inf"))
 
-    def _write(self, grain: Grain, start: int) -> int:
+    def _write(self, grain: IntervalTable, start: int) -> int:
         stop = start + grain.seconds
         files = self._lake.files(grain.finer, start, stop, self._collector)
         if not files:

@@ -14,7 +14,7 @@ from daq.stream.keys import KeyFileError, read_pair, read_public
 MOST: Final = 4000
 
 
-class Service(Section):
+class CollectedService(Section):
     """A service that is listened to; its table's name is its [robot] name."""
 
     endpoint: Endpoint = Field(description="its [publish] endpoint")
@@ -41,7 +41,7 @@ class CollectorSettings(Section):
     """A whole file."""
 
     lake: LakeSection
-    robots: dict[Name, Service] = Field(min_length=1, max_length=MOST)
+    robots: dict[Name, CollectedService] = Field(min_length=1, max_length=MOST)
 
     @model_validator(mode="after")
     def _keys_in_pairs(self) -> "CollectorSettings":

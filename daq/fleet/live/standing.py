@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.fleet.comparison import MEDIAN, JudgedQuantity, Kind, Siblings, judged
+from daq.fleet.comparison import MEDIAN, JudgedQuantity, SiblingKind, Siblings, judged
 from daq.fleet.live.batch import TEMPERATURE, USE
 from daq.fleet.live.lake import RAW, Lake, database
-from daq.fleet.live.roll_up import DAYS, HOURS, MINUTES, Grain
+from daq.fleet.live.roll_up import DAYS, HOURS, MINUTES, IntervalTable
 from estimators.quantities import Floats
 
 #: s, argued: Time up to which minutes are compared, up to which hours; of more, days: up to 120 rows of a series.
@@ -73,7 +73,7 @@ JOINTS: Final = """
     GROUP BY robot, joint ORDER BY robot, joint"""
 
 
-class JointState(NamedTuple):
+class JointStanding(NamedTuple):
     """One joint of one robot in the time that was looked at."""
 
     robot: str
@@ -86,14 +86,14 @@ class JointState(NamedTuple):
     travel: float  # rad (m) in that time; NaN: not known
 
 
-class Standing(NamedTuple):
+class FleetStanding(NamedTuple):
     """How the robots stand."""
 
     first: float  # Unix s
     end: float
     grain: str  # table that was read
     quantities: tuple[JudgedQuantity, ...]
-    joints: tuple[JointState, ...]
+    joints: tuple[JointStanding, ...]
 
     @property
     def silent(self) -> list[str]:
@@ -105,7 +105,7 @@ class Standing(NamedTuple):
         return sorted(robot for robot, last in newest.items() if last < self.end - late)
 
 
-def grain_of(seconds: float) -> Grain:
+def grain_of(seconds: float) -> IntervalTable:
     """The table in which a time of this length is looked at."""
     return next(grain for longest, grain in FINEST if seconds <= longest)
 
@@ -118,27 +118,29 @@ class Reader:
         self.lake = Lake(place)
         self._database = database(threads)
 
-    def standing(self, first: float, end: float, table: str = "") -> Standing:
+    def standing(self, first: float, end: float, table: str = "") -> FleetStanding:
         """How the robots stand from first to before end (Unix s). table: of the lake; else by the length of that time.
 
         Raises LakeError.
         """
         table = table or grain_of(end - first).table
         if not self._view(table, first, end):
-            return Standing(first, end, table, (), ())
+            return FleetStanding(first, end, table, (), ())
         asked = {"first": int(first), "end": math.ceil(end)}
         columns = self.columns(first, end, table)
         if table == RAW:
-            return Standing(first, end, table, tuple(judged(_siblings(columns, {}, False))), ())
+            return FleetStanding(first, end, table, tuple(judged(_siblings(columns, {}, False))), ())
         known = {(robot, joint): (temperature, travel) for robot, joint, temperature, travel in
                  self._rows(CONDITIONS, asked)}  # fmt: skip
         found = judged(_siblings(columns, known, table == DAYS.table))
         nothing = (math.nan, math.nan)
         joints = (
-            JointState(*row, *(math.nan if one is None else float(one) for one in known.get((row[0], row[1]), nothing)))
+            JointStanding(
+                *row, *(math.nan if one is None else float(one) for one in known.get((row[0], row[1]), nothing))
+            )
             for row in self._rows(JOINTS, asked)
         )
-        return Standing(first, end, table, tuple(found), tuple(joints))
+        return FleetStanding(first, end, table, tuple(found), tuple(joints))
 
     def columns(self, first: float, end: float, table: str) -> dict[str, NDArray[Any]]:
         """Median and deviation of each series, of all and of both halves of that time; empty where there is nothing."""
@@ -184,7 +186,7 @@ def _siblings(
     uncertain = np.hypot(_deviation(spread_before, half, independent),
                          _deviation(spread_after, intervals - half, independent))  # fmt: skip
     changes = np.where((intervals > 1)[:, None], np.column_stack([after - before, uncertain]), math.nan)
-    names = [Kind(*one) for one in zip(joint, model, quantity, unit, strict=True)]
+    names = [SiblingKind(*one) for one in zip(joint, model, quantity, unit, strict=True)]
     starts = [0, *(i for i in range(1, len(names)) if names[i] != names[i - 1]), len(names)]
     found = []
     for begin, end in itertools.pairwise(starts):

@@ -9,7 +9,7 @@ from typing import Final, Self
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from daq.fleet.live.settings import Service
+from daq.fleet.live.settings import CollectedService
 from daq.stream.keys import read_pair, read_public
 
 SUMMARY: Final = "summary/"
@@ -35,7 +35,7 @@ REFUSED: Final[dict[zmq.Event, str]] = {
 class Subscription:
     """Receives from all services; reconnects by itself."""
 
-    def __init__(self, services: Mapping[str, Service], key: Path | None) -> None:
+    def __init__(self, services: Mapping[str, CollectedService], key: Path | None) -> None:
         """key: our .key_secret. Raises KeyFileError, ValueError where an address cannot be used."""
         self._robots = {one.endpoint: name for name, one in services.items()}
         self.names = tuple(services)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.fleet.live.batch import Batch
+from daq.fleet.live.batch import SummaryBatch
 from daq.fleet.live.continuity import WrittenContinuity
 from daq.fleet.live.lake import RAW, Lake, LakeError
 from daq.fleet.live.roll_up import MINUTES, RollUp
@@ -51,7 +51,7 @@ class LakeWriter:
             raise LakeError(f"{lake.place}: cannot be written: {error}") from error
         self._resume()
         self._roll_up.find_unfinished()
-        self._waiting: deque[tuple[Batch, float]] = deque()
+        self._waiting: deque[tuple[SummaryBatch, float]] = deque()
         self._news = threading.Condition()
         self._stop = False
         self._partial_due = self._clean_due = 0.0  # monotonic s
@@ -66,7 +66,7 @@ class LakeWriter:
         """Begin to write."""
         self._thread.start()
 
-    def put(self, batch: Batch, now: float) -> None:
+    def put(self, batch: SummaryBatch, now: float) -> None:
         """Let a batch wait for the thread. now: Unix s up to which it has everything that was received."""
         with self._news:
             self._waiting.append((batch, now))
@@ -118,7 +118,7 @@ class LakeWriter:
                     self._news.wait_for(lambda: self._stop, AGAIN)
         self._roll(float("inf"), partial=True)
 
-    def _write(self, batch: Batch, now: float) -> bool:
+    def _write(self, batch: SummaryBatch, now: float) -> bool:
         """Write a batch and roll up what it completes; returns whether its rows are in the lake."""
         try:
             if len(batch):
@@ -136,7 +136,7 @@ class LakeWriter:
             self._clean(time.time())
         return True
 
-    def _write_rows(self, batch: Batch) -> None:
+    def _write_rows(self, batch: SummaryBatch) -> None:
         boots, seqs = (np.asarray(one, np.int64) for one in (batch.boots, batch.seqs))
         continuity = self.continuity.copy()  # what cannot be written is followed again
         found = continuity.follow(batch.keys(), list(batch.catalogue.keys), boots, seqs)

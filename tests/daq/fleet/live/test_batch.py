@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from daq.fleet.examine import ExaminedRecording, JointFound, RecordedQuantity
-from daq.fleet.live.batch import CLOCK, Batch, Catalogue
+from daq.fleet.live.batch import CLOCK, Catalogue, SummaryBatch
 from daq.fleet.verdict import judge
 from tests.support.summaries import batch, summary
 
 NOW = 1.8e9
 
 
-def rows(made: Batch, lost: list[int] | None = None) -> list[dict[str, Any]]:
+def rows(made: SummaryBatch, lost: list[int] | None = None) -> list[dict[str, Any]]:
     count = len(made)
     table = made.table(np.array(lost or [0] * count), np.ones(count, np.bool_))
     found: list[dict[str, Any]] = table.to_pylist()
@@ -59,7 +59,7 @@ def test_a_value_counts_where_it_counts_for_the_offline_fleet(status: str, devia
 
 @pytest.mark.parametrize("off", [-CLOCK - 1.0, CLOCK + 1.0, math.nan])
 def test_a_clock_that_is_wrong_is_not_believed(off: float) -> None:
-    made = Batch(Catalogue())
+    made = SummaryBatch(Catalogue())
     assert made.add(summary("a", 0, NOW), NOW + CLOCK)
     assert not made.add(summary("a", 1, NOW + off), NOW)
     assert list(made.times) == [NOW, NOW]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from daq.fleet.comparison import Kind, Siblings, judged
+from daq.fleet.comparison import SiblingKind, Siblings, judged
 from daq.fleet.like_conditions import at_like_conditions
 from estimators.quantities import Floats
 
@@ -15,7 +15,7 @@ def siblings(values: Floats, temperature: Floats, use: Floats | None = None, sig
     conditions = np.column_stack([temperature, np.full(count, math.nan) if use is None else np.log(use)])
     table = np.column_stack([values, np.full(count, sigma)])
     return Siblings(
-        Kind("elbow", "rigid", "coulomb", "N·m"), tuple(f"r{i:03}" for i in range(count)), table,
+        SiblingKind("elbow", "rigid", "coulomb", "N·m"), tuple(f"r{i:03}" for i in range(count)), table,
         np.full((count, 2), math.nan), np.ones(count, np.int64), conditions,
     )  # fmt: skip
 
