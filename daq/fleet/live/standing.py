@@ -24,7 +24,7 @@ from estimators.quantities import Floats
 FINEST: Final = ((7_200.0, MINUTES), (3 * 86_400.0, HOURS), (math.inf, DAYS))
 #: s, argued: Time without a summary after which a robot is called silent: its minute, and the collector's.
 SILENT: Final = 180.0
-DAY: Final = 86_400.0
+NOTHING: Final = (math.nan, math.nan)  # temperature and travel where neither is known
 SERIES: Final = "joint, model, quantity, unit, robot"
 
 # of each series one row: how many intervals, median and σ of all, of the earlier and of the later half
@@ -130,16 +130,13 @@ class Reader:
         columns = self.columns(first, end, table)
         if table == RAW:
             return FleetStanding(first, end, table, tuple(judged(_siblings(columns, {}, False))), ())
-        known = {(robot, joint): (temperature, travel) for robot, joint, temperature, travel in
-                 self._rows(CONDITIONS, asked)}  # fmt: skip
+        known = {
+            (robot, joint): (_number(temperature), _number(travel))
+            for robot, joint, temperature, travel in self._rows(CONDITIONS, asked)
+        }
         found = judged(_siblings(columns, known, table == DAYS.table))
-        nothing = (math.nan, math.nan)
-        joints = (
-            JointStanding(
-                *row, *(math.nan if one is None else float(one) for one in known.get((row[0], row[1]), nothing))
-            )
-            for row in self._rows(JOINTS, asked)
-        )
+        rows = self._rows(JOINTS, asked)
+        joints = (JointStanding(*row, *known.get((row[0], row[1]), NOTHING)) for row in rows)
         return FleetStanding(first, end, table, tuple(found), tuple(joints))
 
     def columns(self, first: float, end: float, table: str) -> dict[str, NDArray[Any]]:
@@ -170,7 +167,7 @@ class Reader:
 
 
 def _siblings(
-    columns: Mapping[str, NDArray[Any]], known: Mapping[tuple[str, str], tuple[Any, ...]], independent: bool
+    columns: Mapping[str, NDArray[Any]], known: Mapping[tuple[str, str], tuple[float, float]], independent: bool
 ) -> list[Siblings]:
     """Rows of STANDING as groups of siblings. known: (robot, joint) → temperature, travel; independent: intervals
     are."""
@@ -192,7 +189,7 @@ def _siblings(
     for begin, end in itertools.pairwise(starts):
         part, robots = slice(begin, end), tuple(str(one) for one in robot[begin:end])
         kind = names[begin]
-        conditions = _conditions([known.get((one, kind.joint), (None, None)) for one in robots])
+        conditions = _conditions([known.get((one, kind.joint), NOTHING) for one in robots])
         if kind.quantity == TEMPERATURE:
             conditions[:, 0] = math.nan  # it is no condition of itself
         found.append(Siblings(kind, robots, values[part], changes[part], intervals[part], conditions))
@@ -206,9 +203,12 @@ def _deviation(spread: Floats, intervals: NDArray[np.int64], independent: bool) 
     return np.where(intervals > 2, MEDIAN, 1.0) * spread / np.sqrt(np.maximum(intervals, 1))
 
 
-def _conditions(known: list[tuple[Any, ...]]) -> Floats:
+def _conditions(known: list[tuple[float, float]]) -> Floats:
     """(robots, 2) temperature and ln of use, NaN where not known."""
-    rows = [[math.nan if one is None else float(one) for one in two] for two in known]
-    found = np.array(rows).reshape(-1, 2)
+    found = np.array(known).reshape(-1, 2)
     found[:, 1] = np.log(np.where(found[:, 1] > 0.0, found[:, 1], math.nan))
     return found
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
