@@ -1,9 +1,9 @@
 """How each robot of a lake stands against its siblings: same joint, model, quantity and unit, at like conditions.
 
 The time that is looked at is cut into minutes, hours or days; each counts as a recording counts for the offline fleet:
-a robot's value is their median, its change the median of the later half less that of the earlier half. Days are taken
-for independent of each other, as recordings are. Minutes and hours share the rows that an estimate remembers, so the
-deviation of their median is that of one.
+a robot's value is their median, its change the median of the later half less that of the earlier half: of its days, or
+of the time where that is cut into minutes or hours. Days are taken for independent of each other, as recordings are.
+Minutes and hours share the rows that an estimate remembers, so the deviation of their median is that of one.
 """
 
 import itertools
@@ -27,8 +27,8 @@ SILENT: Final = 180.0
 NOTHING: Final = (math.nan, math.nan)  # temperature and travel where neither is known
 SERIES: Final = "joint, model, quantity, unit, robot"
 
-# of each series one row: how many intervals, median and σ of all, of the earlier and of the later half
-STANDING: Final = f"""
+# of each series one row: how many intervals, median and σ of all, of the earlier and of the later half of them
+OF_DAYS: Final = f"""
     WITH per_start AS (
         SELECT {SERIES}, start, median(value) AS value, median(deviation) AS deviation
         FROM finer WHERE start >= make_timestamp($first::BIGINT * 1000000)
@@ -47,12 +47,23 @@ STANDING: Final = f"""
         median(value) FILTER (place > intervals // 2),
         sqrt(avg(deviation * deviation) FILTER (isfinite(deviation) AND place > intervals // 2))
     FROM numbered GROUP BY {SERIES} ORDER BY {SERIES}"""
+RMS: Final = "sqrt(avg(deviation * deviation) FILTER (isfinite(deviation)))"
+# the same of minutes and hours, in one pass: halves are those of the time; σ of the whole is that of each
+OF_HALVES: Final = f"""
+    SELECT {SERIES}, count(*) AS intervals, median(value), {RMS},
+        median(value) FILTER (start < make_timestamp(($first::BIGINT + $end::BIGINT) * 500000)), {RMS},
+        median(value) FILTER (start >= make_timestamp(($first::BIGINT + $end::BIGINT) * 500000)), {RMS}
+    FROM finer WHERE start >= make_timestamp($first::BIGINT * 1000000)
+        AND start < make_timestamp($end::BIGINT * 1000000) AND known > 0
+        AND quantity NOT IN ({", ".join(f"'{one}'" for one in USE)})
+    GROUP BY {SERIES} ORDER BY {SERIES}"""
 # the same of raw rows, which are one interval: a second more or less tells no change
 OF_RAW: Final = f"""
     SELECT {SERIES}, 1 AS intervals, median(value), median(deviation) FILTER (isfinite(deviation)), NULL, NULL, NULL, NULL
     FROM finer WHERE counted AND quantity NOT IN ({", ".join(f"'{one}'" for one in USE)})
         AND time >= make_timestamp($first::BIGINT * 1000000) AND time < make_timestamp($end::BIGINT * 1000000)
     GROUP BY {SERIES} ORDER BY {SERIES}"""  # noqa: E501
+QUERIES: Final = {RAW: OF_RAW, DAYS.table: OF_DAYS}
 CONDITIONS: Final = f"""
     WITH per_boot AS (
         SELECT robot, joint, boot,
@@ -144,7 +155,7 @@ class Reader:
         if not self._view(table, first, end):
             return {}
         asked = {"first": int(first), "end": math.ceil(end)}
-        query = self._database.sql(OF_RAW if table == RAW else STANDING, params=asked)
+        query = self._database.sql(QUERIES.get(table, OF_HALVES), params=asked)
         found: dict[str, NDArray[Any]] = query.fetchnumpy()
         return found
 
@@ -169,7 +180,7 @@ class Reader:
 def _siblings(
     columns: Mapping[str, NDArray[Any]], known: Mapping[tuple[str, str], tuple[float, float]], independent: bool
 ) -> list[Siblings]:
-    """Rows of STANDING as groups of siblings. known: (robot, joint) → temperature, travel; independent: intervals
+    """Rows of OF_DAYS as groups of siblings. known: (robot, joint) → temperature, travel; independent: intervals
     are."""
     joint, model, quantity, unit, robot, count, *numbers = columns.values()
     if not len(robot):
