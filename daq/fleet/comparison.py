@@ -79,7 +79,7 @@ def judged(siblings: Iterable[Siblings]) -> list[JudgedQuantity]:
     found = list[JudgedQuantity]()
     for (kind, robots, values, changes, recordings, _), like, z, change_z in groups:
         count, medians = len(robots), float(np.median(like.values)) + like.shifts
-        limit = threshold(count, looked) if count >= FEWEST else math.nan
+        limit = threshold(count - like.lines, looked) if count >= FEWEST else math.nan
         columns = (*values.T.tolist(), recordings.tolist(), medians.tolist(), z.tolist(), changes[:, 0].tolist(),
                    change_z.tolist())  # fmt: skip
         for robot, value, deviation, runs, median, mine, change, other in zip(robots, *columns, strict=True):

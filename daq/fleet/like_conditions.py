@@ -34,21 +34,24 @@ class AtLikeConditions(NamedTuple):
     values: Floats
     deviations: Floats
     shifts: Floats  # what conditions add to each robot's value: value = values + shifts
+    lines: int  # that were taken off: each takes a degree of freedom
 
 
 def at_like_conditions(values: Floats, deviations: Floats, conditions: Floats | None) -> AtLikeConditions:
     """values, deviations: (robots,); conditions: (robots, conditions), NaN where not known, None: none is."""
-    shifts, added = np.zeros(len(values)), np.zeros(len(values))
+    shifts, added, lines = np.zeros(len(values)), np.zeros(len(values)), 0
     for x in () if conditions is None else conditions.T:
         known = np.isfinite(x) & np.isfinite(values)
         line = _line(x[known], (values - shifts)[known])
         if line is None:
             continue
+        lines += 1
         from_median = np.where(known, x - line.middle, 0.0)
         shifts = shifts + line.slope * from_median
         added = np.hypot(added, line.deviation * from_median)
     told = np.hypot(np.where(np.isfinite(deviations), deviations, 0.0), added)
-    return AtLikeConditions(values - shifts, np.where(np.isfinite(deviations) | (added > 0.0), told, np.nan), shifts)
+    uncertain = np.where(np.isfinite(deviations) | (added > 0.0), told, np.nan)
+    return AtLikeConditions(values - shifts, uncertain, shifts, lines)
 
 
 class _Line(NamedTuple):
