@@ -1,8 +1,8 @@
-"""Two examples for every command, with which its --help ends; tests/contracts/test_help.py walks all commands."""
+"""At least two examples for every command, with which its --help ends; tests/contracts/test_help.py walks them."""
 
 from typing import Final
 
-EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
+EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "init": (
         ("jointwatch init", "writes jointwatch.toml, with a comment on every line"),
         ("jointwatch init --from robot.dbc arm.toml", "joints and signals proposed from a DBC, a URDF or a CSV"),
@@ -78,7 +78,8 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], tuple[str, str]]]] = {
     ),
     "fleet": (
         ("jointwatch fleet identify recordings/ --page fleet.html", "every robot and joint against its siblings"),
-        ("jointwatch fleet identify recordings/ --columns arm.columns.toml", "recordings of another program"),
+        ("jointwatch fleet collect lake.toml", "keeps what many running services say"),
+        ("jointwatch fleet watch lake.toml --last 14d", "who stands out in what was collected, again and again"),
     ),
     "excite": (
         ("jointwatch excite arm.urdf --limits limits.toml --out motion.csv", "a motion that tells most"),

@@ -14,6 +14,7 @@ from daq.core.batch_pass import Readings
 from daq.core.changes.drift import Comparison
 from daq.core.channel_watch import ChannelWatch
 from daq.core.gear_pipeline import gear_pipeline_of
+from daq.core.joint_summary import JointSummary
 from daq.core.joint_use import JointUse
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
@@ -97,6 +98,9 @@ class JointPipeline:
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.use = JointUse(self.estimator.channels, joint.model.unit())
+        self._summary = JointSummary(
+            joint.model.kind, joint.model.unit(), units, publication, self.use, self.comparison.records
+        )
         self.channel_watch: ChannelWatch | None = None  # gets the samples while somebody asks for them
         self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # gets the samples, too
 
@@ -166,7 +170,8 @@ class JointPipeline:
         """The messages at the end of an interval; tick: ns, the sample with which the next one begins."""
         messages = self._events(epoch, arrival)
         words = None if self._missing or self.refused else self.estimator.words()
-        filled = self._fill_form(arrival, epoch, now) if words is not None and words == self._words else []
+        same = words is not None and words == self._words and not self._summary.due(tick)
+        filled = self._fill_form(arrival, epoch, now) if same else []
         figured = self.state.estimator.certain, self.state.estimator.resting
         messages += filled or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
         self._words = words
@@ -343,6 +348,7 @@ class JointPipeline:
             *self.comparison.compare(
                 estimate, self.estimator.friction, timestamp, None if self.gear is None else self.gear.extended
             ),
+            *self._summary.messages(estimate, tick, (tick + epoch) / 1e9),
         ]
 
     def _events(self, epoch: int, arrival: int) -> list[Message]:

@@ -1,13 +1,23 @@
 """What the core counts of a joint for its history: use, and the temperature where a channel has it."""
 
+import itertools
 import math
+from collections import deque
 from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
 
 from daq.stream.update import Map
 from estimators.quantities import Floats, Nanoseconds
 from estimators.wear.use_counts import UseCounter
 
 TEMPERATURE = "temperature"  # the channel's role
+#: ns, argued: Time between two instants whose counts are remembered, and between two summaries, which tell them: an
+#: estimate changes within seconds, and a fleet of thousands can be kept.
+EVERY: Final = 1_000_000_000
+#: 1, argued: Beginnings of seconds of which the counts are remembered: more than one batch of readings spans.
+SECONDS: Final = 64
 
 
 class JointUse:
@@ -20,12 +30,33 @@ class JointUse:
         self._unit = "m" if unit == "N" else "rad"
         self._counter = UseCounter(self.position)
         self._temperature = math.nan
+        self._second = -1  # of the newest sample
+        self._before: deque[tuple[int, Map]] = deque(maxlen=SECONDS)  # second, what had been counted when it began
 
     def absorb(self, times: Nanoseconds, samples: Floats, step: float) -> None:
         """Count. times: (samples,) ns; samples: (samples, channels); step: of the encoder, rad (m), 0 if not known."""
         if not len(times):
             return
         self._counter.set_step(step)
+        seconds = times // EVERY
+        if seconds[0] == seconds[-1] == self._second:
+            self._count(times, samples)
+            return
+        cuts = [0, *(np.flatnonzero(np.diff(seconds)) + 1).tolist(), len(times)]
+        for begin, end in itertools.pairwise(cuts):
+            if seconds[begin] != self._second:
+                self._second = int(seconds[begin])
+                self._before.append((self._second, self.totals()))
+            self._count(times[begin:end], samples[begin:end])
+
+    def before_second_of(self, tick: int) -> Map:
+        """What had been counted when the second of this sample (ns) began, however samples came in batches."""
+        second = tick // EVERY
+        if second > self._second or not self._before:
+            return self.totals()
+        return next((told for began, told in reversed(self._before) if began <= second), self._before[0][1])
+
+    def _count(self, times: Nanoseconds, samples: Floats) -> None:
         self._counter.absorb(times, samples)
         if self._thermometer is not None and math.isfinite(newest := samples[-1, self._thermometer]):
             self._temperature = float(newest)

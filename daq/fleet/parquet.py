@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from daq.fleet.comparison import JudgedQuantity
 from daq.fleet.examine import ExaminedRecording
-from daq.fleet.verdict import JudgedQuantity, in_order
+from daq.fleet.verdict import in_order
 
 TEXTS: Final = (
     "robot", "address", "problem", "joint", "model", "phase", "status", "reasons", "quantity", "unit",

@@ -206,6 +206,34 @@ def _lost_motion(_: Iterable[str]) -> Schema:
     }
 
 
+def _summary(names: Iterable[str]) -> Schema:
+    names, count = list(names), {"type": "integer", "minimum": 0}
+    use = {
+        "unit": _text("of travel: rad or m"),
+        "seconds": _number("in motion"),
+        "travel": _number("way, there and back"),
+        "reversals": count | {"description": "of the motion"},
+        "starts": count | {"description": "motions after a rest"},
+        "temperature": _number("°C, newest of the joint's channel, where it has one"),
+    }
+    return JOINT | {
+        "model": _text("kind of the model"),
+        "unit": _text("of torque or force"),
+        "phase": _text("what the estimator does", (str(one) for one in Phase)),
+        "status": _text("what a consumer may do with the values", (str(one) for one in Status)),
+        "parameters": _numbers("estimates", names),
+        "deviations": _numbers("their standard deviations", names),
+        "units": {"type": "object", "description": "of each parameter", "additionalProperties": {"type": "string"}},
+        "error": _number("rms prediction error over rms measured, of the last seconds"),
+        "changed": _numbers("of parameters whose change is not over: the value that they have left", names),
+        "use": _object(
+            "counted from the core's start to the beginning of this second",
+            use,
+            [name for name in use if name != "temperature"],
+        ),
+    }
+
+
 def _process(_: Iterable[str]) -> Schema:
     return {
         "name": _text("outlet, core, refits, recorder, supervisor, or [drivers.NAME]"),
@@ -352,6 +380,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "drift/": ("a joint against its baseline, or its start", _drift, frozenset(("reference",))),
     "change/": ("what has changed of a joint, until a person acknowledges it", _change, frozenset()),
     "lost_motion/": ("the gear between two encoders", _lost_motion, frozenset(("first",))),
+    "summary/": ("what a fleet keeps of a joint", _summary, frozenset(("error",))),
     "robot": ("the whole robot", _robot, frozenset()),
     "robot/parameters": ("parameters of the whole robot", _robot_parameters, frozenset()),
     "process/": ("whether a process of the service lives", _process, frozenset()),

@@ -9,6 +9,8 @@ from jsonschema import Draft202012Validator
 
 from daq.core.changes.change_records import ChangeRecords
 from daq.core.gear_pipeline import GearPipeline
+from daq.core.joint_summary import JointSummary
+from daq.core.joint_use import EVERY, JointUse
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
@@ -69,6 +71,17 @@ def changed(publication: Publication) -> tuple[bytes, bytes]:
     return topic, body
 
 
+def summary(publication: Publication) -> tuple[bytes, bytes]:
+    records = ChangeRecords(publication, {"coulomb": "N·m"})
+    records.update(DRIFT, ["coulomb"], [], estimate(), {"coulomb": 0.1}, 12.5)
+    use = JointUse(("position", "torque", "temperature"), "N·m")
+    use.absorb(np.array([-2, -1]), np.array([[0.0, 0.0, 31.5], [0.1, 0.0, 31.5]]), 0.0)
+    made = JointSummary("rigid", "N·m", {"coulomb": "N·m"}, publication, use, records)
+    [message] = made.messages(estimate(), 5, 12.5)
+    assert made.messages(estimate(), EVERY - 1, 13.5) == [], "once a second"
+    return message
+
+
 def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
     return {
         "estimate/": publication.estimate(estimate(), 12.5, 12.4, 1e-4),
@@ -77,6 +90,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "drift/": publication.drift(DRIFT, 12.5),
         "change/": changed(publication),
         "lost_motion/": publication.lost_motion(GearPipeline.body(LostMotion(GEAR, 1e-3)), 12.5),
+        "summary/": summary(publication),
         "robot": whole(publication, "robot", robot_body(ROBOT, ("elbow",), ("N·m",))),
         "robot/parameters": whole(
             publication,
@@ -166,6 +180,15 @@ def test_what_the_motion_tells_apart_is_said_where_it_is_known() -> None:
     assert not {"condition", "singular_values", "weakest"} & set(update)
     update = msgpack.unpackb(publication.estimate(estimate(spectrum=Spectrum((1.0, 0.0), "a")), 1.0, 1.0, 0.0)[1])
     assert update["condition"] == math.inf
+
+
+def test_a_summary_says_what_a_fleet_compares() -> None:
+    update = msgpack.unpackb(every(Publication("r", "elbow", 7, "N·m"))["summary/"][1])
+    assert (update["model"], update["unit"], update["status"]) == ("rigid", "N·m", "held")
+    assert update["parameters"] == {"inertia": 0.5, "coulomb": 2.0}
+    assert update["units"] == {"inertia": "", "coulomb": "N·m"}
+    assert update["changed"] == {"coulomb": 2.0}
+    assert (update["use"]["unit"], update["use"]["temperature"]) == ("rad", 31.5)
 
 
 def test_an_event_says_of_which_rows_it_speaks_where_there_are_any() -> None:

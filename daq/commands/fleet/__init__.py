@@ -1,1 +1,4 @@
-"""`jointwatch fleet`: `command.py` runs it, `page.py` makes the HTML page; the work is in daq/fleet."""
+"""`jointwatch fleet`: `command.py` says which task is which module, `page.py` and `live_page.py` make the HTML pages.
+
+The work is in daq/fleet.
+"""

@@ -1,165 +1,19 @@
-"""`jointwatch fleet identify FOLDER …`: identifies the joints of many recordings and compares robots."""
+"""`jointwatch fleet identify | collect | watch`: many robots against each other, from recordings or while they run."""
 
 import argparse
-import json
-import math
-import sys
-import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+import importlib
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from daq.commands.codes import EXIT_USAGE, fail, refuse
-from daq.commands.fleet.page import document
-from daq.config.load import load
-from daq.config.words import ConfigError
-from daq.fleet.addresses import find
-from daq.fleet.examine import ExaminedRecording, Plan
-from daq.fleet.parquet import write
-from daq.fleet.verdict import JudgedQuantity, in_order, judge, unsettled
-from daq.fleet.work import MODULES, here, on
-from daq.processes.cluster import Cluster, ClusterError
-from daq.recording.columns import load_columns
-from daq.recording.reader import RecordingError
-
-INTERRUPTED = 130
-PRINTED = 12  # lines printed at most, of each kind
+from daq.commands.fleet.arguments import TASKS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("task", choices=["identify"], help="what is done to every recording")
-    parser.add_argument("place", nargs="+", metavar="FOLDER", help="folders, files, or any fsspec address of such")
-    parser.add_argument("--config", type=Path, help="of the joints; our own recordings bring theirs")
-    parser.add_argument("--columns", type=Path, metavar="TABLE", help="of the recordings' columns (docs/skew.md)")
-    parser.add_argument("--scheduler", default="", metavar="tls://…", help="a Dask cluster; else processes here")
-    parser.add_argument("--workers", type=int, metavar="N", help="processes here (one a core); 0: this one alone")
-    parser.add_argument("--no-skew", action="store_true", help="leave out how late each channel is")
-    parser.add_argument("--page", type=Path, default=Path("fleet.html"), metavar="FILE", help="(fleet.html)")
-    parser.add_argument("--parquet", type=Path, metavar="FILE", help="every number, for other programs")
-    parser.add_argument("--json", action="store_true", help="the table as one JSON object")
+    tasks = parser.add_subparsers(required=True, metavar=" | ".join(TASKS), dest="task")
+    for name, (declare, text) in TASKS.items():
+        declare(tasks.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}."))
 
 
 def run(options: argparse.Namespace) -> int:
-    """Examine all recordings, then print and write the results."""
-    if options.scheduler and options.workers is not None:
-        return fail("fleet: expected --scheduler or --workers, found both", EXIT_USAGE)
-    if (options.workers or 0) < 0:
-        return fail(f"fleet: expected --workers of 0 or more, found {options.workers}", EXIT_USAGE)
-    if options.parquet is not None and not _has_pyarrow():
-        return fail("--parquet needs pyarrow: pip install 'jointwatch[fleet]', or leave it out")
-    began = time.monotonic()
-    try:
-        plan = Plan(
-            None if options.config is None else load(options.config),
-            None if options.columns is None else load_columns(options.columns),
-            not options.no_skew,
-        )
-        found = list(_examined(options, plan))
-        judged = judge(found)
-        options.page.write_text(document(found, judged), encoding="utf-8")
-        if options.parquet is not None:
-            write(options.parquet, found, judged)
-    except KeyboardInterrupt:
-        return fail("interrupted: nothing was written", INTERRUPTED)
-    except ConfigError as mistakes:
-        return refuse(mistakes)
-    except (RecordingError, ClusterError) as error:
-        return [fail(line) for line in str(error).splitlines()][-1]
-    except OSError as error:
-        return fail(f"{error.filename or options.page}: {error.strerror or error}")
-    print(f"{len(found)} recordings in {time.monotonic() - began:.0f} s", file=sys.stderr)
-    if options.json:
-        print(json.dumps(summary(found, judged), indent=1, ensure_ascii=False))
-    else:
-        _tell(found, judged)
-        print(options.page)
-    return 0 if any(one.joints for one in found) else 1
-
-
-def _examined(options: argparse.Namespace, plan: Plan) -> Iterator[ExaminedRecording]:
-    """Examine the recordings with a progress bar on stderr."""
-    addresses = find(options.place)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        bar = progress.add_task("starting", total=len(addresses))
-        if options.workers == 0:
-            for one in here(addresses, plan):
-                progress.update(bar, advance=1, description="one process")
-                yield one
-            return
-        with Cluster(options.scheduler, options.workers or 0, MODULES) as cluster:
-            where = options.scheduler or f"{len(cluster.pids())} processes"
-            progress.update(bar, description=where)
-            for one in on(cluster, addresses, plan):
-                progress.update(bar, advance=1)
-                yield one
-
-
-def _has_pyarrow() -> bool:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def summary(found: Iterable[ExaminedRecording], judged: Iterable[JudgedQuantity]) -> dict[str, Any]:
-    """The object that --json prints; NaN becomes null."""
-    recordings = [
-        {
-            "address": one.address,
-            "robot": one.robot,
-            "began": _known(one.began),
-            "seconds": one.seconds,
-            "problem": one.problem or None,
-            "joints": {joint.joint: {"status": joint.status, "refits": joint.refits} for joint in one.joints},
-        }
-        for one in in_order(found)
-    ]
-    rows = [
-        {name: _known(value) if isinstance(value, float) else value for name, value in vars(one).items()}
-        | {"odd": one.odd, "drifts": one.drifts}
-        for one in judged
-    ]
-    return {"recordings": recordings, "quantities": rows}
-
-
-def _tell(found: list[ExaminedRecording], judged: list[JudgedQuantity]) -> None:
-    """Print the robots that stand out, and the recordings that could not be read."""
-    out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
-    robots = {one.robot for one in found}
-    known = {(one.robot, one.joint) for one in judged}
-    print(f"{len(robots)} robots, {len(known)} joints with known values, {len(found)} recordings")
-    if not any(math.isfinite(one.z) for one in judged):
-        print("no robot can be compared: at least five robots with the same joint are needed")
-    elif not out:
-        print("no robot stands out")
-    for one in out[:PRINTED]:
-        print(words(one))
-    if len(out) > PRINTED:
-        print(f"and {len(out) - PRINTED} more")
-    loose = unsettled(found)
-    for one_found, joint, why in loose[:PRINTED]:
-        print(f"{one_found.robot} {joint} was not valid at the end of {one_found.address}: {why}")
-    if len(loose) > PRINTED:
-        print(f"and {len(loose) - PRINTED} more were not valid at the end")
-    for broken in [one for one in found if one.problem][:PRINTED]:
-        print(f"jointwatch: {broken.problem}", file=sys.stderr)
-
-
-def words(one: JudgedQuantity) -> str:
-    """One sentence about a quantity that is odd or drifts."""
-    unit = f" {one.unit}" if one.unit else ""
-    if (one.drifts and abs(one.change_z) >= abs(one.z)) or not one.odd:
-        told = f"drifts: {one.quantity} changed by {one.change:+.3g}{unit} to {one.value:.4g}"
-        return f"{one.robot} {one.joint} {told}, {abs(one.change_z):.0f} σ off its siblings' change"
-    told = f"is odd: {one.quantity} {one.value:.4g}{unit}, its siblings {one.median:.4g}"
-    return f"{one.robot} {one.joint} {told}, {abs(one.z):.0f} σ off"
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    """Run the task."""
+    code: int = importlib.import_module(f"daq.commands.fleet.{options.task}").run(options)
+    return code

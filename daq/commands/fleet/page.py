@@ -1,7 +1,7 @@
 """A fleet as one self-contained HTML page: robots that stand out, every robot and joint, the spread of quantities."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 from typing import Final
 
@@ -9,14 +9,17 @@ import numpy as np
 
 from daq.commands.report.document import page, table
 from daq.commands.report.words import date, readable
+from daq.fleet.comparison import JudgedQuantity
 from daq.fleet.examine import ExaminedRecording
-from daq.fleet.verdict import JudgedQuantity, unsettled
+from daq.fleet.verdict import unsettled
 
 WIDTH, HEIGHT, EDGE = 520, 54, 8  # of a strip of points
 FAR: Final = 2.0  # times the threshold, from which a point is drawn at the edge
 NAMED: Final = 3  # robots in the headline; more are counted
+CARDS: Final = 200  # robots on the board at most
+POINTS: Final = 20_000  # in strips, beyond which only those are drawn in which a robot stands out
 LISTED: Final = 40  # rows of a table at most; the Parquet file has all
-OWN: Final = """
+STYLE: Final = """
 .board { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.4rem; }
 .who { border: 1px solid var(--line); border-left: 4px solid var(--good); border-radius: 0.4rem;
   padding: 0.3rem 0.6rem; }
@@ -32,9 +35,10 @@ OWN: Final = """
 
 def document(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
     """The whole page."""
-    parts = [_head(found, judged), _out(judged), _board(found, judged), _strips(judged), _unsettled(found)]
+    robots = {one.robot for one in found}
+    parts = [_head(found, judged), who_stands_out(judged), board(robots, judged), strips(judged), _unsettled(found)]
     parts.append(_recordings(found))
-    return page("A fleet · jointwatch", parts, OWN)
+    return page("A fleet · jointwatch", parts, STYLE)
 
 
 def _head(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
@@ -48,10 +52,11 @@ def _head(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) 
     ]
     facts += [("from", date(min(began))), ("to", date(max(began)))] if began else []
     told = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
-    return f"<header><p>jointwatch fleet</p><h1>{_verdict(judged)}</h1><dl>{told}</dl></header>\n"
+    return f"<header><p>jointwatch fleet</p><h1>{headline(judged)}</h1><dl>{told}</dl></header>\n"
 
 
-def _verdict(judged: Sequence[JudgedQuantity]) -> str:
+def headline(judged: Sequence[JudgedQuantity]) -> str:
+    """Who stands out, in a line of HTML."""
     if not any(math.isfinite(one.z) for one in judged):
         return "No robot can be compared: at least five robots with the same joint are needed"
     odd = {one.robot for one in judged if one.odd}
@@ -68,7 +73,8 @@ def _verdict(judged: Sequence[JudgedQuantity]) -> str:
     return escape(", ".join(f"{robot} is {word}" for robot, word in words.items()))
 
 
-def _out(judged: Sequence[JudgedQuantity]) -> str:
+def who_stands_out(judged: Sequence[JudgedQuantity]) -> str:
+    """The table of what is odd or drifts, the worst first; nothing where nothing is."""
     out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
     if not out:
         return ""
@@ -94,7 +100,7 @@ def _out(judged: Sequence[JudgedQuantity]) -> str:
         "z is robust (median and Qₙ of the siblings). "
         f"A |z| above {limit} is reported: of twenty pages about robots that are all alike, one names a robot."
     )
-    return f"<section><h2>Who stands out</h2><p>{text}</p>{_table(head, rows)}{more}</section>\n"
+    return f"<section><h2>Who stands out</h2><p>{text}</p>{scrolled_table(head, rows)}{more}</section>\n"
 
 
 def _what(one: JudgedQuantity) -> str:
@@ -106,14 +112,14 @@ def _z(z: float, limit: float) -> str:
     return f'<b class="bad">{text}</b>' if abs(z) > limit else text
 
 
-def _board(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
+def board(robots: Collection[str], judged: Sequence[JudgedQuantity]) -> str:
     """One card a robot, worst first."""
-    mine: dict[str, list[JudgedQuantity]] = {one.robot: [] for one in found}
+    mine: dict[str, list[JudgedQuantity]] = {robot: [] for robot in robots}
     for one in judged:
         mine[one.robot].append(one)
     cards = []
     worst_of = {robot: max((one.worst for one in rows), default=0.0) for robot, rows in mine.items()}
-    for robot, rows in sorted(mine.items(), key=lambda item: (-worst_of[item[0]], item[0])):
+    for robot, rows in sorted(mine.items(), key=lambda item: (-worst_of[item[0]], item[0]))[:CARDS]:
         worst = max(rows, key=lambda one: one.worst, default=None)
         tone, told = "unknown", "nothing known of it" if worst is None else "too few siblings"
         if worst is not None and worst.worst > 0:
@@ -123,13 +129,20 @@ def _board(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity])
                 f"{_what(worst)}: {place}" if worst.worst > 1 else f"largest |z| {100 * worst.worst:.0f} % of the limit"
             )
         cards.append(f'<div class="who {tone}"><b>{escape(robot)}</b><span>{escape(told)}</span></div>')
-    return f'<section><h2>Every robot</h2><div class="board">{"".join(cards)}</div></section>\n'
+    more = f"<p>and {len(mine) - CARDS} more that stand out less.</p>" if len(mine) > CARDS else ""
+    return f'<section><h2>Every robot</h2><div class="board">{"".join(cards)}</div>{more}</section>\n'
 
 
-def _strips(judged: Sequence[JudgedQuantity]) -> str:
-    """One strip per quantity of each joint: a point per robot; within the band nothing is significant."""
+def strips(judged: Sequence[JudgedQuantity]) -> str:
+    """One strip per quantity of each joint: a point per robot; within the band nothing is significant.
+
+    Of a large fleet only those in which a robot stands out.
+    """
     groups: dict[tuple[str, str, str], list[JudgedQuantity]] = {}
+    telling = {(one.joint, one.quantity, one.unit) for one in judged if one.odd or one.drifts}
     for one in judged:
+        if len(judged) > POINTS and (one.joint, one.quantity, one.unit) not in telling:
+            continue
         groups.setdefault((one.joint, one.quantity, one.unit), []).append(one)
     joints: dict[str, list[str]] = {}
     for (joint, quantity, unit), rows in groups.items():
@@ -169,7 +182,7 @@ def _unsettled(found: Sequence[ExaminedRecording]) -> str:
     """Joints that were not valid at the end of a recording: their values count with their σ, or not at all."""
     rows = [(escape(one.robot), escape(name), escape(one.address), escape(why)) for one, name, why in unsettled(found)]
     more = f"<p>and {len(rows) - LISTED} more.</p>" if len(rows) > LISTED else ""
-    listed = _table(("robot", "joint", "recording", "why"), rows[:LISTED])
+    listed = scrolled_table(("robot", "joint", "recording", "why"), rows[:LISTED])
     return f"<section><h2>Not valid at the end</h2>{listed}{more}</section>\n" if rows else ""
 
 
@@ -179,12 +192,13 @@ def _recordings(found: Sequence[ExaminedRecording]) -> str:
         return f"<section><h2>Recordings</h2><p>All {len(found)} were read whole.</p></section>\n"
     rows = [(escape(one.robot), escape(one.address), escape(one.problem)) for one in broken]
     told = f"{len(found) - len(broken)} of {len(found)} were read whole; these were not:"
-    return f"<section><h2>Recordings</h2><p>{told}</p>{_table(('robot', 'recording', 'why'), rows)}</section>\n"
+    return f"<section><h2>Recordings</h2><p>{told}</p>{scrolled_table(('robot', 'recording', 'why'), rows)}</section>\n"
 
 
 def _number(value: float) -> str:
     return f"{value:.4g}".replace("-", "−")
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def scrolled_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table that scrolls where the page is too narrow; head: text, rows: cells of HTML."""
     return f'<div class="scroll">{table(head, rows)}</div>'

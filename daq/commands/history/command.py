@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from daq.commands.codes import EXIT_USAGE, fail, refuse
-from daq.commands.history.limits import TimeLeft, limits, time_left
+from daq.commands.history.limits import limits, time_left
 from daq.commands.history.source import SourceError, day, file_of, since
 from daq.config.words import ConfigError
 from daq.state.history.file import HistoryError
 from daq.state.history.reading import HistoryReader, grain_of, reading
 from daq.state.history.summary import difference, summary
 from daq.state.history.tables import DAY, GRAINS, HOUR, Grain
+from daq.state.history.time_left import TimeLeft
 from daq.stream.json_messages import finite
 
 COLUMNS: Final = ("joint", "quantity", "unit", "start", "seconds", "n", "mean", "deviation", "low", "high")

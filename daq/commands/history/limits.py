@@ -1,38 +1,15 @@
 """`jointwatch history --limit PARAMETER=VALUE`: how long a parameter that has changed takes to a limit.
 
 Nothing is said before the service has told a change of the parameter (a record in `change/<joint>` that is not over):
-before an onset there is no trend. The clock is the way that the joint has made since the file began, and a day without
-motion does not count.
+before an onset there is no trend.
 """
 
 import math
-from typing import Final, NamedTuple
-
-import numpy as np
 
 from daq.commands.history.source import SourceError
 from daq.state.history.reading import HistoryReader
 from daq.state.history.tables import DAY
-from estimators.wear.time_to_limit import FEWEST, Remaining, time_to_limit
-
-#: days, argued: Days in use whose mean way is the pace by which way becomes days.
-PACE: Final = 30
-
-
-class Limit(NamedTuple):
-    """A value of a parameter at which something must be done."""
-
-    parameter: str
-    value: float
-
-
-class TimeLeft(NamedTuple):
-    """What is said of one parameter of one joint."""
-
-    parameter: str
-    limit: float
-    left: Remaining | None  # in days; None: nothing can be said
-    text: str
+from daq.state.history.time_left import Limit, TimeLeft, time_left_of, unknown
 
 
 def limits(words: list[str]) -> list[Limit]:
@@ -58,38 +35,10 @@ def time_left(history: HistoryReader, joint: str, limit: Limit, now: float) -> T
     values = history.values(DAY, 0.0, now, joint)
     days = next((rows for quantity, rows in values.items() if quantity.name == limit.parameter), [])
     if not days:
-        return _unknown(limit, "the history has no values of it")
+        return unknown(limit, "the history has no values of it")
     if not open_changes:
-        return _unknown(limit, "no change has been told, so there is no trend")
+        return unknown(limit, "no change has been told, so there is no trend")
     reference = open_changes[0].get("from", days[0].mean)
-    towards = math.copysign(1.0, limit.value - reference)
-    if towards * (open_changes[-1].get("to", days[-1].mean) - reference) <= 0.0:
-        return _unknown(limit, "it moves away from its limit")
-    travel, way = {}, 0.0
-    for row in history.use(DAY, 0.0, now, joint):
-        way += row.counts.travel
-        travel[row.start] = way
-    known = [row for row in days if row.start in travel]
-    if len(known) < FEWEST:
-        return _unknown(limit, f"{len(known)} days with values, {FEWEST} are needed")
-    use = np.array([travel[row.start] for row in known])
-    drift = towards * (np.array([row.mean for row in known]) - reference)
-    steps = np.diff(use[-PACE - 1 :])
-    pace = float(steps.mean())
-    if pace <= 0.0:
-        return _unknown(limit, "the joint is not in use")
-    found = time_to_limit(use, drift, towards * (limit.value - reference))
-    left = found._replace(low=found.low / pace, middle=found.middle / pace, high=found.high / pace)
-    return TimeLeft(limit.parameter, limit.value, left, _words(left))
-
-
-def _words(left: Remaining) -> str:
-    if left.high == 0.0:
-        return "reached"
-    span = f"{left.low:.0f}–{left.high:.0f}" if math.isfinite(left.high) else f"{left.low:.0f} or more"
-    middle = f", most likely about {left.middle:.0f}" if math.isfinite(left.middle) else ""
-    return f"in {span} days in use (80 %){middle}, at the use of the last {PACE}"
-
-
-def _unknown(limit: Limit, why: str) -> TimeLeft:
-    return TimeLeft(limit.parameter, limit.value, None, f"not known: {why}")
+    newest = open_changes[-1].get("to", days[-1].mean)
+    ways = {row.start: row.counts.travel for row in history.use(DAY, 0.0, now, joint)}
+    return time_left_of(limit, {row.start: row.mean for row in days}, ways, reference, newest)

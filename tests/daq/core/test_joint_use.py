@@ -35,3 +35,20 @@ def test_the_step_of_a_coarse_encoder_widens_the_play() -> None:
     use = JointUse(("position",), "N·m")
     use.absorb(TIMES, flicker[:, None], 1.5e-3)
     assert use.totals()["travel"] == 0.0
+
+
+@pytest.mark.parametrize("size", [1, 7, 300, 4000])
+def test_what_was_counted_before_a_second_does_not_depend_on_batches(size: int) -> None:
+    """Two seconds of motion and rest, then a gap: asked when all is counted, and when a part is."""
+    times = np.concatenate([TIMES, TIMES + 4 * 10**9])
+    moving = np.concatenate([samples(20.0), samples(25.0)])
+    whole, cut = (JointUse(("torque", "position", "temperature"), "N·m") for _ in range(2))
+    whole.absorb(times, moving, 0.0)
+    for begin in range(0, len(times), size):
+        cut.absorb(times[begin : begin + size], moving[begin : begin + size], 0.0)
+    for tick in (10**9, 15 * 10**8, 2 * 10**9, 4 * 10**9 + 5, 5 * 10**9, 6 * 10**9 + 7, 9 * 10**9):
+        assert repr(cut.before_second_of(tick)) == repr(whole.before_second_of(tick))
+    assert whole.before_second_of(15 * 10**8)["travel"] == 0.0
+    assert whole.before_second_of(2 * 10**9)["travel"] == pytest.approx(1.0, abs=5e-3)
+    assert "temperature" not in whole.before_second_of(10**9)
+    assert whole.before_second_of(9 * 10**9) == whole.totals()

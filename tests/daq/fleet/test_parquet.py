@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from daq.fleet.comparison import JudgedQuantity
 from daq.fleet.examine import ExaminedRecording, JointFound, RecordedQuantity
 from daq.fleet.parquet import COUNTS, NUMBERS, TEXTS, rows, write
-from daq.fleet.verdict import JudgedQuantity
 
 TOLD = (RecordedQuantity("inertia", "kg·m²", 2.0, 0.1), RecordedQuantity("delay.torque", "s", 0.001, math.nan))
 JOINT = JointFound("elbow", "rigid", "normal", "valid", "r", 1000, 7, 0.03, 1, 2, 3, TOLD)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from daq.commands.fleet.page import document
+from daq.fleet.comparison import JudgedQuantity
 from daq.fleet.examine import ExaminedRecording, JointFound, RecordedQuantity
-from daq.fleet.verdict import JudgedQuantity, in_order, judge, unsettled
+from daq.fleet.verdict import in_order, judge, unsettled
 from estimators.offline.siblings import threshold
 
 

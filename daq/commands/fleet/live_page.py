@@ -1,0 +1,70 @@
+"""A fleet while it runs as one self-contained HTML page that loads itself again: who stands out, is silent, wears."""
+
+import time
+from collections.abc import Sequence
+from html import escape
+from typing import Final
+
+from daq.commands.fleet.page import STYLE, board, headline, scrolled_table, strips, who_stands_out
+from daq.commands.report.document import page
+from daq.commands.report.words import date, readable
+from daq.fleet.live.standing import FleetStanding, JointStanding
+from daq.fleet.live.time_left import FleetTimeLeft
+
+LISTED: Final = 40  # rows of a table at most
+
+
+def document(standing: FleetStanding, left: Sequence[FleetTimeLeft], every: float) -> str:
+    """The whole page. left: of limits that were asked for; every: s after which it loads itself again; 0: never."""
+    robots = {one.robot for one in standing.joints}
+    parts = [_head(standing), who_stands_out(standing.quantities), _left(left), _silent(standing)]
+    parts += [board(robots, standing.quantities), strips(standing.quantities), _unsettled(standing.joints)]
+    text = page("A fleet, live · jointwatch", parts, STYLE)
+    again = f'<meta http-equiv="refresh" content="{max(5, round(every))}">'
+    return text.replace("<head>", f"<head>{again}", 1) if every else text
+
+
+def _head(standing: FleetStanding) -> str:
+    lost, there = (sum(getattr(one, name) for one in standing.joints) for name in ("lost", "messages"))
+    facts = [
+        ("robots", str(len({one.robot for one in standing.joints}))),
+        ("joints", str(len(standing.joints))),
+        ("from", date(standing.first)),
+        ("to", f"{date(standing.end)} {time.strftime('%H:%M', time.gmtime(standing.end))} UTC"),
+        ("intervals", standing.grain),
+        ("summaries missing", f"{lost} of {lost + there}"),
+    ]
+    told = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
+    return f"<header><p>jointwatch fleet, live</p><h1>{headline(standing.quantities)}</h1><dl>{told}</dl></header>\n"
+
+
+def _left(left: Sequence[FleetTimeLeft]) -> str:
+    if not left:
+        return ""
+    rows = [
+        (escape(one.robot), escape(one.joint), escape(readable(one.told.parameter)), f"{one.told.limit:g}",
+         escape(one.told.text))
+        for one in left[:LISTED]
+    ]  # fmt: skip
+    table = scrolled_table(("robot", "joint", "quantity", "limit", "time left"), rows)
+    return f"<section><h2>How long to a limit</h2>{table}{_more(left)}</section>\n"
+
+
+def _silent(standing: FleetStanding) -> str:
+    if not standing.silent:
+        return ""
+    named = ", ".join(standing.silent[:LISTED])
+    text = f"Nothing has come lately from {escape(named)}"
+    return f"<section><h2>Silent</h2><p>{text}.</p>{_more(standing.silent)}</section>\n"
+
+
+def _unsettled(joints: Sequence[JointStanding]) -> str:
+    """Joints that are not valid: their values count with their σ, or not at all."""
+    those = [one for one in joints if one.status not in ("valid", "held")]
+    rows = [(escape(one.robot), escape(one.joint), escape(one.status)) for one in those[:LISTED]]
+    table = scrolled_table(("robot", "joint", "status"), rows)
+    return f"<section><h2>Not valid at the end</h2>{table}{_more(those)}</section>\n" if rows else ""
+
+
+def _more(those: Sequence[object]) -> str:
+    return f"<p>and {len(those) - LISTED} more.</p>" if len(those) > LISTED else ""

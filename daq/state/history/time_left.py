@@ -1,0 +1,73 @@
+"""How many days a parameter that has changed takes to a limit, from its days and the way that the joint made on them.
+
+The clock is the way that the joint has made, and a day without motion does not count.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.wear.time_to_limit import FEWEST, Remaining, time_to_limit
+
+#: days, argued: Days in use whose mean way is the pace by which way becomes days.
+PACE: Final = 30
+
+
+class Limit(NamedTuple):
+    """A value of a parameter at which something must be done."""
+
+    parameter: str
+    value: float
+
+
+class TimeLeft(NamedTuple):
+    """What is said of one parameter of one joint."""
+
+    parameter: str
+    limit: float
+    left: Remaining | None  # in days; None: nothing can be said
+    text: str
+
+
+def time_left_of(
+    limit: Limit, values: Mapping[int, float], ways: Mapping[int, float], reference: float, newest: float
+) -> TimeLeft:
+    """What can be said of a parameter of which a change has been told.
+
+    values: the parameter's mean of each day (Unix s of its start), in order; ways: the way made on each day, rad (m),
+    in order; reference: the value that the change has left; newest: the value now.
+    """
+    towards = math.copysign(1.0, limit.value - reference)
+    if towards * (newest - reference) <= 0.0:
+        return unknown(limit, "it moves away from its limit")
+    travel, way = {}, 0.0
+    for start, made in ways.items():
+        way += made
+        travel[start] = way
+    known = [start for start in values if start in travel]
+    if len(known) < FEWEST:
+        return unknown(limit, f"{len(known)} days with values, {FEWEST} are needed")
+    use = np.array([travel[start] for start in known])
+    drift = towards * (np.array([values[start] for start in known]) - reference)
+    steps = np.diff(use[-PACE - 1 :])
+    pace = float(steps.mean())
+    if pace <= 0.0:
+        return unknown(limit, "the joint is not in use")
+    found = time_to_limit(use, drift, towards * (limit.value - reference))
+    left = found._replace(low=found.low / pace, middle=found.middle / pace, high=found.high / pace)
+    return TimeLeft(limit.parameter, limit.value, left, _words(left))
+
+
+def unknown(limit: Limit, why: str) -> TimeLeft:
+    """That nothing can be said, and why."""
+    return TimeLeft(limit.parameter, limit.value, None, f"not known: {why}")
+
+
+def _words(left: Remaining) -> str:
+    if left.high == 0.0:
+        return "reached"
+    span = f"{left.low:.0f}–{left.high:.0f}" if math.isfinite(left.high) else f"{left.low:.0f} or more"
+    middle = f", most likely about {left.middle:.0f}" if math.isfinite(left.middle) else ""
+    return f"in {span} days in use (80 %){middle}, at the use of the last {PACE}"

@@ -1,0 +1,142 @@
+"""`jointwatch fleet collect` on real sockets, locked ones too: killed and started again it loses nothing uncounted."""
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daq.__main__ import main
+from daq.fleet.live.lake import RAW
+from daq.fleet.live.standing import Reader
+from tests.support.summaries import SendingService, locked, summary
+
+TOTALS = """
+    SELECT robot, count(*), sum(lost)::BIGINT, min(seq), max(seq) FROM finer
+    WHERE quantity = 'coulomb' GROUP BY robot"""
+
+
+class Senders:
+    """Services that send a summary each ten times a second, in a thread."""
+
+    def __init__(self, services: dict[str, SendingService]) -> None:
+        self.sent = 0
+        self._services = services
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ended.wait(0.1):
+            for name, service in self._services.items():
+                service.send(summary(name, self.sent, time.time()))
+            self.sent += 1
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        for one in self._services.values():
+            one.close()
+
+
+@pytest.fixture
+def senders(tmp_path: Path) -> Iterator[Senders]:
+    """Two services, of which one is locked, and lake.toml for them and for one that is not there."""
+    assert main(["keys", str(tmp_path / "keys"), "fleet"]) == 0
+    services = {}
+    for name, curve in (("arm1", None), ("arm2", locked(tmp_path / "keys"))):
+        (tmp_path / name).mkdir()
+        services[name] = SendingService(tmp_path / name, curve)
+    (tmp_path / "lake.toml").write_text(f"""
+[lake]
+place = "lake"
+key = "{tmp_path / "keys" / "fleet.key_secret"}"
+[robots]
+arm1 = {{ endpoint = "{services["arm1"].endpoint}" }}
+arm2 = {{ endpoint = "{services["arm2"].endpoint}", server_key = "keys/server.key" }}
+away = {{ endpoint = "tcp://127.0.0.1:9" }}
+""")
+    found = Senders(services)
+    yield found
+    found.close()
+
+
+def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
+    senders: Senders, tmp_path: Path, start_program: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = tmp_path / "lake"
+
+    def run(seconds: float) -> Any:
+        program = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
+        while "collecting 3 robots" not in (line := program.stderr.readline()):
+            assert line, "it has ended"
+        time.sleep(seconds)
+        return program
+
+    first = run(3.0)
+    first.send_signal(signal.SIGINT)
+    said, log = first.communicate()
+    assert first.returncode == 0, log
+    assert "0 missing, 0 given up, 0 malformed, 0 batches not written" in said
+    assert "2 of 3 robots heard in the last minute" in log
+    assert "not heard: away (not connected)" in log
+    killed = run(1.5)
+    killed.kill()
+    killed.wait()
+    last = run(3.0)
+    second = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
+    assert second.wait() == 1
+    assert "another collector 'collector' writes into" in second.stderr.read()
+    sent = senders.sent
+    last.send_signal(signal.SIGTERM)
+    assert last.wait() == 0
+    totals = Reader(str(lake)).rows(RAW, TOTALS, 0, float("inf"))
+    assert sorted(row[0] for row in totals) == ["arm1", "arm2"]
+    for _, count, lost, earliest, latest in totals:
+        assert count + lost == latest - earliest + 1
+        assert lost > 10, "what came while none ran, and what the killed one had in memory"
+        assert latest > sent - 20, "what is there at a stop is taken"
+    capsys.readouterr()
+    assert (
+        main(["fleet", "watch", str(tmp_path / "lake.toml"), "--once", "--json", "--page", str(tmp_path / "f.html")])
+        == 0
+    )
+    told = json.loads(capsys.readouterr().out)
+    assert {one["robot"] for one in told["joints"]} == {"arm1", "arm2"}
+    assert {one["robot"]: one["messages"] for one in told["joints"]} == {row[0]: row[1] for row in totals}
+    assert {one["lost"] for one in told["joints"]} == {row[2] for row in totals}
+    assert "<h1>No robot can be compared" in (tmp_path / "f.html").read_text()
+
+
+def test_every_mistake_of_a_file_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lake.toml").write_text("""
+[lake]
+place = "lake"
+key = "none.key_secret"
+raw = 0
+[robots]
+arm1 = { endpoint = "arm1" }
+arm2 = { endpoint = "tcp://arm2:5556", server_key = "none.key" }
+""")
+    assert main(["fleet", "collect", str(tmp_path / "lake.toml")]) == 78
+    said = capsys.readouterr().err
+    assert "lake.toml:5" in said
+    assert "tcp://HOST:PORT" in said
+    (tmp_path / "lake.toml").write_text(
+        '[lake]\nplace = "lake"\n[robots]\na = { endpoint = "tcp://h:1" }\nb = { endpoint = "tcp://h:1" }\n'
+    )
+    assert main(["fleet", "collect", str(tmp_path / "lake.toml")]) == 78
+    assert "found tcp://h:1 twice" in capsys.readouterr().err
+
+
+def test_a_lake_that_is_none_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fleet", "watch", "ftp://x/y", "--once"]) == 1
+    assert "expected a folder, or a URL that pyarrow reads" in capsys.readouterr().err
+    assert main(["fleet", "watch", str(tmp_path), "--last", "2026-01-31", "--once"]) == 2
+    assert main(["fleet", "watch", str(tmp_path), "--limit", "coulomb", "--once"]) == 2
+    assert main(["fleet", "watch", str(tmp_path), "--once"]) == 0
+    assert "none can be compared" in capsys.readouterr().out

@@ -1,0 +1,56 @@
+"""Three services and a collector, set up as docs/fleet.md says: all of them are in the lake, with what they found."""
+
+import contextlib
+import json
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daq.__main__ import main
+from daq.subscriber import Subscriber
+from hil_rig.live import Live
+
+ROOT = Path(__file__).parents[2]
+# a rig's service has its rig's name; so three rigs, and not three of a kind
+RIGS = {"arm1": ["rigid"], "arm2": ["arm", "--joints", "2"], "arm3": ["two_mass"]}
+
+
+@pytest.mark.compiled
+def test_three_services_and_a_collector(
+    tmp_path: Path, start_program: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    [text] = re.findall(r"```toml\n(# lake.toml\n.*?)```", (ROOT / "docs" / "fleet.md").read_text("utf-8"), re.DOTALL)
+    assert len(text.splitlines()) <= 10
+    with contextlib.ExitStack() as stack:
+        services = [stack.enter_context(Live([*rig, "--wire", "udp"])) for rig in RIGS.values()]
+        for (name, rig), port, live in zip(RIGS.items(), (5556, 5557, 5558), services, strict=True):
+            text = text.replace(f"{name} =", f"{rig[0]} =").replace(f"tcp://127.0.0.1:{port}", live.endpoint)
+        (tmp_path / "lake.toml").write_text(text)
+        collector = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
+        while "collecting 3 robots" not in (line := collector.stderr.readline()):
+            assert line, "it has ended"
+        for live in services[::-1]:  # the rigid one last: its values are compared with the truth
+            wanted = "valid" if live is services[0] else ""
+            with Subscriber(live.endpoint, ("summary/",), timeout=120) as updates:
+                next(one for _, one in updates if one["parameters"] and wanted in one["status"])
+        with Subscriber(services[0].endpoint, ("summary/",), timeout=120) as updates:
+            for _ in range(5):
+                next(updates)
+        collector.send_signal(signal.SIGINT)
+        said, log = collector.communicate()
+    assert collector.returncode == 0, log
+    assert " 0 missing, 0 given up, 0 malformed, 0 batches not written" in said
+    assert main(["fleet", "watch", str(tmp_path / "lake.toml"), "--once", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    found = {(one["robot"], one["joint"]): one for one in told["joints"]}
+    assert found.keys() == {("rigid", "joint1"), ("arm", "joint1"), ("arm", "joint2"), ("two_mass", "joint1")}
+    assert {one["lost"] for one in found.values()} == {0}
+    assert all(one["travel"] > 1.0 for one in found.values())
+    known = {(one["robot"], one["quantity"]): one["value"] for one in told["quantities"]}
+    truth = services[0].truth["joint1"]
+    for name in ("inertia", "viscous", "coulomb"):
+        assert known["rigid", name] == pytest.approx(truth[name], rel=0.1)
