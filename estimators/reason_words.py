@@ -25,6 +25,8 @@ _CHANNEL: Final = "Channels"
 _SIGNAL: Final = "Signals that cannot be true"
 _GEAR: Final = "Lost motion of a gear"
 _ROBOT: Final = "The whole robot"
+_MECHANISM: Final = "A mechanism with loops"
+_CLEARANCE: Final = "Clearance of a bearing"
 _SERVICE: Final = "No data"
 
 CATALOGUE: Final[dict[str, ReasonEntry]] = {
@@ -331,6 +333,30 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "the torque does not twist the gear measurably",
         "The stiffness is not more than two standard deviations above zero.",
         "Use more torque, and check that both encoders and the ratio are right.",
+    ),
+    "drives_incomplete": ReasonEntry(
+        _MECHANISM,
+        "no row with every drive of the mechanism in it yet",
+        "The mechanism's model needs position and torque of all its drives at the same instants.",
+        "Check that every drive of the mechanism sends its position and torque.",
+    ),
+    "loops_open": ReasonEntry(
+        _MECHANISM,
+        "{cause}",
+        "With the positions that the drives send, the model's links cannot be joined, or do not determine a motion.",
+        "Check the drives' scale, sign and zero, and the points of the cuts in the mechanism file.",
+    ),
+    "mechanism_friction": ReasonEntry(
+        _MECHANISM,
+        "{parameter} feels {percent:.0f} % of the friction that the model says",
+        "The friction of the bearings, as this drive feels it, has changed since the mechanism was identified.",
+        "Look at the bearings: lubrication, preload, temperature. If the change stays, identify the mechanism anew.",
+    ),
+    "mechanism_unexplained": ReasonEntry(
+        _MECHANISM,
+        "the mechanism's model leaves {percent:.0f} % of the torque unexplained",
+        "The torque of the drives does not follow from the model, so its constraint forces are doubtful, too.",
+        "Identify the mechanism from recordings of its own: jointwatch identify.",
     ),
     "joint_faulted": ReasonEntry(
         _ROBOT,
