@@ -13,12 +13,12 @@ from daq.config.fields import Name
 from daq.config.history_settings import HistorySettings
 from daq.config.notify import NotifySection
 from daq.config.sections import Config, JointSection, Processes, Publish, Record, RefitPlace, RobotSection
-from daq.config.toml_file import read_toml, validate_part
+from daq.config.toml_file import is_mechanism, read_toml, validate_part
 from daq.config.toml_lines import Lines
 from daq.config.words import ConfigError, ConfigurationProblem, unknown
 from drivers.catalogue import AnyDriver, class_of
 
-OURS: Final = {"folder", "robot_model"}  # fields of a Config that are not in its file
+OURS: Final = {"folder", "robot_model", "mechanism"}  # fields of a Config that are not in its file
 
 
 def load(file: Path) -> Config:
@@ -59,8 +59,9 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
                 parts[key][name] = part
     wrong = [*cross_check(data, parts)]
     if parts["robot"] is not None and parts["joints"].keys() == _names(data.get("joints")):
-        parts["robot_model"], mistakes = _check_robot(parts["robot"], parts["joints"])
-        wrong += mistakes
+        for part, checked in (("robot_model", _check_robot), ("mechanism", _check_mechanism)):
+            parts[part], mistakes = checked(parts["robot"], parts["joints"])
+            wrong += mistakes
     for path, message in wrong:
         problems.append(ConfigurationProblem(lines.of(path), ".".join(map(str, path)), message))
     if problems:
@@ -70,9 +71,8 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
 
 def digest(config: Config) -> str:
     """Sixteen hexadecimal digits that change with any setting."""
-    text = config.model_dump_json(
-        by_alias=True, exclude={"folder"} | ({"robot_model"} if not config.robot_model else set())
-    )
+    unset = {name for name in ("robot_model", "mechanism") if not getattr(config, name)}
+    text = config.model_dump_json(by_alias=True, exclude={"folder"} | unset)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -95,6 +95,27 @@ def _check_robot(
     """The text of the robot's model, where there is one, and the mistakes in it."""
     if robot.model is None:
         return "", []
+    if _holds_mechanism(robot.model):
+        text = f'{robot.model} is a mechanism with loops: write mechanism = "{robot.model.name}" instead'
+        return "", [(("robot", "model"), text)]
     from daq.config.robot_model import check_model  # a second of kernels that only a whole robot needs
 
     return check_model(robot.model, joints)
+
+
+def _check_mechanism(
+    robot: RobotSection, joints: Mapping[str, JointSection]
+) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
+    """The description of the mechanism, where there is one, and the mistakes in it."""
+    if robot.mechanism is None:
+        return "", []
+    from daq.config.robot_mechanism import check_mechanism  # kernels that only a mechanism needs
+
+    return check_mechanism(robot.mechanism, joints)
+
+
+def _holds_mechanism(file: Path) -> bool:
+    try:
+        return is_mechanism(file)
+    except ConfigError:  # what cannot be read is told by the reader of models
+        return False

@@ -30,6 +30,10 @@ class RobotSection(Section):
     model: FilePath | None = Field(
         default=None, description="the whole robot, written by `jointwatch identify`: residuals, contact, payload"
     )
+    mechanism: FilePath | None = Field(
+        default=None,
+        description="a mechanism with loops, by `jointwatch identify`: residuals, constraint forces",
+    )
 
     drift: DriftSettings = DriftSettings()
 
@@ -275,4 +279,5 @@ class Config(Section):
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, JointSection]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
+    mechanism: str = ""  # the mechanism's description as JSON, as its file was when the configuration was read
     robot_model: str = ""  # text of the robot's model file when the configuration was read: all processes use this one

@@ -25,7 +25,7 @@ from daq.core.pipeline import Pipeline
 from daq.processes.logs import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
 from daq.stream.sockets import Socket, open_publisher
-from daq.stream.update import ROBOT
+from daq.stream.update import MECHANISM, ROBOT
 from estimators.online.checkpoint import NotTheSameError
 
 # folders of estimators whose code a state depends on
@@ -92,6 +92,8 @@ class Checkpoints:
         self._keys |= {change_state_name(name): _settings(joint) for name, joint in config.joints.items()}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot_model.encode()).hexdigest()[:16]
+        if config.mechanism:
+            self._keys[MECHANISM] = hashlib.sha256(config.mechanism.encode()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
         self._turn = 0
         self._due = 0.0
@@ -133,8 +135,7 @@ class Checkpoints:
         states: list[tuple[str, Callable[[], Any]]] = [(joint.name, joint.estimator.keep) for joint in joints]
         states += [(gear_state_name(joint.name), joint.gear.keep) for joint in joints if joint.gear is not None]
         states += [(change_state_name(joint.name), joint.comparison.keep) for joint in joints]
-        if pipeline.robot is not None:
-            states.append((ROBOT, pipeline.robot.keep))
+        states += [(together.name, together.keep) for together in pipeline.together]
         self._due = now + EVERY / len(states)
         name, keep = states[self._turn % len(states)]
         self._turn += 1

@@ -98,7 +98,7 @@ class JointPipeline:
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.use = JointUse(self.estimator.channels, joint.model.unit())
         self.channel_watch: ChannelWatch | None = None  # gets the samples while somebody asks for them
-        self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # gets the samples, too
+        self.followers: tuple[Callable[[str, Nanoseconds, Floats], None], ...] = ()  # get the samples, too
 
     def absorb(
         self,
@@ -156,8 +156,8 @@ class JointPipeline:
         count = state.count
         self.samples += count
         self.use.absorb(state.ticks[:count], state.samples[:count], self.estimator.step_of(self.use.position))
-        if self.follower is not None:
-            self.follower(self.name, state.ticks[:count], state.samples[:count])
+        for follower in self.followers:
+            follower(self.name, state.ticks[:count], state.samples[:count])
         if self.channel_watch is not None and count:
             self.channel_watch.absorb(state.ticks[:count], state.samples[:count])
         return int(state.ticks[count - 1]) if count else 0

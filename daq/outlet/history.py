@@ -16,7 +16,7 @@ import numpy as np
 from daq.outlet.current_values import CurrentValues
 from daq.outlet.losses import Losses
 from daq.outlet.remedies import remedies_of_drift, with_remedies
-from daq.outlet.robot_history import RobotHistory
+from daq.outlet.robot_history import MechanismHistory, RobotHistory
 from daq.outlet.trace import Trace
 from daq.stream.curve_points import channel_rows, points
 from daq.stream.reasons import as_maps, with_todo
@@ -109,7 +109,7 @@ class History:
         self._core_heard = 0.0  # Unix s by our clock, of the core's last message
         self._drivers: Map = {}
         self._recorder: Map = {}  # empty when nothing is recorded
-        self._whole = RobotHistory()
+        self._whole, self._mechanism = RobotHistory(), MechanismHistory()
         self._counted = 0.0  # Unix s at which the totals were as they are
         self._drawn = 0.0  # Unix s at which the laws were drawn last
         self.layout = 0  # changes when joints or parameters do: a page then needs a new snapshot
@@ -149,6 +149,8 @@ class History:
             joint.gears.append((update["timestamp"], *number))
         elif family == "robot":
             self.layout += self._whole.absorb(name, update, now)
+        elif family == "mechanism":
+            self.layout += self._mechanism.absorb(update, now)
         elif family == "recorder":
             self._recorder = update
         elif family == "channels":
@@ -175,6 +177,7 @@ class History:
         """Skip a tick while no page is open: a page begins with a snapshot, which has everything."""
         self._fresh_events = []
         self._whole.skip()
+        self._mechanism.skip()
         for joint in self._joints.values():
             for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms, joint.raw):
                 trace.skip()
@@ -252,6 +255,7 @@ class History:
             "now": now,
             "joints": joints,
             "whole": self._whole.latest(stale),
+            "mechanism": self._mechanism.latest(stale),
             "processes": self.processes(now),
             "drivers": self._drivers,
             "recorder": self._recording(now),
@@ -327,6 +331,7 @@ class History:
             "counted": self._counted,
             "recorder": self._recording(now),
             "whole": self._whole.message(now, self.stale(now), whole),
+            "mechanism": self._mechanism.message(now, self.stale(now), whole),
             "joints": {
                 name: _joint_message(joint, now, whole, fresh, self.stale(now)) for name, joint in self._joints.items()
             },

@@ -82,6 +82,14 @@ TABLE: Final = (
     Metric("robot_payload_mass", Gauge, (), "", "Its mass as far as it is known, kg."),
     Metric("robot_payload_mass_deviation", Gauge, (), "", "Standard deviation of that mass, kg."),
     Metric("robot_blocks_total", Counter, (), "", "Seconds of motion that have taught the whole robot's model."),
+    Metric(
+        "mechanism_residual", Gauge, ("drive",), "", "Torque that the mechanism's model does not explain, N·m or N."
+    ),
+    Metric("mechanism_residual_threshold", Gauge, ("drive",), "", "Residual from which it is reported, N·m or N."),
+    Metric("mechanism_contact", Gauge, ("drive",), "", "1 while the drive's residual is beyond its threshold."),
+    Metric("mechanism_friction_ratio", Gauge, ("drive",), "", "Friction that the drive feels over the model's."),
+    Metric("mechanism_friction_ratio_deviation", Gauge, ("drive",), "", "Standard deviation of that ratio."),
+    Metric("mechanism_radial_force", Gauge, ("bearing",), "N", "Force across its axis that a joint carries."),
     Metric("core_restarts_total", Counter, (), "", "Restarts of the core that the outlet saw."),
     Metric("process_up", Gauge, ("process",), "", "1 while the process runs and gives signs of life."),
     Metric("process_silence_seconds", Gauge, ("process",), "s", "Since the last sign of life of the process."),
@@ -144,7 +152,7 @@ class Metrics:
     def absorb(self, topic: str, update: Mapping[str, Any]) -> None:
         """One update or internal status map."""
         family, _, name = topic.partition("/")
-        if family in ("estimate", "residual", "event", "drift", "change", "robot", "lost_motion"):
+        if family in ("estimate", "residual", "event", "drift", "change", "robot", "mechanism", "lost_motion"):
             self._follow_sequence(topic, update)
         if family == "estimate":
             self._estimate(name, update)
@@ -152,6 +160,8 @@ class Metrics:
             self._whole(update)
         elif topic == "robot/parameters":
             self._friction(update)
+        elif topic == "mechanism":
+            self._mechanism(update)
         elif family == "drift":
             self._drift(name, update)
         elif family == "change":
@@ -299,6 +309,16 @@ class Metrics:
             self._get("phase", joint, phase).set(phase == now)
         for status in Status:
             self._get("health", joint, status).set(status == health)
+
+    def _mechanism(self, update: Mapping[str, Any]) -> None:
+        for drive, told in update["drives"].items():
+            self._get("mechanism_residual", drive).set(told["residual"])
+            self._get("mechanism_residual_threshold", drive).set(told["threshold"])
+            self._get("mechanism_contact", drive).set(told["contact"])
+            self._get("mechanism_friction_ratio", drive).set(told["friction_ratio"])
+            self._get("mechanism_friction_ratio_deviation", drive).set(told["friction_ratio_deviation"])
+        for joint, told in update["joints"].items():
+            self._get("mechanism_radial_force", joint).set(told["radial"])
 
     def _process(self, name: str, update: Mapping[str, Any]) -> None:
         self._get("process_up", name).set(update["up"])

@@ -17,8 +17,9 @@ import numpy as np
 
 from daq.commands.codes import EXIT_USAGE, fail
 from daq.config.mechanism_file import read_mechanism
-from daq.recording.columns import Columns, load_columns, read
+from daq.recording.columns import Columns, load_columns
 from daq.recording.reader import RecordingError
+from daq.replay.robot_runs import read_aligned
 from daq.state.files import replace
 from daq.state.toml_text import toml_text
 from estimators.models.mechanisms.description import Description
@@ -74,7 +75,7 @@ def _recordings(mechanism: Mechanism, files: Sequence[Path], columns: Columns | 
     names = [name for name, drive in zip(mechanism.names, mechanism.drive, strict=True) if drive]
     found = {}
     for file in files:
-        joints = read(file, columns)
+        joints = read_aligned(file, columns)
         if len(names) == 1 and len(joints) == 1:
             joints = {names[0]: next(iter(joints.values()))}
         lacking = [

@@ -138,6 +138,7 @@ export class Robot {
   constructor() {
     this.name = "";
     this.whole = null; // {state, trace}: of the whole robot's model, where there is one; see whole.js
+    this.mechanism = null; // {state, trace}: of a mechanism with loops, where there is one; see mechanism.js
     this.joints = new Map();
     this.events = [];
     this.processes = {};
@@ -181,6 +182,10 @@ export class Robot {
       this.whole.state = message.whole.state;
       this.whole.trace.append(message.whole.rows, message.base);
     }
+    if (this.mechanism && message.mechanism?.state) {
+      this.mechanism.state = message.mechanism.state;
+      this.mechanism.trace.append(message.mechanism.rows, message.base);
+    }
     this.events = this.events.concat(message.events).slice(-EVENTS);
     this.recorder = message.recorder;
     this.processes = message.processes;
@@ -198,7 +203,9 @@ export class Robot {
     this.newest = null;
     const whole = Object.keys(message.whole.state?.joints ?? {}).length;
     this.whole = whole ? { state: message.whole.state, trace: new Trace(3 + whole, BREAK.whole) } : null;
-    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic, geared }]) => [name, names, units, unit, elastic, geared]).concat([[message.writable, Object.keys(message.whole.state?.joints ?? {})]]));
+    const drives = Object.keys(message.mechanism?.state?.drives ?? {});
+    this.mechanism = drives.length ? { state: message.mechanism.state, trace: new Trace(1 + drives.length, BREAK.whole) } : null;
+    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic, geared }]) => [name, names, units, unit, elastic, geared]).concat([[message.writable, Object.keys(message.whole.state?.joints ?? {}), drives]]));
     if (shape !== this.shape) this.layout++;
     this.shape = shape;
     this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {

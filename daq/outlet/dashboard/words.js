@@ -38,10 +38,10 @@ const EVENTS = {
   mistake: "The joint's channels look as if somebody had made a mistake in the configuration.",
   swing: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
   baseline: "The baseline that drift is measured against from here on.",
-  contact: "Torque of some joints that the whole robot's model does not explain: a contact, or something has changed.",
+  contact: "Torque of some joints that the model of all of them does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",
   payload: "The robot carries a body that its model does not know, or has put it down.",
-  friction: "The friction of one joint of the whole robot's model has changed.",
+  friction: "The friction of one joint of the whole robot's model, or as a mechanism's drive feels it, has changed.",
   lost_motion_known: "The gear's lost motion between loads of either sign is known for the first time.",
   lost_motion_grown: "The gear's lost motion has grown beyond what it was at first: wear.",
 };

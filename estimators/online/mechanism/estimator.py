@@ -17,7 +17,7 @@ from estimators.base import Event, Phase, Status
 from estimators.models.mechanisms.description import Description
 from estimators.models.mechanisms.mechanism import Mechanism
 from estimators.online.mechanism.estimate import MechanismEstimate
-from estimators.online.mechanism.filtered_motion import FORMED, MechanismChunk, MechanismFilter
+from estimators.online.mechanism.filtered_motion import MechanismChunk, MechanismFilter
 from estimators.online.mechanism.friction_level import FrictionLevel
 from estimators.online.robot.contact import SOON, ContactWatch
 from estimators.online.robot.start import RobotStart
@@ -46,14 +46,14 @@ class MechanismEstimator:
         peaks = np.array([known[name].peak for name in self.drives]) if taught else None
         deviations = np.array([known[name].deviation for name in self.drives]) if taught else np.zeros(d)
         self._contact = ContactWatch(peaks, deviations, self._filter.rows * period)
-        self._start, self._unexplained = RobotStart(start * FORMED), Unexplained()
+        self._start, self._unexplained = RobotStart(start / self._filter.period), Unexplained()
         self.levels = tuple(FrictionLevel(name) for name in self.drives)
         self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, 2, d)))
         self._measured, self._predicted, self._friction = np.full((3, d), np.nan)
         self._look = np.zeros((2, LOOK, d))  # residual and torque, 0 where a row says nothing
         self._looked = 0
         self._time = self._doubted = 0  # ns
-        self._moves, self._problem = False, ""
+        self._moves, self._speed, self._problem = False, 0.0, ""  # speed: rad/s (m/s), the largest of this look
         self._events: list[Event] = []
 
     def absorb(self, time: Nanoseconds, q: Floats, tau: Floats) -> None:
@@ -131,9 +131,10 @@ class MechanismEstimator:
     def _judge(self, chunk: MechanismChunk, residual: Floats) -> None:
         contact, starting = self._contact, self._start.active
         contact.notice(chunk.quick, chunk.dq)
-        self._moves = bool(np.abs(chunk.dq).max() > AT_REST)
+        fastest = float(np.abs(chunk.dq).max())
+        self._speed = max(self._speed, fastest)
         for _ in range(len(residual)):
-            self._start.count(self._moves)
+            self._start.count(fastest > AT_REST)
         if starting:
             contact.gather(residual)
         if starting and self._start.enough:
@@ -163,7 +164,8 @@ class MechanismEstimator:
         residual, ideal = chunk.tau - chunk.predicted, chunk.predicted - chunk.friction
         for j, level in enumerate(self.levels):
             if self._contact.sliding[j]:
-                event = level.absorb(self._time, residual[:, j], chunk.friction[:, j], ideal[:, j])
+                rows = residual[:, j], chunk.friction[:, j], ideal[:, j]
+                event = level.absorb(self._time, *rows, suspected=bool(self._contact.reported[j]))
                 if event is not None:
                     self._events.append(event)
                     self._begin_anew()
@@ -177,6 +179,7 @@ class MechanismEstimator:
         self._unexplained.forget()
 
     def _end_look(self) -> None:
+        self._moves, self._speed = self._speed > AT_REST, 0.0
         if self._moves and self._contact.calm:  # a push is told by itself
             self._unexplained.absorb(self._look[0, : self._looked], self._look[1, : self._looked])
         self._looked = 0
@@ -187,7 +190,7 @@ class MechanismEstimator:
         if self._time == 0 or not np.isfinite(self._predicted).all():
             return Phase.WAITING, Status.UNESTIMATED, (Reason("drives_incomplete"),)
         if self._start.active:
-            why = Reason("robot_starting", None, {"seconds": self._start.rows / FORMED})
+            why = Reason("robot_starting", None, {"seconds": self._start.rows * self._filter.period})
             return Phase.STARTING, Status.LEARNING, (why,)
         changed = tuple(
             Reason("mechanism_friction", name, {"percent": 100.0 * level.ratio.ratio})

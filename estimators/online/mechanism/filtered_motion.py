@@ -49,7 +49,7 @@ class MechanismFilter:
         self._drives = np.flatnonzero(mechanism.drive)
         d = len(self._drives)
         self._stride = max(1, round(1.0 / (FORMED * period)))
-        formed = self._stride * period
+        self.period = formed = self._stride * period  # s between two rows of a chunk
         self.rows = self._stride * max(1, round(CHUNK / formed))  # of one chunk
         self._quick, self._slow = CausalLowPass(2 * d, QUICK, period), CausalLowPass(4 * d, SLOW, formed)
         self._bridge = GapBridge(2 * d, period, (self._quick, self._slow))

@@ -1,4 +1,4 @@
-"""How the friction that each drive feels stands to the model's: measured from half a minute's residual.
+"""How the friction that each drive feels stands to the model's: measured from the residual of 20 s of motion.
 
     r = (ratio − 1) f + s τ_ideal + o
 
@@ -17,12 +17,14 @@ from estimators.recursive.blocks import Blocks, spread
 
 COLUMNS: Final = 3  # constant, friction, ideal torque
 FRICTION: Final = 1
-#: rows, argued: Rows of a block at 200 Hz: 1.5 s, longer than a residual's errors last.
-ROWS: Final = 300
-#: blocks, argued: Blocks that a number takes, half a minute of motion: with fewer the spread itself is not known.
+#: rows, argued: Rows of a block at 200 Hz: 1 s, longer than a residual's errors last.
+ROWS: Final = 200
+#: blocks, argued: Blocks that a number takes, 20 s of motion: with fewer the spread itself is not known.
 BLOCKS: Final = 20
 #: 1, argued: Relative change of friction that is told: warming up changes it by less within a shift.
 GROWTH: Final = 0.25
+#: 1, argued: The same where the residual is beyond its threshold: that has a cause, and friction may be it.
+SUSPECTED: Final = 0.05
 #: deviations, argued: By which the change must be certain; it is asked once a block, for years.
 SIGNIFICANT: Final = 5.0
 #: 1, argued: Share of the limits below which a change that was told is over (hysteresis).
@@ -41,10 +43,18 @@ class FrictionLevel:
         self.blocks = Blocks(COLUMNS, BLOCKS, ROWS)
         self.ratio = FrictionRatio(np.nan, np.nan, 0.0)
         self.told = False  # that it is another one than the model's
+        self._least = GROWTH  # relative change that is told
         self._resumed = 0.0  # share that was adopted before a restart, or before the window began anew
 
-    def absorb(self, time: int, residual: Floats, friction: Floats, ideal: Floats) -> Event | None:
-        """Take rows (rows,) of the moving drive; returns what has happened. time: ns."""
+    def absorb(
+        self, time: int, residual: Floats, friction: Floats, ideal: Floats, suspected: bool = False
+    ) -> Event | None:
+        """Take rows (rows,) of the moving drive; returns what has happened.
+
+        time: ns; suspected: the residual has been beyond its threshold.
+        """
+        if not self.told:
+            self._least = SUSPECTED if suspected else GROWTH
         event = None
         for r, f, torque in zip(residual, friction, ideal, strict=True):
             self._rows[self._count] = 1.0, f, torque, r
@@ -84,7 +94,7 @@ class FrictionLevel:
             return None
         self.ratio = FrictionRatio(1.0 + found, deviation, progress)
         share = OVER if self.told else 1.0
-        beyond = abs(found) > share * max(GROWTH, SIGNIFICANT * deviation)
+        beyond = abs(found) > share * max(self._least, SIGNIFICANT * deviation)
         if beyond == self.told:
             return None
         self.told, self._resumed = beyond, 0.0
