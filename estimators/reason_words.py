@@ -334,6 +334,30 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The stiffness is not more than two standard deviations above zero.",
         "Use more torque, and check that both encoders and the ratio are right.",
     ),
+    "clearance_filling": ReasonEntry(
+        _CLEARANCE,
+        "{percent:.0f} % of the places that a first window takes",
+        "The first window of the pin's places is not full yet.",
+        "Let the joint move for half a minute.",
+    ),
+    "clearance_arc": ReasonEntry(
+        _CLEARANCE,
+        "the pin has visited {arc:.0f}° of its circle, {needed:.0f}° are needed",
+        "On a short arc the circle's radius and centre cannot be distinguished.",
+        "Let the load turn: over the top, or fast about a vertical axis.",
+    ),
+    "clearance_changing": ReasonEntry(
+        _CLEARANCE,
+        "the halves of the window show {older:.1f} and {newer:.1f} µm",
+        "The clearance, or the place of a sensor, has changed within the window.",
+        "Wait for half a minute of motion. If it stays so, look whether a sensor is loose.",
+    ),
+    "clearance_none": ReasonEntry(
+        _CLEARANCE,
+        "{value:.1f} ± {deviation:.1f} µm is no clearance of a bearing",
+        "The circle that the sensors show is not larger than its own uncertainty, or far too large.",
+        "Check scale and place of the proximity sensors.",
+    ),
     "drives_incomplete": ReasonEntry(
         _MECHANISM,
         "no row with every drive of the mechanism in it yet",

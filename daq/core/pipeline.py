@@ -9,7 +9,8 @@ In each turn of its loop the core process (daq/core/process.py) hands all new re
 3. `JointPipeline.handle_stops` does in Python what the stop asks for, and starts the same pass again where it stopped,
    until all readings of the joint are used. At the end of an interval it publishes an estimate and a residual, and
    once a second the drift against the baseline.
-4. The samples also go to `GearPipeline` (a joint with two encoders: lost motion) and `RobotPipeline` (all joints as
+4. The samples also go to `GearPipeline` (a joint with two encoders: lost motion), `ClearancePipeline` (a joint with
+   proximity sensors: the clearance of its bearing), `RobotPipeline` (all joints as
    one robot: residual torque, contact, payload) and `MechanismPipeline` (the drives of a mechanism with loops:
    residual torque, constraint forces), which publish messages of their own.
 5. A joint whose channels give no data is reported by `check_silence`.
@@ -33,6 +34,7 @@ from daq.core.batch_pass import BatchPass
 from daq.core.changes.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
 from daq.core.joint_pipeline import JointPipeline, Message, described
+from daq.core.mechanisms.clearance_pipeline import clearance_state_name
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.update import MECHANISM, ROBOT, Introduction, Publication
@@ -145,10 +147,7 @@ class Pipeline:
     def acknowledge(self, seen: Mapping[str, float]) -> list[Message]:
         """A person has seen what has changed: joint → Unix s at which. Returns the messages about it."""
         return [
-            message
-            for joint in self.joints
-            if joint.name in seen
-            for message in joint.comparison.acknowledge(seen[joint.name])
+            message for joint in self.joints if joint.name in seen for message in joint.acknowledge(seen[joint.name])
         ]
 
     def resume(self, states: Mapping[str, Any]) -> None:
@@ -159,6 +158,8 @@ class Pipeline:
                 joint.resume(states[joint.name])
             if joint.gear is not None and gear_state_name(joint.name) in states:
                 joint.gear.resume(states[gear_state_name(joint.name)])
+            if joint.clearance is not None and clearance_state_name(joint.name) in states:
+                joint.clearance.resume(states[clearance_state_name(joint.name)])
             if change_state_name(joint.name) in states:
                 joint.comparison.resume(states[change_state_name(joint.name)])
         for together in self.together:

@@ -44,6 +44,7 @@ REDRAW: Final = 0.5  # s between two drawings of a law
 EVENTS: Final = 200
 LATEST: Final = 50  # events in /api/state
 LOST_MOTION: Final = OF_GEAR[PLACE].name
+CLEARANCE: Final = ("clearance", "deviation", "known", "reasons", "progress", "arc", "touching", "first", "grown")
 GEAR: Final = (  # the fields of lost_motion/<joint> that the page shows
     *("parameters", "deviations", "known", "reasons", "reversals", "rarer", "imitated", "progress", "soft", "first"),
     *("grown", "timestamp"),
@@ -85,6 +86,7 @@ class JointHistory:
     drift: Map = field(default_factory=dict)  # the newest drift/<joint>, see daq.stream.schema
     changes: list[Map] = field(default_factory=list)  # the records of the newest change/<joint>
     gear: Map = field(default_factory=dict)  # the newest lost_motion/<joint>, see daq.stream.schema
+    clearance: Map = field(default_factory=dict)  # the newest clearance/<joint>; empty where none is watched
     gears: Trace = field(default_factory=lambda: Trace(3, 1.0))  # time, lost motion, its deviation
     laws: Map = field(default_factory=dict)  # what was drawn last
     channels: tuple[str, ...] = ()  # names of the raw channels; empty while nobody wants them
@@ -147,6 +149,10 @@ class History:
             joint.gear = {key: update[key] for key in GEAR if key in update}
             number = (update[part].get(LOST_MOTION, math.nan) for part in ("parameters", "deviations"))
             joint.gears.append((update["timestamp"], *number))
+        elif family == "clearance":
+            joint = self._joint(name)
+            self.layout += not joint.clearance
+            joint.clearance = {key: update[key] for key in CLEARANCE}
         elif family == "robot":
             self.layout += self._whole.absorb(name, update, now)
         elif family == "mechanism":
@@ -247,6 +253,7 @@ class History:
                 "drift": joint.drift,
                 "changes": joint.changes,
                 **({"lost_motion": joint.gear} if joint.label.gear else {}),
+                **({"clearance": joint.clearance} if joint.clearance else {}),
                 "alarm": joint.alarms.last()[1:] or None,
                 **joint.totals,
             }
@@ -353,6 +360,7 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
             "drift": joint.drift,
             "changes": joint.changes,
             "gear": joint.gear,
+            "clearance": joint.clearance,
             "laws": joint.laws,
             "excitation": joint.excitation,
             "usual": joint.usual,

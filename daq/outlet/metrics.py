@@ -72,6 +72,8 @@ TABLE: Final = (
     Metric("lost_motion_known", Gauge, ("joint",), "", "1 while the motion says how much lost motion the gear has."),
     Metric("lost_motion_reversals", Gauge, ("joint",), "", "Reversals of the gear's load in the window that says it."),
     Metric("lost_motion_grown", Gauge, ("joint",), "", "1 while lost motion is beyond what it was at first."),
+    Metric("clearance_known", Gauge, ("joint",), "", "1 while the motion says how much clearance the bearing has."),
+    Metric("clearance_grown", Gauge, ("joint",), "", "1 while the clearance is beyond what it was at first."),
     Metric("baseline_timestamp_seconds", Gauge, ("joint",), "s", "Unix time at which the baseline was set."),
     Metric("robot_residual", Gauge, ("joint",), "", "Torque that the whole robot's model does not explain, N·m or N."),
     Metric("robot_residual_threshold", Gauge, ("joint",), "", "Residual from which a contact is reported, N·m or N."),
@@ -112,6 +114,10 @@ TABLE: Final = (
 )
 # s; from the fastest local socket to what is certainly wrong
 LATENCY_BUCKETS: Final = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0)
+# families whose messages are numbered
+COUNTED: Final = frozenset(
+    ("estimate", "residual", "event", "drift", "change", "robot", "mechanism", "lost_motion", "clearance")
+)
 # counters of a driver that count no errors
 TRAFFIC: Final = {
     "frames": "frames_total",
@@ -152,7 +158,17 @@ class Metrics:
     def absorb(self, topic: str, update: Mapping[str, Any]) -> None:
         """One update or internal status map."""
         family, _, name = topic.partition("/")
-        if family in ("estimate", "residual", "event", "drift", "change", "robot", "mechanism", "lost_motion"):
+        if family in (
+            "estimate",
+            "residual",
+            "event",
+            "drift",
+            "change",
+            "robot",
+            "mechanism",
+            "lost_motion",
+            "clearance",
+        ):
             self._follow_sequence(topic, update)
         if family == "estimate":
             self._estimate(name, update)
@@ -168,6 +184,11 @@ class Metrics:
             self._changes(name, update)
         elif family == "lost_motion":
             self._gear(name, update)
+        elif family == "clearance":
+            self._get("parameter_value", name, "clearance").set(update["clearance"])
+            self._get("parameter_deviation", name, "clearance").set(update["deviation"])
+            self._get("clearance_known", name).set(update["known"])
+            self._get("clearance_grown", name).set(update["grown"])
         elif family == "event":
             self._get("events_total", name, update["kind"]).inc()
         elif family == "status":

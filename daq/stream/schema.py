@@ -206,6 +206,20 @@ def _lost_motion(_: Iterable[str]) -> Schema:
     }
 
 
+def _clearance(_: Iterable[str]) -> Schema:
+    return JOINT | {
+        "clearance": _number("m, half of the pin's room in its bearing; NaN where there is no number"),
+        "deviation": _number("its standard deviation, m"),
+        "known": {"type": "boolean", "description": "whether there is a number"},
+        "reasons": _reasons("why there is none"),
+        "progress": _number("of the first window, per cent"),
+        "arc": _number("rad of its circle that the pin has visited in the window"),
+        "touching": _number("share of the window in which the pin touches its bearing"),
+        "first": _number("m, of the first window: growth is measured against it"),
+        "grown": {"type": "boolean", "description": "it has grown since, beyond its limit and for certain"},
+    }
+
+
 def _process(_: Iterable[str]) -> Schema:
     return {
         "name": _text("outlet, core, refits, recorder, supervisor, or [drivers.NAME]"),
@@ -397,6 +411,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "drift/": ("a joint against its baseline, or its start", _drift, frozenset(("reference",))),
     "change/": ("what has changed of a joint, until a person acknowledges it", _change, frozenset()),
     "lost_motion/": ("the gear between two encoders", _lost_motion, frozenset(("first",))),
+    "clearance/": ("the clearance of a joint's bearing", _clearance, frozenset(("first",))),
     "robot": ("the whole robot", _robot, frozenset()),
     "robot/parameters": ("parameters of the whole robot", _robot_parameters, frozenset()),
     "mechanism": ("a mechanism with loops", _mechanism, frozenset()),

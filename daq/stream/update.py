@@ -21,7 +21,7 @@ from estimators.base import Estimate, ParameterState
 
 VERSION: Final = 2  # 2: reasons are maps with a code; before they were texts
 PUBLIC: Final = (
-    *("estimate/", "residual/", "event/", "drift/", "change/", "lost_motion/"),
+    *("estimate/", "residual/", "event/", "drift/", "change/", "lost_motion/", "clearance/"),
     *("robot", "robot/parameters", "mechanism", "process/", "meta"),
 )
 REFITS: Final = "refits"  # name of the refit worker in process/refits; no driver can have it
@@ -60,6 +60,8 @@ EVENTS: Final = {
     "friction": "the friction of one joint of the whole robot's model, or as a mechanism's drive feels it, has changed",
     "lost_motion_known": "a first window of rows says how much the gear gives between loads of either side",
     "lost_motion_grown": "the gear's lost motion has grown beyond what it was at first: wear",
+    "clearance_known": "a first window of places says how much room the pin has in its bearing",
+    "clearance_grown": "the bearing's clearance has grown beyond what it was at first: wear",
 }
 
 Map = dict[str, Any]
@@ -177,6 +179,10 @@ class Publication:
     def lost_motion(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:
         """`lost_motion/<joint>`: the gear between two encoders, see daq.core.gear_pipeline."""
         return f"lost_motion/{self.joint}".encode(), msgpack.packb(self.head("lost_motion", timestamp) | body)
+
+    def clearance(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:
+        """`clearance/<joint>`: the room of a pin in its bearing, see daq.core.mechanisms.clearance_pipeline."""
+        return f"clearance/{self.joint}".encode(), msgpack.packb(self.head("clearance", timestamp) | body)
 
     def event(
         self,

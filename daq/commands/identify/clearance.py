@@ -20,8 +20,8 @@ from daq.recording.reader import RecordingError
 from daq.replay.robot_runs import read_aligned
 from estimators.alignment.channel_delay import ChannelSeries
 from estimators.models.mechanisms.clearance import CLEARANCE, Known
+from estimators.models.mechanisms.pin_circle import circle
 from estimators.offline.clearance import IMPLAUSIBLE, SEEN, ClearanceRun, least, measured, siblings
-from estimators.offline.pin_circle import circle
 from estimators.quantities import Floats
 
 RINGS: Final = ("ring", "link_position")

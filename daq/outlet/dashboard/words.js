@@ -44,10 +44,12 @@ const EVENTS = {
   friction: "The friction of one joint of the whole robot's model, or as a mechanism's drive feels it, has changed.",
   lost_motion_known: "The gear's lost motion between loads of either sign is known for the first time.",
   lost_motion_grown: "The gear's lost motion has grown beyond what it was at first: wear.",
+  clearance_known: "The clearance of the joint's bearing is known for the first time.",
+  clearance_grown: "The bearing's clearance has grown beyond what it was at first: wear.",
 };
 
 // how an event looks on a time axis: shape and colour both show its kind
-const TONES = { bad: ["mistake", "alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
+const TONES = { bad: ["mistake", "alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "clearance_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 export const happened = (kind) => EVENTS[kind] ?? "";
