@@ -44,8 +44,7 @@ def circle(x: Floats, y: Floats) -> PinCircle:
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) < BLOCKS * FEWEST:
         raise ValueError(f"expected at least {BLOCKS * FEWEST} rows of both proximity sensors, found {len(points)}")
-    middle = np.median(points, axis=0)
-    away = np.hypot(*(points - middle).T)
+    away = np.hypot(*(points - np.median(points, axis=0)).T)
     used = away <= FAR * max(float(np.median(away)), 1e-300)
     found = _fit(points[used])
     for _ in range(PASSES):
