@@ -96,6 +96,7 @@ class MechanismEstimator:
             "version": VERSION,
             "thresholds": contact.thresholds.tolist(),
             "deviations": contact.deviations.tolist(),
+            "adopted": [level.adopted for level in self.levels],
         }
 
     def resume(self, kept: Mapping[str, Any]) -> None:
