@@ -153,7 +153,7 @@ def test_a_gap_is_not_judged() -> None:
 
 
 def test_residuals_of_recordings_are_those_of_the_live_filters() -> None:
-    rows = played(20)
+    rows = played(20)[: 10 * RATE]
     recording = DriveRecording(np.arange(len(rows)) / RATE, rows[:, :1], rows[:, 1:2])
     (found,) = undisturbed(sheet(), [recording, recording])
     to = MechanismEstimator(sheet(), 1.0 / RATE, 1e9)
