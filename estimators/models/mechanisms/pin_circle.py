@@ -21,6 +21,8 @@ FAR: Final = 5.0  # median distances from the middle of all places, for the firs
 SPIKE: Final = 8.0  # robust deviations outside the circle
 #: rad, argued: On a third of a circle radius and centre move together: noise grows as 1/(1 − cos(arc/2)), twice here.
 ARC: Final = 2.0 * np.pi / 3.0
+#: 1, derived: Noise σ makes a radius c larger by σ²/2c: a hundredth of it where c is seven times σ.
+THICK: Final = 7.0  # times the scatter that a circle's radius is at least
 BINS: Final = 36  # of the circle, in which the arc is counted
 FEWEST: Final = 5  # rows of a bin that counts
 NORMAL: Final = 1.4826  # of the median distance, its share of a normal deviation
@@ -35,6 +37,7 @@ class PinCircle(NamedTuple):
     centre: Floats  # (2,) m
     arc: float  # rad of it that the pin has visited
     touching: float  # share of the rows
+    spread: float  # m, of a place off the circle
     remark: str  # why the clearance is not told; "" where it is
 
 
@@ -65,7 +68,10 @@ def circle(x: Floats, y: Floats) -> PinCircle:
     remark = ""
     if arc < ARC:
         remark = f"the pin has visited {np.degrees(arc):.0f}° of its circle, {np.degrees(ARC):.0f}° are needed"
-    return PinCircle(float(found[2]), deviation, found[:2], arc, float(used.mean()), remark)
+    scatter = float(off.std())
+    if not found[2] > THICK * scatter:
+        remark = f"the places scatter by {1e6 * scatter:.2g} µm about a circle of {1e6 * found[2]:.2g} µm"
+    return PinCircle(float(found[2]), deviation, found[:2], arc, float(used.mean()), scatter, remark)
 
 
 def _distance(points: Floats, found: Floats) -> Floats:

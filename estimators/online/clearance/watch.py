@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Event
-from estimators.models.mechanisms.pin_circle import ARC, circle
+from estimators.models.mechanisms.pin_circle import ARC, THICK, circle
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 
@@ -138,7 +138,7 @@ class ClearanceWatch:
             reasons.append(Reason("clearance_arc", None, {"arc": math.degrees(arc), "needed": math.degrees(ARC)}))
         elif abs(newer - older) > AGREE * apart:
             reasons.append(Reason("clearance_changing", None, {"older": 1e6 * older, "newer": 1e6 * newer}))
-        if not NOTHING * deviation < found.clearance < IMPLAUSIBLE:
+        if not max(NOTHING * deviation, THICK * found.spread) < found.clearance < IMPLAUSIBLE:
             reasons.append(
                 Reason("clearance_none", None, {"value": 1e6 * found.clearance, "deviation": 1e6 * deviation})
             )

@@ -60,15 +60,23 @@ def test_a_short_arc_gives_no_number_however_long_it_lasts() -> None:
     assert [one.code for one in to.report.reasons] == ["clearance_arc"]
 
 
+def test_noise_alone_is_no_clearance() -> None:
+    to = ClearanceWatch(0.01)
+    assert not feed(to, places(0.0, 35.0, 8, noise=1e-6))
+    assert "clearance_none" in [one.code for one in to.report.reasons]
+
+
 def test_growth_is_told_and_never_by_a_window_that_is_half_of_each() -> None:
     to = ClearanceWatch(0.01)
     feed(to, places(5e-5, 40.0, 2))
-    events, seen = [], []
+    events, seen, codes = [], [], set()
     for second in range(45):
         events += feed(to, places(7e-5, 46.0, 3)[100 * second : 100 * second + 100], 40.0 + second)
         seen.append(to.report.clearance)
+        codes |= {one.code for one in to.report.reasons}
     assert [one.kind for one in events] == ["clearance_grown"]
     assert to.grown
+    assert codes == {"clearance_changing"}
     told = np.array([one for one in seen if math.isfinite(one)])
     near = np.minimum(np.abs(told - 5e-5), np.abs(told - 7e-5))
     assert near.max() < 3e-6, "either clearance, or no number"

@@ -145,6 +145,15 @@ def test_positions_that_no_pose_has_are_a_fault_that_passes() -> None:
     assert "recovered" in kinds(feed(to, rows[2 * RATE :], begin=2 * RATE))
 
 
+def test_a_torque_constant_that_is_wrong_leaves_torque_unexplained() -> None:
+    to = MechanismEstimator(sheet(), 1.0 / RATE, 5.0)
+    assert [one.code for one in to.estimate().reasons] == ["drives_incomplete"]
+    feed(to, played(20)[: 12 * RATE] * (1.0, 1.3, *(1.0,) * 9))
+    found = to.estimate()
+    assert (found.status, [one.code for one in found.reasons]) == (Status.LEARNING, ["mechanism_unexplained"])
+    assert found.reasons[0].numbers["percent"] == pytest.approx(100.0 * 0.3 / 1.3, abs=3.0)
+
+
 def test_a_gap_is_not_judged() -> None:
     rows = played(20).copy()
     rows[14 * RATE : 15 * RATE] = np.nan
