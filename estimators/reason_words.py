@@ -25,6 +25,8 @@ _CHANNEL: Final = "Channels"
 _SIGNAL: Final = "Signals that cannot be true"
 _GEAR: Final = "Lost motion of a gear"
 _ROBOT: Final = "The whole robot"
+_MECHANISM: Final = "A mechanism with loops"
+_CLEARANCE: Final = "Clearance of a bearing"
 _SERVICE: Final = "No data"
 
 CATALOGUE: Final[dict[str, ReasonEntry]] = {
@@ -331,6 +333,54 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "the torque does not twist the gear measurably",
         "The stiffness is not more than two standard deviations above zero.",
         "Use more torque, and check that both encoders and the ratio are right.",
+    ),
+    "clearance_filling": ReasonEntry(
+        _CLEARANCE,
+        "{percent:.0f} % of the places that a first window takes",
+        "The first window of the pin's places is not full yet.",
+        "Let the joint move for half a minute.",
+    ),
+    "clearance_arc": ReasonEntry(
+        _CLEARANCE,
+        "the pin has visited {arc:.0f}° of its circle, {needed:.0f}° are needed",
+        "On a short arc the circle's radius and centre cannot be distinguished.",
+        "Let the load turn: over the top, or fast about a vertical axis.",
+    ),
+    "clearance_changing": ReasonEntry(
+        _CLEARANCE,
+        "the halves of the window show {older:.1f} and {newer:.1f} µm",
+        "The clearance, or the place of a sensor, has changed within the window.",
+        "Wait for half a minute of motion. If it stays so, look whether a sensor is loose.",
+    ),
+    "clearance_none": ReasonEntry(
+        _CLEARANCE,
+        "{value:.1f} ± {deviation:.1f} µm is no clearance of a bearing",
+        "The circle that the sensors show is not larger than its own uncertainty, or far too large.",
+        "Check scale and place of the proximity sensors.",
+    ),
+    "drives_incomplete": ReasonEntry(
+        _MECHANISM,
+        "no row with every drive of the mechanism in it yet",
+        "The mechanism's model needs position and torque of all its drives at the same instants.",
+        "Check that every drive of the mechanism sends its position and torque.",
+    ),
+    "loops_open": ReasonEntry(
+        _MECHANISM,
+        "{cause}",
+        "With the positions that the drives send, the model's links cannot be joined, or do not determine a motion.",
+        "Check the drives' scale, sign and zero, and the points of the cuts in the mechanism file.",
+    ),
+    "mechanism_friction": ReasonEntry(
+        _MECHANISM,
+        "{parameter} feels {percent:.0f} % of the friction that the model says",
+        "The friction of the bearings, as this drive feels it, has changed since the mechanism was identified.",
+        "Look at the bearings: lubrication, preload, temperature. If the change stays, identify the mechanism anew.",
+    ),
+    "mechanism_unexplained": ReasonEntry(
+        _MECHANISM,
+        "the mechanism's model leaves {percent:.0f} % of the torque unexplained",
+        "The torque of the drives does not follow from the model, so its constraint forces are doubtful, too.",
+        "Identify the mechanism from recordings of its own: jointwatch identify.",
     ),
     "joint_faulted": ReasonEntry(
         _ROBOT,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from daq.config.toml_file import is_mechanism
 from hil_rig.messages import COUNTER, Message, MessageField
 from hil_rig.plants.base import Plant
 from hil_rig.wire.base import Wire
@@ -28,13 +29,13 @@ def toml(
 ) -> str:
     """The file's text. kind: name of the wires, one a bus; endpoint, page: where the service publishes.
 
-    model: of the whole robot, where one has been identified; record: folder of recordings.
+    model: of the whole robot or of a mechanism with loops, where one has been identified; record: folder of recordings.
     """
     lines = [
         f"# Written by the rig {rig} on {kind}: listens to exactly what it plays.",
         "[robot]",
         f"name = {_value(rig)}",
-        *([] if model is None else [f"model = {_value(str(model.resolve()))}"]),
+        *([] if model is None else [f"{_kind(model)} = {_value(str(model.resolve()))}"]),
         "",
         "[publish]",
         f"endpoint = {_value(endpoint)}",
@@ -52,6 +53,11 @@ def toml(
     for name, plant in robot.joints.items():
         lines += _joint(name, plant, robot.messages[name], kind, wires)
     return "\n".join(lines) + "\n"
+
+
+def _kind(model: Path) -> str:
+    """The key of [robot] for a model file."""
+    return "mechanism" if is_mechanism(model) else "model"
 
 
 def _name(bus: int) -> str:

@@ -1,4 +1,7 @@
-"""`jointwatch check CONFIG`: reports every mistake of a configuration at once, or the source of each channel."""
+"""`jointwatch check FILE`: reports every mistake of a configuration, or of a mechanism file, at once.
+
+Of a good configuration it prints the source of each channel, of a good mechanism its joints.
+"""
 
 import argparse
 import sys
@@ -8,18 +11,21 @@ from daq.commands.codes import refuse
 from daq.config import physics
 from daq.config.load import load
 from daq.config.routes import routes
+from daq.config.toml_file import is_mechanism
 from daq.config.words import ConfigError
 from drivers.catalogue import origin
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("config", type=Path, help="the configuration (jointwatch init writes one)")
+    parser.add_argument("config", type=Path, help="the configuration (jointwatch init writes one), or a mechanism file")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the configuration."""
+    """Check the configuration, or the mechanism file."""
     try:
+        if is_mechanism(options.config):
+            return _check_mechanism(options.config)
         config = load(options.config)
     except ConfigError as mistakes:
         return refuse(mistakes)
@@ -31,4 +37,17 @@ def run(options: argparse.Namespace) -> int:
     for remark in physics.remarks(config):
         print(f"note: {remark}", file=sys.stderr)
     print(f"{options.config}: good", file=sys.stderr)
+    return 0
+
+
+def _check_mechanism(file: Path) -> int:
+    """Print how each joint of a mechanism moves. Raises ConfigError."""
+    from daq.config.mechanism_file import read_mechanism  # kernels that only a mechanism needs
+
+    description = read_mechanism(file).description
+    for link in description.links:
+        print(f"{link.name} on {link.parent or 'the base'}: {link.kind}, {'driven' if link.drive else 'passive'}")
+    for cut in description.cuts:
+        print(f"{cut.name} joins {cut.link or 'the base'} and {cut.other or 'the base'}: {cut.kind}")
+    print(f"{file}: good", file=sys.stderr)
     return 0

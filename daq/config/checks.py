@@ -10,6 +10,7 @@ from daq.config.sections import JointSection
 from daq.config.words import unknown
 from drivers.base import DriverSettings, LayoutError, Wanted
 from estimators.alignment.clock_state import LONGEST_LOSS
+from estimators.online.settings import NEAR
 
 RESERVED: Final = frozenset(("core", "outlet", "recorder", "supervisor", "refits", "readings", "running"))
 DEEPEST: Final = 12
@@ -104,6 +105,9 @@ def _check_roles(name: str, joint: JointSection) -> Iterator[tuple[tuple[str, ..
         text = f"expected at least {LEAST_RATE:g} Hz, found {joint.rate:g}: slower samples do not show accelerations"
         yield ("joints", name, "rate"), text
     needed = set(joint.roles())
+    lacking = [role for role in NEAR if role not in joint.channels]
+    if len(lacking) == 1:
+        yield ("joints", name, "channels"), f"expected both proximity sensors {' and '.join(NEAR)}, {lacking[0]} lacks"
     for role in sorted(joint.channels.keys() - needed):
         yield ("joints", name, "channels", role), unknown(role, sorted(needed), "channel")
     for role in sorted(needed - joint.channels.keys()):

@@ -26,7 +26,7 @@ from daq.config.notify import NotifySection
 from daq.stream.keys import KeyFileError, read_pair
 from drivers.catalogue import AnyDriver
 from estimators.conditioning.bridge import MOST
-from estimators.online.settings import LINK, JointIdentification
+from estimators.online.settings import LINK, NEAR, JointIdentification
 
 SCHEDULER: Final = "tls://HOST:PORT (whoever reaches one at tcp:// runs programs as its workers: docs/fleet.md)"
 LAST_PORT: Final = 65535
@@ -41,6 +41,10 @@ class RobotSection(Section):
     )
     model: FilePath | None = Field(
         default=None, description="the whole robot, written by `jointwatch identify`: residuals, contact, payload"
+    )
+    mechanism: FilePath | None = Field(
+        default=None,
+        description="a mechanism with loops, by `jointwatch identify`: residuals, constraint forces",
     )
 
     drift: DriftSettings = DriftSettings()
@@ -240,9 +244,10 @@ class JointSection(JointIdentification):
         return "" if channel is None or abs(channel.scale) != 1.0 else channel.signal.rpartition(".")[2]
 
     def roles(self) -> tuple[str, ...]:
-        """The channels of a sample: what the joint's own estimation needs, and a second encoder where there is one."""
+        """The channels of a sample: what the joint's own estimation needs, a second encoder and proximity sensors
+        where there are some."""
         own = super().roles()
-        return own + (LINK,) * (LINK in self.channels and LINK not in own)
+        return own + tuple(role for role in (LINK, *NEAR) if role in self.channels and role not in own)
 
 
 class Config(Section):
@@ -259,4 +264,5 @@ class Config(Section):
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, JointSection]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
+    mechanism: str = ""  # the mechanism's description as JSON, as its file was when the configuration was read
     robot_model: str = ""  # text of the robot's model file when the configuration was read: all processes use this one

@@ -21,11 +21,12 @@ import estimators
 from daq.config.sections import Config, JointSection
 from daq.core.changes.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
+from daq.core.mechanisms.clearance_pipeline import clearance_state_name
 from daq.core.pipeline import Pipeline
 from daq.processes.logs import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
 from daq.stream.sockets import Socket, open_publisher
-from daq.stream.update import ROBOT
+from daq.stream.update import MECHANISM, ROBOT
 from estimators.online.checkpoint import NotTheSameError
 
 # folders of estimators whose code a state depends on
@@ -42,6 +43,7 @@ ROOMS: Final = (
     "plausibility",
 )
 CHANGES: Final = change_state_name("")  # what the names of states of changes end with
+CLEARANCE: Final = clearance_state_name("")  # the same of clearances
 
 
 @cache
@@ -89,9 +91,12 @@ class Checkpoints:
         """address: ipc:// that the writer listens to."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
         self._keys |= {gear_state_name(name): self._keys[name] for name in config.joints}
+        self._keys |= {clearance_state_name(name): _settings(joint) for name, joint in config.joints.items()}
         self._keys |= {change_state_name(name): _settings(joint) for name, joint in config.joints.items()}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot_model.encode()).hexdigest()[:16]
+        if config.mechanism:
+            self._keys[MECHANISM] = hashlib.sha256(config.mechanism.encode()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
         self._turn = 0
         self._due = 0.0
@@ -117,7 +122,7 @@ class Checkpoints:
             return "belongs to a joint that is no longer configured"
         if its_key != self._keys[name]:
             return "was written by another version of the program, or with other settings"
-        if name.endswith(CHANGES):  # what has changed stays so, for however long the service was away
+        if name.endswith((CHANGES, CLEARANCE)):  # what has changed stays so, for however long the service was away
             return ""
         age = time.time() - saved if isinstance(saved, (int, float)) else math.nan
         if not 0 <= age <= OLDEST:
@@ -132,9 +137,10 @@ class Checkpoints:
         joints = pipeline.joints
         states: list[tuple[str, Callable[[], Any]]] = [(joint.name, joint.estimator.keep) for joint in joints]
         states += [(gear_state_name(joint.name), joint.gear.keep) for joint in joints if joint.gear is not None]
+        watched = [(joint.name, joint.clearance) for joint in joints if joint.clearance is not None]
+        states += [(clearance_state_name(name), clearance.keep) for name, clearance in watched]
         states += [(change_state_name(joint.name), joint.comparison.keep) for joint in joints]
-        if pipeline.robot is not None:
-            states.append((ROBOT, pipeline.robot.keep))
+        states += [(together.name, together.keep) for together in pipeline.together]
         self._due = now + EVERY / len(states)
         name, keep = states[self._turn % len(states)]
         self._turn += 1

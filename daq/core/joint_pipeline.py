@@ -16,6 +16,7 @@ from daq.core.channel_watch import ChannelWatch
 from daq.core.gear_pipeline import gear_pipeline_of
 from daq.core.joint_summary import JointSummary
 from daq.core.joint_use import JointUse
+from daq.core.mechanisms.clearance_pipeline import clearance_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
@@ -97,12 +98,13 @@ class JointPipeline:
         model = joint.model.build()
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
+        self.clearance = clearance_pipeline_of(joint, self.estimator.channels, publication, self.comparison.records)
         self.use = JointUse(self.estimator.channels, joint.model.unit())
         self._summary = JointSummary(
             joint.model.kind, joint.model.unit(), units, publication, self.use, self.comparison.records
         )
         self.channel_watch: ChannelWatch | None = None  # gets the samples while somebody asks for them
-        self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # gets the samples, too
+        self.followers: tuple[Callable[[str, Nanoseconds, Floats], None], ...] = ()  # get the samples, too
 
     def absorb(
         self,
@@ -160,8 +162,10 @@ class JointPipeline:
         count = state.count
         self.samples += count
         self.use.absorb(state.ticks[:count], state.samples[:count], self.estimator.step_of(self.use.position))
-        if self.follower is not None:
-            self.follower(self.name, state.ticks[:count], state.samples[:count])
+        if self.clearance is not None:
+            self.clearance.absorb(state.ticks[:count], state.samples[:count])
+        for follower in self.followers:
+            follower(self.name, state.ticks[:count], state.samples[:count])
         if self.channel_watch is not None and count:
             self.channel_watch.absorb(state.ticks[:count], state.samples[:count])
         return int(state.ticks[count - 1]) if count else 0
@@ -175,7 +179,8 @@ class JointPipeline:
         figured = self.state.estimator.certain, self.state.estimator.resting
         messages += filled or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
         self._words = words
-        return messages if self.gear is None else messages + self.gear.messages_due(epoch)
+        beside = [one for one in (self.gear, self.clearance) if one is not None]
+        return messages + [message for one in beside for message in one.messages_due(epoch)]
 
     def _fill_form(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
         """An update with the texts of the last one and new numbers; none where it needs more than that."""
@@ -275,6 +280,14 @@ class JointPipeline:
     def set_baseline(self, baseline: Baseline) -> None:
         """Measure drift against this baseline from the next update on."""
         self.comparison.set_baseline(baseline)
+        if self.clearance is not None:
+            self.clearance.watch.refer()
+
+    def acknowledge(self, timestamp: float) -> list[Message]:
+        """A person has seen what has changed. timestamp: Unix s. Returns the message about it."""
+        if self.clearance is not None:
+            self.clearance.watch.refer()
+        return self.comparison.acknowledge(timestamp)
 
     def _silent_channels(self, now: int) -> tuple[Reason, ...]:
         """Every channel that gives no data."""

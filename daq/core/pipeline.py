@@ -9,8 +9,10 @@ In each turn of its loop the core process (daq/core/process.py) hands all new re
 3. `JointPipeline.handle_stops` does in Python what the stop asks for, and starts the same pass again where it stopped,
    until all readings of the joint are used. At the end of an interval it publishes an estimate and a residual, and
    once a second the drift against the baseline.
-4. The samples also go to `GearPipeline` (a joint with two encoders: lost motion) and `RobotPipeline` (all joints as
-   one robot: residual torque, contact, payload), which publish messages of their own.
+4. The samples also go to `GearPipeline` (a joint with two encoders: lost motion), `ClearancePipeline` (a joint with
+   proximity sensors: the clearance of its bearing), `RobotPipeline` (all joints as
+   one robot: residual torque, contact, payload) and `MechanismPipeline` (the drives of a mechanism with loops:
+   residual torque, constraint forces), which publish messages of their own.
 5. A joint whose channels give no data is reported by `check_silence`.
 
 A message is a topic and a packed map (daq/stream/update.py). Time comes with the readings, and the clock is an
@@ -32,12 +34,14 @@ from daq.core.batch_pass import BatchPass
 from daq.core.changes.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
 from daq.core.joint_pipeline import JointPipeline, Message, described
+from daq.core.mechanisms.clearance_pipeline import clearance_state_name
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
-from daq.stream.update import ROBOT, Introduction, Publication
+from daq.stream.update import MECHANISM, ROBOT, Introduction, Publication
 from estimators.quantities import Nanoseconds
 
 if TYPE_CHECKING:
+    from daq.core.mechanisms.mechanism_pipeline import MechanismPipeline
     from daq.core.robot_pipeline import RobotPipeline
 
 
@@ -74,9 +78,10 @@ class Pipeline:
         self._pass = BatchPass(Sorter(routes(config), names, columns), [joint.state for joint in self.joints])
         introduced = {name: described(joint) for name, joint in config.joints.items()}
         self.robot = _robot_pipeline(config, boot, interval, executor)
-        if self.robot is not None:
-            for joint in self.joints:
-                joint.follower = self.robot.note
+        self.mechanism = _mechanism_pipeline(config, boot, interval)
+        self.together = [one for one in (self.robot, self.mechanism) if one is not None]
+        for joint in self.joints:
+            joint.followers = tuple(one.note for one in self.together)
         self._silence_due = 0  # monotonic ns before which no joint can have been silent for too long
         self._turn = 0  # index of the joint that is inspected next
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
@@ -99,8 +104,8 @@ class Pipeline:
             joint = self.joints[index]
             yield joint.handle_stops(own, epoch, now)
             self.due[index] = joint.due
-        if self.robot is not None:
-            yield self.robot.messages_due(epoch)
+        for together in self.together:
+            yield together.messages_due(epoch)
 
     def inspect(self, epoch: int) -> list[Message]:
         """Curve points and excitation of every joint since the last call, for the page; internal messages."""
@@ -126,9 +131,9 @@ class Pipeline:
         if now >= self._silence_due:
             messages += [message for joint in self.joints for message in joint.check_silence(now, epoch)]
             self._silence_due = min(joint.silence_due for joint in self.joints)
-        if self.robot is not None:
-            faults = {joint.name: found for joint in self.joints if (found := joint.faults)}
-            messages += self.robot.check_joints(faults, now, epoch)
+        faults = {joint.name: found for joint in self.joints if (found := joint.faults)} if self.together else {}
+        for together in self.together:
+            messages += together.check_joints(faults, now, epoch)
         return messages
 
     def set_baselines(self, baselines: Mapping[str, Any]) -> None:
@@ -142,10 +147,7 @@ class Pipeline:
     def acknowledge(self, seen: Mapping[str, float]) -> list[Message]:
         """A person has seen what has changed: joint → Unix s at which. Returns the messages about it."""
         return [
-            message
-            for joint in self.joints
-            if joint.name in seen
-            for message in joint.comparison.acknowledge(seen[joint.name])
+            message for joint in self.joints if joint.name in seen for message in joint.acknowledge(seen[joint.name])
         ]
 
     def resume(self, states: Mapping[str, Any]) -> None:
@@ -156,10 +158,13 @@ class Pipeline:
                 joint.resume(states[joint.name])
             if joint.gear is not None and gear_state_name(joint.name) in states:
                 joint.gear.resume(states[gear_state_name(joint.name)])
+            if joint.clearance is not None and clearance_state_name(joint.name) in states:
+                joint.clearance.resume(states[clearance_state_name(joint.name)])
             if change_state_name(joint.name) in states:
                 joint.comparison.resume(states[change_state_name(joint.name)])
-        if self.robot is not None and ROBOT in states:
-            self.robot.resume(states[ROBOT])
+        for together in self.together:
+            if together.name in states:
+                together.resume(states[together.name])
 
     def introduce(self, time: int) -> Message:
         """The `meta` message: robot, configuration and joints. time: Unix ns."""
@@ -190,3 +195,15 @@ def _robot_pipeline(config: Config, boot: int, interval: int, executor: Executor
         if learnt is None
         else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift, executor)
     )
+
+
+def _mechanism_pipeline(config: Config, boot: int, interval: int) -> "MechanismPipeline | None":
+    """The pipeline of the mechanism, where the configuration names one."""
+    if not config.mechanism:
+        return None
+    from daq.config.robot_mechanism import mechanism_of  # kernels that only a mechanism needs
+    from daq.core.mechanisms.mechanism_pipeline import MechanismPipeline
+
+    description = mechanism_of(config)
+    publication = Publication(config.robot.name, MECHANISM, boot, "")
+    return None if description is None else MechanismPipeline(description, config.joints, publication, interval)

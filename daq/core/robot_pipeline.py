@@ -15,6 +15,7 @@ from daq.config.drift_limits import DriftSettings
 from daq.config.robot_model import torque_role
 from daq.config.sections import JointSection
 from daq.core.changes.drift import Comparison
+from daq.core.mechanisms.equidistant import SETTLED, equidistant
 from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.reasons import as_maps
 from daq.stream.update import ROBOT, Map, Publication
@@ -26,18 +27,13 @@ from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.settings import LINK
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
-from estimators.thresholds import GAP
 
 Message = tuple[bytes, bytes]
 
-#: s, argued: Rows that are worth a look at least.
-SETTLED: Final = 0.01
 #: ns, argued: Time between two reports of a robot's parameters.
 PARAMETERS_EVERY: Final = 1_000_000_000
 #: ns, argued: Time between two updates of a robot of which a joint gives no rows.
 FAULTED_EVERY: Final = 500_000_000
-#: s, argued: Time that a jump of the clock counts as missing rows, at most: more than its low-passes need to restart.
-BREAK: Final = 0.1
 
 
 class RobotPipeline:
@@ -98,7 +94,7 @@ class RobotPipeline:
         self._first = 0
         ticks, rows = self._clock.release()
         messages: list[Message] = []
-        for tick, row in _equidistant(ticks, rows, self._last_tick, self._period):
+        for tick, row in equidistant(ticks, rows, self._last_tick, self._period):
             self.estimator.absorb(tick, *(row[:, :, column] for column in range(row.shape[2])))
         if len(ticks):
             self._last_tick = int(ticks[-1])
@@ -255,22 +251,3 @@ def parameters_body(
             for j, name in enumerate(joints)
         },
     }
-
-
-def _equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> Sequence[tuple[Nanoseconds, Floats]]:
-    """Cut rows into batches without jumps of the clock; at each jump, rows of NaN stand for the missing ones."""
-    if not len(ticks):
-        return []
-    steps = ticks - np.concatenate(((last or ticks[0] - round(period * 1e9),), ticks[:-1]))
-    off = np.abs(steps - period * 1e9)
-    if off.max() <= GAP * 1e9 * period:
-        return [(ticks, rows)]
-    jumps = np.flatnonzero(off > GAP * 1e9 * period)
-    found: list[tuple[Nanoseconds, Floats]] = []
-    missing = np.full((round(BREAK / period), *rows.shape[1:]), np.nan)
-    for part in np.split(np.arange(len(ticks)), jumps):
-        if len(part):
-            if part[0] in jumps:
-                found.append((np.full(len(missing), ticks[part[0]]), missing))
-            found.append((ticks[part], rows[part]))
-    return found

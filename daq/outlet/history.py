@@ -16,7 +16,7 @@ import numpy as np
 from daq.outlet.current_values import CurrentValues
 from daq.outlet.losses import Losses
 from daq.outlet.remedies import remedies_of_drift, with_remedies
-from daq.outlet.robot_history import RobotHistory
+from daq.outlet.robot_history import MechanismHistory, RobotHistory
 from daq.outlet.trace import Trace
 from daq.stream.curve_points import channel_rows, points
 from daq.stream.reasons import as_maps, with_todo
@@ -44,6 +44,7 @@ REDRAW: Final = 0.5  # s between two drawings of a law
 EVENTS: Final = 200
 LATEST: Final = 50  # events in /api/state
 LOST_MOTION: Final = OF_GEAR[PLACE].name
+CLEARANCE: Final = ("clearance", "deviation", "known", "reasons", "progress", "arc", "touching", "first", "grown")
 GEAR: Final = (  # the fields of lost_motion/<joint> that the page shows
     *("parameters", "deviations", "known", "reasons", "reversals", "rarer", "imitated", "progress", "soft", "first"),
     *("grown", "timestamp"),
@@ -85,6 +86,7 @@ class JointHistory:
     drift: Map = field(default_factory=dict)  # the newest drift/<joint>, see daq.stream.schema
     changes: list[Map] = field(default_factory=list)  # the records of the newest change/<joint>
     gear: Map = field(default_factory=dict)  # the newest lost_motion/<joint>, see daq.stream.schema
+    clearance: Map = field(default_factory=dict)  # the newest clearance/<joint>; empty where none is watched
     gears: Trace = field(default_factory=lambda: Trace(3, 1.0))  # time, lost motion, its deviation
     laws: Map = field(default_factory=dict)  # what was drawn last
     channels: tuple[str, ...] = ()  # names of the raw channels; empty while nobody wants them
@@ -109,7 +111,7 @@ class History:
         self._core_heard = 0.0  # Unix s by our clock, of the core's last message
         self._drivers: Map = {}
         self._recorder: Map = {}  # empty when nothing is recorded
-        self._whole = RobotHistory()
+        self._whole, self._mechanism = RobotHistory(), MechanismHistory()
         self._counted = 0.0  # Unix s at which the totals were as they are
         self._drawn = 0.0  # Unix s at which the laws were drawn last
         self.layout = 0  # changes when joints or parameters do: a page then needs a new snapshot
@@ -147,8 +149,14 @@ class History:
             joint.gear = {key: update[key] for key in GEAR if key in update}
             number = (update[part].get(LOST_MOTION, math.nan) for part in ("parameters", "deviations"))
             joint.gears.append((update["timestamp"], *number))
+        elif family == "clearance":
+            joint = self._joint(name)
+            self.layout += not joint.clearance
+            joint.clearance = {key: update[key] for key in CLEARANCE}
         elif family == "robot":
             self.layout += self._whole.absorb(name, update, now)
+        elif family == "mechanism":
+            self.layout += self._mechanism.absorb(update, now)
         elif family == "recorder":
             self._recorder = update
         elif family == "channels":
@@ -175,6 +183,7 @@ class History:
         """Skip a tick while no page is open: a page begins with a snapshot, which has everything."""
         self._fresh_events = []
         self._whole.skip()
+        self._mechanism.skip()
         for joint in self._joints.values():
             for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms, joint.raw):
                 trace.skip()
@@ -244,6 +253,7 @@ class History:
                 "drift": joint.drift,
                 "changes": joint.changes,
                 **({"lost_motion": joint.gear} if joint.label.gear else {}),
+                **({"clearance": joint.clearance} if joint.clearance else {}),
                 "alarm": joint.alarms.last()[1:] or None,
                 **joint.totals,
             }
@@ -252,6 +262,7 @@ class History:
             "now": now,
             "joints": joints,
             "whole": self._whole.latest(stale),
+            "mechanism": self._mechanism.latest(stale),
             "processes": self.processes(now),
             "drivers": self._drivers,
             "recorder": self._recording(now),
@@ -327,6 +338,7 @@ class History:
             "counted": self._counted,
             "recorder": self._recording(now),
             "whole": self._whole.message(now, self.stale(now), whole),
+            "mechanism": self._mechanism.message(now, self.stale(now), whole),
             "joints": {
                 name: _joint_message(joint, now, whole, fresh, self.stale(now)) for name, joint in self._joints.items()
             },
@@ -348,6 +360,7 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
             "drift": joint.drift,
             "changes": joint.changes,
             "gear": joint.gear,
+            "clearance": joint.clearance,
             "laws": joint.laws,
             "excitation": joint.excitation,
             "usual": joint.usual,

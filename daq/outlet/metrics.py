@@ -72,6 +72,8 @@ TABLE: Final = (
     Metric("lost_motion_known", Gauge, ("joint",), "", "1 while the motion says how much lost motion the gear has."),
     Metric("lost_motion_reversals", Gauge, ("joint",), "", "Reversals of the gear's load in the window that says it."),
     Metric("lost_motion_grown", Gauge, ("joint",), "", "1 while lost motion is beyond what it was at first."),
+    Metric("clearance_known", Gauge, ("joint",), "", "1 while the motion says how much clearance the bearing has."),
+    Metric("clearance_grown", Gauge, ("joint",), "", "1 while the clearance is beyond what it was at first."),
     Metric("baseline_timestamp_seconds", Gauge, ("joint",), "s", "Unix time at which the baseline was set."),
     Metric("robot_residual", Gauge, ("joint",), "", "Torque that the whole robot's model does not explain, N·m or N."),
     Metric("robot_residual_threshold", Gauge, ("joint",), "", "Residual from which a contact is reported, N·m or N."),
@@ -82,6 +84,14 @@ TABLE: Final = (
     Metric("robot_payload_mass", Gauge, (), "", "Its mass as far as it is known, kg."),
     Metric("robot_payload_mass_deviation", Gauge, (), "", "Standard deviation of that mass, kg."),
     Metric("robot_blocks_total", Counter, (), "", "Seconds of motion that have taught the whole robot's model."),
+    Metric(
+        "mechanism_residual", Gauge, ("drive",), "", "Torque that the mechanism's model does not explain, N·m or N."
+    ),
+    Metric("mechanism_residual_threshold", Gauge, ("drive",), "", "Residual from which it is reported, N·m or N."),
+    Metric("mechanism_contact", Gauge, ("drive",), "", "1 while the drive's residual is beyond its threshold."),
+    Metric("mechanism_friction_ratio", Gauge, ("drive",), "", "Friction that the drive feels over the model's."),
+    Metric("mechanism_friction_ratio_deviation", Gauge, ("drive",), "", "Standard deviation of that ratio."),
+    Metric("mechanism_radial_force", Gauge, ("bearing",), "N", "Force across its axis that a joint carries."),
     Metric("core_restarts_total", Counter, (), "", "Restarts of the core that the outlet saw."),
     Metric("process_up", Gauge, ("process",), "", "1 while the process runs and gives signs of life."),
     Metric("process_silence_seconds", Gauge, ("process",), "s", "Since the last sign of life of the process."),
@@ -108,6 +118,10 @@ TABLE: Final = (
 )
 # s; from the fastest local socket to what is certainly wrong
 LATENCY_BUCKETS: Final = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0)
+# families whose messages are numbered
+COUNTED: Final = frozenset(
+    ("estimate", "residual", "event", "drift", "change", "robot", "mechanism", "lost_motion", "clearance")
+)
 # counters of a driver that count no errors
 TRAFFIC: Final = {
     "frames": "frames_total",
@@ -148,7 +162,17 @@ class Metrics:
     def absorb(self, topic: str, update: Mapping[str, Any]) -> None:
         """One update or internal status map."""
         family, _, name = topic.partition("/")
-        if family in ("estimate", "residual", "event", "drift", "change", "robot", "lost_motion"):
+        if family in (
+            "estimate",
+            "residual",
+            "event",
+            "drift",
+            "change",
+            "robot",
+            "mechanism",
+            "lost_motion",
+            "clearance",
+        ):
             self._follow_sequence(topic, update)
         if family == "estimate":
             self._estimate(name, update)
@@ -156,12 +180,19 @@ class Metrics:
             self._whole(update)
         elif topic == "robot/parameters":
             self._friction(update)
+        elif topic == "mechanism":
+            self._mechanism(update)
         elif family == "drift":
             self._drift(name, update)
         elif family == "change":
             self._changes(name, update)
         elif family == "lost_motion":
             self._gear(name, update)
+        elif family == "clearance":
+            self._get("parameter_value", name, "clearance").set(update["clearance"])
+            self._get("parameter_deviation", name, "clearance").set(update["deviation"])
+            self._get("clearance_known", name).set(update["known"])
+            self._get("clearance_grown", name).set(update["grown"])
         elif family == "event":
             self._get("events_total", name, update["kind"]).inc()
         elif family == "status":
@@ -307,6 +338,16 @@ class Metrics:
             self._get("phase", joint, phase).set(phase == now)
         for status in Status:
             self._get("health", joint, status).set(status == health)
+
+    def _mechanism(self, update: Mapping[str, Any]) -> None:
+        for drive, told in update["drives"].items():
+            self._get("mechanism_residual", drive).set(told["residual"])
+            self._get("mechanism_residual_threshold", drive).set(told["threshold"])
+            self._get("mechanism_contact", drive).set(told["contact"])
+            self._get("mechanism_friction_ratio", drive).set(told["friction_ratio"])
+            self._get("mechanism_friction_ratio_deviation", drive).set(told["friction_ratio_deviation"])
+        for joint, told in update["joints"].items():
+            self._get("mechanism_radial_force", joint).set(told["radial"])
 
     def _process(self, name: str, update: Mapping[str, Any]) -> None:
         self._get("process_up", name).set(update["up"])

@@ -1,4 +1,4 @@
-"""The last minutes of the whole robot: residual torques and payload, decimated and bounded, and the newest values."""
+"""The last minutes of the whole robot, and of a mechanism with loops: residuals, bounded, and the newest values."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -75,6 +75,46 @@ class RobotHistory:
 
     def message(self, base: float, stale: Reason | None, whole: bool) -> Map:
         """The robot's part of a message to a page: newest values, and all rows or those since the last message."""
+        if not self._state:
+            return {}
+        rows: Callable[[float], bytes] = self._trace.all if whole else self._trace.fresh
+        return {"state": self.latest(stale), "rows": rows(base)}
+
+
+class MechanismHistory:
+    """The mechanism's history; it stays empty where no mechanism is configured."""
+
+    def __init__(self) -> None:
+        self._state: Map = {}
+        self._trace = Trace(1, RATE)
+        self._names: tuple[str, ...] = ()
+
+    def absorb(self, update: Mapping[str, Any], now: float) -> bool:
+        """Take `mechanism`; returns whether the drives have changed."""
+        names = tuple(update["drives"])
+        fresh = names != self._names
+        if fresh:
+            self._names, self._trace = names, Trace(1 + len(names), RATE)
+        self._trace.append((update["timestamp"], *(one["residual"] for one in update["drives"].values())))
+        kept = ("timestamp", "phase", "health", "progress", "drives", "joints")
+        self._state = {key: update[key] for key in kept} | {"received": now}
+        health = update["health"]
+        self._state["health"] = health | {"reasons": with_todo(health["reasons"])}
+        return fresh
+
+    def latest(self, stale: Reason | None) -> Map:
+        """The newest values; empty without a mechanism. stale: why they are out of date, or None."""
+        if not self._state or stale is None:
+            return self._state
+        faulted = {"status": str(Status.FAULTED), "reasons": with_todo(as_maps([stale]))}
+        return self._state | {"phase": str(Phase.FAULTED), "health": faulted}
+
+    def skip(self) -> None:
+        """Skip a message while no page is open."""
+        self._trace.skip()
+
+    def message(self, base: float, stale: Reason | None, whole: bool) -> Map:
+        """The mechanism's part of a message to a page: newest values, and all rows or those since the last message."""
         if not self._state:
             return {}
         rows: Callable[[float], bytes] = self._trace.all if whole else self._trace.fresh

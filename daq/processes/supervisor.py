@@ -142,6 +142,8 @@ class Service:
                 importlib.import_module(module)
         if self._config.robot.model is not None:
             pkgutil.resolve_name("daq.core.robot_pipeline")
+        if self._config.mechanism:
+            pkgutil.resolve_name("daq.core.mechanisms.mechanism_pipeline")
         if self._systemd.limit and self._systemd.limit < 2 * self._config.processes.hang:
             log.warning(
                 "systemd waits %g s for a sign of life; hang = %g s leaves it no time: give it WatchdogSec=%g",

@@ -23,8 +23,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from daq.config.fields import Name, Section
-from daq.config.load import read_toml, validate
 from daq.config.routes import routes
+from daq.config.toml_file import read_toml, validate
 from daq.recording.reader import SUFFIX, RecordingError, blocks, configuration
 from daq.recording.ros_bag import is_bag, read_bag
 from drivers.base import nearest

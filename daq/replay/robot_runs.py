@@ -55,7 +55,7 @@ def read_runs(robot: RobotDescription, files: Sequence[Path], columns: Columns |
     found: list[tuple[Path, Channels]] = []
     for file in files:
         try:
-            channels = _channels(file, columns)
+            channels = read_aligned(file, columns)
             found.append((file, channels))
         except RecordingError as mistakes:
             problems += str(mistakes).splitlines()
@@ -103,7 +103,7 @@ def _output(joint: RobotJoint) -> str:
     return "current" if joint.by_current else "torque" if joint.axis is Axis.ROTARY else "force"
 
 
-def _channels(file: Path, columns: Columns | None) -> Channels:
+def read_aligned(file: Path, columns: Columns | None) -> Channels:
     """Read the channels of one recording; our own recordings are aligned first."""
     return aligned(file) if columns is None and is_ours(file) else read(file, columns)
 

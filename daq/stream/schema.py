@@ -234,6 +234,20 @@ def _summary(names: Iterable[str]) -> Schema:
     }
 
 
+def _clearance(_: Iterable[str]) -> Schema:
+    return JOINT | {
+        "clearance": _number("m, half of the pin's room in its bearing; NaN where there is no number"),
+        "deviation": _number("its standard deviation, m"),
+        "known": {"type": "boolean", "description": "whether there is a number"},
+        "reasons": _reasons("why there is none"),
+        "progress": _number("of the first window, per cent"),
+        "arc": _number("rad of its circle that the pin has visited in the window"),
+        "touching": _number("share of the window in which the pin touches its bearing"),
+        "first": _number("m, of the first window: growth is measured against it"),
+        "grown": {"type": "boolean", "description": "it has grown since, beyond its limit and for certain"},
+    }
+
+
 def _process(_: Iterable[str]) -> Schema:
     return {
         "name": _text("outlet, core, refits, recorder, supervisor, or [drivers.NAME]"),
@@ -335,6 +349,51 @@ def _robot(_: Iterable[str]) -> Schema:
     }
 
 
+def _mechanism(_: Iterable[str]) -> Schema:
+    drive = _object(
+        "one drive",
+        {
+            "measured": _number("torque (force), low-passed"),
+            "predicted": _number("the same from the mechanism's model, with the friction of every joint"),
+            "residual": _number("measured - predicted"),
+            "friction": _number("of predicted, what the joints' friction makes of it"),
+            "deviation": _number("of the residual where nothing was wrong"),
+            "threshold": _number("of its magnitude, beyond which it is a contact or a change"),
+            "contact": {"type": "boolean", "description": "it is beyond"},
+            "friction_ratio": _number("friction that the drive feels over the model's; missing while nothing says it"),
+            "friction_ratio_deviation": _number("its standard deviation"),
+            "unit": _text("N·m or N"),
+        },
+        ("contact", "unit"),
+    )
+    joint = _object(
+        "one joint of the tree, or one cut, by the forces that the model says it carries",
+        {
+            "radial": _number("N across its axis"),
+            "axial": _number("N along it; of a prismatic joint N·m about it"),
+            "bending": _number("N·m across it"),
+            "friction": _number("of its bearing, in its unit"),
+            "position": _number("rad (m) of a joint of the tree; without an encoder by the loops"),
+            "unit": _text("of its friction, N·m or N"),
+        },
+        ("unit",),
+    )
+    return {
+        "phase": _text("what the estimator does", (str(one) for one in Phase)),
+        "health": _object(
+            "whether to trust the values",
+            {
+                "status": _text("what a consumer may do with them", (str(one) for one in Status)),
+                "reasons": _reasons("why the status is not valid"),
+            },
+            ("status", "reasons"),
+        ),
+        "progress": _number("of the start, per cent"),
+        "drives": {"type": "object", "description": "by name in the mechanism", "additionalProperties": drive},
+        "joints": {"type": "object", "description": "by name in the mechanism", "additionalProperties": joint},
+    }
+
+
 def _robot_parameters(_: Iterable[str]) -> Schema:
     friction = _object(
         "friction torque of one joint at two speeds, the offset apart",
@@ -381,8 +440,10 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "change/": ("what has changed of a joint, until a person acknowledges it", _change, frozenset()),
     "lost_motion/": ("the gear between two encoders", _lost_motion, frozenset(("first",))),
     "summary/": ("what a fleet keeps of a joint", _summary, frozenset(("error",))),
+    "clearance/": ("the clearance of a joint's bearing", _clearance, frozenset(("first",))),
     "robot": ("the whole robot", _robot, frozenset()),
     "robot/parameters": ("parameters of the whole robot", _robot_parameters, frozenset()),
+    "mechanism": ("a mechanism with loops", _mechanism, frozenset()),
     "process/": ("whether a process of the service lives", _process, frozenset()),
     "meta": ("names, units, models", _meta, frozenset()),
 }

@@ -21,11 +21,12 @@ from estimators.base import Estimate, ParameterState
 
 VERSION: Final = 2  # 2: reasons are maps with a code; before they were texts
 PUBLIC: Final = (
-    *("estimate/", "residual/", "event/", "drift/", "change/", "lost_motion/", "summary/"),
-    *("robot", "robot/parameters", "process/", "meta"),
+    *("estimate/", "residual/", "event/", "drift/", "change/", "lost_motion/", "clearance/", "summary/"),
+    *("robot", "robot/parameters", "mechanism", "process/", "meta"),
 )
 REFITS: Final = "refits"  # name of the refit worker in process/refits; no driver can have it
 ROBOT: Final = "robot"  # name of the whole robot in topics such as event/robot; no joint can have it
+MECHANISM: Final = "mechanism"  # name of the mechanism in topics such as event/mechanism; no joint can have it
 # status/core: losses and totals; samples/<joint>: points of curves for the page; recorder/status: what is recorded, or
 # why nothing is; gateway/<name>: what a gateway has sent and dropped
 INTERNAL: Final = ("status/", "samples/", "channels/", "recorder/", "gateway/")
@@ -53,12 +54,14 @@ EVENTS: Final = {
     "held": "the joint stands still: the values stay",
     "moving": "the joint moves again",
     "baseline": "what drift is measured against from here on",
-    "contact": "torque of some joints that the whole robot's model does not explain: a contact, or something changed",
+    "contact": "torque of some joints that the model of all of them does not explain: a contact, or something changed",
     "compensation": "what was learnt of a joint's residual is used from here on, or no longer",
     "payload": "the robot carries a body that its model does not know, or has put it down",
-    "friction": "the friction of one joint of the whole robot's model has changed",
+    "friction": "the friction of one joint of the whole robot's model, or as a mechanism's drive feels it, has changed",
     "lost_motion_known": "a first window of rows says how much the gear gives between loads of either side",
     "lost_motion_grown": "the gear's lost motion has grown beyond what it was at first: wear",
+    "clearance_known": "a first window of places says how much room the pin has in its bearing",
+    "clearance_grown": "the bearing's clearance has grown beyond what it was at first: wear",
 }
 
 Map = dict[str, Any]
@@ -176,6 +179,10 @@ class Publication:
     def lost_motion(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:
         """`lost_motion/<joint>`: the gear between two encoders, see daq.core.gear_pipeline."""
         return f"lost_motion/{self.joint}".encode(), msgpack.packb(self.head("lost_motion", timestamp) | body)
+
+    def clearance(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:
+        """`clearance/<joint>`: the room of a pin in its bearing, see daq.core.mechanisms.clearance_pipeline."""
+        return f"clearance/{self.joint}".encode(), msgpack.packb(self.head("clearance", timestamp) | body)
 
     def event(
         self,

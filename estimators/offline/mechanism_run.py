@@ -11,15 +11,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.models.mechanisms.description import Bearing, Description, MechanismLink
 from estimators.models.mechanisms.dynamics import ALL
-from estimators.models.mechanisms.mechanism import (
-    Bearing,
-    Description,
-    DynamicsSolution,
-    Mechanism,
-    MechanismLink,
-    MechanismMotion,
-)
+from estimators.models.mechanisms.mechanism import DynamicsSolution, Mechanism, MechanismMotion
 from estimators.offline.mechanism_fit import KINDS, MechanismFit, RowsOf, identify
 from estimators.offline.robot.motion import EDGE, RATE, Piece, low_pass
 from estimators.quantities import Floats
@@ -88,7 +82,7 @@ def identified(mechanism: Mechanism, run: MechanismRun) -> IdentifiedMechanism:
     best = int(np.argmin([fit.residual for fit in fits]))
     fit = fits[best]
     error = unexplained(run, fit.predict(run.motion, TRANSITIONS[best], run.rows))
-    return IdentifiedMechanism(fit, TRANSITIONS[best], _described(mechanism, fit), error)
+    return IdentifiedMechanism(fit, TRANSITIONS[best], _described(mechanism, fit, TRANSITIONS[best]), error)
 
 
 def unexplained(run: MechanismRun, predicted: Floats) -> Floats:
@@ -103,7 +97,7 @@ def carried(mechanism: Mechanism, run: MechanismRun, transition: float) -> tuple
     return run.rows.filtered(solution.tau[:, np.flatnonzero(mechanism.drive)]), solution
 
 
-def _described(mechanism: Mechanism, fit: MechanismFit) -> Description:
+def _described(mechanism: Mechanism, fit: MechanismFit, transition: float) -> Description:
     """The mechanism with what was found."""
     links = [_link(link, row) for link, row in zip(mechanism.description.links, fit.parameters, strict=True)]
     friction = np.nan_to_num(fit.friction).reshape(-1, len(KINDS))
@@ -113,7 +107,8 @@ def _described(mechanism: Mechanism, fit: MechanismFit) -> Description:
         cut.model_copy(update={"bearing": own})
         for cut, own in zip(mechanism.description.cuts, bearings[len(links) :], strict=True)
     ]
-    return mechanism.description.model_copy(update={"links": tuple(links), "cuts": tuple(cuts)})
+    found = {"links": tuple(links), "cuts": tuple(cuts), "transition": transition, "residuals": ()}
+    return mechanism.description.model_copy(update=found)
 
 
 def _bearing(friction: Floats) -> Bearing:

@@ -16,6 +16,8 @@ from estimators.thresholds import START
 
 LINK: Final = "link_position"  # of a second encoder, behind the gear
 
+NEAR: Final = ("near_x", "near_y")  # of two proximity sensors across each other at the joint's pin, m
+
 
 class JointIdentification(Settings):
     """Settings of the identification of one joint."""

@@ -38,6 +38,7 @@ RIGS: Final = {
     ),
     "tree5": Rig("mechanisms.tree5:Tree5Settings", 5, "a tree of five axes that rub under what they carry"),
     "leg": Rig("mechanisms.leg:LegSettings", 1, "seven links in three loops, ten rubbing joints, one drive"),
+    "four_bar": Rig("mechanisms.four_bar:FourBarSettings", 1, "crank, coupler, rocker, four rubbing pins, one drive"),
     "double_encoder_robot": Rig(
         "robots.double_encoder_robot:DoubleEncoderRobotSettings",
         6,

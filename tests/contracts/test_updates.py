@@ -1,6 +1,7 @@
 """Every map on the public stream keeps the promises that a subscriber who imports nothing of ours relies on."""
 
 import math
+from pathlib import Path
 
 import msgpack
 import numpy as np
@@ -11,12 +12,17 @@ from daq.core.changes.change_records import ChangeRecords
 from daq.core.gear_pipeline import GearPipeline
 from daq.core.joint_summary import JointSummary
 from daq.core.joint_use import EVERY, JointUse
+from daq.core.mechanisms.clearance_pipeline import clearance_body
+from daq.core.mechanisms.mechanism_pipeline import mechanism_body
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
 from estimators.models.joints.lost_motion import LostMotionSettings
+from estimators.models.mechanisms.mechanism import load
+from estimators.online.clearance.watch import ClearanceWatch
 from estimators.online.gear.lost_motion import LostMotion
+from estimators.online.mechanism.estimator import MechanismEstimator
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.findings.carried import NO_PAYLOAD
 from estimators.online.robot.findings.record import RobotFinding
@@ -65,6 +71,11 @@ def whole(publication: Publication, topic: str, body: dict[str, object]) -> tupl
     return topic.encode(), msgpack.packb(robot_head(publication, topic, 12.5) | body)
 
 
+def looped() -> dict[str, object]:
+    description = load(Path(__file__).parents[2] / "docs" / "four_bar.toml").description
+    return mechanism_body(MechanismEstimator(description, 1e-3).estimate(), description)
+
+
 def changed(publication: Publication) -> tuple[bytes, bytes]:
     records = ChangeRecords(publication, {"coulomb": "N·m"})
     ((topic, body),) = records.update(DRIFT, ["coulomb"], [], estimate(), {"coulomb": 0.1}, 12.5)
@@ -91,6 +102,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "change/": changed(publication),
         "lost_motion/": publication.lost_motion(GearPipeline.body(LostMotion(GEAR, 1e-3)), 12.5),
         "summary/": summary(publication),
+        "clearance/": publication.clearance(clearance_body(ClearanceWatch(1e-3)), 12.5),
         "robot": whole(publication, "robot", robot_body(ROBOT, ("elbow",), ("N·m",))),
         "robot/parameters": whole(
             publication,
@@ -98,6 +110,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
             parameters_body(("b1",), np.ones(1), np.ones(1), ("elbow",), Friction(*np.ones((3, 1, 2))))
             | {"learnt": 3, "compensation": {"elbow": {"on": True, "ratio": 0.9}}},
         ),
+        "mechanism": whole(publication, "mechanism", looped()),
         "process/": Liveliness("r", 7).process("elbow", 12.5, False, 2, 41, "killed by SIGKILL", 0.1, 10.0),
         "meta": introduction().message(12.5),
     }
@@ -120,7 +133,9 @@ def test_topic_and_head(family: str) -> None:
     assert topic == (f"{family}elbow" if family.endswith("/") else family).encode()
     assert {key: type(update[key]) for key in HEAD} == HEAD
     assert (update["v"], update["robot"], update["boot"]) == (VERSION, "r", 7)
-    assert update.get("joint") == (None if family in ("robot", "robot/parameters", "process/", "meta") else "elbow")
+    assert update.get("joint") == (
+        None if family in ("robot", "robot/parameters", "mechanism", "process/", "meta") else "elbow"
+    )
     assert update["timestamp"] == 12.5
 
 

@@ -10,16 +10,20 @@ import math
 import os
 import time
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import msgpack
 import numpy as np
 import zmq
 
 from daq.core.gear_pipeline import GearPipeline
+from daq.core.mechanisms.clearance_pipeline import clearance_body
+from daq.core.mechanisms.mechanism_pipeline import mechanism_body
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.curve_points import pack
 from daq.stream.sockets import open_publisher
-from daq.stream.update import ROBOT, Liveliness, Publication
+from daq.stream.update import MECHANISM, ROBOT, Liveliness, Publication
 from estimators.base import Estimate, Phase, Spectrum, Status
 from estimators.models.curves import Curves
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
@@ -28,7 +32,10 @@ from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
+from estimators.models.mechanisms.mechanism import load
+from estimators.online.clearance.watch import ClearanceReport, ClearanceWatch
 from estimators.online.gear.lost_motion import LostMotion
+from estimators.online.mechanism.estimate import FrictionRatio, MechanismEstimate
 from estimators.online.reporting.inspection import Inspection
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.findings.carried import Payload
@@ -260,8 +267,11 @@ def main() -> None:
         if options.whole:
             for message in whole(Publication("demo-arm", ROBOT, boot, "", sequence), joints, age, now):
                 updates.send_multipart(message)
+            for message in looped(Publication("demo-arm", MECHANISM, boot, "", sequence), age, now):
+                updates.send_multipart(message)
             if step % int(options.rate) == 0:
                 updates.send_multipart(publications[0].lost_motion(gear(age), now))
+                updates.send_multipart(publications[1].clearance(bearing(), now))
         samples += 20
         if step % int(options.rate) == 0:
             _report(status, joints, boot, samples, step, now)
@@ -279,6 +289,28 @@ def gear(age: float) -> dict[str, object]:
     spread = {name: 0.01 * value for name, value in numbers.items()}
     named = {"parameters": silent["parameters"] | numbers, "deviations": silent["deviations"] | spread}
     return silent | named | known | {"first": 150e-6}
+
+
+def looped(publication: Publication, age: float, now: float) -> list[tuple[bytes, bytes]]:
+    """What a mechanism publishes: its drive explained within a threshold of 1 N·m, friction half as much again."""
+    leg = load(Path(__file__).parents[2] / "docs" / "leg.toml").description
+    joints = len(leg.links) + len(leg.cuts)
+    loads = np.tile([12.0, 3.0, 0.4, 0.9, 0.05], (joints, 1)) * (1.0 + np.arange(joints))[:, None]
+    found = MechanismEstimate(
+        int(age * 1e9), Phase.NORMAL, Status.LEARNING, (Reason("mechanism_friction", "crank", {"percent": 150.0}),),
+        np.array([5.0 + 0.3 * np.sin(3.0 * age)]), np.array([5.0]), np.array([0.6]), np.array([0.2]), np.array([1.0]),
+        (False,), (FrictionRatio(1.5, 0.02, 100.0),), np.full(len(leg.links), 0.25), loads, 100.0,
+    )  # fmt: skip
+    head = robot_head(publication, "mechanism", now)
+    return [(b"mechanism", msgpack.packb(head | mechanism_body(found, leg)))]
+
+
+def bearing() -> dict[str, Any]:
+    """What is published of a bearing whose clearance has grown by half."""
+    watch = ClearanceWatch(1e-3)
+    watch.first, watch.first_deviation, watch.since = 5e-5, 5e-7, 1
+    watch.report = ClearanceReport(7.5e-5, 8e-7, (), 100.0, 3.5, 0.97)
+    return clearance_body(watch)
 
 
 def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: float) -> list[tuple[bytes, bytes]]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from daq.config.load import read_toml, validate
+from daq.config.toml_file import read_toml, validate
 from daq.config.toml_lines import Lines
 from daq.config.words import ConfigError, ConfigurationProblem
 from estimators.models.robots.description import RobotDescription, RobotJoint

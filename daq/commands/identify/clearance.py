@@ -15,12 +15,13 @@ import numpy as np
 
 from daq.commands.codes import EXIT_RUNTIME, fail, refuse
 from daq.config.words import ConfigError
-from daq.recording.columns import load_columns, read
+from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
+from daq.replay.robot_runs import read_aligned
 from estimators.alignment.channel_delay import ChannelSeries
 from estimators.models.mechanisms.clearance import CLEARANCE, Known
+from estimators.models.mechanisms.pin_circle import circle
 from estimators.offline.clearance import IMPLAUSIBLE, SEEN, ClearanceRun, least, measured, siblings
-from estimators.offline.pin_circle import circle
 from estimators.quantities import Floats
 
 RINGS: Final = ("ring", "link_position")
@@ -75,7 +76,7 @@ def _of(options: argparse.Namespace, files: list[Path], gravity: list[float]) ->
     columns = None if options.columns is None else load_columns(options.columns)
     if len(gravity) not in (1, len(files)):
         raise ValueError(f"expected one --gravity or {len(files)}, one a recording; found {len(gravity)}")
-    parts = [_roles(file, read(file, columns), options.joint) for file in files]
+    parts = [_roles(file, read_aligned(file, columns), options.joint) for file in files]
     found = []
     if all(name in roles for roles in parts for name in NEAR):
         found.append(_by_proximity(parts))

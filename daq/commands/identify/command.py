@@ -11,10 +11,10 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
-from daq.commands.identify.mechanism import identify_mechanism, is_mechanism
+from daq.commands.identify.mechanism import identify_mechanism
 from daq.commands.identify.summary import summary, tell
 from daq.commands.progress import Progress
-from daq.config.load import read_toml, validate
+from daq.config.toml_file import is_mechanism, read_toml, validate
 from daq.config.words import ConfigError, ConfigurationProblem
 from daq.recording.columns import Columns, load_columns
 from daq.recording.reader import RecordingError
@@ -24,7 +24,7 @@ from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
 from estimators.models.compensation.learned import KINDS
 from estimators.models.compensation.mixture import MixtureError
-from estimators.models.mechanisms.mechanism import MechanismError
+from estimators.models.mechanisms.description import MechanismError
 from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf

@@ -16,14 +16,16 @@ from typing import Any, Final
 import numpy as np
 
 from daq.commands.codes import EXIT_USAGE, fail
-from daq.config.load import read_toml
-from daq.recording.columns import Columns, load_columns, read
+from daq.config.mechanism_file import read_mechanism
+from daq.recording.columns import Columns, load_columns
 from daq.recording.reader import RecordingError
+from daq.replay.robot_runs import read_aligned
 from daq.state.files import replace
 from daq.state.toml_text import toml_text
+from estimators.models.mechanisms.description import Description
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL, RUB
-from estimators.models.mechanisms.mechanism import Description, Mechanism, load
-from estimators.models.mechanisms.urdf_loops import load_urdf
+from estimators.models.mechanisms.mechanism import Mechanism
+from estimators.offline.mechanism_residuals import DriveRecording, undisturbed
 from estimators.offline.mechanism_run import (
     IdentifiedMechanism,
     MechanismRun,
@@ -32,39 +34,31 @@ from estimators.offline.mechanism_run import (
     prepared,
     unexplained,
 )
-from estimators.offline.robot.motion import Piece, pieces
+from estimators.offline.robot.motion import pieces
 from estimators.quantities import Floats
 
-APPLIED: Final = 0.01  # rad/s (m/s) over which friction turns its sign, where no fit has chosen it
 CARRIED: Final = {"radial": RADIAL, "axial": AXIAL, "bending": BENDING, "friction": RUB}
 
 
-def is_mechanism(file: Path) -> bool:
-    """Whether a .toml describes a mechanism rather than a table of joints. Raises ConfigError."""
-    return file.suffix.lower() == ".toml" and bool({"links", "cuts", "urdf"} & set(read_toml(file)[0]))
-
-
-def load_mechanism(file: Path) -> Mechanism:
-    """From links and cuts, or from a URDF and cuts. Raises MechanismError, ConfigError."""
-    return load_urdf(file) if "urdf" in read_toml(file)[0] else load(file)
-
-
 def identify_mechanism(options: argparse.Namespace) -> int:
-    """Run the command for a mechanism. Raises MechanismError, RecordingError, MotionError, ConfigError."""
-    mechanism = load_mechanism(options.robot)
+    """Run the command for a mechanism. Raises RecordingError, MotionError, ConfigError."""
+    mechanism = read_mechanism(options.robot)
     if not options.train and not options.test:
         return fail(
             "identify: expected recordings to learn from, or --test to apply the file to; found none", EXIT_USAGE
         )
     columns = None if options.columns is None else load_columns(options.columns)
-    train, tests = (_pieces(mechanism, files, columns) for files in (options.train, options.test))
+    learnt, held_out = (_recordings(mechanism, files, columns) for files in (options.train, options.test))
+    train, tests = ([pieces(*one, f"{file}: ") for file, one in read.items()] for read in (learnt, held_out))
     found = identified(mechanism, prepared(mechanism, [one for part in train for one in part])) if train else None
-    transition = found.transition if found is not None else APPLIED
     own = Mechanism(found.description) if found is not None else mechanism
+    transition = own.description.transition
     runs = [prepared(own, part) for part in tests]
     errors = [unexplained(run, carried(own, run, transition)[0]) for run in runs]
     if options.out is not None and found is not None:
-        replace(options.out, _text(found.description, options).encode(), 0o644)
+        residuals = undisturbed(found.description, [*learnt.values(), *held_out.values()])
+        description = found.description.model_copy(update={"residuals": residuals})
+        replace(options.out, _text(description, options).encode(), 0o644)
     if options.forces is not None:
         run = runs[0] if runs else prepared(own, [one for part in train for one in part])
         _write_forces(options.forces, own, run, transition)
@@ -76,12 +70,12 @@ def identify_mechanism(options: argparse.Namespace) -> int:
     return 0
 
 
-def _pieces(mechanism: Mechanism, files: Sequence[Path], columns: Columns | None) -> list[list[Piece]]:
+def _recordings(mechanism: Mechanism, files: Sequence[Path], columns: Columns | None) -> dict[Path, DriveRecording]:
     """Position and torque of the drives; a recording of one joint is that of the only drive, whatever it is called."""
     names = [name for name, drive in zip(mechanism.names, mechanism.drive, strict=True) if drive]
-    found = []
+    found = {}
     for file in files:
-        joints = read(file, columns)
+        joints = read_aligned(file, columns)
         if len(names) == 1 and len(joints) == 1:
             joints = {names[0]: next(iter(joints.values()))}
         lacking = [
@@ -95,7 +89,7 @@ def _pieces(mechanism: Mechanism, files: Sequence[Path], columns: Columns | None
             np.column_stack([np.interp(time, joints[name][role].time, joints[name][role].values) for name in names])
             for role in ("position", "torque")
         )
-        found.append(pieces(time, q, tau, f"{file}: "))
+        found[file] = DriveRecording(time, q, tau)
     return found
 
 
@@ -135,12 +129,12 @@ def _text(description: Description, options: argparse.Namespace) -> str:
     head = f"# A mechanism, written by `jointwatch identify {options.robot.name}` from "
     text = [head + ", ".join(file.name for file in options.train) + ".\n"]
     text.append("# Arms are products with the friction coefficient, which motion cannot tell from them.\n\n")
-    text.append(toml_text({"gravity": content["gravity"]}))
-    for kind in ("links", "cuts"):
+    text.append(toml_text({"gravity": content["gravity"], "transition": content["transition"]}))
+    for kind in ("links", "cuts", "residuals"):
         for one in content[kind]:
-            bearing = one.pop("bearing")
+            bearing = one.pop("bearing", {})
             inline = ", ".join(f"{key} = {value!r}" for key, value in bearing.items())
-            text.append(f"\n[[{kind}]]\n{toml_text(one)}bearing = {{ {inline} }}\n")
+            text.append(f"\n[[{kind}]]\n{toml_text(one)}" + (f"bearing = {{ {inline} }}\n" if bearing else ""))
     return "".join(text)
 
 

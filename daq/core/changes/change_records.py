@@ -126,6 +126,21 @@ class ChangeRecords:
                 record.over = timestamp
         return self._message_due(timestamp)
 
+    def follow(self, found: ChangeRecord | None, parameter: str, timestamp: float) -> list[tuple[bytes, bytes]]:
+        """Follow what is measured beside the estimate and has a reference of its own; returns the message that is due.
+
+        found: how it has changed, None where it has not; timestamp: Unix s.
+        """
+        record = next((one for one in self.records if one.parameter == parameter and not one.over), None)
+        if found is None and record is not None:
+            record.over = timestamp
+        elif found is not None and record is None:
+            self._append(found)
+        elif found is not None and record is not None:
+            record.now, record.now_deviation = found.now, found.now_deviation
+            record.percent, record.z = found.percent, found.z
+        return self._message_due(timestamp)
+
     def standing(self, names: Collection[str]) -> set[str]:
         """Those of these parameters whose change is not over."""
         return {record.parameter for record in self.records if not record.over and record.parameter in names}
@@ -174,11 +189,14 @@ class ChangeRecords:
             "alarm" if sudden else "gradual",
             reference,
         )
+        self._append(record)
+        return record
+
+    def _append(self, record: ChangeRecord) -> None:
         self.records.append(record)
         if len(self.records) > KEPT:
             settled = next((one for one in self.records if one.acknowledged and one.over), self.records[0])
             self.records.remove(settled)
-        return record
 
     def _message_due(self, timestamp: float) -> list[tuple[bytes, bytes]]:
         """The message, where it says something new, or new numbers of an open record are due."""

@@ -4,6 +4,7 @@ import { AcquisitionView } from "./views/acquisition.js";
 import { element, mark, write } from "./elements.js";
 import { clock } from "./format.js";
 import { JointView } from "./views/joint.js";
+import { MechanismView } from "./views/mechanism.js";
 import { Overview } from "./views/overview.js";
 import { Robot } from "./robot.js";
 import { WholeView } from "./views/whole.js";
@@ -33,14 +34,17 @@ const path = () => location.hash.split("?")[0];
 function show() {
   view?.destroy();
   const acquiring = path() === "#/acquisition", whole = path() === "#/robot" && robot.whole !== null;
-  const only = robot.joints.size === 1 && !acquiring && !whole ? [...robot.joints.values()][0] : null; // nothing to compare it with
+  const linked = path() === "#/mechanism" && robot.mechanism !== null;
+  const only = robot.joints.size === 1 && !acquiring && !whole && !linked ? [...robot.joints.values()][0] : null; // nothing to compare it with
   const name = decodeURIComponent(path().match(/^#\/joint\/(.+)$/)?.[1] ?? "");
   const joint = robot.joints.get(name) ?? only;
   view = null;
-  if (robot.joints.size) view = joint ? new JointView(robot, joint) : whole ? new WholeView(robot) : acquiring ? new AcquisitionView() : new Overview(robot);
-  place("to-joints").ariaCurrent = acquiring || whole ? null : "page";
+  if (robot.joints.size) view = joint ? new JointView(robot, joint) : whole ? new WholeView(robot) : linked ? new MechanismView(robot) : acquiring ? new AcquisitionView() : new Overview(robot);
+  place("to-joints").ariaCurrent = acquiring || whole || linked ? null : "page";
   place("to-robot").hidden = robot.whole === null;
   place("to-robot").ariaCurrent = whole ? "page" : null;
+  place("to-mechanism").hidden = robot.mechanism === null;
+  place("to-mechanism").ariaCurrent = linked ? "page" : null;
   place("to-acquisition").ariaCurrent = acquiring ? "page" : null;
   view ??= { pace: 1, node: element("p", { class: "note" }, "Waiting for the service…"), words() {}, draw() {}, destroy() {} };
   place("view").replaceChildren(view.node);
@@ -140,6 +144,7 @@ function press(key, shift) {
   if (key === "Escape") location.hash = "#/";
   if (key === "a") location.hash = "#/acquisition";
   if (key === "r" && robot.whole) location.hash = "#/robot";
+  if (key === "m" && robot.mechanism) location.hash = "#/mechanism";
   const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
   if (step && shift) return shown.pan(step, end);
   const names = [...robot.joints.keys()], at = names.indexOf(decodeURIComponent(path().slice(8)));

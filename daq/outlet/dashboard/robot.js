@@ -68,6 +68,7 @@ class Joint {
     this.alarms = new Trace(2, BREAK.alarms); // time, CUSUM over its limit
     this.gears = new Trace(3, BREAK.gears); // time, lost motion, its deviation
     this.gear = {}; // the newest of lost_motion/<joint>; empty before the first
+    this.clearance = {}; // the newest of clearance/<joint>; empty where none is watched
     this.channels = null; // {names, trace} of the raw channels while this page wants them
     this.laws = {}; // name → [[abscissa …], [torque …]]
     this.drift = {}; // since, drifted, cause, baseline, percent, z, reference; empty while there is nothing to compare with
@@ -138,6 +139,7 @@ export class Robot {
   constructor() {
     this.name = "";
     this.whole = null; // {state, trace}: of the whole robot's model, where there is one; see whole.js
+    this.mechanism = null; // {state, trace}: of a mechanism with loops, where there is one; see mechanism.js
     this.joints = new Map();
     this.events = [];
     this.processes = {};
@@ -171,6 +173,7 @@ export class Robot {
         joint.drift = told.drift;
         joint.changes = told.changes ?? [];
         joint.gear = told.gear;
+        joint.clearance = told.clearance ?? {};
         joint.excitation = told.excitation;
         joint.usual = told.usual;
       }
@@ -180,6 +183,10 @@ export class Robot {
     if (this.whole && message.whole.state) {
       this.whole.state = message.whole.state;
       this.whole.trace.append(message.whole.rows, message.base);
+    }
+    if (this.mechanism && message.mechanism?.state) {
+      this.mechanism.state = message.mechanism.state;
+      this.mechanism.trace.append(message.mechanism.rows, message.base);
     }
     this.events = this.events.concat(message.events).slice(-EVENTS);
     this.recorder = message.recorder;
@@ -198,13 +205,16 @@ export class Robot {
     this.newest = null;
     const whole = Object.keys(message.whole.state?.joints ?? {}).length;
     this.whole = whole ? { state: message.whole.state, trace: new Trace(3 + whole, BREAK.whole) } : null;
-    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic, geared }]) => [name, names, units, unit, elastic, geared]).concat([[message.writable, Object.keys(message.whole.state?.joints ?? {})]]));
+    const drives = Object.keys(message.mechanism?.state?.drives ?? {});
+    this.mechanism = drives.length ? { state: message.mechanism.state, trace: new Trace(1 + drives.length, BREAK.whole) } : null;
+    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic, geared, clearance = {} }]) => [name, names, units, unit, elastic, geared, "known" in clearance]).concat([[message.writable, Object.keys(message.whole.state?.joints ?? {}), drives]]));
     if (shape !== this.shape) this.layout++;
     this.shape = shape;
     this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {
       const joint = new Joint(name);
       Object.assign(joint, { unit: told.unit, names: told.names, units: told.units, meanings: told.meanings, elastic: told.elastic, geared: told.geared });
       joint.estimates = new Trace(3 + 2 * told.names.length, BREAK.estimates);
+      joint.clearance = told.clearance ?? {};
       return [name, joint];
     }));
   }

@@ -17,7 +17,7 @@ export const KEYS = [
   ["s", "save what is seen as CSV (a joint, the robot)"],
   ["← →", "the joint before, the next joint"],
   ["Esc", "all joints"],
-  ["r, a", "whole robot, acquisition"],
+  ["r, m, a", "whole robot, mechanism, acquisition"],
   ["?", "these keys"],
 ];
 

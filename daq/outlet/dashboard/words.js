@@ -38,16 +38,18 @@ const EVENTS = {
   mistake: "The joint's channels look as if somebody had made a mistake in the configuration.",
   swing: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
   baseline: "The baseline that drift is measured against from here on.",
-  contact: "Torque of some joints that the whole robot's model does not explain: a contact, or something has changed.",
+  contact: "Torque of some joints that the model of all of them does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",
   payload: "The robot carries a body that its model does not know, or has put it down.",
-  friction: "The friction of one joint of the whole robot's model has changed.",
+  friction: "The friction of one joint of the whole robot's model, or as a mechanism's drive feels it, has changed.",
   lost_motion_known: "The gear's lost motion between loads of either sign is known for the first time.",
   lost_motion_grown: "The gear's lost motion has grown beyond what it was at first: wear.",
+  clearance_known: "The clearance of the joint's bearing is known for the first time.",
+  clearance_grown: "The bearing's clearance has grown beyond what it was at first: wear.",
 };
 
 // how an event looks on a time axis: shape and colour both show its kind
-const TONES = { bad: ["mistake", "alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
+const TONES = { bad: ["mistake", "alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "clearance_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 export const happened = (kind) => EVENTS[kind] ?? "";

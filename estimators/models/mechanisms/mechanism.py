@@ -1,121 +1,34 @@
 """A mechanism: links on joints, loops closed by cut joints, some joints driven, every joint in a bearing that may rub.
 
-Read from TOML (`load`) or built from links and cuts (`Mechanism.build`). All mistakes are reported at once, in words.
+Read from TOML (`load`) or built from a mapping (`build`); description.py has the fields. All mistakes are reported at
+once, in words.
 """
 
 import copy
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from estimators.models.mechanisms.cuts import PLANAR, REVOLVING, TIED, close, jacobians
+from estimators.models.mechanisms.description import Cut, Description, MechanismError
 from estimators.models.mechanisms.dynamics import ALL, DIVERGED, IDEAL, SINGULAR, forward, inverse
 from estimators.models.mechanisms.joint_load import BEARING, LOADS
 from estimators.models.robots.kinematics import forward_kinematics
 from estimators.models.robots.newton_euler import mass_matrix
 from estimators.models.robots.tree import PRISMATIC, REVOLUTE, Tree, tree
-from estimators.quantities import Floats, Settings
+from estimators.quantities import Floats
 
-Triple = tuple[float, float, float]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Arm = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 EPSILON_INVERSE = 1e-4  # rad/s (m/s) of the friction's tanh
 EPSILON_FORWARD = 1e-3
-
-
-class MechanismError(Exception):
-    """A mechanism that cannot be, or cannot move as asked; the text says why, one line a mistake."""
-
-
-class Bearing(Settings):
-    """Where a joint's bearing carries its load, and how it rubs there."""
-
-    pin: Arm = 0.02  # R_p, m
-    arm: Arm = 0.02  # R_n, m
-    bending: Arm = 0.04  # R_b, m
-    overlap: Arm = 0.1  # L, m, of a prismatic joint
-    coulomb: Annotated[float, Field(ge=0, le=2)] = 0.0  # μ_c
-    static: Annotated[float, Field(ge=0, le=2)] | None = None  # μ_s; none: no Stribeck effect
-    stribeck: Arm = 0.1  # ω_s, rad/s (m/s)
-    viscous: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # c_v, N·m·s/rad (N·s/m)
-
-    def numbers(self, slides: bool) -> list[float]:
-        """A row of `bearings`."""
-        extra = 0.0 if self.static is None else self.static - self.coulomb
-        across = self.overlap if slides else self.pin
-        return [across, self.arm, self.bending, self.coulomb, extra, self.stribeck, self.viscous]
-
-
-class MechanismLink(Settings):
-    """One link and the joint that carries it; its frame is parallel to the base's when all joints are at zero."""
-
-    name: str
-    parent: str = ""  # "": the base
-    kind: Literal["revolute", "prismatic"] = "revolute"
-    axis: Triple = (0.0, 0.0, 1.0)
-    origin: Triple = (0.0, 0.0, 0.0)  # m, in the parent's frame
-    mass: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # kg
-    centre: Triple = (0.0, 0.0, 0.0)  # m, of mass, from the joint's origin
-    inertia: tuple[Number, Number, Number, Number, Number, Number] = (0.0,) * 6  # xx yy zz xy xz yz about the centre
-    drive: bool = True
-    bearing: Bearing = Bearing()
-
-    @model_validator(mode="after")
-    def _an_axis(self) -> Self:
-        if not np.linalg.norm(self.axis) > 1e-9:
-            raise ValueError("expected an axis with a direction, found zero")
-        return self
-
-    def parameters(self) -> list[float]:
-        """m, m c, inertia about the joint's origin (Pinocchio's order)."""
-        m, c = self.mass, np.array(self.centre)
-        xx, yy, zz, xy, xz, yz = self.inertia
-        I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) + m * (c @ c * np.eye(3) - np.outer(c, c))  # noqa: E741
-        return [m, *(m * c), I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
-
-
-class Cut(Settings):
-    """A joint that closes a loop: a point of one link on a point of another."""
-
-    name: str
-    link: str  # a; "": the base
-    point: Triple  # m, in its frame
-    other: str  # b
-    other_point: Triple
-    axis: Triple = (0.0, 0.0, 1.0)  # in the base frame when all joints are at zero
-    kind: Literal["planar", "revolute"] = "planar"
-    bearing: Bearing = Bearing()
-
-
-class Description(Settings):
-    """A whole mechanism as a file says it."""
-
-    gravity: Triple = (0.0, 0.0, -9.81)  # m/s², in the base frame
-    links: Annotated[tuple[MechanismLink, ...], Field(min_length=1)]
-    cuts: tuple[Cut, ...] = ()
-
-    @model_validator(mode="after")
-    def _links_that_are_there(self) -> Self:
-        known: list[str] = [""]
-        wrong = []
-        for link in self.links:
-            if link.name in known:
-                wrong.append(f'link "{link.name}": there are two of this name')
-            if link.parent not in known:
-                wrong.append(f'link "{link.name}": its parent "{link.parent}" is not among the links before it')
-            known.append(link.name)
-        for cut in self.cuts:
-            wrong += [
-                f'cut "{cut.name}": there is no link "{one}"' for one in (cut.link, cut.other) if one not in known
-            ]
-        if wrong:
-            raise ValueError("; ".join(wrong))
-        return self
+#: rad, argued: Steps in which a pose is approached: Newton's quadratic error of one is then a thousandth of a radian.
+STEP_TURNED: Final = 0.05
+#: m, argued: The same of a drive that slides, for links of a few centimetres and more.
+STEP_SLID: Final = 0.002
 
 
 class MechanismMotion(NamedTuple):
@@ -190,7 +103,11 @@ class Mechanism:
         else:
             mobility = n
         if drives != mobility:
-            raise MechanismError(f"the mechanism can move in {mobility} ways, but {drives} joints are driven")
+            driven = ", ".join(name for name, drive in zip(self.names, self.drive, strict=True) if drive) or "none"
+            raise MechanismError(
+                f"expected {mobility} driven joints, in as many ways as the mechanism can move; "
+                f"found {drives} ({driven})"
+            )
 
     def loops(self, q: Floats) -> tuple[Floats, Floats]:
         """J (rows, c, n) of the loops at q (rows, n), and how joints turn the cuts (rows, cuts, n)."""
@@ -199,24 +116,44 @@ class Mechanism:
         jacobians(*self.tree, self.ends, self.tied, np.ascontiguousarray(q), J, turns)
         return J, turns
 
-    def fit(self, q: Floats, dq: Floats | None = None, ddq: Floats | None = None) -> MechanismMotion:
+    def fit(
+        self, q: Floats, dq: Floats | None = None, ddq: Floats | None = None, near: Floats | None = None
+    ) -> MechanismMotion:
         """Passive joints that fit the driven ones. q, dq, ddq: (rows, n), driven columns given; dq, ddq None: rest.
 
-        Raises MechanismError at the first row where the loops cannot close.
+        near: (n,) a pose that fits, from which the first row is reached in small steps, so that the loops stay
+        assembled as they are there; by default all drives at zero. Raises MechanismError at the first row where the
+        loops cannot close.
         """
         q = np.array(q, np.float64, order="C")
         if np.all(self.drive == 1):
             return MechanismMotion(
                 q, *(np.zeros_like(q) if one is None else np.array(one, np.float64, order="C") for one in (dq, ddq))
             )
-        free = self.drive == 0
-        q[0, free] = self.home[free] if self.home.any() else q[0, free]
+        free, start = self.drive == 0, self.home if near is None else near
+        q[0, free] = start[free] if start.any() else q[0, free]
         dq, ddq = (np.zeros_like(q) if one is None else np.array(one, np.float64, order="C") for one in (dq, ddq))
-        failed = close(*self.tree, self.ends, self.tied, self.drive, q, dq, ddq)
+        failed = self._approach(start, q[0])
+        failed = close(*self.tree, self.ends, self.tied, self.drive, q, dq, ddq) if failed is None else 0
         if failed >= 0:
             driven = ", ".join(f"{name} {q[failed, i]:.4g}" for i, name in enumerate(self.names) if self.drive[i])
             raise MechanismError(f"the loops cannot close at row {failed}, with {driven} (rad, m)")
         return MechanismMotion(q, dq, ddq)
+
+    def _approach(self, start: Floats, row: Floats) -> int | None:
+        """Move the passive joints of `row` (n,) with its drives, from a pose that fits; where that fails, the step."""
+        drives = self.drive == 1
+        way = np.abs((row - start)[drives]) / np.where(self.tree.kind[drives] == REVOLUTE, STEP_TURNED, STEP_SLID)
+        steps = int(np.ceil(way.max(initial=0.0)))
+        if steps <= 1:
+            return None
+        path = np.tile(start, (steps, 1))
+        path[:, drives] += np.linspace(0.0, 1.0, steps)[:, None] * (row - start)[drives]
+        path[0] = start
+        still = np.zeros_like(path)
+        failed = int(close(*self.tree, self.ends, self.tied, self.drive, path, still, still.copy()))
+        row[~drives] = path[-1, ~drives]
+        return failed if failed >= 0 else None
 
     def inverse(self, motion: MechanismMotion, mode: int = ALL, epsilon: float = EPSILON_INVERSE) -> DynamicsSolution:
         """Torques of the drives for a motion that fits. Raises MechanismError on self-locking and singular poses."""

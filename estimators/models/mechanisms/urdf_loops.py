@@ -9,31 +9,86 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import Field, ValidationError
 
-from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, build
+from estimators.models.mechanisms.description import Bearing, Cut, Description, MechanismError, Triple
+from estimators.models.mechanisms.mechanism import Mechanism, build
 from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.inertia import tensor
-from estimators.quantities import Axis, Floats
+from estimators.quantities import Axis, Floats, Settings
+
+
+class UrdfLoops(Settings):
+    """What a URDF does not say of a mechanism."""
+
+    urdf: str  # file, beside this one
+    drives: tuple[str, ...] | None = None  # joints; none given: all
+    bearings: dict[str, Bearing] = Field(default={})  # joint → its bearing
+    cuts: tuple[Cut, ...] = ()  # `link` and `other` are links of the URDF
+    gravity: Triple | None = None  # m/s², in the base frame; none given: the URDF's −9.81 z
+
+    def unknown_names(self, robot: RobotDescription) -> list[tuple[tuple[str | int, ...], str, list[str]]]:
+        """Names that the URDF does not have: the place of each, the name, and those that there are."""
+        joints, links = list(robot.names), sorted(robot.frames)
+        places: list[tuple[tuple[str | int, ...], str, list[str]]] = [
+            (("drives", at), name, joints) for at, name in enumerate(self.drives or ())
+        ]
+        places += [(("bearings", name), name, joints) for name in self.bearings]
+        for at, cut in enumerate(self.cuts):
+            places += [(("cuts", at, "link"), cut.link, links), (("cuts", at, "other"), cut.other, links)]
+        return [(path, name, known) for path, name, known in places if name not in known]
+
+    def content(self, robot: RobotDescription) -> dict[str, Any]:
+        """The mechanism as a file of links and cuts has it; every name must be known."""
+        turns = _turns(robot)
+        return {
+            "gravity": self.gravity or tuple(robot.gravity),
+            "links": [self._link(robot, i, turns) for i in range(len(robot.joints))],
+            "cuts": [_cut(robot, cut, turns) for cut in self.cuts],
+        }
+
+    def _link(self, robot: RobotDescription, i: int, turns: list[Floats]) -> dict[str, Any]:
+        joint, parameters, turn = robot.joints[i], robot.parameters[i], turns[i]
+        centre = parameters[1:4] / parameters[0]
+        about = tensor(parameters) - parameters[0] * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+        about = turn @ about @ turn.T
+        return {
+            "name": joint.name,
+            "parent": "" if joint.parent < 0 else robot.joints[joint.parent].name,
+            "kind": "prismatic" if joint.axis is Axis.PRISMATIC else "revolute",
+            "axis": tuple(turn @ joint.direction),
+            "origin": tuple(turns[joint.parent] @ joint.placement[:3, 3]),
+            "mass": parameters[0],
+            "centre": tuple(turn @ centre),
+            "inertia": (about[0, 0], about[1, 1], about[2, 2], about[0, 1], about[0, 2], about[1, 2]),
+            "drive": self.drives is None or joint.name in self.drives,
+            "bearing": self.bearings.get(joint.name, Bearing()),
+        }
 
 
 def load_urdf(file: Path) -> Mechanism:
     """file: the TOML. Raises MechanismError with every mistake."""
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-        robot = read_urdf(file.parent / str(content.get("urdf", ""))).robot
+        loops = UrdfLoops.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        robot = read_urdf(file.parent / loops.urdf).robot
     except OSError as error:
         raise MechanismError(f"{file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, RobotError) as error:
+    except (tomllib.TOMLDecodeError, RobotError, ValidationError) as error:
         raise MechanismError(f"{file}: {error}") from error
-    drives, bearings = content.get("drives", list(robot.names)), content.get("bearings", {})
-    unknown = sorted({*drives, *bearings} - set(robot.names))
+    unknown = loops.unknown_names(robot)
     if unknown:
-        raise MechanismError(f"{file}: there is no joint {', '.join(unknown)}; there are {', '.join(robot.names)}")
-    turns = _turns(robot)
-    links = [_link(robot, i, turns, drives, bearings) for i in range(len(robot.joints))]
-    cuts = [_cut(robot, cut, turns, file) for cut in content.get("cuts", [])]
-    return build({"gravity": tuple(robot.gravity), "links": links, "cuts": cuts}, str(file))
+        lines = (
+            f'{file}: {".".join(map(str, path))}: there is no "{name}"; there are {", ".join(known)}'
+            for path, name, known in unknown
+        )
+        raise MechanismError("\n".join(lines))
+    return build(loops.content(robot), str(file))
+
+
+def describe(loops: UrdfLoops, robot: RobotDescription) -> Description:
+    """The mechanism of a robot whose loops are closed; every name must be known."""
+    return Description.model_validate(loops.content(robot))
 
 
 def _turns(robot: RobotDescription) -> list[Floats]:
@@ -45,35 +100,12 @@ def _turns(robot: RobotDescription) -> list[Floats]:
     return [*turns, np.eye(3)]
 
 
-def _link(
-    robot: RobotDescription, i: int, turns: list[Floats], drives: list[str], bearings: dict[str, Any]
-) -> dict[str, Any]:
-    joint, parameters, turn = robot.joints[i], robot.parameters[i], turns[i]
-    centre = parameters[1:4] / parameters[0]
-    about = tensor(parameters) - parameters[0] * (centre @ centre * np.eye(3) - np.outer(centre, centre))
-    about = turn @ about @ turn.T
-    return {
-        "name": joint.name,
-        "parent": "" if joint.parent < 0 else robot.joints[joint.parent].name,
-        "kind": "prismatic" if joint.axis is Axis.PRISMATIC else "revolute",
-        "axis": tuple(turn @ joint.direction),
-        "origin": tuple(turns[joint.parent] @ joint.placement[:3, 3]),
-        "mass": parameters[0],
-        "centre": tuple(turn @ centre),
-        "inertia": (about[0, 0], about[1, 1], about[2, 2], about[0, 1], about[0, 2], about[1, 2]),
-        "drive": joint.name in drives,
-        "bearing": bearings.get(joint.name, {}),
-    }
-
-
-def _cut(robot: RobotDescription, cut: dict[str, Any], turns: list[Floats], file: Path) -> dict[str, Any]:
+def _cut(robot: RobotDescription, cut: Cut, turns: list[Floats]) -> Cut:
     """Its points moved from the URDF's link frames to those of the joints that carry them."""
-    moved = dict(cut)
-    for end, place in (("link", "point"), ("other", "other_point")):
-        frame = robot.frames.get(str(cut.get(end)))
-        if frame is None:
-            raise MechanismError(f'{file}: cut "{cut.get("name")}": there is no link "{cut.get(end)}"')
-        own = frame.placement[:3, :3] @ np.array(cut.get(place, (0.0, 0.0, 0.0))) + frame.placement[:3, 3]
+    moved: dict[str, Any] = {}
+    for end, place, point in (("link", "point", cut.point), ("other", "other_point", cut.other_point)):
+        frame = robot.frames[getattr(cut, end)]
+        own = frame.placement[:3, :3] @ np.array(point) + frame.placement[:3, 3]
         moved[end] = "" if frame.link < 0 else robot.joints[frame.link].name
-        moved[place] = tuple(turns[frame.link] @ own)
-    return moved
+        moved[place] = tuple(map(float, turns[frame.link] @ own))
+    return cut.model_copy(update=moved)

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.conditioning.gap_bridge import GapBridge
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import Integers
-from estimators.quantisation.robot_errors_in_variables import RINGING
 from estimators.quantities import Floats
 
 #: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 018, point 5).
@@ -24,8 +24,6 @@ QUICK: Final = 40.0
 SLOW: Final = 10.0
 #: s, argued: Time between two filtered rows that contacts are judged on.
 CHUNK: Final = 0.01
-#: s, argued: A missing value may be taken for the last one for this long.
-BRIDGED: Final = 0.05
 
 
 class Chunk(NamedTuple):
@@ -58,7 +56,7 @@ class RobotMotion:
         self._twisted = model.twisted
         m = len(self._twisted)
         self._followed = m if follow_twist else 0
-        self.model, self._reach, self._loading, self._period = model, reach, loading, period
+        self.model, self._reach, self._loading = model, reach, loading
         still = np.zeros((1, n))
         found = model.others(still, still, still, still, reach, still)
         self.places = np.array([(joint, term) for joint, term, _ in found], np.int64).reshape(-1, 2)
@@ -67,9 +65,7 @@ class RobotMotion:
         self._memory = model.memory()
         self._quick = CausalLowPass(2 * n + m, QUICK, period)
         self._slow = CausalLowPass(2 * n + self._followed + len(found), SLOW, period)
-        self._last = np.full(2 * n + m, np.nan)
-        self._every: NDArray[np.bool_] = np.ones(round(1.0 / period), np.bool_)
-        self._settled, self._missing, self._restarted = 0, 0, False
+        self._bridge = GapBridge(2 * n + m, period, (self._quick, self._slow))
 
     def absorb(self, readings: Floats) -> Chunk:
         """Filter a chunk (rows, 2 or 3, n) of positions, torques and, if there are any, second encoders.
@@ -80,7 +76,7 @@ class RobotMotion:
         flat = readings[:, :2].reshape(len(readings), 2 * n)
         if twisted:
             flat = np.concatenate((flat, (readings[:, 0] - readings[:, 2])[:, twisted]), axis=1)
-        values, usable, whole = self._bridged(flat)
+        values, usable, whole = self._bridge.absorb(flat)
         quick, rate, second = self._quick.absorb(values)
         place, speed = quick[:, :n], rate[:, :n]
         load = quick[:, n : 2 * n]
@@ -110,30 +106,6 @@ class RobotMotion:
         found = np.zeros((len(self.places), self.model.tree.size()))
         found[np.arange(len(self.places)), self.places[:, 0]] = coefficients[self.places[:, 1]]
         return found
-
-    def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_], bool]:
-        """Return values without gaps, which rows are usable, and whether all are.
-
-        A long gap restarts the low-passes.
-        """
-        if self._missing == 0 and self._settled * self._period >= RINGING and np.isfinite(values).all():
-            self._last = values[-1]
-            return values, self._every[: len(values)], True
-        usable: NDArray[np.bool_] = np.ones(len(values), np.bool_)
-        values = values.copy()
-        for row in range(len(values)):
-            there = np.isfinite(values[row])
-            self._missing = 0 if there.all() else self._missing + 1
-            if self._missing * self._period > BRIDGED and not self._restarted:
-                self._restarted = True
-                self._quick.restart()
-                self._slow.restart()
-            values[row, ~there] = np.where(np.isfinite(self._last), self._last, 0.0)[~there]
-            self._last = values[row].copy()
-            self._settled = self._settled + 1 if self._missing == 0 else 0  # the step back takes time to pass
-            self._restarted &= self._missing > 0
-            usable[row] = there.all() and self._settled * self._period >= RINGING
-        return values, usable, bool(usable.all())
 
 
 @kernel("void(f8[:, :, ::1], i8[::1], f8[:], i8[:, ::1], f8[:], f8[:, ::1], f8[:, ::1])")

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.integrate import simpson
 from scipy.signal import butter, sosfiltfilt
 
+from estimators.models.mechanisms.description import MechanismError
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
-from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, build, load
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build, load
 from estimators.offline.mechanism_fit import identify
 from hil_rig.papers.figures import Figure, Reproduced, main, truth
 from hil_rig.papers.joint_constraint_forces.tree import parameters

@@ -112,7 +112,7 @@ class PointingSettings(PlantSettings):
         noise = np.array([0.0, self.torque_noise, 0.0, 1e-7, 1e-7])
         ring = MessageField("ring", 32, "counts", counts_per_rev=1 << self.bits)
         near = [MessageField(name, 32, "m", 1e-9) for name in ("near_x", "near_y")]
-        extra = [(ring, "", 1.0), *((field, "", 1.0) for field in near)]
+        extra = [(ring, "", 1.0), *((field, field.name, 1.0) for field in near)]
         model = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
         one, other = (np.random.default_rng([seed, node]) for node in (1, 2))
         first = Driven(

@@ -8,7 +8,8 @@ from typing import Any, get_args
 import pytest
 from pydantic_core.core_schema import ErrorType
 
-from daq.config.load import check, read_toml
+from daq.config.load import check
+from daq.config.toml_file import read_toml
 from daq.config.words import ConfigError, expected
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"

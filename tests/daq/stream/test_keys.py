@@ -101,8 +101,10 @@ def test_schemas_are_printed() -> None:
         "drift",
         "change",
         "lost_motion",
+        "clearance",
         "robot",
         "robot/parameters",
+        "mechanism",
         "process",
         "meta",
     }

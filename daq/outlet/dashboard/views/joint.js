@@ -3,6 +3,7 @@
 import { BaselineOffer } from "./baseline.js";
 import { ChangeList } from "./changes.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
+import { ClearanceSection } from "./clearance.js";
 import { GearSection } from "./gear.js";
 import { JointPlots } from "./joint_plots.js";
 import { Knowledge } from "./knowledge.js";
@@ -61,6 +62,7 @@ export class JointView {
     this.offer = new BaselineOffer([joint], robot.writable);
     this.changes = new ChangeList(joint, robot.writable);
     this.gear = joint.geared ? new GearSection(joint) : null;
+    this.bearing = "known" in joint.clearance ? new ClearanceSection(joint) : null;
     this.past = new Past(joint);
     this.raw = new RawChannels(robot, joint);
     this.bar = new ViewBar(joint.name, () => [...this.plots.columns(), ...this.raw.columns]);
@@ -94,6 +96,7 @@ export class JointView {
       element("h2", {}, "Parameters", element("small", {}, "estimate with its ±1 σ band")),
       plots.parameterGrid(),
       ...(this.gear ? [this.gear.node] : []),
+      ...(this.bearing ? [this.bearing.node] : []),
       element("h2", {}, "Events"),
       element("article", { class: "panel log" }, this.events.node),
       this.past.node,
@@ -142,6 +145,7 @@ export class JointView {
     this.changes.update();
     this.past.update();
     this.gear?.update();
+    this.bearing?.update();
     const events = robot.events.filter((event) => event.joint === joint.name);
     this.events.update(events);
     this.panels.forEach(({ plot }) => { plot.events = events; });

@@ -78,15 +78,15 @@ export class WholeBanner {
   }
 }
 
-// One joint's residual between its thresholds.
-class Residual {
-  constructor(name, unit, column) {
+// One joint's residual between its thresholds; joint: its own view, where it has one.
+export class Residual {
+  constructor(name, unit, column, joint = name) {
     Object.assign(this, { name, column });
     this.panel = new Panel(name, `${unit} · dashed: thresholds`, {
       kind: "residual", ticks: 3, unit, sync: "whole", lines: [{ label: "residual", colour: "residual", width: 1.3 }],
       read: (idx, data) => `${format.significant(data[1][idx], 3)} ${unit}`,
     }, [element("span", { class: "value" }), element("span", { class: "unit" }, unit)]);
-    this.panel.node.querySelector("h3").replaceChildren(element("a", { href: `#/joint/${encodeURIComponent(name)}` }, name));
+    if (joint) this.panel.node.querySelector("h3").replaceChildren(element("a", { href: `#/joint/${encodeURIComponent(joint)}` }, name));
     this.node = this.panel.node;
     this.node.dataset.joint = name;
   }

@@ -35,3 +35,32 @@ def test_the_whole_robot_says_what_touches_it_what_it_carries_and_what_is_compen
     wait(lambda: panels.evaluate_all(first))
     expect(page.locator("table[aria-label^=Friction] tbody tr")).to_have_count(7)
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_a_mechanism_says_what_its_drive_feels_and_every_joint_carries(
+    whole: str, open_page: Callable[..., Page], width: int
+) -> None:
+    page = open_page(f"{whole}/#/mechanism", width, 900)
+    expect(page.locator(".whole h1")).to_have_text("Mechanism")
+    expect(page.locator("#connection")).to_have_text("Live")
+    expect(page.locator(".explanation")).to_contain_text("crank feels 150 % of the friction that the model says")
+    drive = page.locator("table[aria-label^=Torque] tbody tr")
+    expect(drive).to_have_count(1)
+    expect(drive).to_contain_text("150 ± 2.0 %")
+    joints = page.locator("table[aria-label^=What] tbody tr")
+    expect(joints).to_have_count(10)
+    expect(joints.nth(1).locator("td").first).to_have_text("24.0 N")
+    expect(joints.nth(1).locator("td").last).to_have_text("0.250 rad")
+    expect(joints.last.locator("td").last).to_have_text("–")
+    expect(page.locator(".panel.residual canvas")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_bearing_that_has_worn_is_told_on_the_joints_page(whole: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(whole, 1440, 900)
+    page.locator(".card h2 a").nth(1).click()
+    section = page.locator("section.clearance")
+    expect(section.locator(".verdict")).to_have_text("Grown from 50.0 µm at first: wear of the bearing.")
+    expect(section.locator(".quantity")).to_contain_text("75.0")
+    expect(section).to_have_attribute("data-grown", "true")

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from estimators.models.mechanisms.description import MechanismError
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, NORMAL, RADIAL, RUB
-from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, build, load
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build, load
 from estimators.quantities import Floats
 
 pytestmark = pytest.mark.interpreted

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, load
+from estimators.models.mechanisms.description import MechanismError
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, load
 from estimators.models.mechanisms.urdf_loops import load_urdf
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.newton_euler import newton_euler
@@ -53,7 +54,7 @@ def test_the_same_mechanism_from_a_urdf_and_its_loops(tmp_path: Path) -> None:
 
 
 def test_a_joint_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MechanismError, match="there is no joint wheel; there are thigh"):
+    with pytest.raises(MechanismError, match=r'drives.0: there is no "wheel"; there are thigh'):
         load_urdf(written(tmp_path, load(LEG), '["wheel"]'))
 
 
@@ -95,7 +96,7 @@ def test_a_list_of_loops_that_cannot_be_used_is_told_with_its_place(tmp_path: Pa
         (good.replace('link = "', 'link = "no_', 1), 'there is no link "no_'),
         (good.replace("leg.urdf", "arm.urdf"), "arm.urdf"),
         (good.replace("drives = ", "drives : "), "leg.toml"),
-        (good + "\n[bearings.wheel]\ncoulomb = 0.1\n", "there is no joint wheel"),
+        (good + "\n[bearings.wheel]\ncoulomb = 0.1\n", 'bearings.wheel: there is no "wheel"'),
     ):
         file.write_text(text)
         with pytest.raises(MechanismError) as caught:

@@ -12,11 +12,17 @@ import numpy as np
 from estimators.quantities import Floats
 
 STEPS: Final = 20
+WORST: Final = 1e12  # condition of the normal equations, beyond which the places are no arc at all
 PASSES: Final = 5  # of leaving out what flies
 #: 1, argued: A normal residual is beyond 3 deviations once in 370 rows; a pin that flies is far beyond.
 FLIES: Final = 3.0  # robust deviations inside the circle
+#: 1, argued: No pin is so far outside; a sensor's spike is.
+FAR: Final = 5.0  # median distances from the middle of all places, for the first fit
+SPIKE: Final = 8.0  # robust deviations outside the circle
 #: rad, argued: On a third of a circle radius and centre move together: noise grows as 1/(1 − cos(arc/2)), twice here.
 ARC: Final = 2.0 * np.pi / 3.0
+#: 1, derived: Noise σ makes a radius c larger by σ²/2c: a hundredth of it where c is seven times σ.
+THICK: Final = 7.0  # times the scatter that a circle's radius is at least
 BINS: Final = 36  # of the circle, in which the arc is counted
 FEWEST: Final = 5  # rows of a bin that counts
 NORMAL: Final = 1.4826  # of the median distance, its share of a normal deviation
@@ -31,6 +37,7 @@ class PinCircle(NamedTuple):
     centre: Floats  # (2,) m
     arc: float  # rad of it that the pin has visited
     touching: float  # share of the rows
+    spread: float  # m, of a place off the circle
     remark: str  # why the clearance is not told; "" where it is
 
 
@@ -40,12 +47,14 @@ def circle(x: Floats, y: Floats) -> PinCircle:
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) < BLOCKS * FEWEST:
         raise ValueError(f"expected at least {BLOCKS * FEWEST} rows of both proximity sensors, found {len(points)}")
-    used = np.ones(len(points), bool)
-    found = _fit(points)
+    away = np.hypot(*(points - np.median(points, axis=0)).T)
+    used = away <= FAR * max(float(np.median(away)), 1e-300)
+    found = _fit(points[used])
     for _ in range(PASSES):
         off = _distance(points, found) - found[2]
         spread = NORMAL * float(np.median(np.abs(off[used] - np.median(off[used]))))
-        used = off >= np.median(off[used]) - FLIES * max(spread, 1e-12)
+        middle, spread = float(np.median(off[used])), max(spread, 1e-12)
+        used = (off >= middle - FLIES * spread) & (off <= middle + SPIKE * spread)
         found = _fit(points[used])
     kept = points[used]
     parts = np.array_split(np.arange(len(kept)), BLOCKS)
@@ -59,7 +68,10 @@ def circle(x: Floats, y: Floats) -> PinCircle:
     remark = ""
     if arc < ARC:
         remark = f"the pin has visited {np.degrees(arc):.0f}° of its circle, {np.degrees(ARC):.0f}° are needed"
-    return PinCircle(float(found[2]), deviation, found[:2], arc, float(used.mean()), remark)
+    scatter = float(off.std())
+    if not found[2] > THICK * scatter:
+        remark = f"the places scatter by {1e6 * scatter:.2g} µm about a circle of {1e6 * found[2]:.2g} µm"
+    return PinCircle(float(found[2]), deviation, found[:2], arc, float(used.mean()), scatter, remark)
 
 
 def _distance(points: Floats, found: Floats) -> Floats:
@@ -77,11 +89,13 @@ def _fit(points: Floats, start: Floats | None = None) -> Floats:
         start[:2] += points.mean(axis=0)
     found = np.array(start, np.float64)
     for _ in range(STEPS):
-        away = np.maximum(_distance(points, found), 1e-300)
-        J = np.column_stack(
-            [-(points[:, 0] - found[0]) / away, -(points[:, 1] - found[1]) / away, -np.ones(len(points))]
-        )
-        step = np.linalg.lstsq(J, found[2] - away, rcond=None)[0]
+        x, y = points[:, 0] - found[0], points[:, 1] - found[1]
+        away = np.maximum(np.hypot(x, y), 1e-300)
+        J = np.stack([x / away, y / away, np.ones(len(points))])
+        information = J @ J.T
+        if not np.linalg.cond(information) < WORST:
+            break
+        step = np.linalg.solve(information, J @ (away - found[2]))
         found += step
         if np.abs(step).max() < 1e-9 * scale:
             break

@@ -1,0 +1,36 @@
+"""Declares the report of a mechanism at one instant."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from estimators.base import Phase, Status
+from estimators.quantities import Floats
+from estimators.reasons import Reason
+
+
+class FrictionRatio(NamedTuple):
+    """Friction that one drive feels of all joints, over what the model says of it."""
+
+    ratio: float  # 1; NaN while nothing can be said
+    deviation: float  # from blocks of rows
+    progress: float  # of the window, per cent
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismEstimate:
+    """Report of d drives and j joints, those of the tree first, then the cuts."""
+
+    time: int  # ns
+    phase: Phase
+    status: Status
+    reasons: tuple[Reason, ...]
+    measured: Floats  # (d,) filtered torque, N·m (N)
+    predicted: Floats  # (d,) of the model, friction included
+    friction: Floats  # (d,) of `predicted`, what all joints' friction makes of it
+    deviations: Floats  # (d,) of the residual where nothing was wrong
+    thresholds: Floats  # (d,) NaN until they stand
+    contact: tuple[bool, ...]  # (d,) the residual is beyond its threshold, or has been just before
+    ratios: tuple[FrictionRatio, ...]  # (d,)
+    position: Floats  # (tree joints,) rad (m), of joints without an encoder by the loops
+    loads: Floats  # (j, LOADS) what each joint carries, see models/mechanisms/joint_load.py
+    progress: float  # of the start, per cent

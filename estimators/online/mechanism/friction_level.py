@@ -1,0 +1,103 @@
+"""How the friction that each drive feels stands to the model's: measured from the residual of 20 s of motion.
+
+    r = (ratio − 1) f + s τ_ideal + o
+
+f is the friction that the model says, τ_ideal the rest of its torque: a wrong mass or torque constant then is no
+friction. Deviations are those of blocks of rows (recursive/blocks.py), so what the model lacks counts in them.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.base import Event
+from estimators.online.mechanism.estimate import FrictionRatio
+from estimators.quantities import Floats
+from estimators.recursive.blocks import Blocks, spread
+
+COLUMNS: Final = 3  # constant, friction, ideal torque
+FRICTION: Final = 1
+#: rows, argued: Rows of a block at 200 Hz: 1 s, longer than a residual's errors last.
+ROWS: Final = 200
+#: blocks, argued: Blocks that a number takes, 20 s of motion: with fewer the spread itself is not known.
+BLOCKS: Final = 20
+#: 1, argued: Relative change of friction that is told: warming up changes it by less within a shift.
+GROWTH: Final = 0.25
+#: 1, argued: The same where the residual is beyond its threshold: that has a cause, and friction may be it.
+SUSPECTED: Final = 0.05
+#: deviations, argued: By which the change must be certain; it is asked once a block, for years.
+SIGNIFICANT: Final = 5.0
+#: 1, argued: Share of the limits below which a change that was told is over (hysteresis).
+OVER: Final = 0.5
+#: 1, argued: R² of the friction's column on the others, from which its size is not told.
+IMITATED: Final = 0.9
+
+
+class FrictionLevel:
+    """Watches one drive."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._rows = np.empty((ROWS, COLUMNS + 1))
+        self._count = 0
+        self.blocks = Blocks(COLUMNS, BLOCKS, ROWS)
+        self.ratio = FrictionRatio(np.nan, np.nan, 0.0)
+        self.told = False  # that it is another one than the model's
+        self._least = GROWTH  # relative change that is told
+        self._resumed = 0.0  # share that was adopted before a restart, or before the window began anew
+
+    def absorb(
+        self, time: int, residual: Floats, friction: Floats, ideal: Floats, suspected: bool = False
+    ) -> Event | None:
+        """Take rows (rows,) of the moving drive; returns what has happened.
+
+        time: ns; suspected: the residual has been beyond its threshold.
+        """
+        if not self.told:
+            self._least = SUSPECTED if suspected else GROWTH
+        event = None
+        for r, f, torque in zip(residual, friction, ideal, strict=True):
+            self._rows[self._count] = 1.0, f, torque, r
+            self._count += 1
+            if self._count == ROWS:
+                self._count = 0
+                phi, y = self._rows[:, :COLUMNS], self._rows[:, COLUMNS]
+                self.blocks.add(phi.T @ phi, phi.T @ y)
+                event = self._judge(time)
+        return event
+
+    def begin_anew(self) -> None:
+        """Forget the rows so far: they were before something has changed."""
+        self._count = 0
+        self.blocks.forget()
+
+    @property
+    def adopted(self) -> float:
+        """What is added to the model's friction, as a share of it: the change that was told."""
+        return self.ratio.ratio - 1.0 if self.told and np.isfinite(self.ratio.ratio) else self._resumed
+
+    def resume(self, share: float) -> None:
+        """Go on with an adopted share from before a restart."""
+        self._resumed, self.told = share, share != 0.0
+
+    def _judge(self, time: int) -> Event | None:
+        which = self.blocks.last()
+        progress = 100.0 * len(which) / BLOCKS
+        if self.told and np.isfinite(self.ratio.ratio):
+            self._resumed = self.ratio.ratio - 1.0
+        self.ratio = FrictionRatio(np.nan, np.nan, progress)
+        if len(which) < BLOCKS or not self.blocks.imitated(FRICTION, which, (0, 2)) < IMITATED:
+            return None
+        theta, left_out = self.blocks.solve(which)
+        found, deviation = float(theta[FRICTION]), float(spread(left_out)[FRICTION])
+        if not np.isfinite([found, deviation]).all():
+            return None
+        self.ratio = FrictionRatio(1.0 + found, deviation, progress)
+        share = OVER if self.told else 1.0
+        beyond = abs(found) > share * max(self._least, SIGNIFICANT * deviation)
+        if beyond == self.told:
+            return None
+        self.told, self._resumed = beyond, 0.0
+        words = f"friction is {100.0 * (1.0 + found):.0f} ± {100.0 * deviation:.1f} % of the model's"
+        kind = "friction" if beyond else "recovered"
+        return Event(time, kind, f"{self._name}: {words}{'' if beyond else ', within its limit again'}")

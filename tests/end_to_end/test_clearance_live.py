@@ -1,0 +1,46 @@
+"""The clearance of a bearing over a real wire: known, grown, and the same by command from the recording of it."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daq.recording.folder import recordings
+from daq.subscriber import Subscriber
+from hil_rig.live import Live
+
+pytestmark = [pytest.mark.compiled, pytest.mark.slow]
+RIG = ["pointing", "--set", "vertical=true", "--set", "period=4", "--set", "contact=reduced", "--wire", "udp"]
+
+
+def hear(live: Live, wanted: Callable[[str, dict[str, Any]], bool], timeout: float = 150.0) -> dict[str, Any]:
+    deadline = time.monotonic() + timeout
+    with Subscriber(live.endpoint, ("clearance/", "change/", "event/"), timeout=timeout) as updates:
+        for topic, update in updates:
+            if wanted(topic, update):
+                return update
+            assert time.monotonic() < deadline, "waited in vain"
+    raise AssertionError("the stream has ended")
+
+
+def test_a_bearing_that_wears_is_told_live_and_its_recording_says_the_same(tmp_path: Path) -> None:
+    recorder = f'\n[recorder]\nfolder = "{tmp_path}"\nreserve = 0\n'
+    with Live([*RIG, "--jump", "60:clearance=1.5"], more=recorder) as live:
+        known = hear(live, lambda topic, one: topic == "clearance/joint1" and one["known"])
+        assert abs(known["clearance"] - 50e-6) < 3.0 * known["deviation"] < 3e-6
+        grown = hear(live, lambda topic, one: topic == "change/joint1" and bool(one["records"]))
+        (record,) = [one for one in grown["records"] if one["parameter"] == "clearance"]
+        assert record["to"] == pytest.approx(75e-6, rel=0.03)
+    words = ["clearance", *map(str, recordings(tmp_path, "pointing")), "--joint", "joint1", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "daq", *words], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (told,) = json.loads(done.stdout)["now"]
+    assert told["way"] == "proximity sensors"
+    assert 49e-6 < told["clearance"] < 76e-6, "both are in this recording"
