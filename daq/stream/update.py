@@ -21,7 +21,7 @@ from estimators.base import Estimate, ParameterState
 
 VERSION: Final = 2  # 2: reasons are maps with a code; before they were texts
 PUBLIC: Final = (
-    *("estimate/", "residual/", "event/", "drift/", "change/", "lost_motion/", "clearance/", "summary/"),
+    *("estimate/", "residual/", "event/", "drift/", "change/", "lost_motion/", "summary/", "clearance/"),
     *("robot", "robot/parameters", "mechanism", "process/", "meta"),
 )
 REFITS: Final = "refits"  # name of the refit worker in process/refits; no driver can have it
