@@ -65,7 +65,7 @@ def test_the_version_is_written_once() -> None:
     places = [ROOT / "README.md", ROOT / "CITATION.cff", ROOT / "SECURITY.md", ROOT / "Makefile"]
     places += [file for file in (ROOT / "deploy").rglob("*") if file.is_file()]
     places += [file for package in PACKAGES for file in (ROOT / package).rglob("*.py")]
-    places += [file for file in (ROOT / "docs").rglob("*.md")]
+    places += list((ROOT / "docs").rglob("*.md"))
     assert [str(file) for file in places if version.search(file.read_text("utf-8"))] == []
 
 

@@ -1,7 +1,7 @@
 """The distribution as a stranger gets it: installed into an empty environment, and every first command tried there.
 
-Also its Debian package and its image. `make dist` runs this with the files that it has built (JOINTWATCH_DIST names their
-folder); without them they are built here. It takes minutes: an installation of everything, and compiled kernels.
+Also its Debian package and its image. `make dist` runs this with the files that it has built (JOINTWATCH_DIST names
+their folder); without them they are built here. It takes minutes: it installs everything, and compiles kernels.
 """
 
 import contextlib

@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-KNOWN = frozenset(
-    "FROM RUN CMD EXPOSE ENV COPY ENTRYPOINT VOLUME USER WORKDIR ARG HEALTHCHECK LABEL STOPSIGNAL".split()
-)
+KNOWN = (
+    "FROM", "RUN", "CMD", "EXPOSE", "ENV", "COPY", "ENTRYPOINT", "VOLUME", "USER", "WORKDIR", "ARG", "HEALTHCHECK",
+)  # fmt: skip
 
 
 class Instruction(NamedTuple):

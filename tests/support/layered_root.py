@@ -51,8 +51,9 @@ class LayeredRoot:
         as_user = ["setpriv", f"--reuid={user}", "--clear-groups"] if user else []
         inside = f"cd {shlex.quote(folder)} && {line}"
         defaults = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+        chroot = ["nsenter", "--mount", f"--target={self._holder.pid}", "chroot", str(self.root)]
         done = subprocess.run(
-            ["nsenter", "--mount", f"--target={self._holder.pid}", "chroot", str(self.root), *as_user, "sh", "-c", inside],
+            [*chroot, *as_user, "sh", "-c", inside],
             env=defaults | network() | variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=seconds, check=False,
         )  # fmt: skip
@@ -61,11 +62,10 @@ class LayeredRoot:
 
     def copy_in(self, source: Path, target: str) -> None:
         """A file or folder of the machine's /tmp, which the layer does not see, into the layer."""
-        inside = f"{self.root}{target}"
-        line = f"mkdir -p {shlex.quote(str(Path(inside).parent))} && cp -rLT {shlex.quote(str(source))} {shlex.quote(inside)}"
-        subprocess.run(
-            ["nsenter", "--mount", f"--target={self._holder.pid}", "sh", "-c", line], check=True, timeout=120
-        )
+        enter = ["nsenter", "--mount", f"--target={self._holder.pid}"]
+        inside = Path(f"{self.root}{target}")
+        subprocess.run([*enter, "mkdir", "--parents", inside.parent], check=True, timeout=60)
+        subprocess.run([*enter, "cp", "-rLT", source, inside], check=True, timeout=120)
 
 
 def network() -> dict[str, str]:
