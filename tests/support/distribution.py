@@ -49,7 +49,7 @@ class EmptyEnvironment:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
 
-    def run(self, *words: str, seconds: float = 600.0, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, seconds: float = 1800.0, **variables: str) -> subprocess.CompletedProcess[str]:
         """A command of the environment to its end, in its folder; nothing of our own environment is seen."""
         return subprocess.run(
             [self.bin / words[0], *words[1:]], cwd=self.folder, env=self.variables | variables, capture_output=True,

@@ -79,7 +79,10 @@ def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> 
     try:
         check_pace(options.file, channels)
     except RecordingError as error:
-        for text in lines(look_at_channels(channels, facts_of(columns))):
+        with Progress("replay") as progress:
+            progress.stage("looking for what is wrong with it")
+            found = look_at_channels(channels, facts_of(columns))
+        for text in lines(found):
             print(text, file=sys.stderr if options.json else sys.stdout)
         return str(error)
     return ""

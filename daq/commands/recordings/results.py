@@ -1,5 +1,6 @@
 """The results of a replay as a table: parameter, value ± σ, unit, what was noticed, what changed, what to do next."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TextIO
 
@@ -55,15 +56,17 @@ def tell_joint(
     estimate = joint.estimator.estimate()
     missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
     lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())
-    print(f"{joint.name}: {estimate.phase}, {estimate.status}; {joint.samples} samples; {lost}", file=stream)
-    for reason in estimate.reasons:
+    state = "faulted" if joint.refused else f"{estimate.phase}, {estimate.status}"
+    print(f"{joint.name}: {state}; {joint.samples} samples; {lost}", file=stream)
+    for reason in joint.refused or estimate.reasons:
         print(f"    {reason}", file=stream)
     for record in joint.comparison.records.records if joint.comparison.records is not None else ():
         print(f"    changed: {record.text}", file=stream)
     if estimate.spectrum.values:
         print(f"    {estimate.spectrum}", file=stream)
     for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
-        line = f"    {parameter:20} {value:14.6g} ± {deviation:<9.2g} {units.get(parameter, '')}"
+        told = f"{value:14.6g} ± {deviation:<9.2g}" if math.isfinite(value) else f"{'no value yet':26}"
+        line = f"    {parameter:20} {told} {units.get(parameter, '')}"
         print(line.rstrip(), file=stream)
     for word, texts in (("noticed", noticed), ("changes", changes)):
         for text in texts:
@@ -73,6 +76,12 @@ def tell_joint(
 def next_step(pipeline: Pipeline) -> str:
     """What a person does after these results."""
     states = {joint.name: joint.estimator.estimate() for joint in pipeline.joints}
+    remedies: dict[str, list[str]] = {}
+    for joint in pipeline.joints:
+        for reason in joint.refused:
+            remedies.setdefault(reason.todo, []).append(joint.name)
+    if remedies:
+        return "; ".join(f"{', '.join(names)}: {todo}" for todo, names in remedies.items())
     unsure = [name for name, one in states.items() if one.status != "valid"]
     if not states:
         return "a configuration with joints"
