@@ -5,6 +5,7 @@ Only the module of the command that is asked for is imported: it has `run(option
 """
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
@@ -13,6 +14,7 @@ from typing import Final
 
 from daq.commands.arguments import ARGUMENTS
 from daq.commands.examples import epilog
+from daq.commands.progress import FIRST, Progress
 
 # command → module, and what it does; what stands above daq in the order of imports (the rig, and what is composed with
 # it) is a program of its own
@@ -67,6 +69,7 @@ COMMANDS: Final = {
     "version": ("daq.commands.version", "print the version"),
 }
 ABOVE: Final = "hil_rig"
+PATIENT: Final = 10.0  # s of loading before a line about it in a log; a busy machine takes some
 
 
 class _Version(argparse.Action):
@@ -107,13 +110,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name == asked:
-            (ARGUMENTS.get(name) or importlib.import_module(module).arguments)(command)
+            with _loading(name) if arguments is None and not completing else contextlib.nullcontext():
+                (ARGUMENTS.get(name) or importlib.import_module(module).arguments)(command)
             command.set_defaults(module=module)
     if completing:
         importlib.import_module("argcomplete").autocomplete(parser)
     options = parser.parse_args(words)
-    code: int = importlib.import_module(options.module).run(options)
+    with _loading(asked) if arguments is None else contextlib.nullcontext():
+        program = importlib.import_module(options.module)
+    code: int = program.run(options)
     return code
+
+
+def _loading(command: str) -> Progress:
+    """Says that kernels are compiled where a first start takes long; a quick one prints nothing."""
+    progress = Progress(command, first=FIRST if sys.stderr.isatty() else PATIENT)
+    progress.stage("loading; a first start compiles its kernels, which takes a minute or two")
+    return progress
 
 
 if __name__ == "__main__":

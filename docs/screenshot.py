@@ -28,11 +28,11 @@ SEVEN: Final = ["rigid", "--joints", "7", "--wire", "udp", "--jump", f"{JUMP:g}:
 SLOW: Final = ["rigid", "--joints", "7", "--wire", "udp", "--set", "trajectory.period=60"]  # starts for long
 ELASTIC: Final = ["two_mass", "--wire", "slcan"]
 SIZES: Final[dict[str, dict[str, Any]]] = {
-    "desk": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
-    "wall": {"viewport": {"width": 1920, "height": 1080}, "color_scheme": "dark"},
+    "desk": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "wall": {"viewport": {"width": 1600, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "color_scheme": "light"},
 }
-PATIENCE: Final = 240.0  # s for a state to come
+PATIENCE: Final = 600.0  # s for a state to come
 # all sizes show one instant: a state may be over before the last is taken
 HOLD: Final = "() => { held = []; go = requestAnimationFrame; requestAnimationFrame = (f) => held.push(f); }"
 RELEASE: Final = "() => { requestAnimationFrame = go; held.forEach((f) => go(f)); }"

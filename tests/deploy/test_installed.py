@@ -118,7 +118,7 @@ def test_the_public_api_can_be_imported(empty: EmptyEnvironment) -> None:
     names = re.findall(r"^::: ([\w.]+)$", (ROOT / "docs" / "api.md").read_text("utf-8"), re.MULTILINE)
     assert len(names) > 5
     program = "import pkgutil, sys\nfor name in sys.argv[1:]: pkgutil.resolve_name(name)"
-    done = empty.run("python", "-c", program, *names)
+    done = empty.run("python", "-P", "-c", program, *names)
     assert (done.returncode, done.stderr) == (0, "")
 
 

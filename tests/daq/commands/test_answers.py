@@ -1,6 +1,7 @@
 """What commands answer to a person who has not the right files yet, and while they take long."""
 
 import io
+import os
 import re
 import struct
 import subprocess
@@ -214,3 +215,14 @@ def test_a_csv_is_no_recording_of_ours_and_what_it_is_for(
     assert code == 1
     assert "not a recording of jointwatch (.mcap), or damaged" in words
     assert "recordings of other programs are for columns, replay, skew and identify" in words
+
+
+def test_a_first_start_that_compiles_says_so(tmp_path: Path) -> None:
+    """Run with an empty folder of kernels: it is ended as soon as it has spoken."""
+    words = [sys.executable, "-c", "from daq import __main__ as m; m.PATIENT = 0.1; m.main()", "replay", "nothing.csv"]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment) as starting:
+        assert starting.stderr is not None
+        line = starting.stderr.readline()
+        starting.kill()
+    assert line.startswith("replay: loading; a first start compiles its kernels, which takes a minute or two, ")
