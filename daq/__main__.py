@@ -14,7 +14,6 @@ from typing import Final
 
 from daq.commands.arguments import ARGUMENTS
 from daq.commands.examples import epilog
-from daq.commands.progress import FIRST, Progress
 
 # command → module, and what it does; what stands above daq in the order of imports (the rig, and what is composed with
 # it) is a program of its own
@@ -122,8 +121,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _loading(command: str) -> Progress:
+def _loading(command: str) -> contextlib.AbstractContextManager[object]:
     """Says that kernels are compiled where a first start takes long; a quick one prints nothing."""
+    from daq.commands.progress import FIRST, Progress  # which takes longer than --version
+
     progress = Progress(command, first=FIRST if sys.stderr.isatty() else PATIENT)
     progress.stage("loading; a first start compiles its kernels, which takes a minute or two")
     return progress
