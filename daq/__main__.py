@@ -116,8 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         importlib.import_module("argcomplete").autocomplete(parser)
     options = parser.parse_args(words)
     with _loading(asked) if arguments is None else contextlib.nullcontext():
-        program = importlib.import_module(options.module)
-    code: int = program.run(options)
+        chosen = importlib.import_module(options.module)
+    code: int = chosen.run(options)
     return code
 
 

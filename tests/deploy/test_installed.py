@@ -254,7 +254,7 @@ def test_the_debian_package_installs_runs_and_goes(wheel: Path, tmp_path: Path, 
     layer.copy_in(CONSTRAINTS.parent / "tests" / "support" / "layered_root.py", "/tmp/play/signal.py")
     layer.sh("dpkg --install --force-depends /tmp/jointwatch.deb")
     assert layer.sh("jointwatch --version").strip() == wheel.name.split("-")[1]
-    assert layer.sh("jointwatch init x.toml && jointwatch check x.toml", "/tmp/play").rstrip().endswith("good")
+    assert "x.toml: good" in layer.sh("jointwatch init x.toml && jointwatch check x.toml", "/tmp/play")
     assert "rigid" in layer.sh("jointwatch rig --list", "/tmp/play")
     layer.sh("systemd-analyze verify /usr/lib/systemd/system/jointwatch.service")
     layer.sh("echo '# mine' >> /etc/jointwatch/jointwatch.toml && dpkg --remove jointwatch")
@@ -295,5 +295,5 @@ def test_the_image_builds_step_by_step(tmp_path: Path, layer: LayeredRoot) -> No
     del environment["PATH"]
     program = f"/opt/jointwatch/.venv/bin/{entry}"
     said = layer.sh(f"{program} check /etc/jointwatch/jointwatch.toml", folder, user=user, **environment)
-    assert said.rstrip().endswith("good")
+    assert "jointwatch.toml: good" in said
     layer.sh("touch mine && touch $NUMBA_CACHE_DIR/mine", folder, user=user, **environment)
