@@ -8,7 +8,7 @@ LATER  := nice -n 10
 # a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py)
 WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test tests test-slow check compiled interpreted bench mutants chaos fuzz soak systemd docs clean help
+.PHONY: demo test tests test-slow check compiled interpreted bench mutants chaos fuzz soak systemd docs dist clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,6 +61,12 @@ systemd: $(VENV)/test.stamp  ## the unit under a real systemd, in a guest with a
 docs: $(VENV)/docs.stamp  ## the documentation as a site, with the API, in build/site
 	$(BIN)/mkdocs build --strict --config-file docs/site.yml --site-dir $(CURDIR)/build/site
 
+dist: $(VENV)/dist.stamp  ## wheel and sdist in build/dist, checked and tried as a stranger would get them (20 min)
+	rm -rf build/dist
+	$(BIN)/python -m build --no-isolation --outdir build/dist .
+	$(BIN)/python -m twine check --strict build/dist/*
+	JOINTWATCH_DIST=build/dist $(BIN)/python -m pytest -m slow --durations=0 tests/deploy/test_installed.py
+
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) *.egg-info build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find daq drivers estimators hil_rig jointwatch_client tests -name __pycache__ -prune -exec rm -rf {} +
@@ -83,6 +89,10 @@ $(VENV)/test.stamp: $(VENV)/run.stamp
 
 $(VENV)/docs.stamp: $(VENV)/run.stamp
 	$(PIP) --editable '.[docs]'
+	@touch $@
+
+$(VENV)/dist.stamp: $(VENV)/test.stamp
+	$(PIP) --editable '.[test,dist]'
 	@touch $@
 
 $(VENV)/bench.stamp: $(VENV)/test.stamp

@@ -5,6 +5,7 @@ Only the module of the command that is asked for is imported: it has `run(option
 """
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
@@ -67,6 +68,7 @@ COMMANDS: Final = {
     "version": ("daq.commands.version", "print the version"),
 }
 ABOVE: Final = "hil_rig"
+PATIENT: Final = 10.0  # s of loading before a line about it in a log; a busy machine takes some
 
 
 class _Version(argparse.Action):
@@ -87,6 +89,7 @@ class _Version(argparse.Action):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: threads only wait for each other
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # a file of the user's folder is no module of the programs we start
     words = list(sys.argv[1:] if arguments is None else arguments)
     completing = "_ARGCOMPLETE" in os.environ  # a shell asks what could follow: see docs/editors.md
     if completing:
@@ -106,13 +109,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name == asked:
-            (ARGUMENTS.get(name) or importlib.import_module(module).arguments)(command)
+            with _loading(name) if arguments is None and not completing else contextlib.nullcontext():
+                (ARGUMENTS.get(name) or importlib.import_module(module).arguments)(command)
             command.set_defaults(module=module)
     if completing:
         importlib.import_module("argcomplete").autocomplete(parser)
     options = parser.parse_args(words)
-    code: int = importlib.import_module(options.module).run(options)
+    with _loading(asked) if arguments is None else contextlib.nullcontext():
+        chosen = importlib.import_module(options.module)
+    code: int = chosen.run(options)
     return code
+
+
+def _loading(command: str) -> contextlib.AbstractContextManager[object]:
+    """Says that kernels are compiled where a first start takes long; a quick one prints nothing."""
+    from daq.commands.progress import FIRST, Progress  # which takes longer than --version
+
+    progress = Progress(command, first=FIRST if sys.stderr.isatty() else PATIENT)
+    progress.stage("loading; a first start compiles its kernels, which takes a minute or two")
+    return progress
 
 
 if __name__ == "__main__":

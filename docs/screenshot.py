@@ -28,13 +28,16 @@ SEVEN: Final = ["rigid", "--joints", "7", "--wire", "udp", "--jump", f"{JUMP:g}:
 SLOW: Final = ["rigid", "--joints", "7", "--wire", "udp", "--set", "trajectory.period=60"]  # starts for long
 ELASTIC: Final = ["two_mass", "--wire", "slcan"]
 SIZES: Final[dict[str, dict[str, Any]]] = {
-    "desk": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
-    "wall": {"viewport": {"width": 1920, "height": 1080}, "color_scheme": "dark"},
+    "desk": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "wall": {"viewport": {"width": 1600, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "color_scheme": "light"},
 }
-PATIENCE: Final = 240.0  # s for a state to come
+PATIENCE: Final = 600.0  # s for a state to come
 # all sizes show one instant: a state may be over before the last is taken
 HOLD: Final = "() => { held = []; go = requestAnimationFrame; requestAnimationFrame = (f) => held.push(f); }"
+MARK: Final = "() => { seen = document.getElementById('view')?.firstChild; }"
+SAME: Final = "() => document.getElementById('view')?.firstChild === seen"
+TRIALS: Final = 5
 RELEASE: Final = "() => { requestAnimationFrame = go; held.forEach((f) => go(f)); }"
 
 
@@ -102,8 +105,16 @@ def _take(pages: dict[str, Page], state: str, after: float) -> None:
     for page in pages.values():
         page.evaluate(HOLD)
     for size, page in pages.items():
-        page.screenshot(path=FOLDER / "page" / f"{state}-{size}.jpg", type="jpeg", quality=82)
-        page.evaluate(RELEASE)
+        for _ in range(TRIALS):
+            page.evaluate(MARK)
+            page.screenshot(path=FOLDER / "page" / f"{state}-{size}.jpg", type="jpeg", quality=82)
+            page.evaluate(RELEASE)
+            if page.evaluate(SAME):
+                break  # else it has connected again meanwhile, which a busy machine makes it do, and was empty
+            page.wait_for_timeout(4000)
+            page.evaluate(HOLD)
+        else:
+            print(f"{state}, {size}: the page was built anew while its picture was taken", file=sys.stderr)
     print(state, flush=True)
 
 

@@ -29,6 +29,11 @@ def tell_break(words: str) -> None:
     print(f"jointwatch: {words}; everything before that was read", file=sys.stderr)
 
 
+def to_answer(questions: int) -> str:
+    """What a person does with a proposal that has questions."""
+    return "answer the line marked ASK" if questions == 1 else f"answer the {questions} lines marked ASK"
+
+
 def refuse(mistakes: Exception) -> int:
     """Print every mistake of a configuration with its file and line; returns the exit code."""
     print(mistakes, file=sys.stderr)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from daq.commands.codes import EXIT_USAGE, fail
+from daq.commands.codes import EXIT_USAGE, fail, to_answer
 from drivers.catalogue import PluginError, named
 
 TEMPLATE: Final = Path(__file__).parents[1] / "jointwatch.toml"
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         return fail(f"{error.filename or path}: {error.strerror}")
     print(path)
     count = text.count("ASK: ") if options.source is not None else 0
-    todo = f"answer the {count} lines marked ASK" if count else "edit it"
+    todo = to_answer(count) if count else "edit it"
     print(f"next: {todo}, then: jointwatch check {path}", file=sys.stderr)
     return 0
 

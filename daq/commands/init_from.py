@@ -17,6 +17,7 @@ from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
 from drivers.base import LayoutError
 from drivers.layout.dbc import from_dbc
+from drivers.layout.frame import Layout
 from estimators.models.robots.description import RobotError
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.quantities import Axis
@@ -31,6 +32,7 @@ BUS: Final = (
     'interface = "socketcan"              # {ask}the adapter: "socketcan", "slcan", "pcan", … and its channel\n'
     'channel = "can0"\n'
 )
+COUNTER: Final = re.compile(r"(?i)(?:^|_)(?:alive_?)?(?:counter|count|cnt|seq|sequence)$")  # a signal's name
 TURNING: Final = 'kind = "rigid", gravity_sin = true, gravity_cos = true'
 SLIDING: Final = 'kind = "rigid", axis = "prismatic"'
 ROWS: Final = 8  # of columns that stand for signals
@@ -66,8 +68,7 @@ def _from_database(source: Path) -> Iterator[str]:
     units = {name: unit for name, whole in names.items() if (unit := layout.signals[whole].unit) != "1"}
     families = families_of(table, ROWS, units)
     position = next((one for one in positions(families, 0) if efforts(families, one)), None)
-    yield BUS.format(ask=f"{ASK}")
-    yield f'dbc = "{source.resolve()}"'
+    yield BUS.format(ask=f"{ASK}") + f'dbc = "{source.resolve()}"'
     if position is None:
         yield f"\n# {ASK}no signal is called like the position and the torque (or current) of one joint. Signals are:"
         yield from (f"#   bus.{name}  [{one.unit}]" for name, one in layout.signals.items())
@@ -75,7 +76,19 @@ def _from_database(source: Path) -> Iterator[str]:
         return
     best = efforts(families, position)[0]
     for name, first, second in _pairs(position, best):
-        yield from _joint(name, f"bus.{names[first]}", f"bus.{names[second]}", best.family.role, False)
+        counter = _counter(layout, names[first])
+        yield from _joint(name, f"bus.{names[first]}", f"bus.{names[second]}", best.family.role, False, counter)
+
+
+def _counter(layout: Layout, position: str) -> str:
+    """The line for a counter of samples in the frame of a position; nothing where none is called like one."""
+    frame = position.rpartition(".")[0]
+    for name, signal in layout.signals.items():
+        own = name.rpartition(".")
+        whole = signal.scale == 1.0 and signal.offset == 0.0 and signal.kind == "unsigned"
+        if own[0] == frame and whole and COUNTER.search(own[2]):
+            return f'counter = {{ signal = "bus.{name}", modulo = {2**signal.bits} }}  # of the device, by its name'
+    return ""
 
 
 def _pairs(position: Family, effort: Match) -> Iterator[tuple[str, str, str]]:
@@ -89,13 +102,14 @@ def _pairs(position: Family, effort: Match) -> Iterator[tuple[str, str, str]]:
             yield _name(name), member.column, own.column
 
 
-def _joint(name: str, position: str, effort: str, role: str, hidden: bool) -> list[str]:
+def _joint(name: str, position: str, effort: str, role: str, hidden: bool, counter: str = "") -> list[str]:
     """The tables of one joint."""
     scale = ", scale = 1.0" if role in ("current", "load", "input") else ""
     why = {"current": "N·m per A at the joint", "load": "N·m per unit"}.get(role, "")
     lines = [
         f"[joints.{name}]",
         f"rate = 1000.0                        # {ASK}Hz at which the device samples",
+        *([counter] if counter else []),
         'model = { kind = "rigid", gravity_sin = true, gravity_cos = true }',
         f"[joints.{name}.channels]",
         f'position = {{ signal = "{position}" }}',
@@ -132,12 +146,14 @@ def _from_csv(source: Path) -> Iterator[str]:
         raise RecordingError(f"{source}: without times it cannot be played: take jointwatch columns and replay")
     yield "\n# the file is played as if it were live; the joints stay when a bus takes its place\n[drivers.played]"
     yield f'kind = "file"\npath = "{source.resolve()}"'
-    yield toml_text({"time": columns.time, "time_unit": columns.time_unit}).strip()
+    asked = _questions(table)
+    unit = next((one[one.index(ASK) :] for one in asked if one.startswith("# time_unit")), "")
+    yield toml_text({"time": columns.time, "time_unit": columns.time_unit}).strip() + (f"  # {unit}" if unit else "")
     for joint, roles in columns.joints.items():
         for role, column in roles.items():
             inside = {"column": column.column} | ({"unit": column.unit} if column.unit else {})
             yield f"columns.{joint}_{role} = {{ {', '.join(toml_text({k: v}).strip() for k, v in inside.items())} }}"
-    yield from _questions(table)
+    yield from (one for one in asked if not one.startswith("# time_unit"))
     rate = _rate(source, columns)
     for joint, roles in columns.joints.items():
         yield f"\n[joints.{joint}]\nrate = {rate!r}\nmodel = {{ {TURNING} }}"

@@ -20,8 +20,9 @@ QUICK: Final = 0.25  # s between lines that overwrite each other
 class Progress:
     """Prints while it is open; `stage` says what begins, `reach` how far it is."""
 
-    def __init__(self, command: str, stream: TextIO | None = None) -> None:
-        self._command, self._stream = command, sys.stderr if stream is None else stream
+    def __init__(self, command: str, stream: TextIO | None = None, first: float = FIRST) -> None:
+        """first: s of silence."""
+        self._command, self._stream, self._first = command, sys.stderr if stream is None else stream, first
         self._name, self._done, self._total, self._unit = "", 0.0, 0.0, ""
         self._since = self._begin = time.monotonic()
         self._stop = threading.Event()
@@ -76,7 +77,7 @@ class Progress:
 
     def _print(self) -> None:
         terminal = self._stream.isatty()
-        wait = FIRST
+        wait = self._first
         while not self._stop.wait(wait):
             wait = QUICK if terminal else EVERY
             self._shown = True

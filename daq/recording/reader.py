@@ -147,4 +147,7 @@ def _records(file: Path) -> Iterator[McapRecord]:
         raise RecordingError(f"{file}: {error.strerror}") from error
     except ValueError as error:
         if not begun:
-            raise RecordingError(f"{file}: not a recording, or damaged: {error}") from error
+            raise RecordingError(
+                f"{file}: not a recording of jointwatch (.mcap), or damaged: {error}; recordings of other programs are "
+                "for columns, replay, skew and identify"
+            ) from error

@@ -143,7 +143,7 @@ def main(
     """
     parser = argparse.ArgumentParser(prog=f"jointwatch reproduce {name}", description=(text or "").split("\n")[0])
     if seeds:
-        parser.add_argument("--seeds", type=int, default=seeds, metavar="N")
+        parser.add_argument("--seeds", type=int, default=seeds, metavar="N", help="how many seeds (%(default)s)")
     if arguments is not None:
         arguments(parser)
     if plot is not None:

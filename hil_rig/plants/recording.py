@@ -4,6 +4,7 @@ Columns of .mat, .npz and .csv files are found by name; "name:2" (or "name[2]") 
 of a struct.
 """
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,20 @@ from pydantic import Field as Setting
 from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, PlantSettings, RigError, Role
 
-EMPS: Final = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
+PLACES: Final = (Path(__file__).parents[3] / "shared/data", Path("../shared/data"), Path("recordings"), Path())
+EMPS_NAME: Final = Path("emps/nlid_emps_sim_data_training.mat")
+
+
+def _data() -> Path:
+    """The folder of the recordings: JOINTWATCH_DATA, beside a source checkout, or here; the first that is there."""
+    named = os.environ.get("JOINTWATCH_DATA")
+    if named:
+        return Path(named)
+    return next((one for one in PLACES if (one / "emps").is_dir()), Path("recordings"))
+
+
+DATA: Final = _data()
+EMPS: Final = DATA / EMPS_NAME
 KINDS: Final = (".mat", ".npz", ".csv")
 ROTARY: Final = ("rad", "deg")
 

@@ -20,6 +20,7 @@ from hil_rig.__main__ import parser_of_rig
 from hil_rig.commands.bench import arguments_of_bench
 from hil_rig.commands.compile import arguments_of_compile
 from hil_rig.commands.demo import address_of, arguments_of_demo
+from hil_rig.commands.reproduce import PROGRAMS as PROGRAMS_OF_REPRODUCE
 from hil_rig.commands.reproduce import arguments_of_reproduce
 
 ROOT = Path(__file__).parents[2]
@@ -75,8 +76,15 @@ def test_the_examples_are_understood_by_the_command(command: str) -> None:
         if words[1].startswith("--"):
             continue
         assert words[:2] == ["jointwatch", command]
-        if command == "reproduce":
-            words = [word for word in words if word != "--data" and not word.startswith("~")]
+        if command == "reproduce":  # whose options are those of the program of that name
+            module = f"hil_rig.papers.{PROGRAMS_OF_REPRODUCE[words[2]]}"
+            asked = subprocess.run(
+                [sys.executable, "-m", module, *words[3:], "--help"], capture_output=True, text=True, check=False
+            )
+            known = set(re.findall(r"--[\w-]+", asked.stdout))
+            assert asked.returncode == 0
+            assert {word for word in words[3:] if word.startswith("--")} <= known
+            continue
         parser_of(command).parse_args(words[2:])
 
 

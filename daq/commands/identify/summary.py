@@ -117,7 +117,8 @@ def tell(found: RobotIdentification) -> None:
                 f"and {1e3 * gear.lag:+.2f} ms late"
             )
     learnt = int(fit.learnt[:base].sum())
-    print(f"\n{learnt} of {base} base parameters were learnt from the motion; not identifiable are:")
+    missing = "; not identifiable are:" if found.untold else ""
+    print(f"\n{learnt} of {base} base parameters were learnt from the motion{missing}")
     with contextlib.suppress(BrokenPipeError):
         for one in found.untold[:WORST]:
             print(f"  {one.words[:150]}")

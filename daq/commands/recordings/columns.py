@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from daq.commands.codes import EXIT_USAGE, fail
+from daq.commands.codes import EXIT_USAGE, fail, to_answer
 from daq.recording.columns import Columns, read
 from daq.recording.proposal import propose, questions_of
 from daq.recording.reader import RecordingError
@@ -44,10 +44,8 @@ def run(options: argparse.Namespace) -> int:
     questions = list(dict.fromkeys(questions_of(text)))
     for one in questions:
         print(f"jointwatch: please answer: {one}", file=sys.stderr)
-    answer = (
-        f"answer the {len(questions)} lines marked ASK, then" if questions else "check names, units and signs, then"
-    )
-    print(f"next: {answer}: jointwatch replay {shlex.quote(str(recording))} TABLE", file=sys.stderr)
+    todo = to_answer(len(questions)) if questions else "check names, units and signs"
+    print(f"next: {todo}, then: jointwatch replay {shlex.quote(str(recording))} TABLE", file=sys.stderr)
     return 0
 
 

@@ -79,7 +79,10 @@ def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> 
     try:
         check_pace(options.file, channels)
     except RecordingError as error:
-        for text in lines(look_at_channels(channels, facts_of(columns))):
+        with Progress("replay") as progress:
+            progress.stage("looking for what is wrong with it")
+            found = look_at_channels(channels, facts_of(columns))
+        for text in lines(found):
             print(text, file=sys.stderr if options.json else sys.stdout)
         return str(error)
     return ""
@@ -105,7 +108,8 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None) 
         except (DriverError, RecordingError) as error:
             failed = str(error)
     stream = sys.stderr if options.json else sys.stdout
-    tell(pipeline, counts, played, time.monotonic() - begin, stream, Noticed(config, noticed, changes))
+    beside = Noticed(config, noticed, changes, options.file, options.config)
+    tell(pipeline, counts, played, time.monotonic() - begin, stream, beside)
     if not failed and not played.readings:
         failed = f"{options.file}: none of its frames carries a configured signal"
     return fail(failed) if failed else 0
@@ -152,7 +156,8 @@ def _repeat(options: argparse.Namespace, config: Config | None) -> int:
         print(f"the updates differ from the recorded ones: {gap}", file=sys.stderr)
     wall = time.monotonic() - begin
     stream = sys.stderr if options.json else sys.stdout
-    tell(repetition.pipeline, {}, repetition.played, wall, stream, Noticed(repetition.config, noticed, changes))
+    beside = Noticed(repetition.config, noticed, changes, options.file, options.config)
+    tell(repetition.pipeline, {}, repetition.played, wall, stream, beside)
     return 0
 
 
@@ -184,4 +189,4 @@ def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream
     for joint in pipeline.joints:
         noticed = [str(one) for one in beside.mistakes.get(joint.name, ())]
         tell_joint(joint, units.get(joint.name, {}), noticed, beside.changes.of(joint.name), stream)
-    print(f"next: {next_step(pipeline)}", file=stream)
+    print(f"next: {next_step(pipeline, beside.recording, beside.given)}", file=stream)

@@ -1,6 +1,9 @@
 """The results of a replay as a table: parameter, value ± σ, unit, what was noticed, what changed, what to do next."""
 
+import math
+import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple, TextIO
 
 import msgpack
@@ -8,6 +11,7 @@ import msgpack
 from daq.config.sections import Config
 from daq.core.joint_pipeline import JointPipeline, Message
 from daq.core.pipeline import Pipeline
+from daq.recording.columns import is_configuration
 from daq.replay.plausibility import Mistakes
 
 CHANGES: Final = 5  # of each joint, at most
@@ -40,6 +44,8 @@ class Noticed(NamedTuple):
     config: Config
     mistakes: Mistakes  # of a person, by joint
     changes: Changes
+    recording: Path
+    given: Path | None  # configuration or table of columns that a person has given
 
 
 def units_of(config: Config) -> dict[str, dict[str, str]]:
@@ -55,24 +61,32 @@ def tell_joint(
     estimate = joint.estimator.estimate()
     missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
     lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())
-    print(f"{joint.name}: {estimate.phase}, {estimate.status}; {joint.samples} samples; {lost}", file=stream)
-    for reason in estimate.reasons:
+    state = "faulted" if joint.refused else f"{estimate.phase}, {estimate.status}"
+    print(f"{joint.name}: {state}; {joint.samples} samples; {lost}", file=stream)
+    for reason in joint.refused or estimate.reasons:
         print(f"    {reason}", file=stream)
     for record in joint.comparison.records.records if joint.comparison.records is not None else ():
         print(f"    changed: {record.text}", file=stream)
     if estimate.spectrum.values:
         print(f"    {estimate.spectrum}", file=stream)
     for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
-        line = f"    {parameter:20} {value:14.6g} ± {deviation:<9.2g} {units.get(parameter, '')}"
+        told = f"{value:14.6g} ± {deviation:<9.2g}" if math.isfinite(value) else f"{'no value yet':26}"
+        line = f"    {parameter:20} {told} {units.get(parameter, '')}"
         print(line.rstrip(), file=stream)
     for word, texts in (("noticed", noticed), ("changes", changes)):
         for text in texts:
             print(f"    {word}: {text}", file=stream)
 
 
-def next_step(pipeline: Pipeline) -> str:
-    """What a person does after these results."""
+def next_step(pipeline: Pipeline, recording: Path, config: Path | None) -> str:
+    """What a person does after these results. config: what the recording was played with, a table of columns too."""
     states = {joint.name: joint.estimator.estimate() for joint in pipeline.joints}
+    remedies: dict[str, list[str]] = {}
+    for joint in pipeline.joints:
+        for reason in joint.refused:
+            remedies.setdefault(reason.todo, []).append(joint.name)
+    if remedies:
+        return "; ".join(f"{', '.join(names)}: {todo}" for todo, names in remedies.items())
     unsure = [name for name, one in states.items() if one.status != "valid"]
     if not states:
         return "a configuration with joints"
@@ -80,4 +94,12 @@ def next_step(pipeline: Pipeline) -> str:
         return "no joint is valid yet: jointwatch reasons CODE says what each reason wants (more motion, other units)"
     if unsure:
         return f"{', '.join(unsure)} not valid: see the reasons above; the others can be used"
-    return "jointwatch identify ROBOT RECORDING --columns TABLE for the whole robot, or jointwatch run CONFIG"
+    played = shlex.quote(str(recording))
+    if config is None:
+        return f"jointwatch report {played}"
+    named = shlex.quote(str(config))
+    if is_configuration(config):
+        return f"jointwatch run {named} on the wire itself, and jointwatch baseline {named} --set when all is in order"
+    whole = f"jointwatch identify ROBOT.urdf {played} --columns {named} for the whole robot"
+    live = f"jointwatch init --from {played} arm.toml for a service" if recording.suffix.lower() == ".csv" else ""
+    return f"{live}, or {whole}" if live else whole

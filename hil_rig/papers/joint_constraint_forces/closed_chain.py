@@ -23,7 +23,7 @@ from hil_rig.papers.joint_constraint_forces.tree import parameters
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.leg import CRANK, Leg, LegSettings
 
-TABLE: Final = Path(__file__).parents[3] / "docs" / "leg.toml"
+TABLE: Final = Path(__file__).parents[1] / "descriptions" / "leg.toml"
 PLACES: Final = (0.0, 0.2, 0.4)  # rad, of the crank
 SPEED: Final = 0.1  # rad/s
 REFERENCE: Final = {  # N·m (design: tree and closed chains, §3)

@@ -22,7 +22,7 @@ from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.tree5 import JOINTS, Tree5, Tree5Settings
 
-TABLE: Final = Path(__file__).parents[3] / "docs" / "tree5.toml"
+TABLE: Final = Path(__file__).parents[1] / "descriptions" / "tree5.toml"
 GUO: Final = {"coulomb": 0.005, "viscous": 0.01, "static": 0.05, "stribeck": 0.03}  # the paper's first table
 RAMP: Final = 0.2  # rad/s²
 TORQUE: Final = {  # N·m (design: tree and closed chains, §2)

@@ -22,7 +22,7 @@ from hil_rig.plants.base import Floats, encoder
 from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.pointing import ANGLES, NORMAL, PLACE, POWER, TORQUES, Pointing, PointingSettings
 
-TABLE: Final = Path(__file__).parents[3] / "docs" / "pointing.toml"
+TABLE: Final = Path(__file__).parents[1] / "descriptions" / "pointing.toml"
 TICK: Final = 1e-3
 MASS_ERROR: Final = 1.05  # of the CAD that says where the load presses
 FIRST: Final = 0.5  # s, in which the pin falls onto its bearing

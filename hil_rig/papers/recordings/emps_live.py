@@ -8,7 +8,8 @@ from typing import Final
 from daq.subscriber import Subscriber
 from hil_rig.live import Live, LiveError
 from hil_rig.papers.figures import Reproduced, ReproductionError, main, within
-from hil_rig.plants.recording import EMPS
+from hil_rig.papers.recordings.readers import data_option, must_exist
+from hil_rig.plants.recording import EMPS_NAME
 
 # Janot, Gautier, Brunot 2019: published value, unit, and the tolerance of a live estimate at the end of the recording
 PUBLISHED: Final = {
@@ -22,11 +23,8 @@ PATIENCE: Final = 60.0  # s without an update: a silent wire sends updates, too,
 
 def table(options: argparse.Namespace) -> Reproduced:
     """Published parameters beside the last estimate. Raises ReproductionError."""
-    file: Path = options.file
-    if not file.exists():
-        raise ReproductionError(
-            f"{file} is not there; --file names the EMPS recording (nlid_emps_sim_data_training.mat)"
-        )
+    file: Path = options.file or options.data / EMPS_NAME
+    must_exist(file)
     try:
         last = _played(file, options.wire)
     except LiveError as error:
@@ -61,9 +59,12 @@ def _played(file: Path, wire: str) -> dict[str, float]:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add --wire and --file."""
-    parser.add_argument("--wire", default="slcan", choices=["slcan", "serial", "udp"])
-    parser.add_argument("--file", type=Path, default=EMPS, help="the recording (default: %(default)s)")
+    """Add --data, --file and --wire."""
+    data_option(parser)
+    parser.add_argument("--file", type=Path, help=f"the recording itself; DATA/{EMPS_NAME} if it is not given")
+    parser.add_argument(
+        "--wire", default="slcan", choices=["slcan", "serial", "udp"], help="on which wire it is played (%(default)s)"
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from estimators.quantities import Floats
 from estimators.recursive.blocks import Blocks, spread
 from hil_rig.papers.recordings.readers import PublicRecordingError
 
-TABLE: Final = Path(__file__).parents[3] / "docs" / "kr300.toml"
+TABLE: Final = Path(__file__).parents[1] / "descriptions" / "kr300.toml"
 RUNS: Final = ("A", "B")
 PERIOD: Final = 0.004  # s
 SMOOTH: Final = 10.0  # Hz, both ways, of the motion that the load is computed from

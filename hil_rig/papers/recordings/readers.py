@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -12,20 +11,11 @@ import numpy as np
 from estimators.numerics.named_arrays import arrays
 from estimators.quantities import Floats
 from hil_rig.papers.figures import ReproductionError
+from hil_rig.plants.recording import DATA, EMPS_NAME
 
-PLACES: Final = (Path(__file__).parents[4] / "shared" / "data", Path("../shared/data"), Path("recordings"), Path())
-
-
-def _default() -> Path:
-    """The folder of the recordings: JOINTWATCH_DATA, beside a source checkout, or here; the first that is there."""
-    named = os.environ.get("JOINTWATCH_DATA")
-    if named:
-        return Path(named)
-    return next((one for one in PLACES if (one / "emps").is_dir()), PLACES[0])
-
-
-DATA: Final = _default()
-
+SOURCES: Final = {
+    "emps": "Its source is https://www.nonlinearbenchmark.org/benchmarks/emps (DATA_EMPS.mat has the same columns)",
+}
 FULL_DUTY: Final = 885.0  # counts of the XL330's register Present PWM at a duty cycle of one
 XL330_RUNS: Final = 8
 
@@ -55,7 +45,7 @@ def data_option(parser: argparse.ArgumentParser) -> None:
 
 def emps(data: Path) -> tuple[Floats, Floats]:
     """Position, m, and force, N, at 1 kHz: (samples,) each (Janot, Gautier, Brunot 2019)."""
-    content = _read(data / "emps" / "nlid_emps_sim_data_training.mat", arrays)
+    content = _read(data / EMPS_NAME, arrays)
     return content["qm"], content["vir"] * float(content["gtau"])
 
 
@@ -84,12 +74,18 @@ def _bench(file: Path) -> tuple[Floats, Floats, Floats]:
     return table["time"], np.deg2rad(table["displacement"]), table["torque_out"]
 
 
-def _read(file: Path, reader: Callable[[Path], Content]) -> Content:
+def must_exist(file: Path) -> None:
+    """Raises PublicRecordingError, which says where a recording is expected, if it is not there."""
     if not file.exists():
         raise PublicRecordingError(
             f"{file} is not there: public recordings are no part of the package. Say where they lie: --data FOLDER, or "
-            f"JOINTWATCH_DATA=FOLDER, with {file.parent.name}/{file.name} in it; docs/real-data.md names its source"
+            f"JOINTWATCH_DATA=FOLDER, with {file.parent.name}/{file.name} in it. "
+            + SOURCES.get(file.parent.name, "docs/real-data.md names its source")
         )
+
+
+def _read(file: Path, reader: Callable[[Path], Content]) -> Content:
+    must_exist(file)
     try:
         return reader(file)
     except PublicRecordingError:

@@ -1,7 +1,9 @@
 """What commands answer to a person who has not the right files yet, and while they take long."""
 
 import io
+import os
 import re
+import struct
 import subprocess
 import sys
 import time
@@ -155,3 +157,72 @@ def test_progress_is_silent_at_first_and_then_says_how_far_how_fast_and_how_long
     with Progress("export", quick):
         pass
     assert quick.getvalue() == ""
+
+
+def test_a_counter_in_the_frame_of_the_position_is_found_by_its_name(tmp_path: Path) -> None:
+    """Unsigned and whole: a counter with a scale, a signed one and one in another frame are none."""
+    counters = (
+        ' SG_ J1_Counter : 32|8@1+ (1,0) [0|0] "" Drive\nBO_ 258',
+        ' SG_ J2_Count : 32|8@1- (1,0) [0|0] "" Drive\n SG_ J2_cnt : 40|8@1+ (0.5,0) [0|0] "" Drive\n',
+    )
+    text = (
+        DBC.replace("BO_ 258", counters[0])
+        + counters[1]
+        + 'BO_ 259 Other: 8 Drive\n SG_ seq : 0|8@1+ (1,0) [0|0] "" Drive\n'
+    )
+    (tmp_path / "r.dbc").write_text(text)
+    assert main(["init", "--from", str(tmp_path / "r.dbc"), str(tmp_path / "r.toml")]) == 0
+    joints = load(tmp_path / "r.toml").joints
+    assert joints["joint1"].counter is not None
+    assert (joints["joint1"].counter.signal, joints["joint1"].counter.modulo) == ("bus.J1_State.J1_Counter", 256)
+    assert joints["joint2"].counter is None
+
+
+def test_a_wrong_rate_is_what_to_do_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The proposal says 1000 Hz, since a DBC has no rate; the log is of 500 Hz."""
+    (tmp_path / "r.dbc").write_text(DBC)
+    with (tmp_path / "x.log").open("w") as log:
+        for k in range(1500):
+            raw = struct.pack("<hhi", round(1e3 * np.sin(0.01 * k)), round(1e2 * np.cos(0.01 * k)), 0)
+            log.write(f"({k / 500:.6f}) can0 101#{raw.hex()}\n({k / 500:.6f}) can0 102#{raw.hex()}\n")
+    main(["init", "--from", str(tmp_path / "r.dbc"), str(tmp_path / "r.toml")])
+    capsys.readouterr()
+    assert main(["replay", str(tmp_path / "x.log"), str(tmp_path / "r.toml")]) == 0
+    told = capsys.readouterr().out
+    assert "joint1: faulted; " in told
+    assert "nan" not in told
+    assert "no value yet" in told
+    assert told.splitlines()[-1].startswith("next: joint1, joint2: Set rate = 500 ")
+
+
+def test_times_that_are_taken_for_ms_are_asked_for_in_a_proposed_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ms.csv"
+    t = 2.0 * np.arange(500)
+    table = np.column_stack([t, np.sin(t / 300.0), np.cos(t / 300.0)])
+    np.savetxt(file, table, delimiter=",", header="t,elbow_pos,elbow_torque", comments="")
+    code, words = said(capsys, "init", "--from", file, tmp_path / "ms.toml")
+    assert (code, words) == (0, f"next: answer the line marked ASK, then: jointwatch check {tmp_path}/ms.toml\n")
+    assert re.search(r'^time_unit = "ms"  # ASK: ms\?', (tmp_path / "ms.toml").read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_a_csv_is_no_recording_of_ours_and_what_it_is_for(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, words = said(capsys, command, recording(tmp_path / "arm.csv"))
+    assert code == 1
+    assert "not a recording of jointwatch (.mcap), or damaged" in words
+    assert "recordings of other programs are for columns, replay, skew and identify" in words
+
+
+def test_a_first_start_that_compiles_says_so(tmp_path: Path) -> None:
+    """Run with an empty folder of kernels: it is ended as soon as it has spoken."""
+    words = [sys.executable, "-c", "from daq import __main__ as m; m.PATIENT = 0.1; m.main()", "replay", "nothing.csv"]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment) as starting:
+        assert starting.stderr is not None
+        line = starting.stderr.readline()
+        starting.kill()
+    assert line.startswith("replay: loading; a first start compiles its kernels, which takes a minute or two, ")
