@@ -146,6 +146,8 @@ class Service:
                 "systemd waits %g s for a sign of life; hang = %g s leaves it no time: give it WatchdogSec=%g",
                 self._systemd.limit, self._config.processes.hang, 3 * self._config.processes.hang,
             )  # fmt: skip
+        gc.collect()
+        gc.freeze()  # a collection in a child would write to every object that it shares with the others: a copy of all
         for process in self._processes:
             self._start(process)
         while not self._stop and not all(process.was_ready for process in self._processes):

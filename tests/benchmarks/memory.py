@@ -1,11 +1,16 @@
-"""Whether the core's memory stays where it is: hours of seven joints through its own pieces, as fast as it can.
+"""Memory: who holds what of a running service, and whether the core's stays where it is in hours of robot time.
 
-    python tests/benchmarks/memory.py [--hours 2] [--joints 7] [--json]
+    python tests/benchmarks/memory.py [--hours 2] [--joints 7] [--json]; --hours 0: who holds what, alone
 
-One process is a driver's end (messages of 20 ms over the core's own socket), the core's loop (receiver,
-reading buffer, pipeline, transcript, publishing) and who listens to it. Time is the readings': of each joint a sine of
-two frequencies with noise, at 1 kHz, that rests a minute in every ten, and whose friction jumps each half hour. Told is
-the resident set after every quarter of an hour, and what a line through those after the first half hour grows by.
+First a service that listens to a rig and records: of each process the proportional set size (PSS: what is shared with
+others counts by its part), what of it is no file, and what is its own alone; and what the libraries take by
+measurement in a fresh process that imports one after the other.
+
+Then hours of seven joints through the core's own pieces, as fast as it can. One process is a driver's end (messages of
+20 ms over the core's own socket), the core's loop (receiver, reading buffer, pipeline, transcript, publishing) and who
+listens to it. Time is the readings': of each joint a sine of two frequencies with noise, at 1 kHz, that rests a minute
+in every ten, and whose friction jumps each half hour. Told is the resident set after every quarter of an hour, and what
+a line through those after the first half hour grows by.
 """
 
 import argparse
@@ -14,11 +19,13 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import zmq
+from parts.service_memory import FIGURES, of_imports, of_service
 
 from daq.config.load import load
 from daq.config.routes import routes
@@ -47,6 +54,12 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=2.0, help="of the robot's time")
     parser.add_argument("--joints", type=int, default=7)
     options = parser.parse_args()
+    processes, imports = of_service(options.joints), of_imports()
+    if not options.json:
+        _tell(options.joints, processes, imports)
+    if not options.hours:
+        print(*[json.dumps({"processes": processes, "imports": imports})] * options.json)
+        return 0
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="jointwatch-memory-") as folder:
         figures = run(several(load(TEMPLATE), options.joints), Path(folder), options.hours)
@@ -55,13 +68,28 @@ def main() -> int:
     growth = float(np.polyfit(times[late] / 3600.0, sizes[late], 1)[0]) if np.count_nonzero(late) > 2 else float("nan")
     faster = 3600.0 * options.hours / (time.monotonic() - began)
     if options.json:
-        print(json.dumps({"resident": dict(figures), "growth": growth, "faster": faster}))
+        held = {"processes": processes, "imports": imports}
+        print(json.dumps(held | {"resident": dict(figures), "growth": growth, "faster": faster}))
         return 0
     print(f"{options.joints} joints at 1 kHz, {options.hours:g} h of robot time, {faster:.0f} × as fast")
     print("minutes " + " ".join(f"{at / 60:7.0f}" for at, _ in figures))
     print("MB      " + " ".join(f"{size:7.2f}" for _, size in figures))
     print(f"from {SETTLED // 60} min on: {growth:+.2f} MB/h")
     return 0
+
+
+def _tell(joints: int, processes: Mapping[str, Mapping[str, float]], imports: Mapping[str, Sequence[float]]) -> None:
+    """Print who holds what."""
+    print(f"a service of {joints} joints at 1 kHz that records, MB")
+    print(f"{'process':34} {'PSS':>8} {'no file':>8} {'its own':>8}")
+    for name, held in processes.items():
+        print(f"{name:34} " + " ".join(f"{held[figure]:8.1f}" for figure in FIGURES))
+    together = sum(held["Pss"] for name, held in processes.items() if name != "recorder")
+    print(f"{'together, but the recorder':34} {together:8.1f}\n")
+    print(f"{'imported, one after the other, MB':34} {'no file':>8} {'mapped':>8}")
+    for name, (own, mapped) in imports.items():
+        print(f"{name:34} {own:8.1f} {mapped:8.1f}")
+    print()
 
 
 def several(config: Config, joints: int) -> Config:

@@ -1,0 +1,87 @@
+"""The memory of a running service by process, and what of it each library takes: proportional set sizes (PSS).
+
+Memory that several processes share counts in each of them by its part, so the sum is what the service takes.
+"""
+
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Final
+
+from hil_rig.live import Live
+
+MEGABYTE: Final = 1024.0  # kB
+FIGURES: Final = ("Pss", "Pss_Anon", "Private_Dirty")
+WARM_UP: Final = 20.0  # s, after which the starting procedure is over
+READINGS: Final = 3
+BETWEEN: Final = 2.0  # s
+# what the processes import, each after those before it
+STEPS: Final = {
+    "Python": "",
+    "NumPy": "numpy",
+    "pydantic, ZeroMQ, msgpack": "pydantic zmq msgpack",
+    "numba, LLVM": "numba",
+    "the configuration": "daq.config.load",
+    "outlet: HTTP, WebSocket, metrics": "daq.outlet.process",
+    "core: kernels, estimators": "daq.core.process",
+    "recorder: MCAP": "daq.recording.process",
+    "driver: python-can": "daq.processes.driver drivers.can.bus",
+}
+IMPORT: Final = """
+import importlib, json, re, sys
+def figures():
+    own = open("/proc/self/smaps_rollup").read()
+    return [int(re.search(name + r":\\s+(\\d+)", own)[1]) / 1024 for name in ("Anonymous", "Rss")]
+found = []
+for names in json.loads(sys.argv[1]):
+    for name in names.split():
+        importlib.import_module(name)
+    found.append(figures())
+print(json.dumps(found))
+"""
+
+
+def of_service(joints: int, seconds: float = WARM_UP) -> dict[str, dict[str, float]]:
+    """MB of each process of a service that records so many joints at 1 kHz over udp: FIGURES by process."""
+    with tempfile.TemporaryDirectory(prefix="jointwatch-memory-") as folder:
+        more = f'\n[recorder]\nfolder = "{folder}"\nreserve = 0\n'
+        with Live(["rigid", "--joints", str(joints), "--wire", "udp"], more=more) as live:
+            time.sleep(seconds)
+            with urllib.request.urlopen(f"{live.page}/api/state", timeout=30.0) as response:
+                processes = {name: int(one["pid"]) for name, one in json.load(response)["processes"].items()}
+            found: list[dict[str, dict[str, float]]] = []
+            for _ in range(READINGS):
+                found.append({name: _of_process(pid) for name, pid in processes.items()})
+                time.sleep(BETWEEN)
+    return {
+        name: {figure: statistics.median(one[name][figure] for one in found) for figure in FIGURES}
+        for name in sorted(found[0], key=lambda name: -found[0][name]["Pss"])
+    }
+
+
+def of_imports() -> dict[str, tuple[float, float]]:
+    """What each step of STEPS adds in one process: MB of its own memory, and of all that it has mapped."""
+    command = [sys.executable, "-c", IMPORT, json.dumps(list(STEPS.values()))]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    before, found = (0.0, 0.0), dict[str, tuple[float, float]]()
+    for name, (own, resident) in zip(STEPS, told, strict=True):
+        found[name] = own - before[0], resident - before[1]
+        before = own, resident
+    return found
+
+
+def _of_process(pid: int) -> dict[str, float]:
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return {name: int(_number(name, text)) / MEGABYTE for name in FIGURES}
+
+
+def _number(name: str, text: str) -> str:
+    found = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
+    assert found is not None, f"the kernel tells no {name}"
+    return found[1]
