@@ -6,11 +6,12 @@ the processor are the same as there (jointwatch_jit.py compares them kernel by k
 """
 
 import hashlib
+import importlib
 import json
 import platform
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 MADE_FOR: Final = "made-for.json"  # in the folder: what its kernels fit
 WORDS: Final = {
@@ -23,17 +24,15 @@ WORDS: Final = {
 
 def fill(folder: Path, sources: str) -> int:
     """Copy all kernels of this process into the folder; returns how many. Raises OSError. sources: their digest."""
-    from jointwatch_jit import carry
-
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MADE_FOR).unlink(missing_ok=True)  # until it is filled it fits nobody
-    count = carry(folder)
+    count: int = _jit().carry(folder)
     (folder / MADE_FOR).write_text(json.dumps(_here(sources), indent=1) + "\n", encoding="utf-8")
     return count
 
 
 def misfit(folder: Path, sources: str) -> str | None:
-    """Why the kernels of this folder are not those that this process needs; empty if they are, None without a folder."""
+    """Why the kernels of this folder are not those of this process; empty if they are, None without a folder."""
     if not folder.is_dir():
         return None
     try:
@@ -48,11 +47,20 @@ def misfit(folder: Path, sources: str) -> str | None:
     return "they are for " + "; ".join(wrong) if wrong else ""
 
 
+def brought_along() -> Path:
+    """The folder of kernels that this process would use."""
+    folder: Path = _jit().CARRIED
+    return folder
+
+
+def _jit() -> Any:
+    """The module that loads kernels; with numba, so that it is imported where it is needed."""
+    return importlib.import_module("jointwatch_jit")
+
+
 def _here(sources: str) -> dict[str, str]:
     """What kernels must have been made for to be used here."""
-    from jointwatch_jit import processor
-
-    architecture, name, features = processor()
+    architecture, name, features = _jit().processor()
     digest = hashlib.blake2b(features.encode(), digest_size=4).hexdigest()  # of a list of 90
     return {
         "processor": f"{name} ({architecture}, features {digest})",

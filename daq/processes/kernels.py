@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from daq.processes.carried_kernels import misfit
+from daq.processes.carried_kernels import brought_along, misfit
 from daq.processes.child import Child
 from daq.processes.logs import log
 
@@ -67,11 +67,10 @@ def ahead(roots: Collection[str], say: Say = on_stderr) -> None:
 
 def _carried(say: Say) -> bool:
     """Whether a folder of kernels was brought along that fits; says so where one does not."""
-    from jointwatch_jit import CARRIED
-
-    why = misfit(CARRIED, sources())
+    folder = brought_along()
+    why = misfit(folder, sources())
     if why:
-        say(f"{CARRIED}: the kernels in it are not used: {why}")
+        say(f"{folder}: the kernels in it are not used: {why}")
     return why == ""
 
 
