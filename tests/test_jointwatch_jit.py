@@ -176,3 +176,56 @@ def test_what_our_kernels_are_made_of_is_in_their_stamps(tmp_path: Path) -> None
         with (tmp_path / "after" / part).open("a") as file:
             file.write("# changed\n")
         assert stamp(ROOT / name) == stamp(tmp_path / "before" / name) != stamp(tmp_path / "after" / name)
+
+
+CALLER = KERNEL.replace("\n\n\n", "\nfrom leaf.mod import answer\n\n\n", 1).replace("def answer", "def more")
+CALLER = CALLER.replace("number()", "answer() + 1")
+LEAF = {
+    "leaf/number.py": INLINE.format(7),
+    "leaf/mod.py": KERNEL.replace("\n\n\n", "\nfrom leaf.number import number\n\n\n", 1),
+}
+PARSED = """
+from leaf.mod import answer
+library = answer.overloads[answer.signatures[0]].library
+print(answer(), library._shared_module is not None, end=" ")
+{}
+print(library._shared_module is not None)
+"""
+
+
+def test_the_intermediate_code_of_a_kept_kernel_is_parsed_when_another_one_is_compiled_with_it(
+    tmp_path: Path, run: Run
+) -> None:
+    write(tmp_path, {**LEAF, "top/mod.py": CALLER})
+    run("import leaf.mod")
+    assert run(PARSED.format("")) == "7 False False"
+    assert run(PARSED.format("from top.mod import more; print(more(), end=' ')")) == "7 False 8 True"
+    assert run(PARSED.format("from top.mod import more; print(more(), end=' ')")) == "7 False 8 False", (
+        "it is kept, too"
+    )
+
+
+def test_a_kept_kernel_is_loaded_without_the_modules_of_numba_that_it_was_compiled_from(
+    tmp_path: Path, run: Run
+) -> None:
+    made = "import numpy as np\nfrom jointwatch_jit import kernel\n\n\n@kernel('f8(f8[::1])')\ndef answer(values):\n"
+    write(tmp_path, {"top/mod.py": made + "    return np.median(values) + np.mean(values)\n"})
+    program = "import sys, numpy; from top.mod import answer; print(answer(numpy.array([1.0, 2.0, 6.0])), {})"
+    assert run(program.format("'numba.np.arraymath' in sys.modules")) == "5.0 True", "to compile it they are needed"
+    assert run(program.format("[name in sys.modules for name in ('numba.np.arraymath', 'scipy.linalg')]")) == (
+        "5.0 [False, False]"
+    )
+
+
+def test_kernels_that_were_brought_along_are_used_where_their_sources_are_the_same(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, LEAF)
+    carried = tmp_path / "jointwatch_kernels"
+    assert (
+        run(f"import leaf.mod, jointwatch_jit, pathlib; print(jointwatch_jit.carry(pathlib.Path({str(carried)!r})))")
+        == "2"
+    )
+    for kept in (tmp_path / "leaf" / "__pycache__").glob("*.nb?"):
+        kept.unlink()
+    assert run(ANSWER.format("leaf.mod")) == "7 1"
+    (tmp_path / "leaf" / "number.py").write_text(INLINE.format(8))
+    assert run(ANSWER.format("leaf.mod")) == "8 0", "of other sources"

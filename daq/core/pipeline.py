@@ -38,6 +38,7 @@ from daq.core.mechanisms.clearance_pipeline import clearance_state_name
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.update import MECHANISM, ROBOT, Introduction, Publication
+from estimators.base import Phase
 from estimators.quantities import Nanoseconds
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ class Pipeline:
         self._silence_due = 0  # monotonic ns before which no joint can have been silent for too long
         self._turn = 0  # index of the joint that is inspected next
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
+
+    @property
+    def starting(self) -> int:
+        """How many joints have not ended their starting procedure."""
+        return sum(joint.estimator.phases.phase in (Phase.WAITING, Phase.STARTING) for joint in self.joints)
 
     def absorb(
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False

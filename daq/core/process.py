@@ -20,6 +20,7 @@ from daq.core.pipeline import Pipeline
 from daq.core.reading_buffer import ReadingBuffer
 from daq.core.refit_worker import RefitWorker
 from daq.core.replayable_executor import LOOKS, DeferredExecutor
+from daq.processes.child import give_memory_back
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
 from daq.processes.process import StopSignal, endpoint
@@ -100,6 +101,7 @@ class CoreProcess:
         self._inbox = BaselineInbox(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
         self._lives = Liveliness(config.robot.name, boot)
         self._check_due = self._inspect_due = self._status_due = self._introduce_due = 0  # monotonic ns
+        self._starting = len(self._pipeline.joints)  # joints in their starting procedure
 
     def turn(self, receiver: CoreReceiver, going: bool) -> None:
         """Wait for readings and publish what they make due. going: False in the last turn, which takes all readings."""
@@ -166,6 +168,9 @@ class CoreProcess:
             totals = msgpack.packb(_totals(self._pipeline, receiver, self._boot))
             self._status.send_multipart((b"status/core", totals))
             self._check_worker(now / 1e9)
+            before, self._starting = self._starting, self._pipeline.starting
+            if self._starting < before:
+                give_memory_back()  # a start holds 4 MB a joint that nothing needs afterwards
 
     def _check_worker(self, now: float) -> None:
         """Replace a refit worker that is of no use any more, and report on it. now: monotonic s."""

@@ -7,9 +7,8 @@ from typing import Final
 from daq.config.routes import wanted
 from daq.config.sections import Config
 from daq.processes.heartbeat import Life
-from daq.processes.logs import log
+from daq.processes.logs import RateLimitedLog, log
 from daq.processes.process import CannotStartError, StopSignal, endpoint, sleep_exactly
-from daq.processes.rate_limited_log import RateLimitedLog
 from daq.stream.channel import Sender
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
 from drivers.reading import empty

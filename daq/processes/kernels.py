@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from daq.processes.carried_kernels import brought_along, misfit
 from daq.processes.child import Child
 from daq.processes.logs import log
 
@@ -54,7 +55,7 @@ def ahead(roots: Collection[str], say: Say = on_stderr) -> None:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or _mark(EVERYTHING).exists():
         return
     missing = [root for root in roots if not _mark(root).exists()]
-    if not missing:
+    if not missing or _carried(say):
         return
     say("a first start: the kernels it needs are compiled, once; this takes a minute or two")
     child = Child("compile", partial(_compile, missing, say))
@@ -62,6 +63,15 @@ def ahead(roots: Collection[str], say: Say = on_stderr) -> None:
         child.wait()
     finally:
         child.send(signal.SIGKILL)  # it is alive only where an exception has ended the wait
+
+
+def _carried(say: Say) -> bool:
+    """Whether a folder of kernels was brought along that fits; says so where one does not."""
+    folder = brought_along()
+    why = misfit(folder, sources())
+    if why:
+        say(f"{folder}: the kernels in it are not used: {why}")
+    return why == ""
 
 
 def _compile(roots: Collection[str], say: Say) -> int:
@@ -169,13 +179,20 @@ def _locked(lock: int, deadline: float) -> bool:
 
 
 @functools.cache
-def _edition() -> str:
-    """A digest of these sources, this Python and this numba."""
-    digest = hashlib.blake2b(f"{sys.version} {version('numba')}".encode(), digest_size=12)
+def sources() -> str:
+    """A digest of the sources of all packages, wherever they are."""
+    digest = hashlib.blake2b(digest_size=12)
     for package in PACKAGES:
-        for _, file in sorted(_modules(package)):
-            digest.update(str(file).encode() + file.read_bytes())
+        for name, file in sorted(_modules(package)):
+            digest.update(name.encode() + file.read_bytes())
     return digest.hexdigest()
+
+
+@functools.cache
+def _edition() -> str:
+    """A digest of these sources and where they are, this Python and this numba."""
+    told = f"{sys.version} {version('numba')} {Path(__file__).parent} {sources()}"
+    return hashlib.blake2b(told.encode(), digest_size=12).hexdigest()
 
 
 def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:

@@ -22,7 +22,7 @@ from typing import Final
 import zmq
 
 from daq.config.sections import Config
-from daq.processes.child import Child
+from daq.processes.child import Child, share_arenas
 from daq.processes.heartbeat import Heartbeats, Life
 from daq.processes.logs import log
 from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
@@ -149,6 +149,9 @@ class Service:
                 "systemd waits %g s for a sign of life; hang = %g s leaves it no time: give it WatchdogSec=%g",
                 self._systemd.limit, self._config.processes.hang, 3 * self._config.processes.hang,
             )  # fmt: skip
+        share_arenas()
+        gc.collect()
+        gc.freeze()  # a collection in a child would write to every object that it shares with the others: a copy of all
         for process in self._processes:
             self._start(process)
         while not self._stop and not all(process.was_ready for process in self._processes):

@@ -24,14 +24,17 @@ recordings of a KR300 delays differ by 2.7 of the deviations from 20 blocks.
 """
 
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
+from estimators.numerics.splines import cubic_spline
 from estimators.quantities import Floats
 from estimators.thresholds import LEAST_DIVISOR, VALUE_ROUNDING
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 Mask = NDArray[np.bool_]
 
@@ -139,7 +142,7 @@ def delay(
     keep = _inside(known[1], margin) & _inside(shifted, margin + int(longest / period))
     if np.count_nonzero(keep) < ROWS:
         raise SkewError(f"too short: {np.count_nonzero(keep)} usable rows, {ROWS} are needed")
-    spline, t, y = CubicSpline(grid, columns), grid[keep], y[keep]
+    spline, t, y = cubic_spline(grid, columns), grid[keep], y[keep]
     if float(np.ptp(y)) <= VALUE_ROUNDING * float(np.abs(y).max()):
         raise SkewError("the channel never changes: not the same motion")
     found = _gauss_newton(spline, t, y, _search(spline, t, y, longest), longest)
@@ -156,7 +159,7 @@ def delay(
         if gain <= 0:
             raise SkewError("the inertia that fits is not positive: the channel's sign, or too little motion")
         return Delay(found, deviation, gain, unsure, before, after, len(t))
-    motion, order = CubicSpline(grid, raw[0]), int(relation is Relation.RATE)
+    motion, order = cubic_spline(grid, raw[0]), int(relation is Relation.RATE)
     scale = 1.0 if abs(gain - 1) < EXACT_GEAR else gain  # gears are exact: a fit of 0.9998 is not a gear
     before, after = (float(np.std(raw[1][keep] - scale * motion(t - late, order))) for late in (0.0, found))
     return Delay(found, deviation, gain, unsure, before, after, len(t))
@@ -179,7 +182,7 @@ def _together(series: list[ChannelSeries]) -> tuple[Floats, Mask, list[Floats]]:
         after = np.clip(np.searchsorted(one.time, grid - SAME_INSTANT * period), 1, len(one.time) - 1)
         apart = one.time[after] - one.time[after - 1]
         mask &= apart <= TOGETHER * max(period, float(np.median(np.diff(one.time))))
-    return grid, known, [CubicSpline(one.time, one.values)(grid) for one in finite]
+    return grid, known, [cubic_spline(one.time, one.values)(grid) for one in finite]
 
 
 def _kernel(period: float) -> Floats:
@@ -193,7 +196,7 @@ def _kernel(period: float) -> Floats:
 
 def _columns(relation: Relation, grid: Floats, q: Floats, effort: Floats | None, taps: Floats) -> Floats:
     """The columns of S on the grid (rows, columns); the first one's coefficient is the gain."""
-    spline = CubicSpline(grid, q)
+    spline = cubic_spline(grid, q)
     v, a, one = spline(grid, 1), spline(grid, 2), np.ones_like(q)
     inner = slice(len(taps), len(grid) - len(taps))
     speed = float(np.sqrt(np.mean(v[inner] ** 2))) if len(grid) > 3 * len(taps) else 0.0
@@ -236,7 +239,7 @@ def _fit(columns: Floats, y: Floats) -> tuple[Floats, Floats]:
     return theta, columns @ theta
 
 
-def _search(spline: CubicSpline, t: Floats, y: Floats, longest: float) -> float:
+def _search(spline: "CubicSpline", t: Floats, y: Floats, longest: float) -> float:
     """The best of a grid of delays, on thinned rows."""
     thin = slice(None, None, max(1, len(t) // SEARCHED_ROWS))
     delays = np.linspace(-longest, longest, SEARCHED_DELAYS)
@@ -247,7 +250,7 @@ def _search(spline: CubicSpline, t: Floats, y: Floats, longest: float) -> float:
     return float(delays[best])
 
 
-def _jacobian(spline: CubicSpline, t: Floats, y: Floats, at: float) -> Floats:
+def _jacobian(spline: "CubicSpline", t: Floats, y: Floats, at: float) -> Floats:
     """[S, −S′θ] at a delay, columns scaled to rms one but the last."""
     columns = spline(t - at)
     theta, _ = _fit(columns, y)
@@ -256,7 +259,7 @@ def _jacobian(spline: CubicSpline, t: Floats, y: Floats, at: float) -> Floats:
     return np.column_stack([columns, slope])
 
 
-def _gauss_newton(spline: CubicSpline, t: Floats, y: Floats, start: float, longest: float) -> float:
+def _gauss_newton(spline: "CubicSpline", t: Floats, y: Floats, start: float, longest: float) -> float:
     found, reach = start, 4 * longest / SEARCHED_DELAYS  # two steps of the grid
     for _ in range(STEPS):
         step = float(_fit(_jacobian(spline, t, y, found), y - _fit(spline(t - found), y)[1])[0][-1])

@@ -6,10 +6,13 @@ Nobody needs to call it: a first start compiles what it needs, see daq/processes
 import argparse
 import sys
 import time
+from pathlib import Path
 from typing import Final
 
+from daq.commands.codes import fail
 from daq.commands.examples import epilog
-from daq.processes.kernels import EVERYTHING, SERVICE, build, jobs, keep, on_stderr
+from daq.processes.carried_kernels import fill
+from daq.processes.kernels import EVERYTHING, SERVICE, build, jobs, keep, on_stderr, sources
 
 # modules that a service and the demo's rig and wire import
 LIVE: Final = (*SERVICE, "hil_rig.__main__", "hil_rig.plants.joints.two_mass", "drivers.can.slcan")
@@ -23,7 +26,11 @@ def arguments_of_compile() -> argparse.ArgumentParser:
         epilog=epilog("compile"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--live", action="store_true", help="only what a joint without nonlinear parameters needs")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--live", action="store_true", help="only what a joint without nonlinear parameters needs")
+    some.add_argument(
+        "--into", type=Path, metavar="FOLDER", help="and copy them there, for a wheel or an image (docs/release.md)"
+    )
     return parser
 
 
@@ -36,6 +43,12 @@ def main() -> int:
     if code == 0:
         keep(roots or [EVERYTHING])
     on_stderr(f"kernels compiled, in {time.monotonic() - began:.0f} s")
+    if code == 0 and options.into is not None:
+        try:
+            count = fill(options.into, sources())
+        except OSError as error:
+            return fail(f"compile: {error.filename or options.into}: {error.strerror}")
+        on_stderr(f"{count} kernels for this processor are in {options.into}")
     return code
 
 

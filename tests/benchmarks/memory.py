@@ -1,163 +1,118 @@
-"""Whether the core's memory stays where it is: hours of seven joints through its own pieces, as fast as it can.
+"""Who holds what memory of a running service: by process, and by what is imported.
 
-    python tests/benchmarks/memory.py [--hours 2] [--joints 7] [--json]
+    python tests/benchmarks/memory.py [--joints 7] [--seconds 20] [--json]
 
-One process is a driver's end (messages of 20 ms over the core's own socket), the core's loop (receiver,
-reading buffer, pipeline, transcript, publishing) and who listens to it. Time is the readings': of each joint a sine of
-two frequencies with noise, at 1 kHz, that rests a minute in every ten, and whose friction jumps each half hour. Told is
-the resident set after every quarter of an hour, and what a line through those after the first half hour grows by.
+Of each process of a service that listens to a rig and records: the proportional set size (PSS: what is shared with
+others counts by its part, so the sum is what the service takes), what of it is no file, and what is its own alone.
+Then what the libraries take, in a fresh process that imports one after the other. (Whether the core's memory grows in
+hours says `bench growth`.)
 """
 
 import argparse
-import gc
 import json
+import re
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-import zmq
+from hil_rig.live import Live
 
-from daq.config.load import load
-from daq.config.routes import routes
-from daq.config.sections import Config
-from daq.core.pipeline import Pipeline
-from daq.core.process import _publish, _totals
-from daq.core.reading_buffer import ReadingBuffer
-from daq.processes.process import endpoint
-from daq.stream.channel import CoreReceiver, Sender
-from daq.stream.transcript import Batch, RecordedClock, Transcript
-from drivers.reading import READING
-
-TEMPLATE: Final = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
-MESSAGE: Final = 20  # ms of readings in one
-CHUNK: Final = 10_000  # ms that are made at once
-TOLD: Final = 900  # s between two figures
-SETTLED: Final = 1800  # s, from which on nothing may grow
-REST: Final = 60.0  # s of rest
-RESTS: Final = 600.0  # s, in which there is one
-JUMPS: Final = 1800.0  # s between two changes of friction
+MEGABYTE: Final = 1024.0  # kB
+FIGURES: Final = ("Pss", "Pss_Anon", "Private_Dirty")
+WARM_UP: Final = 20.0  # s, after which the starting procedure is over
+READINGS: Final = 3
+BETWEEN: Final = 2.0  # s
+# what the processes import, each after those before it
+STEPS: Final = {
+    "Python": "",
+    "NumPy": "numpy",
+    "pydantic, ZeroMQ, msgpack": "pydantic zmq msgpack",
+    "numba, LLVM": "numba",
+    "the configuration": "daq.config.load",
+    "outlet: HTTP, WebSocket, metrics": "daq.outlet.process",
+    "core: kernels, estimators": "daq.core.process",
+    "recorder: MCAP": "daq.recording.process",
+    "driver: python-can": "daq.processes.driver drivers.can.bus",
+}
+IMPORT: Final = """
+import importlib, json, re, sys
+def figures():
+    own = open("/proc/self/smaps_rollup").read()
+    return [int(re.search(name + r":\\s+(\\d+)", own)[1]) / 1024 for name in ("Anonymous", "Rss")]
+found = []
+for names in json.loads(sys.argv[1]):
+    for name in names.split():
+        importlib.import_module(name)
+    found.append(figures())
+print(json.dumps(found))
+"""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--hours", type=float, default=2.0, help="of the robot's time")
     parser.add_argument("--joints", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=WARM_UP, help="until it is looked at")
     options = parser.parse_args()
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="jointwatch-memory-") as folder:
-        figures = run(several(load(TEMPLATE), options.joints), Path(folder), options.hours)
-    times, sizes = np.array(figures).T
-    late = times >= SETTLED
-    growth = float(np.polyfit(times[late] / 3600.0, sizes[late], 1)[0]) if np.count_nonzero(late) > 2 else float("nan")
-    faster = 3600.0 * options.hours / (time.monotonic() - began)
+    processes, imports = of_service(options.joints, options.seconds), of_imports()
     if options.json:
-        print(json.dumps({"resident": dict(figures), "growth": growth, "faster": faster}))
+        print(json.dumps({"processes": processes, "imports": imports}))
         return 0
-    print(f"{options.joints} joints at 1 kHz, {options.hours:g} h of robot time, {faster:.0f} × as fast")
-    print("minutes " + " ".join(f"{at / 60:7.0f}" for at, _ in figures))
-    print("MB      " + " ".join(f"{size:7.2f}" for _, size in figures))
-    print(f"from {SETTLED // 60} min on: {growth:+.2f} MB/h")
+    print(f"a service of {options.joints} joints at 1 kHz that records, MB")
+    print(f"{'process':34} {'PSS':>8} {'no file':>8} {'its own':>8}")
+    for name, held in processes.items():
+        print(f"{name:34} " + " ".join(f"{held[figure]:8.1f}" for figure in FIGURES))
+    together = sum(held["Pss"] for name, held in processes.items() if name != "recorder")
+    print(f"{'together, but the recorder':34} {together:8.1f}\n")
+    print(f"{'imported, one after the other, MB':34} {'no file':>8} {'mapped':>8}")
+    for name, (own, mapped) in imports.items():
+        print(f"{name:34} {own:8.1f} {mapped:8.1f}")
     return 0
 
 
-def several(config: Config, joints: int) -> Config:
-    """So many of the joint of a configuration, all on the channels of the first."""
-    [(name, one)] = config.joints.items()
-    return config.model_copy(update={"joints": {f"{name}{k}": one for k in range(joints)}})
+def of_service(joints: int, seconds: float) -> dict[str, dict[str, float]]:
+    """MB of each process of a service that records so many joints at 1 kHz over udp: FIGURES by process."""
+    with tempfile.TemporaryDirectory(prefix="jointwatch-memory-") as folder:
+        more = f'\n[recorder]\nfolder = "{folder}"\nreserve = 0\n'
+        with Live(["rigid", "--joints", str(joints), "--wire", "udp"], more=more) as live:
+            time.sleep(seconds)
+            with urllib.request.urlopen(f"{live.page}/api/state", timeout=30.0) as response:
+                processes = {name: int(one["pid"]) for name, one in json.load(response)["processes"].items()}
+            found: list[dict[str, dict[str, float]]] = []
+            for _ in range(READINGS):
+                found.append({name: _of_process(pid) for name, pid in processes.items()})
+                time.sleep(BETWEEN)
+    return {
+        name: {figure: statistics.median(one[name][figure] for one in found) for figure in FIGURES}
+        for name in sorted(found[0], key=lambda name: -found[0][name]["Pss"])
+    }
 
 
-def readings(joints: int, begin: int, count: int) -> np.ndarray:
-    """Frames of position, torque and counter, (ms, joints, 3); begin: ms."""
-    t = (begin + np.arange(count)) * 1e-3
-    table = np.zeros((count, joints, 3), READING)
-    rng = np.random.default_rng(begin)
-    moves = (t % RESTS) >= REST
-    friction = 1.5 + 0.5 * (t // JUMPS % 2)
-    for joint in range(joints):
-        omega = 2 * np.pi * np.array([[0.5], [1.3]]) * (1.0 + 0.05 * joint)
-        phase = omega * np.where(moves, t, REST + t // RESTS * RESTS)
-        amplitude = np.array([[0.5], [0.3]])
-        q = np.sum(amplitude * np.sin(phase), axis=0)
-        v = np.sum(amplitude * omega * np.cos(phase), axis=0) * moves
-        a = -np.sum(amplitude * omega**2 * np.sin(phase), axis=0) * moves
-        torque = 2.0 * a + 3.0 * v + friction * np.tanh(v / 0.01) + 0.4 + 5.0 * np.sin(q) - np.cos(q)
-        table["value"][:, joint, 0] = q + 1e-5 * rng.standard_normal(count)
-        table["value"][:, joint, 1] = torque + 0.05 * rng.standard_normal(count)
-    table["time"] = 1_000_000_000 + (1e6 * np.round(1e3 * t)).astype(np.int64)[:, None, None]
-    table["channel"] = np.arange(3 * joints).reshape(joints, 3)
-    table["value"][:, :, 2] = ((begin + np.arange(count)) % 65536)[:, None]
-    return table.reshape(count, -1)
+def of_imports() -> dict[str, tuple[float, float]]:
+    """What each step of STEPS adds in one process: MB of its own memory, and of all that it has mapped."""
+    command = [sys.executable, "-c", IMPORT, json.dumps(list(STEPS.values()))]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    before, found = (0.0, 0.0), dict[str, tuple[float, float]]()
+    for name, (own, resident) in zip(STEPS, told, strict=True):
+        found[name] = own - before[0], resident - before[1]
+        before = own, resident
+    return found
 
 
-def run(config: Config, folder: Path, hours: float) -> list[tuple[float, float]]:
-    """Robot time (s) and resident set (MB), again and again."""
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
-    listeners = [context.socket(kind) for kind in (zmq.SUB, zmq.PULL)]
-    for socket, name in zip(listeners, ("updates", "transcript"), strict=True):
-        socket.bind(endpoint(folder, name))
-    listeners[0].subscribe(b"")
-    updates = context.socket(zmq.PUB)
-    updates.connect(endpoint(folder, "updates"))
-    pipeline, transcript = Pipeline(config, 1), Transcript(endpoint(folder, "transcript"), 1)
-    table, names = routes(config), list(config.joints)
-    room = ReadingBuffer([names.index(route.joint) for route in table], [route.driver for route in table])
-    joints, figures, told = len(names), list[tuple[float, float]](), 0.0
-    with CoreReceiver(endpoint(folder, "readings"), folder / "readings.heard") as receiver:
-        sender = Sender(endpoint(folder, "readings"), table[0].driver)
-        gc.collect()
-        gc.freeze()
-        for begin in range(0, round(3.6e6 * hours), CHUNK):
-            chunk = readings(joints, begin, CHUNK)
-            for first in range(0, CHUNK, MESSAGE):
-                sender.send(chunk[first : first + MESSAGE].reshape(-1))
-                turn(pipeline, room, receiver, updates, transcript)
-                for socket in listeners:
-                    while socket.poll(0):
-                        socket.recv()
-            totals: Any = _totals(pipeline, receiver, 1)
-            assert not totals["drivers"][table[0].driver]["lost"]
-            pipeline.inspect(0)
-            if (begin + CHUNK) / 1e3 >= told:
-                figures.append(((begin + CHUNK) / 1e3, resident()))
-                told += TOLD
-                print(f"  {figures[-1][0] / 60:.0f} min: {figures[-1][1]:.2f} MB", file=sys.stderr, flush=True)
-        sender.close()
-    assert all(line.updates > 49 * 3600 * hours for line in pipeline.joints), "every joint has published"
-    return figures
+def _of_process(pid: int) -> dict[str, float]:
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return {name: int(_number(name, text)) / MEGABYTE for name in FIGURES}
 
 
-def turn(
-    pipeline: Pipeline,
-    room: ReadingBuffer,
-    receiver: CoreReceiver,
-    updates: "zmq.Socket[bytes]",
-    transcript: Transcript,
-) -> None:
-    """One of the core's loop; the clock is that of the newest reading."""
-    more = receiver.drain(1.0)
-    room.add(more)
-    now = int(more["time"][-1])
-    taken = room.take(pipeline.due, now)
-    messages = []
-    for said in pipeline.absorb_each_joint(taken, 0, lambda: now) if len(taken) else ():
-        _publish(updates, said)
-        messages += said
-    room.set_next_due(pipeline.due, now)
-    beside = pipeline.check_silence(now, 0)
-    _publish(updates, beside)
-    batch = Batch(len(taken), 0, now, RecordedClock().told, [], None)
-    transcript.note(taken, batch, messages + beside)
-    receiver.keep(room.waiting())
-
-
-def resident() -> float:
-    """MB of this process."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+def _number(name: str, text: str) -> str:
+    found = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
+    assert found is not None, f"the kernel tells no {name}"
+    return found[1]
 
 
 if __name__ == "__main__":

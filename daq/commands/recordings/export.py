@@ -113,7 +113,8 @@ def _noting(file: Path, breaks: list[str]) -> Iterator[Said | TurnBlock]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    columns = zip(*(row.values() for row in rows), strict=True)
+    return {name: list(column) for name, column in zip(rows[0], columns, strict=True)}
 
 
 def _row(family: str, update: Map, names: Sequence[str]) -> Map:
@@ -150,12 +151,12 @@ def _readings(read: Sequence[TurnBlock], config: Config) -> Columns:
     times, stamps = rows["time"], (rows["time"] + epochs) / 1e9
     first = np.ones(len(rows), bool)  # of those with one time, as all values of a frame have
     first[1:] = (times[1:] != times[:-1]) | (epochs[1:] != epochs[:-1])
-    place = np.cumsum(first) - 1
+    place, channel = np.cumsum(first) - 1, rows["channel"]
     return {
         "monotonic_ns": Repeated(times[first].tolist(), place),
         "timestamp": Repeated(stamps[first].tolist(), place),
-        "joint": Repeated([route.joint for route in table], rows["channel"]),
-        "channel": Repeated([route.role for route in table], rows["channel"]),
+        "joint": Repeated([route.joint for route in table], channel),
+        "channel": Repeated([route.role for route in table], channel),
         "value": rows["value"],
     }
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.io import loadmat
 
 from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns
 
@@ -19,6 +18,8 @@ def read_mat(file: Path) -> NamedColumns:
         head = stream.read(520)
     if head[:8] == _HDF5 or head[512:520] == _HDF5:
         raise ValueError("a file of MATLAB 7.3 (HDF5): save it once more with save(…, '-v7')")
+    from scipy.io import loadmat  # half a second that only a .mat needs
+
     found = NamedColumns({})
     found.columns.update(_leaves("", loadmat(str(file), simplify_cells=True), found.texts))
     if not found.columns and "__function_workspace__" in head.decode("latin-1"):

@@ -10,9 +10,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
-from scipy.signal import butter, sosfiltfilt
 
+from estimators.numerics.splines import cubic_spline, zero_phase_low_pass
 from estimators.quantities import Floats
 
 CUTOFF: Final = 8.0  # Hz
@@ -60,7 +59,7 @@ class Piece(NamedTuple):
         part = (self.at - low).reshape(-1, *(1,) * (values.ndim - 1))
         if not part.any():
             return np.asarray(values[low])
-        return np.asarray(CubicSpline(np.arange(len(values)), values)(self.at))
+        return np.asarray(cubic_spline(np.arange(len(values)), values)(self.at))
 
     def filtered(self, values: Floats) -> Floats:
         """Values (samples, …) through the same low-pass as position and torque."""
@@ -124,7 +123,7 @@ def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:
         q, tau, twist = (_even(time, one, grid) for one in (q, tau, twist))
     raw, q, tau = q, low_pass(q, rate), low_pass(tau, rate)
     twist = low_pass(twist, rate) if twist.any() else twist
-    spline = CubicSpline(np.arange(len(grid)), q)
+    spline = cubic_spline(np.arange(len(grid)), q)
     at = np.arange(np.ceil(EDGE * rate), len(grid) - 1 - EDGE * rate, max(rate / RATE, 1.0))
     nearest = np.round(at)
     if np.abs(at - nearest).max() < 0.05:  # samples of the recording themselves
@@ -145,14 +144,12 @@ def _noise(left: Floats, rate: float) -> Floats:
 
 def _even(time: Floats, values: Floats, grid: Floats) -> Floats:
     """Cubic splines through the samples at their own times: straight lines would bend a slow recording's motion."""
-    return np.asarray(CubicSpline(time, values)(grid))
+    return np.asarray(cubic_spline(time, values)(grid))
 
 
 def low_pass(values: Floats, rate: float) -> Floats:
     """Values (samples, …) at `rate` Hz, forwards and backwards."""
-    sections = butter(ORDER, CUTOFF, fs=rate, output="sos")
-    ends = min(len(values) - 1, int(rate))
-    return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=ends))
+    return zero_phase_low_pass(values, ORDER, CUTOFF, rate, padding=min(len(values) - 1, int(rate)))
 
 
 def moving(dq: Floats, slow: float) -> NDArray[np.bool_]:

@@ -54,7 +54,6 @@ class _RateLine(NamedTuple):
     off: float  # slope against the configured period, less one
     limit: float  # what delays can make of it, and what the clock follows
     walks: bool  # whether gaps between arrivals add up to a walk
-    usual: float  # the median gap against the configured period, less one
 
 
 class RateValidator:
@@ -102,21 +101,25 @@ class RateValidator:
         second, whole = self._line(blocks[half:]), self._line(blocks)
         if second is None or whole is None or abs(second.off) <= second.limit or first.off * second.off < 0.0:
             return None
-        agree = abs((1.0 + whole.off) / (1.0 + whole.usual) - 1.0) < COARSE if whole.usual > -1.0 else False
-        if whole.walks and (min(abs(whole.off), abs(whole.usual)) < SLOWED or not agree):
-            return None
+        if whole.walks:
+            usual = float(np.median(np.diff(_arrivals(blocks)))) / self._stream.period - 1.0
+            agree = abs((1.0 + whole.off) / (1.0 + usual) - 1.0) < COARSE if usual > -1.0 else False
+            if min(abs(whole.off), abs(usual)) < SLOWED or not agree:
+                return None
         changed = abs(first.off - second.off) > second.limit  # the rate became another one in the window
         return self._stream.rate / (1.0 + (second if changed else whole).off)
 
     def _line(self, blocks: list[Frames]) -> _RateLine | None:
         """The line through the arrivals of these blocks; None where nothing can be said."""
         stream = self._stream
-        arrivals = np.concatenate([blocks[0].arrivals[:1], *(one.arrivals[1:] for one in blocks)])
         grown = np.concatenate([steps(one, stream) for one in blocks])
-        known, off, limit, walks = _line_of(arrivals, grown, stream.period, stream.modulo > 0, stream.stamped)
-        if not known:
-            return None
-        return _RateLine(off, limit, walks, float(np.median(np.diff(arrivals))) / stream.period - 1.0)
+        known, off, limit, walks = _line_of(_arrivals(blocks), grown, stream.period, stream.modulo > 0, stream.stamped)
+        return _RateLine(off, limit, walks) if known else None
+
+
+def _arrivals(blocks: list[Frames]) -> Nanoseconds:
+    """The arrivals of all frames of these blocks, each of which begins with the last frame of the one before."""
+    return np.concatenate([blocks[0].arrivals[:1], *(one.arrivals[1:] for one in blocks)])
 
 
 @inline

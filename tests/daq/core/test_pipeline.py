@@ -60,6 +60,15 @@ def maps(messages: list[Message], topic: bytes) -> list[dict]:
     return [msgpack.unpackb(body) for name, body in messages if name == topic]
 
 
+def test_a_joint_is_starting_until_it_is_identified(config: Config) -> None:
+    pipeline = Pipeline(config, boot=1)
+    assert pipeline.starting == 1
+    for batch in readings(20.0).reshape(-1, 30):
+        pipeline.absorb(batch, 0, lambda: 0)
+    assert pipeline.joints[0].estimator.phases.phase == "normal"
+    assert pipeline.starting == 0
+
+
 def test_the_truth_comes_out_at_the_configured_rate(config: Config) -> None:
     messages = play(config, list(readings(20.0).reshape(-1, 30)))
     estimates = maps(messages, b"estimate/elbow")

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from daq.processes.rate_limited_log import RateLimitedLog
+from daq.processes.logs import RateLimitedLog
 
 
 def test_what_lasts_is_said_once_and_then_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
