@@ -2,6 +2,7 @@
 
 import { BaselineOffer } from "./baseline.js";
 import { ChangeList } from "./changes.js";
+import { WearLine } from "./wear.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
 import { GearSection } from "./gear.js";
 import { JointPlots } from "./joint_plots.js";
@@ -60,6 +61,7 @@ export class JointView {
     this.knowledge = new Knowledge(joint, robot.writable);
     this.offer = new BaselineOffer([joint], robot.writable);
     this.changes = new ChangeList(joint, robot.writable);
+    this.wear = new WearLine(joint);
     this.gear = joint.geared ? new GearSection(joint) : null;
     this.past = new Past(joint);
     this.raw = new RawChannels(robot, joint);
@@ -88,6 +90,7 @@ export class JointView {
           element("div", { class: "startup" }, this.progress, this.progressText)),
         figureList(this.figures), this.line.node),
       this.changes.node,
+      this.wear.node,
       this.bar.node,
       element("div", { class: "torques" }, plots.residual.node, plots.torque.node, this.raw.node),
       element("div", { class: `grid pictures ${this.curves.length > 1 ? "three" : ""}` }, ...this.curves.map((panel) => panel.node), this.knowledge.node),
@@ -140,6 +143,7 @@ export class JointView {
     this.knowledge.update(robot);
     this.offer.update();
     this.changes.update();
+    this.wear.update();
     this.past.update();
     this.gear?.update();
     const events = robot.events.filter((event) => event.joint === joint.name);
