@@ -19,6 +19,7 @@ beginning. Willsky, Jones, IEEE Trans. Automatic Control 21 (1976) 108–112.
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.quantities import Floats
 from estimators.wear import friction_surface
@@ -29,8 +30,9 @@ from estimators.wear.warmth import Warmth, warmth
 COMMISSIONING: Final = 60
 #: days, argued: Days between the hypotheses' onsets.
 APART: Final = 5
-#: days, argued: Days of an hypothesis before it counts: a hot week is no wear.
-YOUNGEST: Final = 10
+#: days, argued: Days of an hypothesis before it counts, with and without a thermometer: a hot week is no wear, and an
+#: error of the temperature by viscosity lasts for weeks.
+YOUNGEST: Final = (10, 25)
 #: 1, argued: Noise of an hour's mean friction, wider than it is: neighbouring hours err together.
 HOUR_NOISE: Final = 0.1
 #: 1, argued: Deviation of the errors of a day, common to all bands and of each, and how much of them the next day has.
@@ -59,6 +61,9 @@ AS_LIKELY: Final = 2.0
 #: 1, argued: Largest share that dry friction has of a band's mean.
 MOST_DRY: Final = 2.0
 FEWEST_HOURS: Final = 2  # in motion, of a day that counts
+
+
+Index = NDArray[np.intp]
 
 
 class WearDay(NamedTuple):
@@ -119,7 +124,7 @@ class _Filter:
         """What `predict` makes of a displacement of the state (states, hypotheses)."""
         return self._keep[:, None] * moved
 
-    def design(self, at: "np.typing.NDArray[np.intp]") -> tuple[Floats, Floats, Floats, Floats]:
+    def design(self, at: Index) -> tuple[Floats, Floats, Floats, Floats]:
         """y (rows,), G (rows, states), g (rows,) and the noise's variance (rows,) of these hours."""
         load, theta = self._load[at], self._warm.theta[at]
         phi, slope = friction_surface.columns(load, theta), friction_surface.slopes(load, theta)
@@ -156,8 +161,8 @@ def wear_of(hours: FrictionHours) -> Wear | None:
     if known is None:
         return None
     one = _Filter(hours, known, first)
-    limit = TOLD[0 if known.thermometer else 1]
-    onsets, moved = np.zeros(0, int), np.zeros((one.size, 0))
+    limit, youngest = (both[0 if known.thermometer else 1] for both in (TOLD, YOUNGEST))
+    onsets, moved = np.zeros(0, np.intp), np.zeros((one.size, 0))
     about, fit = np.zeros(0), np.zeros(0)  # Σ γᵀS⁻¹γ and Σ γᵀS⁻¹ν of (2)
     days: list[WearDay] = []
     row, told = 0, None
@@ -173,7 +178,7 @@ def wear_of(hours: FrictionHours) -> Wear | None:
         moved += gained
         about += (white[:, 1:] ** 2).sum(0)
         fit += white[:, 1:].T @ white[:, 0]
-        old = (onsets <= day - YOUNGEST) & (about > 0.0)
+        old = (onsets <= day - youngest) & (about > 0.0)
         if not old.any():
             continue
         found = _likeliest(onsets[old], about[old], fit[old])
@@ -218,7 +223,7 @@ def follow(hours: FrictionHours, onset: int) -> tuple[Floats, Floats, Floats]:
     return table[:, 0], table[:, 1], table[:, 2]
 
 
-def _active(moving: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.intp]":
+def _active(moving: NDArray[np.bool_]) -> Index:
     """Days with motion."""
     days = len(moving) // DAY
     return np.flatnonzero(moving[: days * DAY].reshape(days, DAY).sum(1) >= FEWEST_HOURS)
@@ -236,7 +241,7 @@ def _update(one: _Filter, error: Floats, design: Floats, noise: Floats, signatur
     return white[:, :count], states.T @ white[:, 1:count]
 
 
-def _likeliest(onsets: "np.typing.NDArray[np.int_]", about: Floats, fit: Floats) -> tuple[float, float, float, int]:
+def _likeliest(onsets: Index, about: Floats, fit: Floats) -> tuple[float, float, float, int]:
     """ŵ, its deviation, z and the earliest likely onset."""
     wear, sigma = fit / about, 1.0 / np.sqrt(about)
     gain = np.where(wear > 0.0, 0.5 * (wear / sigma) ** 2, 0.0)

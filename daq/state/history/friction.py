@@ -8,6 +8,7 @@ import math
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daq.state.history.interval import Quantity
 from daq.state.history.reading import HistoryReader, ValueRow
@@ -33,7 +34,7 @@ def band_name(middle: float) -> str:
     return f"{BAND}{middle:.2g}"
 
 
-def band_of(speed: Floats) -> "np.typing.NDArray[np.intp]":
+def band_of(speed: Floats) -> NDArray[np.intp]:
     """Which band each speed (n,) is in; −1 for none."""
     with np.errstate(divide="ignore"):
         step = np.round(np.log(np.abs(speed) / MIDDLES[0]) / math.log(2.5))

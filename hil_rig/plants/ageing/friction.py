@@ -52,3 +52,11 @@ class AgeingFriction(NamedTuple):
         fresh = coulomb + height * np.exp(-((speed / width) ** self.power)) + viscous * speed
         dry = WEAR_COULOMB * coulomb + height * np.exp(-((speed / (WEAR_WIDTH * width)) ** self.power))
         return np.asarray(fresh + worn * dry)
+
+    def growth(self, speed: Floats, load: Floats, temperature: Floats, wear: Floats) -> Floats:
+        """Share by which wear has made dry friction grow at one speed (1,): (hours,)."""
+        fresh = self.torque(speed, load, temperature, 0.0 * wear)
+        worn = self.torque(speed, load, temperature, wear)
+        viscous = (self.viscous + self.viscous_cold * np.exp(-temperature / self.thinning))[:, None] * speed
+        share: Floats = ((worn - fresh) / (fresh - viscous))[:, 0]
+        return share

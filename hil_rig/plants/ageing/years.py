@@ -34,6 +34,7 @@ class JointYear(NamedTuple):
     thermometer: Floats  # (hours,) °C, of the motor
     gear: Floats  # (hours,) °C, true temperature of the lubricant
     wear: Floats  # (hours,) true
+    growth: Floats  # (hours,) true share by which dry friction of the slowest band has grown
 
     @property
     def moving(self) -> Floats:
@@ -60,6 +61,7 @@ def joint_year(random: np.random.Generator, wear: Floats) -> JointYear:
     fast = random.uniform(size=hours) < FAST_HOURS
     losses, gear, motor = _heat(random, friction, ambient, moving * intensity, load, fast)
     torque = friction.torque(SPEEDS, load, gear, wear)
+    growth = friction.growth(SPEEDS[:1], load, gear, wear)
     torque *= 1.0 + TORQUE_CONSTANT * (motor - 40.0)[:, None]
     days = hours // DAY
     common = DAY_COMMON * random.normal(size=(days, 1)) + DAY_BAND * random.normal(size=(days, len(SPEEDS)))
@@ -68,7 +70,7 @@ def joint_year(random: np.random.Generator, wear: Floats) -> JointYear:
     torque[moving == 0.0] = math.nan
     torque[:, 3:][~fast] = math.nan
     said = np.round((motor + THERMOMETER_NOISE * random.normal(size=hours)) / THERMOMETER_STEP) * THERMOMETER_STEP
-    return JointYear(SPEEDS, torque, np.where(moving > 0.0, load, math.nan), losses, said, gear, wear)
+    return JointYear(SPEEDS, torque, np.where(moving > 0.0, load, math.nan), losses, said, gear, wear, growth)
 
 
 def _weather(random: np.random.Generator, hours: int) -> Floats:
