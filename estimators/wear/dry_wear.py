@@ -44,8 +44,12 @@ THETA_ERRORS: Final = (0.14, 0.25)
 THETA_KEPT: Final = 0.85
 #: 1, argued: Deviation of ŵ by what the surface cannot follow, in quadrature with σ.
 UNMODELLED: Final = 0.015
-#: 1, tuned: Wear over its deviation from which it is told, with and without a thermometer; see docs/wear.md.
-TOLD: Final = (2.4, 3.0)
+#: 1 per KELVINS, argued: The same by how much warmer or colder it has been since the onset than before: a thermometer
+#: has no such error; a temperature by viscosity errs by 2 K of 14 K, which change dry friction by 3 %.
+CLIMATE: Final = (0.0, 0.03)
+#: 1, tuned: Wear over its deviation from which it is told, with and without a thermometer: of 40 joint-years without
+#: wear none is beyond 2.8 and 2.4 (development seeds 20 and 30).
+TOLD: Final = (3.6, 3.4)
 #: days, argued: Days in a row on which it must be.
 IN_A_ROW: Final = 3
 #: hours, argued: Hours at a temperature from which its friction is known, and the width of such a class in KELVINS.
@@ -150,6 +154,21 @@ class _Filter:
         return weight
 
 
+class _Climate:
+    """Mean temperatures of the hours in motion between days."""
+
+    def __init__(self, theta: Floats, moving: NDArray[np.bool_]) -> None:
+        """theta, moving: (hours,)."""
+        self._sum, self._count = (np.concatenate([[0.0], np.cumsum(one)]) for one in (theta * moving, 1.0 * moving))
+
+    def moved(self, onsets: Index, day: int) -> Floats:
+        """By how much it has been warmer from each onset to the end of this day than before."""
+        begin, end = onsets * DAY, (day + 1) * DAY
+        before = self._sum[begin] / np.maximum(self._count[begin], 1.0)
+        since = (self._sum[end] - self._sum[begin]) / np.maximum(self._count[end] - self._count[begin], 1.0)
+        return since - before
+
+
 def wear_of(hours: FrictionHours) -> Wear | None:
     """The wear of each day after commissioning; None where there are too few days, or no temperature is known."""
     moving = np.isfinite(hours.load)
@@ -161,7 +180,9 @@ def wear_of(hours: FrictionHours) -> Wear | None:
     if known is None:
         return None
     one = _Filter(hours, known, first)
-    limit, youngest = (both[0 if known.thermometer else 1] for both in (TOLD, YOUNGEST))
+    way = 0 if known.thermometer else 1
+    limit, youngest = TOLD[way], YOUNGEST[way]
+    climate = _Climate(known.theta, moving)
     onsets, moved = np.zeros(0, np.intp), np.zeros((one.size, 0))
     about, fit = np.zeros(0), np.zeros(0)  # Σ γᵀS⁻¹γ and Σ γᵀS⁻¹ν of (2)
     days: list[WearDay] = []
@@ -181,7 +202,8 @@ def wear_of(hours: FrictionHours) -> Wear | None:
         old = (onsets <= day - youngest) & (about > 0.0)
         if not old.any():
             continue
-        found = _likeliest(onsets[old], about[old], fit[old])
+        beside = np.hypot(UNMODELLED, CLIMATE[way] * climate.moved(onsets[old], day))
+        found = _likeliest(onsets[old], about[old], fit[old], beside)
         row = row + 1 if found[2] > limit else 0
         told = day if told is None and row >= IN_A_ROW else told
         days.append(WearDay(int(day), *found, told is not None, one.new))
@@ -241,11 +263,11 @@ def _update(one: _Filter, error: Floats, design: Floats, noise: Floats, signatur
     return white[:, :count], states.T @ white[:, 1:count]
 
 
-def _likeliest(onsets: Index, about: Floats, fit: Floats) -> tuple[float, float, float, int]:
-    """ŵ, its deviation, z and the earliest likely onset."""
+def _likeliest(onsets: Index, about: Floats, fit: Floats, beside: Floats) -> tuple[float, float, float, int]:
+    """ŵ, its deviation, z and the earliest likely onset; beside: deviation that the surface cannot follow."""
     wear, sigma = fit / about, 1.0 / np.sqrt(about)
     gain = np.where(wear > 0.0, 0.5 * (wear / sigma) ** 2, 0.0)
-    z = float(np.max(wear / np.hypot(sigma, UNMODELLED)))
+    z = float(np.max(wear / np.hypot(sigma, beside)))
     best = int(np.argmax(gain))
     early = int(np.argmax(gain >= gain[best] - AS_LIKELY))
-    return float(wear[best]), float(np.hypot(sigma[best], UNMODELLED)), z, int(onsets[early])
+    return float(wear[best]), float(np.hypot(sigma[best], beside[best])), z, int(onsets[early])

@@ -83,10 +83,10 @@ def line(use: Floats, drift: Floats, random: np.random.Generator) -> tuple[float
 
 
 def river(use: Floats, drift: Floats) -> tuple[float, float, float]:
-    """Remaining use by river's Bayesian linear regression with forgetting: where mean and mean ± 1.28 σ reach LIMIT."""
+    """Remaining use by river's Bayesian linear regression with forgetting: where mean ± 1.28 σ are LIMIT."""
     from river.linear_model import BayesianLinearRegression
 
-    model = BayesianLinearRegression(smoothing=0.99)
+    model = BayesianLinearRegression(smoothing=0.99, beta=1e4)
     scale = float(use[-1])
     for at, value in zip(use / scale, drift, strict=True):
         model.learn_one({"one": 1.0, "use": float(at)}, float(value))
@@ -134,7 +134,8 @@ def progpy(use: Floats, drift: Floats) -> tuple[float, float, float]:
 
     model = Trend()
     step = float(use[-1] / len(use))
-    filtered = UnscentedKalmanFilter(model, model.parameters["x0"])
+    noise = {"Q": np.diag([1e-8, 1e-10]), "R": np.array([[1e-4]])}
+    filtered = UnscentedKalmanFilter(model, model.parameters["x0"], **noise)
     even = np.interp(step * np.arange(1, len(use) + 1), use, drift)
     for at, value in enumerate(even):
         filtered.estimate(at + 1.0, model.InputContainer({}), model.OutputContainer({"y": float(value)}))
@@ -142,27 +143,28 @@ def progpy(use: Floats, drift: Floats) -> tuple[float, float, float]:
         filtered.x, lambda t, x=None: model.InputContainer({}), n_samples=40, dt=4.0, horizon=1500.0, events="limit"
     )
     left = [one["limit"] for one in found.time_of_event]
-    end = np.array([math.inf if one is None else one - len(use) for one in left], float)
+    end = np.array([math.inf if one is None else one for one in left], float)
     low, middle, high = np.quantile(np.maximum(end, 0.0), (0.1, 0.5, 0.9), method="nearest") * step
     return float(low), float(middle), float(high)
 
 
 def answers(
-    use: Floats, drift: Floats, random: np.random.Generator, seed: int
+    use: Floats, drift: Floats, random: np.random.Generator, seed: int, slow: bool
 ) -> dict[str, tuple[float, float, float]]:
-    """Remaining use by each method: 10 %, median, 90 %."""
+    """Remaining use by each method: 10 %, median, 90 %; slow: of ProgPy, too, which takes a second."""
     ours = time_to_limit(use, drift, LIMIT, seed)
     found = {"ours": (ours.low, ours.middle, ours.high), "line": line(use, drift, random)}
     if importlib.util.find_spec("river") is not None:
         found["river"] = river(use, drift)
-    if importlib.util.find_spec("progpy") is not None:
+    if slow and importlib.util.find_spec("progpy") is not None:
         found["progpy"] = progpy(use, drift)
     return found
 
 
-def scores(shape: str, seed: int) -> dict[str, dict[str, Score]]:
-    """What each method says of one life at each instant: instant → method → score."""
-    random = np.random.default_rng([seed, SHAPES.index(shape)])
+def scores(shape: str, seed: tuple[int, bool]) -> dict[str, dict[str, Score]]:
+    """What each method says of one life at each instant: instant → method → score. seed: and ProgPy?"""
+    number, slow = seed
+    random = np.random.default_rng([number, SHAPES.index(shape)])
     one, found = life(shape, random), {}
     for name, day in instants(one).items():
         use, drift = one.use[: day + 1], one.measured[: day + 1]
@@ -170,6 +172,6 @@ def scores(shape: str, seed: int) -> dict[str, dict[str, Score]]:
         true = one.end - day
         found[name] = {
             method: Score(low / rate <= true <= high / rate, abs(middle / rate - true) / true, high / max(low, 1e-9))
-            for method, (low, middle, high) in answers(use, drift, random, seed).items()
+            for method, (low, middle, high) in answers(use, drift, random, number, slow).items()
         }
     return found
