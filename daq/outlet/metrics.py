@@ -73,7 +73,7 @@ TABLE: Final = (
     Metric("wear_ratio", Gauge, ("joint",), "", "Dry friction that has grown beside heat and load, over what it was."),
     Metric("wear_deviation_ratio", Gauge, ("joint",), "", "Standard deviation of wear_ratio."),
     Metric("wear_told", Gauge, ("joint",), "", "1 once wear is certain."),
-    Metric("wear_limit_days", Gauge, ("joint", "quantile"), "", "Days in use to its limit: 0.1, 0.5, 0.9 quantile."),
+    Metric("wear_limit_seconds", Gauge, ("joint", "quantile"), "s", "Days in use until its limit, by quantile."),
     Metric("lost_motion_known", Gauge, ("joint",), "", "1 while the motion says how much lost motion the gear has."),
     Metric("lost_motion_reversals", Gauge, ("joint",), "", "Reversals of the gear's load in the window that says it."),
     Metric("lost_motion_grown", Gauge, ("joint",), "", "1 while lost motion is beyond what it was at first."),
@@ -107,6 +107,7 @@ TABLE: Final = (
     Metric("notifications_dropped_total", Counter, ("channel", "cause"), "", "Changes that were not told, by cause."),
     Metric("build_info", Gauge, ("version", "python"), "", "Always 1; carries the versions."),
 )
+DAY: Final = 86_400.0  # s
 QUANTILES: Final = (0.1, 0.5, 0.9)  # of the days to a limit
 # s; from the fastest local socket to what is certainly wrong
 LATENCY_BUCKETS: Final = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0)
@@ -332,7 +333,7 @@ class Metrics:
         self._get("wear_told", joint).set(update["told"])
         left = update["left"] or (math.nan,) * len(QUANTILES)
         for quantile, days in zip(QUANTILES, left, strict=True):
-            self._get("wear_limit_days", joint, f"{quantile:g}").set(days)
+            self._get("wear_limit_seconds", joint, f"{quantile:g}").set(days * DAY)
 
     def _changes(self, joint: str, update: Mapping[str, Any]) -> None:
         """Set a parameter's metrics from its newest record."""

@@ -1,22 +1,21 @@
 """`jointwatch history --limit PARAMETER=VALUE`: how long a parameter that has changed takes to a limit.
 
 Nothing is said before the service has told a change of the parameter (a record in `change/<joint>` that is not over):
-before an onset there is no trend. The clock is the way that the joint has made since the file began, and a day without
-motion does not count.
+before an onset there is no trend. The clock is the way that the joint has made since the file began, or since the last
+repair: a fall towards the reference that stays. A day without motion does not count.
 """
 
 import math
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from daq.commands.history.source import SourceError
 from daq.state.history.reading import HistoryReader
 from daq.state.history.tables import DAY
+from daq.state.history.wear import PACE
+from estimators.wear.repairs import last_repair
 from estimators.wear.time_to_limit import FEWEST, Remaining, time_to_limit
-
-#: days, argued: Days in use whose mean way is the pace by which way becomes days.
-PACE: Final = 30
 
 
 class Limit(NamedTuple):
@@ -74,6 +73,10 @@ def time_left(history: HistoryReader, joint: str, limit: Limit, now: float) -> T
         return _unknown(limit, f"{len(known)} days with values, {FEWEST} are needed")
     use = np.array([travel[row.start] for row in known])
     drift = towards * (np.array([row.mean for row in known]) - reference)
+    begin = last_repair(drift)
+    use, drift = use[begin:] - (use[begin - 1] if begin else 0.0), drift[begin:]
+    if len(use) < FEWEST:
+        return _unknown(limit, f"{len(use)} days with values since its repair, {FEWEST} are needed")
     steps = np.diff(use[-PACE - 1 :])
     pace = float(steps.mean())
     if pace <= 0.0:
