@@ -13,4 +13,7 @@ class DriftSettings(Settings):
     release: float = Field(
         default=0.7, gt=0, le=1, description="share of a limit below which a parameter is within it again"
     )
+    wear: float = Field(
+        default=30.0, gt=0, le=1000, description="% of dry friction, grown beside heat and load: the limit"
+    )
     hold: float = Field(default=5.0, ge=0, le=3600, description="s for which it must be beyond, or within again")

@@ -1,4 +1,4 @@
-"""Receives from the outlet: new baselines, which changes a person has seen, and whether somebody watches the page.
+"""Receives from the outlet: new baselines, changes a person has seen, wear, and whether somebody watches the page.
 
 The file of baselines is read once, at the start.
 """
@@ -13,7 +13,7 @@ import msgpack
 import zmq
 
 from daq.processes.logs import log
-from daq.state.baselines import SEEN, TOPIC, WATCHED, Baselines, parse, read
+from daq.state.baselines import SEEN, TOPIC, WATCHED, WEAR, Baselines, parse, read
 from daq.state.files import BaselineError
 from daq.stream.sockets import Socket, open_receiver
 
@@ -29,12 +29,14 @@ class BaselineInbox:
     def __init__(self, context: "zmq.Context[Socket]", address: str, file: Path) -> None:
         """address: ipc:// that the outlet sends to; file: of the baselines."""
         self._file = file
-        self._news = open_receiver(context, address, (TOPIC.decode(), WATCHED.decode(), SEEN.decode()))
+        self._news = open_receiver(context, address, (TOPIC.decode(), WATCHED.decode(), SEEN.decode(), WEAR.decode()))
         self._last = b""
         self._watched = -math.inf  # monotonic s of the last message that somebody watches
         self._wanted: tuple[str, ...] = ()  # joints of which somebody wants the raw channels
         self._changed: dict[str, Any] = {}
         self._seen: dict[str, float] = {}
+        self._wear = b""  # the last message about wear
+        self._worn: dict[str, Any] = {}
         self._due = 0.0
         try:
             self._take(read(file))
@@ -54,6 +56,9 @@ class BaselineInbox:
                     self._watched, self._wanted = now, tuple(msgpack.unpackb(content)) if content else ()
                 elif topic == SEEN:
                     self._seen |= dict.fromkeys(msgpack.unpackb(content), time.time())
+                elif topic == WEAR:
+                    if content != self._wear:
+                        self._wear, self._worn = content, msgpack.unpackb(content)
                 elif content != self._last:
                     self._last = content
                     self._take(parse(content, self._file))
@@ -64,6 +69,11 @@ class BaselineInbox:
         """Whose changes a person has acknowledged since the last call: joint → Unix s; None: nobody's."""
         seen, self._seen = self._seen, {}
         return seen or None
+
+    def worn(self) -> dict[str, Any] | None:
+        """What is new of the wear of joints since the last call: joint → message; None: nothing."""
+        worn, self._worn = self._worn, {}
+        return worn or None
 
     @property
     def watched(self) -> bool:

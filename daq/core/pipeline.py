@@ -156,6 +156,15 @@ class Pipeline:
             message for joint in self.joints if joint.name in seen for message in joint.acknowledge(seen[joint.name])
         ]
 
+    def set_wear(self, worn: Mapping[str, Any]) -> list[Message]:
+        """What the history says of wear from now on: joint → the fields of `wear/<joint>`. Returns the messages."""
+        return [
+            message
+            for joint in self.joints
+            if joint.name in worn
+            for message in joint.comparison.set_wear(worn[joint.name])
+        ]
+
     def resume(self, states: Mapping[str, Any]) -> None:
         """Let joints continue from stored states. One that cannot starts again from nothing, and raises
         NotTheSameError."""

@@ -120,7 +120,8 @@ class CoreProcess:
         if baselines is not None:
             self._pipeline.set_baselines(baselines)
         seen = self._inbox.acknowledged()
-        messages = self._pipeline.acknowledge(seen or {})
+        worn = self._inbox.worn()
+        messages = self._pipeline.acknowledge(seen or {}) + self._pipeline.set_wear(worn or {})
         _publish(self._updates, messages)
         late = len(readings) > 0 and now - int(readings["time"][0]) > LATE
         for of_joint in self._pipeline.absorb_each_joint(readings, epoch, clock, late) if len(readings) else ():
@@ -140,7 +141,9 @@ class CoreProcess:
                 executor.pass_on()
         self._checkpoints.send_next_state(self._pipeline)
         if self._transcript is not None:
-            batch = Batch(len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late, seen)
+            batch = Batch(
+                len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late, seen, worn
+            )
             self._transcript.note(readings, batch, messages)
             self._resumed = None
         receiver.keep(self._buffer.waiting())

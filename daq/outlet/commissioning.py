@@ -8,7 +8,7 @@ the disk while it runs. The file is read and written in a thread, so a slow disk
 
 import asyncio
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ import msgpack
 
 from daq.outlet.history import History
 from daq.processes.logs import log
-from daq.state.baselines import JUDGED, NOT_KNOWN, SEEN, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
+from daq.state.baselines import JUDGED, NOT_KNOWN, SEEN, TOPIC, WATCHED, WEAR, Baseline, Baselines, parse, read, write
 from daq.state.files import BaselineError
 from daq.stream.reasons import in_words
 from daq.stream.sockets import Socket
@@ -33,6 +33,7 @@ class Commissioning:
         self._one = asyncio.Lock()
         self._content = self._newest = b""  # of the file; the newest of each joint
         self._trouble = ""
+        self.wear: Callable[[], bytes] = bytes  # what the history says of wear, as the core takes it; empty: nothing
 
     async def set(self, history: History, joint: str | None) -> None:
         """Set the baseline of a joint, or of all (None), to the present values. Raises ValueError with the reason."""
@@ -49,6 +50,8 @@ class Commissioning:
         """Send the core the content of the file every second: the core may have restarted."""
         while True:
             await self._look()
+            if worn := self.wear():
+                self._core.send_multipart((WEAR, worn))
             await asyncio.sleep(EVERY)
 
     def watched(self, wanted: Collection[str]) -> None:

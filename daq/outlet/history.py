@@ -51,6 +51,20 @@ GEAR: Final = (  # the fields of lost_motion/<joint> that the page shows
 )
 
 
+WEAR: Final = (
+    "told",
+    "wear",
+    "deviation",
+    "onset",
+    "judged",
+    "days",
+    "left",
+    "limit",
+    "new",
+    "text",
+)  # that a page shows
+
+
 class JointLabel(NamedTuple):
     """What the page and the metrics need of a joint before its first update."""
 
@@ -85,6 +99,7 @@ class JointHistory:
     usual: float = math.nan  # standard deviation of the residual at the start, N·m (N)
     drift: Map = field(default_factory=dict)  # the newest drift/<joint>, see daq.stream.schema
     changes: list[Map] = field(default_factory=list)  # the records of the newest change/<joint>
+    wear: Map = field(default_factory=dict)  # the newest wear/<joint>
     gear: Map = field(default_factory=dict)  # the newest lost_motion/<joint>, see daq.stream.schema
     clearance: Map = field(default_factory=dict)  # the newest clearance/<joint>; empty where none is watched
     gears: Trace = field(default_factory=lambda: Trace(3, 1.0))  # time, lost motion, its deviation
@@ -144,6 +159,8 @@ class History:
             self._joint(name).drift = drift | {"todo": remedies_of_drift(drift)}
         elif family == "change":
             self._joint(name).changes = with_remedies(update["records"])
+        elif family == "wear":
+            self._joint(name).wear = {key: update[key] for key in WEAR if key in update}
         elif family == "lost_motion":
             joint = self._joint(name)
             joint.gear = {key: update[key] for key in GEAR if key in update}
@@ -252,6 +269,7 @@ class History:
                 "excitation": dict(zip(joint.names, joint.excitation, strict=False)),
                 "drift": joint.drift,
                 "changes": joint.changes,
+                "wear": joint.wear,
                 **({"lost_motion": joint.gear} if joint.label.gear else {}),
                 **({"clearance": joint.clearance} if joint.clearance else {}),
                 "alarm": joint.alarms.last()[1:] or None,
@@ -359,6 +377,7 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
         told |= {
             "drift": joint.drift,
             "changes": joint.changes,
+            "wear": joint.wear,
             "gear": joint.gear,
             "clearance": joint.clearance,
             "laws": joint.laws,

@@ -5,6 +5,7 @@ a driver is followed by its increments. Labels are bounded by the configuration 
 processes) and by the code (causes, phases, status).
 """
 
+import math
 import platform
 from collections.abc import Mapping
 from contextlib import suppress
@@ -69,6 +70,10 @@ TABLE: Final = (
     Metric(
         "change_percent", Gauge, ("joint", "parameter"), "", "By how much it has changed, per cent of the reference."
     ),
+    Metric("wear_ratio", Gauge, ("joint",), "", "Dry friction that has grown beside heat and load, over what it was."),
+    Metric("wear_deviation_ratio", Gauge, ("joint",), "", "Standard deviation of wear_ratio."),
+    Metric("wear_told", Gauge, ("joint",), "", "1 once wear is certain."),
+    Metric("wear_limit_seconds", Gauge, ("joint", "quantile"), "s", "Days in use until its limit, by quantile."),
     Metric("lost_motion_known", Gauge, ("joint",), "", "1 while the motion says how much lost motion the gear has."),
     Metric("lost_motion_reversals", Gauge, ("joint",), "", "Reversals of the gear's load in the window that says it."),
     Metric("lost_motion_grown", Gauge, ("joint",), "", "1 while lost motion is beyond what it was at first."),
@@ -116,11 +121,13 @@ TABLE: Final = (
     Metric("notifications_dropped_total", Counter, ("channel", "cause"), "", "Changes that were not told, by cause."),
     Metric("build_info", Gauge, ("version", "python"), "", "Always 1; carries the versions."),
 )
+DAY: Final = 86_400.0  # s
+QUANTILES: Final = (0.1, 0.5, 0.9)  # of the days to a limit
 # s; from the fastest local socket to what is certainly wrong
 LATENCY_BUCKETS: Final = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0)
 # families whose messages are numbered
 COUNTED: Final = frozenset(
-    ("estimate", "residual", "event", "drift", "change", "robot", "mechanism", "lost_motion", "clearance")
+    ("estimate", "residual", "event", "drift", "change", "wear", "robot", "mechanism", "lost_motion", "clearance")
 )
 # counters of a driver that count no errors
 TRAFFIC: Final = {
@@ -162,17 +169,7 @@ class Metrics:
     def absorb(self, topic: str, update: Mapping[str, Any]) -> None:
         """One update or internal status map."""
         family, _, name = topic.partition("/")
-        if family in (
-            "estimate",
-            "residual",
-            "event",
-            "drift",
-            "change",
-            "robot",
-            "mechanism",
-            "lost_motion",
-            "clearance",
-        ):
+        if family in COUNTED:
             self._follow_sequence(topic, update)
         if family == "estimate":
             self._estimate(name, update)
@@ -186,6 +183,8 @@ class Metrics:
             self._drift(name, update)
         elif family == "change":
             self._changes(name, update)
+        elif family == "wear":
+            self._wear(name, update)
         elif family == "lost_motion":
             self._gear(name, update)
         elif family == "clearance":
@@ -366,6 +365,14 @@ class Metrics:
             self._get("drift_ratio", joint, name).set(percent / 100)
             self._get("drift_z", joint, name).set(update["z"][name])
             self._get("drifted", joint, name).set(name in update["drifted"])
+
+    def _wear(self, joint: str, update: Mapping[str, Any]) -> None:
+        self._get("wear_ratio", joint).set(update.get("wear", math.nan))
+        self._get("wear_deviation_ratio", joint).set(update.get("deviation", math.nan))
+        self._get("wear_told", joint).set(update["told"])
+        left = update["left"] or (math.nan,) * len(QUANTILES)
+        for quantile, days in zip(QUANTILES, left, strict=True):
+            self._get("wear_limit_seconds", joint, f"{quantile:g}").set(days * DAY)
 
     def _changes(self, joint: str, update: Mapping[str, Any]) -> None:
         """Set a parameter's metrics from its newest record."""

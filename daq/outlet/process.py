@@ -1,5 +1,7 @@
 """The outlet process: starts the server of daq/outlet/server.py as the configuration says."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import zmq
@@ -7,13 +9,14 @@ import zmq
 from daq.config.sections import Config
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import JointLabel
-from daq.outlet.long_term.keeper import Keeper
+from daq.outlet.long_term.keeper import Keeper, WearSettings
 from daq.outlet.notifications.notifier import notifier
 from daq.outlet.server import Tls, serve
 from daq.outlet.token_request import TokenRequest
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
 from daq.processes.process import STREAM, CannotStartError, endpoint, may_take_priority
+from daq.state.baselines import read
 from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
 from daq.state.history.file import FILE as HISTORY
@@ -45,6 +48,25 @@ def _request(config: Config, commissioning: Commissioning) -> TokenRequest | Non
     return TokenRequest(token, frozenset(_models(config)), actions)
 
 
+def _keeper(config: Config, labels: Sequence[JointLabel]) -> Keeper:
+    """The keeper of the history, which judges the wear of each joint against its baseline's days."""
+    wears = {}
+    for name, joint in config.joints.items():
+        model = joint.model.build()
+        columns = model.blocks[0].columns if model.blocks else ()
+        wears[name] = WearSettings(joint.drift.wear / 100.0, tuple(model.parameters[at].name for at in columns))
+    return Keeper(place(config, HISTORY), config.history.minutes, labels, wears, partial(_baseline_time, config))
+
+
+def _baseline_time(config: Config, joint: str) -> float:
+    """Unix s of a joint's baseline; 0 where it has none that can be read."""
+    try:
+        found = read(place(config, "baseline.json")).newest().get(joint)
+    except BaselineError:
+        return 0.0
+    return 0.0 if found is None else found.since
+
+
 def _models(config: Config) -> dict[str, str]:
     """Joints, and the robot, that can have a baseline → kind of the model."""
     models: dict[str, str] = {name: joint.model.kind for name, joint in config.joints.items()}
@@ -63,8 +85,9 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     core = open_publisher(context, endpoint(runtime, "baselines"))
     Writer(context, endpoint(runtime, "checkpoints"), place(config, FILE)).start()
     commissioning = Commissioning(place(config, "baseline.json"), _models(config), core)
-    keeper = Keeper(place(config, HISTORY), config.history.minutes, labels) if config.history.keep else None
+    keeper = _keeper(config, labels) if config.history.keep else None
     if keeper is not None:
+        commissioning.wear = lambda: keeper.worn
         keeper.start()
     try:
         serve(

@@ -108,7 +108,7 @@ class Repetition:
             self._pipeline.resume(batch.resumed)
         if batch.baseline is not None:
             self._pipeline.set_baselines(batch.baseline)
-        messages = self._pipeline.acknowledge(batch.seen or {})
+        messages = self._pipeline.acknowledge(batch.seen or {}) + self._pipeline.set_wear(batch.worn or {})
         if batch.length:
             clock = iter(batch.clock)
             recorded = lambda: next(clock, batch.watched)  # noqa: E731

@@ -21,6 +21,7 @@ WATCHED: Final = (
 )
 NOT_KNOWN: Final = 1e150  # the deviation of a value of which nothing is known; its square is a finite number
 SEEN: Final = b"acknowledged"  # message from outlet to core: a person has seen what has changed of joints, by name
+WEAR: Final = b"wear"  # message from outlet to core: what the history says of the wear of joints, by name
 KEPT: Final = 20  # baselines of one joint that stay in the file
 JUDGED: Final = (Status.VALID, Status.HELD)  # the values of which can be trusted
 

@@ -189,6 +189,30 @@ def _change(_: Iterable[str]) -> Schema:
     return JOINT | {"records": {"type": "array", "items": record, "description": "of all changes, the oldest first"}}
 
 
+def _wear(_: Iterable[str]) -> Schema:
+    both = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+    return JOINT | {
+        "since": _number("Unix s at which the days begin that it is measured against"),
+        "judged": _number("Unix s of the end of the last day that went in; 0: none yet"),
+        "days": {"type": "integer", "minimum": 0, "description": "with motion so far"},
+        "wear": _number("share by which dry friction has grown beside heat and load; missing: not known yet"),
+        "deviation": _number("its standard deviation"),
+        "z": _number("the evidence for it, in standard deviations"),
+        "told": {"type": "boolean", "description": "whether it is certain"},
+        "onset": _number("Unix s of the day since which it has grown; 0 before it is told"),
+        "new": _number("share of the last day's hours at temperatures that are new, where wear cannot be told"),
+        "thermometer": {"type": "boolean", "description": "false: the temperature is that of its viscosity and losses"},
+        "limit": _number("share of dry friction at which something must be done"),
+        "left": _list("days in use to the limit: 10, 50 and 90 %; empty before an onset"),
+        "usual": {
+            "type": "object",
+            "additionalProperties": both,
+            "description": "parameter of the friction → range of its hours' means that heat and load explain",
+        },
+        "text": _text("the sentence about it"),
+    }
+
+
 def _lost_motion(_: Iterable[str]) -> Schema:
     names = [one.name for one in PARAMETERS]
     return JOINT | {
@@ -438,6 +462,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "event/": ("something happened to a joint", _event, frozenset({*WINDOW, "search"})),
     "drift/": ("a joint against its baseline, or its start", _drift, frozenset(("reference",))),
     "change/": ("what has changed of a joint, until a person acknowledges it", _change, frozenset()),
+    "wear/": ("dry wear of a joint beside heat and load", _wear, frozenset(("wear", "deviation"))),
     "lost_motion/": ("the gear between two encoders", _lost_motion, frozenset(("first",))),
     "summary/": ("what a fleet keeps of a joint", _summary, frozenset(("error",))),
     "clearance/": ("the clearance of a joint's bearing", _clearance, frozenset(("first",))),

@@ -39,6 +39,7 @@ class Batch(NamedTuple):
     resumed: Mapping[str, Any] | None = None  # joint → the state that it continued from, at the core's start
     late: bool = False  # whether the core was behind, and made only the last of several updates of a joint
     seen: Mapping[str, float] | None = None  # joint → Unix s at which a person acknowledged what has changed of it
+    worn: Mapping[str, Any] | None = None  # joint → what the history says of its wear from here on
 
 
 @dataclass(slots=True)

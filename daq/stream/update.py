@@ -21,7 +21,7 @@ from estimators.base import Estimate, ParameterState
 
 VERSION: Final = 2  # 2: reasons are maps with a code; before they were texts
 PUBLIC: Final = (
-    *("estimate/", "residual/", "event/", "drift/", "change/", "lost_motion/", "summary/", "clearance/"),
+    *("estimate/", "residual/", "event/", "drift/", "change/", "wear/", "lost_motion/", "summary/", "clearance/"),
     *("robot", "robot/parameters", "mechanism", "process/", "meta"),
 )
 REFITS: Final = "refits"  # name of the refit worker in process/refits; no driver can have it
@@ -175,6 +175,10 @@ class Publication:
     def drift(self, drift: Map, timestamp: float) -> tuple[bytes, bytes]:
         """`drift/<joint>`: a joint against its baseline, see daq.core.changes.drift."""
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
+
+    def wear(self, wear: Map, timestamp: float) -> tuple[bytes, bytes]:
+        """`wear/<joint>`: dry wear beside heat and load, and the time to its limit, see daq.state.history.wear."""
+        return f"wear/{self.joint}".encode(), msgpack.packb(self.head("wear", timestamp) | wear)
 
     def lost_motion(self, body: Map, timestamp: float) -> tuple[bytes, bytes]:
         """`lost_motion/<joint>`: the gear between two encoders, see daq.core.gear_pipeline."""

@@ -1,8 +1,11 @@
-"""Friction that changes with temperature, beside any law: τ = (c_T·sign q̇ + b_T·q̇)·(T − T₀).
+"""Friction that changes with temperature, beside any law, with a channel T in °C:
 
-T: a channel in °C; T₀: a temperature that is chosen, at which the law's own coefficients hold. Reference: Bittencourt,
-Gunnarsson, "Static friction in a robot joint: modeling and identification of load and temperature effects", J. Dyn.
-Syst. Meas. Control 134:051013, 2012: linear in T for both parts, in the range of a robot at work.
+    τ = c_T·(T − T₀)·sign q̇ + b_T·T_V·(1 − exp(−(T − T₀)/T_V))·q̇
+
+T₀: a temperature that is chosen, at which the law's own coefficients hold. The dry part is linear in T, the viscous one
+falls by e each T_V; b_T is its slope at T₀. Reference: Bittencourt, Gunnarsson, "Static friction in a robot joint:
+modeling and identification of load and temperature effects", J. Dyn. Syst. Meas. Control 134:051013, 2012, whose F_vT
+is −b_T·T_V·exp(T₀/T_V). Its Stribeck part, which is linear in T as well, counts as dry friction here.
 """
 
 import math
@@ -17,11 +20,13 @@ from estimators.rows import RATE, SMOOTH, SMOOTH_RATE
 
 ROLE: Final = "temperature"
 TEMPERATURES: Final = "different temperatures"
+#: K, argued: T_V of that law, 20.7 K, as measured on a robot joint (LiTH-ISY-R-2948).
+THINNING: Final = 20.7
 Reference = Annotated[float, Field(ge=-100, le=300, allow_inf_nan=False)]
 
 
 class Warmth:
-    """The columns (T − T₀)·sign q̇ and (T − T₀)·q̇, which `warm` fills; none without a reference."""
+    """The columns of c_T and b_T, which `warm` fills; none without a reference."""
 
     def __init__(self, reference: float | None, axis: Axis) -> None:
         """reference: T₀, °C."""
@@ -55,4 +60,5 @@ def warm(signals: Floats, position: int, channel: int, reference: float, columns
     for row in range(len(signals)):
         warmer = signals[row, channel, SMOOTH] - reference
         columns[row, 0] = warmer * np.sign(signals[row, position, SMOOTH_RATE])
-        columns[row, 1] = warmer * signals[row, position, RATE]
+        thinner = THINNING * (1.0 - math.exp(-warmer / THINNING))
+        columns[row, 1] = thinner * signals[row, position, RATE]

@@ -15,6 +15,7 @@ from daq.core.joint_use import EVERY, JointUse
 from daq.core.mechanisms.clearance_pipeline import clearance_body
 from daq.core.mechanisms.mechanism_pipeline import mechanism_body
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
+from daq.state.history.wear import JointWear
 from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
@@ -27,6 +28,7 @@ from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.findings.carried import NO_PAYLOAD
 from estimators.online.robot.findings.record import RobotFinding
 from estimators.reasons import Reason
+from estimators.wear.time_to_limit import Remaining
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
 PARAMETER = {"unit": "kg·m²", "low": 0.0, "high": 10.0, "equation": "(1)"}
@@ -76,6 +78,13 @@ def looped() -> dict[str, object]:
     return mechanism_body(MechanismEstimator(description, 1e-3).estimate(), description)
 
 
+WEAR = JointWear(
+    *(0.0, 86_400.0, 61, 0.09, 0.02, 4.0, True, 43_200.0, 0.0, False, 0.3),
+    Remaining(30.0, 41.0, 55.0, 0.1, 1.0),
+    {"coulomb": (1.9, 2.1)},
+).plain()
+
+
 def changed(publication: Publication) -> tuple[bytes, bytes]:
     records = ChangeRecords(publication, {"coulomb": "N·m"})
     ((topic, body),) = records.update(DRIFT, ["coulomb"], [], estimate(), {"coulomb": 0.1}, 12.5)
@@ -100,6 +109,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "event/": publication.event("alarm", "the residual left its band", 12.5, (10.25, 12.0)),
         "drift/": publication.drift(DRIFT, 12.5),
         "change/": changed(publication),
+        "wear/": publication.wear(WEAR, 12.5),
         "lost_motion/": publication.lost_motion(GearPipeline.body(LostMotion(GEAR, 1e-3)), 12.5),
         "summary/": summary(publication),
         "clearance/": publication.clearance(clearance_body(ClearanceWatch(1e-3)), 12.5),

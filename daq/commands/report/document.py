@@ -100,6 +100,7 @@ def _joint(run: ReportContent, joint: JointRun) -> str:
     ]
     marks.sort(key=lambda mark: mark[1] == "bad")  # what is bad lies on top
     changed = "".join(f"<p>{_beyond(record['text'])}</p>" for record in joint.changes)
+    changed += f"<p>Wear: {escape(joint.wear)}</p>" if joint.wear else ""
     reasons = f" · {escape('; '.join(joint.reasons))}" if joint.reasons else ""
     status = f'<span class="state {CERTAIN.get(joint.status, "busy")}">{escape(joint.status)}</span>{reasons}'
     times, found = joint.estimates[:, 0], joint.estimates[:, 1]

@@ -39,6 +39,7 @@ class JointRun:
         self.status, self.reasons = "unestimated", list[str]()  # the last ones
         self.drift: Map = {}  # the newest, see daq.stream.schema; empty without a baseline
         self.changes: list[Map] = []  # the records of the newest change/<joint>
+        self.wear = ""  # the newest sentence of wear/<joint>; empty: not judged
         self.points: Floats = np.zeros((0, 1 + len(POINT)))  # time, then POINT
         self.excitation: Floats = np.zeros(0)
         self.samples = 0
@@ -59,6 +60,8 @@ class JointRun:
             self.drift = update
         elif family == "change":
             self.changes = update["records"]
+        elif family == "wear":
+            self.wear = update["text"]
         elif family == "event" and update["kind"] == "baseline":
             self.drift = {}  # from here on there is another baseline, or none
 

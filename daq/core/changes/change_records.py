@@ -29,6 +29,9 @@ REPEAT: Final = 10.0
 ALARM_BEFORE: Final = 2.0
 
 
+WEAR: Final = "dry_wear"  # the parameter of a record that the history tells
+
+
 @dataclass(slots=True)
 class ChangeRecord:
     """One change of one parameter; times are Unix s, 0 where something has not happened."""
@@ -141,6 +144,19 @@ class ChangeRecords:
             record.percent, record.z = found.percent, found.z
         return self._message_due(timestamp)
 
+    def note_wear(self, wear: Map) -> list[tuple[bytes, bytes]]:
+        """Follow the wear that the history tells (the fields of `wear/<joint>`); returns the message that is due."""
+        record = next((one for one in self.records if one.parameter == WEAR and not one.over), None)
+        if wear["told"] and record is None:
+            record = self._new(WEAR, 0.0, wear["deviation"], "baseline", wear["timestamp"])
+            record.since, record.evidence = wear["onset"], "gradual"
+        if record is not None and wear["told"]:
+            record.now, record.now_deviation = 100.0 * wear["wear"], 100.0 * wear["deviation"]
+            record.before_deviation, record.z, record.cause = record.now_deviation, wear["z"], wear["text"]
+        elif record is not None:
+            record.over = wear["timestamp"]
+        return self._message_due(wear["timestamp"])
+
     def standing(self, names: Collection[str]) -> set[str]:
         """Those of these parameters whose change is not over."""
         return {record.parameter for record in self.records if not record.over and record.parameter in names}
@@ -177,7 +193,7 @@ class ChangeRecords:
         sudden = self._alarm > 0.0 and self._alarm >= within - ALARM_BEFORE
         record = ChangeRecord(
             name,
-            self._units.get(name, ""),
+            "%" if name == WEAR else self._units.get(name, ""),
             before,
             deviation,
             math.nan,

@@ -15,7 +15,7 @@ estimates; `change_records.py` keeps what has changed.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -57,6 +57,7 @@ class Drift:
     baseline: Baseline
     drifted: set[str] = field(default_factory=set)
     cause: str = ""  # the common cause of all drifted parameters, where there is one
+    usual: Mapping[str, Sequence[float]] = field(default_factory=dict)  # parameter → range that heat and load explain
     _since: dict[str, int] = field(default_factory=dict)  # parameter → ns since when it crosses its limits
 
     def fits(self, model: str, friction: Mapping[str, Any], names: tuple[str, ...]) -> bool:
@@ -82,10 +83,18 @@ class Drift:
         uncertain = np.array([self.baseline.deviations[name] for name in names])
         change, percent, z = compare(estimate.values, estimate.deviations, before, uncertain)
         z = np.where(self._known(estimate), z, 0.0)  # of values that are not known, now or then, nothing can be said
+        beyond = np.array(
+            [
+                self._unexplained(name, value, then)
+                for name, value, then in zip(names, estimate.values, before, strict=True)
+            ]
+        )
         crossing = [
             (name, float(percent[index]), float(z[index]))
             for index, name in enumerate(names)
-            if self._crosses(name, float(percent[index]), float(z[index]), estimate.time)
+            if self._crosses(
+                name, float(percent[index] * beyond[index]), float(z[index] * beyond[index]), estimate.time
+            )
         ]
         before_that = self.cause
         if crossing or before_that:
@@ -101,6 +110,13 @@ class Drift:
         columns = {"baseline": before, "change": change, "percent": percent, "z": z}
         named = {key: dict(zip(names, column.tolist(), strict=True)) for key, column in columns.items()}
         return {"since": self.baseline.since, "drifted": drifted, "cause": self.cause, **named}, changes
+
+    def _unexplained(self, name: str, value: float, before: float) -> float:
+        """The share of a parameter's change that is beyond what heat and load have done so far."""
+        low, high = self.usual.get(name, (before, before))
+        change = value - before
+        nearest = min(max(value, min(low, before)), max(high, before))
+        return (value - nearest) / change if change else 1.0
 
     def _known(self, estimate: Estimate) -> NDArray[np.bool_]:
         """Which parameters are known in both: (parameters,)."""
@@ -146,6 +162,7 @@ class Comparison:
         self._drift: Drift | None = None
         self._friction: Map = {}  # the friction law at the last comparison
         self._looked = -1  # s of the rows' clock, of the last comparison
+        self._wear: Map = {}  # what the history says of it
         self.records = None if units is None else ChangeRecords(publication, units)
 
     def set_baseline(self, baseline: Baseline) -> None:
@@ -187,6 +204,7 @@ class Comparison:
         self._friction = law
         messages = self._begin(law, estimate.names, timestamp) if fresh else []
         if self._drift is not None:
+            self._drift.usual = self._wear.get("usual", {})
             compared, changes = self._drift.update(estimate)
             compared["reference"] = "start" if self._own else "baseline"
             messages.append(self._publication.drift(compared, timestamp))
@@ -202,6 +220,16 @@ class Comparison:
         self._settling = 0
         if self.records is not None:
             self.records.note_alarm(begin)
+
+    def set_wear(self, wear: Map) -> list[tuple[bytes, bytes]]:
+        """The history has judged the wear: a friction is drift where it is beyond what heat and load explain.
+
+        wear: the fields of `wear/<joint>`, with its `timestamp`, Unix s. Returns the messages about it.
+        """
+        self._wear = wear
+        body = {key: one for key, one in wear.items() if key != "timestamp"}
+        messages = [self._publication.wear(body, wear["timestamp"])]
+        return messages if self.records is None else messages + self.records.note_wear(wear)
 
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
         """A person has seen what has changed: without a baseline the present values are the reference from here on.

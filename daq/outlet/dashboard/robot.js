@@ -72,6 +72,7 @@ class Joint {
     this.channels = null; // {names, trace} of the raw channels while this page wants them
     this.laws = {}; // name → [[abscissa …], [torque …]]
     this.drift = {}; // since, drifted, cause, baseline, percent, z, reference; empty while there is nothing to compare with
+    this.wear = {}; // what the history says of its dry friction, see the schema of wear/<joint>; empty: not judged
     this.changes = []; // records of what has changed, the oldest first; see the schema of change/<joint>
     this.excitation = [];
     this.usual = NaN; // standard deviation of the residual at the start
@@ -172,6 +173,7 @@ export class Robot {
         joint.laws = Object.fromEntries(Object.entries(told.laws).map(([law, rows]) => [law, columns(rows)]));
         joint.drift = told.drift;
         joint.changes = told.changes ?? [];
+        joint.wear = told.wear ?? {};
         joint.gear = told.gear;
         joint.clearance = told.clearance ?? {};
         joint.excitation = told.excitation;

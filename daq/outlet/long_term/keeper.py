@@ -6,15 +6,21 @@ counts and changes go with the next one.
 
 import logging
 import threading
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import msgpack
 
 from daq.outlet.history import JointLabel
 from daq.outlet.long_term.minutes import Minutes
 from daq.state.history.file import HistoryError, HistoryFile
 from daq.state.history.interval import Interval
+from daq.state.history.reading import reading
+from daq.state.history.tables import DAY
+from daq.state.history.wear import JointWear, judge
 
 #: 1, argued: Minutes that wait at most while the file cannot be written: four hours, 40 kB each for seven joints.
 MOST: Final = 240
@@ -23,19 +29,38 @@ AGAIN: Final = 10.0
 #: s, argued: Time for which a stop waits for the last minute: less than a process is given to stop by itself.
 LAST: Final = 2.0
 
+
+class WearSettings(NamedTuple):
+    """What the keeper needs to judge the wear of a joint."""
+
+    limit: float  # share of dry friction
+    parameters: tuple[str, ...]  # of its friction
+
+
 log = logging.getLogger("jointwatch")
 
 
 class Keeper:
     """Keeps the history of one robot."""
 
-    def __init__(self, path: Path, minutes: float, joints: Sequence[JointLabel]) -> None:
-        """minutes: days for which minutes are kept."""
+    def __init__(
+        self,
+        path: Path,
+        minutes: float,
+        joints: Sequence[JointLabel],
+        wears: Mapping[str, WearSettings] | None = None,
+        since: Callable[[str], float] = lambda _: 0.0,
+    ) -> None:
+        """minutes: days for which minutes are kept; wears: joints whose wear is judged once a day; since: Unix s of a
+        joint's baseline, 0: none."""
         self.path, self._days = path, minutes
         self.minutes = Minutes(joints, self._wait)
         self._waiting: deque[Interval] = deque()
         self._news = threading.Condition()
         self._stop = False
+        self._wears, self._since = wears or {}, since
+        self._day = -1  # days since 1970 up to which wear has been judged
+        self.worn = b""  # the wear of the joints, as the core takes it; empty: not judged yet
         self._file: HistoryFile | None = None
         self.cause = ""  # why nothing is written; empty while all is well
         self.written = self.lost = 0  # minutes
@@ -86,6 +111,8 @@ class Keeper:
                     break
                 interval, last = self._waiting[0], self._stop
             failed = not self._write(interval)
+            if not failed and not last:
+                self._judge()
             with self._news:
                 if not failed and self._waiting and self._waiting[0] is interval:
                     self._waiting.popleft()
@@ -95,6 +122,24 @@ class Keeper:
                     self._news.wait_for(lambda: self._stop, AGAIN)
         if self._file is not None:
             self._file.close()
+
+    def _judge(self) -> None:
+        """Judge the wear of each joint, once a day."""
+        now = time.time()
+        if now // DAY.seconds == self._day:
+            return
+        self._day = int(now // DAY.seconds)
+        found: dict[str, JointWear] = {}
+        try:
+            with reading(self.path, now) as history:
+                for name, one in self._wears.items():
+                    judged = judge(history, name, self._since(name), now, one.limit, one.parameters)
+                    found |= {} if judged is None else {name: judged}
+        except (HistoryError, ArithmeticError, ValueError) as error:
+            log.warning("wear: not judged today: %s", error)
+        self.worn = (
+            msgpack.packb({name: one.plain() | {"timestamp": now} for name, one in found.items()}) if found else b""
+        )
 
     def _write(self, interval: Interval) -> bool:
         """Write an interval; returns whether it is in the file."""

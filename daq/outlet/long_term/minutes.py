@@ -3,9 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from daq.outlet.history import JointLabel
-from daq.state.history.interval import Interval, Quantity, SeenUse
+from daq.state.history.friction import MIDDLES, band_of, quantity
+from daq.state.history.interval import Figures, Interval, Quantity, SeenUse
 from daq.state.history.tables import MINUTE
+from daq.stream.curve_points import points
 from estimators.base import Status
 from estimators.models.joints.lost_motion import PARAMETERS as OF_GEAR
 from estimators.wear.use_counts import UseCounts
@@ -26,6 +30,7 @@ class Minutes:
         self._valid = dict.fromkeys(self._units, False)
         self._taken = dict.fromkeys(self._units, 0.0)  # Unix s of the last parameters that went in
         self._changes: dict[str, Any] = {}  # joint → records as they were handed over last
+        self._sides: dict[tuple[str, int], tuple[list[float], list[float]]] = {}  # joint, band → friction each way
         self._present = Interval(0)
 
     def absorb(self, topic: str, update: Mapping[str, Any], now: float) -> None:
@@ -39,6 +44,8 @@ class Minutes:
             self._use(update)
         elif joint not in self._units:
             return
+        elif family == "samples" and self._valid[joint]:
+            self._friction(joint, update)
         elif family == "estimate":
             self._estimate(joint, update)
         elif family == "residual" and self._valid[joint]:
@@ -56,6 +63,7 @@ class Minutes:
 
     def finish(self) -> None:
         """Hand over the present minute as it is, where there is anything in it; another one begins."""
+        self._add_friction()
         present, self._present = self._present, Interval(self._present.start)
         if not present.empty:
             self._finished(present)
@@ -68,6 +76,24 @@ class Minutes:
         units, deviations = self._units[joint].parameters, update["deviations"]
         for name, value in update["parameters"].items():
             self._present.add(Quantity(joint, name, units.get(name, "")), value, deviations[name])
+
+    def _friction(self, joint: str, update: Mapping[str, Any]) -> None:
+        """Take points of the friction curve: half the difference between both directions, where both are there."""
+        velocity, friction = points(dict(update))[:, 1:3].T
+        band = np.where(np.isfinite(velocity) & np.isfinite(friction), band_of(velocity), -1)
+        for at in np.unique(band[band >= 0]):
+            for one, forwards in zip(friction[band == at], velocity[band == at] > 0.0, strict=True):
+                self._sides.setdefault((joint, int(at)), ([], []))[int(forwards)].append(float(one))
+
+    def _add_friction(self) -> None:
+        """Add the friction by speed of the present minute to it."""
+        for (joint, at), (backwards, forwards) in self._sides.items():
+            count = 2 * min(len(backwards), len(forwards))
+            if count:
+                half = (sum(forwards) / len(forwards) - sum(backwards) / len(backwards)) / 2.0
+                found = self._present.figures[quantity(joint, MIDDLES[at], self._units[joint].unit)] = Figures()
+                found.repeat(half, count)
+        self._sides = {}
 
     def _use(self, update: Mapping[str, Any]) -> None:
         seen = []

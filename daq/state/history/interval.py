@@ -27,6 +27,11 @@ class Figures:
         self.squares += deviation * deviation
         self.low, self.high = min(self.low, value), max(self.high, value)
 
+    def repeat(self, value: float, count: int) -> None:
+        """Make them those of `count` values that are all alike."""
+        self.n, self.total, self.squares = count, count * value, count * value * value
+        self.low = self.high = value
+
     def row(self) -> tuple[int, float, float, float, float]:
         """n, mean, deviation, low, high."""
         return self.n, self.total / self.n, math.sqrt(self.squares / self.n), self.low, self.high

@@ -1,6 +1,7 @@
 """How many days a parameter that has changed takes to a limit, from its days and the way that the joint made on them.
 
-The clock is the way that the joint has made, and a day without motion does not count.
+The clock is the way that the joint has made since its first day, or since the last repair: a fall towards the reference
+that stays. A day without motion does not count.
 """
 
 import math
@@ -9,6 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.wear.repairs import last_repair
 from estimators.wear.time_to_limit import FEWEST, Remaining, time_to_limit
 
 #: days, argued: Days in use whose mean way is the pace by which way becomes days.
@@ -51,6 +53,10 @@ def time_left_of(
         return unknown(limit, f"{len(known)} days with values, {FEWEST} are needed")
     use = np.array([travel[start] for start in known])
     drift = towards * (np.array([values[start] for start in known]) - reference)
+    begin = last_repair(drift)
+    use, drift = use[begin:] - (use[begin - 1] if begin else 0.0), drift[begin:]
+    if len(use) < FEWEST:
+        return unknown(limit, f"{len(use)} days with values since its repair, {FEWEST} are needed")
     steps = np.diff(use[-PACE - 1 :])
     pace = float(steps.mean())
     if pace <= 0.0:

@@ -186,6 +186,20 @@ def test_the_time_to_a_limit_is_in_days_in_use_and_has_the_truth_within(told: To
     assert lines[-1].endswith("not known: the history has no values of it")
 
 
+def test_a_repair_begins_a_new_life(told: Told, tmp_path: Path) -> None:
+    """Ten days more in use, from 2 N·m on again: what was before does not count, and ten days are enough."""
+    path = worn(tmp_path, told=True)
+    file = HistoryFile(path, 3660)
+    for day in range(9):
+        interval = Interval(int(NOW) - 86_400 * 17 + 172_800 * day)
+        interval.add(Quantity("elbow", "coulomb", "N·m"), 2.02, 0.01)
+        interval.see([SeenUse(2, "elbow", "rad", UseCounts(3600.0 * (day + 1), 500.0 * (day + 1), day, day))])
+        file.write(interval)
+    file.close()
+    found = told("history", path, "--limit", "coulomb=2.6")[1].splitlines()[-1]
+    assert "days with values since its repair, 10 are needed" in found
+
+
 def test_before_a_change_has_been_told_there_is_no_number(told: Told, tmp_path: Path) -> None:
     path = worn(tmp_path, told=False)
     code, out, _ = told("history", path, "--limit", "coulomb=2.6")

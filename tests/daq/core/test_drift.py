@@ -67,6 +67,15 @@ def test_whether_there_is_a_percentage_follows_from_the_baseline_and_not_from_th
     assert z == pytest.approx([1.0 / math.hypot(4.0, 0.3), 1.0 / 0.3, 4.0])
 
 
+def test_friction_within_what_heat_and_load_have_shown_is_no_drift() -> None:
+    settings = DriftSettings(percent=10, z=5, hold=3)
+    drift = Drift(settings, BASELINE, usual={"coulomb": (-5.0, -3.5)})
+    assert follow(drift, *[-4.9] * 6) == [], "22 %, as cold mornings have it"
+    assert follow(drift, *[-5.2] * 6) == [], "5 % beyond them"
+    assert follow(drift, *[-5.6] * 6) == [(3, "drift")], "15 % beyond them"
+    assert follow(Drift(settings, BASELINE, usual={"inertia": (1.0, 9.0)}), *[-4.8] * 6) == [(3, "drift")]
+
+
 def test_drift_is_what_is_large_and_certain_for_long_enough() -> None:
     settings = DriftSettings(percent=10, z=5, hold=3)
     large = -4.8

@@ -20,6 +20,7 @@ from estimators.online.robot.findings.carried import Payload
 
 UNITS = {"elbow": {"inertia": "kg·m²", "viscous": "N·m·s/rad"}}
 LABELS = {
+    "quantile",
     "joint",
     "cause",
     "channel",
@@ -113,6 +114,8 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     numbers = {"parameters": {"lost_motion": 15e-5}, "deviations": {"lost_motion": 2e-6}}
     gear = {"known": True, "reversals": 12, "grown": False, "joint": "elbow", "seq": 0, "boot": 1}
     metrics.absorb("lost_motion/elbow", numbers | gear)
+    worn = {"wear": 0.09, "deviation": 0.02, "told": True, "left": [30.0, 41.0, 55.0]}
+    metrics.absorb("wear/elbow", worn | {"joint": "elbow", "seq": 0, "boot": 1})
     for topic, update in the_whole_robot():
         metrics.absorb(topic, update)
     metrics.absorb("gateway/view", {"start": 1, "clients": 2, "sent": 5, "dropped": 1, "missed": 0})
@@ -163,6 +166,12 @@ def test_an_estimate_is_told(make_estimate: Callable[..., Estimate]) -> None:
     assert values["parameter_value,elbow,lost_motion"] == 15e-5
     assert (values["lost_motion_known,elbow"], values["lost_motion_reversals,elbow"]) == (1, 12)
     assert values["lost_motion_grown,elbow"] == 0
+    assert (values["wear_ratio,elbow"], values["wear_deviation_ratio,elbow"], values["wear_told,elbow"]) == (
+        0.09,
+        0.02,
+        1,
+    )
+    assert [values[f"wear_limit_seconds,elbow,{one}"] for one in ("0.1", "0.9")] == [30 * 86_400, 55 * 86_400]
     assert values["parameter_deviation,elbow,lost_motion"] == 2e-6
     assert values["forgetting_factor,elbow"] == 0.9995
     assert (values["update_timestamp_seconds,elbow"], values["startup_progress_ratio,elbow"]) == (1e9, 1.0)

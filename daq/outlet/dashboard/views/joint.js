@@ -2,6 +2,7 @@
 
 import { BaselineOffer } from "./baseline.js";
 import { ChangeList } from "./changes.js";
+import { WearLine } from "./wear.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
 import { ClearanceSection } from "./clearance.js";
 import { GearSection } from "./gear.js";
@@ -61,6 +62,7 @@ export class JointView {
     this.knowledge = new Knowledge(joint, robot.writable);
     this.offer = new BaselineOffer([joint], robot.writable);
     this.changes = new ChangeList(joint, robot.writable);
+    this.wear = new WearLine(joint);
     this.gear = joint.geared ? new GearSection(joint) : null;
     this.bearing = "known" in joint.clearance ? new ClearanceSection(joint) : null;
     this.past = new Past(joint);
@@ -90,6 +92,7 @@ export class JointView {
           element("div", { class: "startup" }, this.progress, this.progressText)),
         figureList(this.figures), this.line.node),
       this.changes.node,
+      this.wear.node,
       this.bar.node,
       element("div", { class: "torques" }, plots.residual.node, plots.torque.node, this.raw.node),
       element("div", { class: `grid pictures ${this.curves.length > 1 ? "three" : ""}` }, ...this.curves.map((panel) => panel.node), this.knowledge.node),
@@ -143,6 +146,7 @@ export class JointView {
     this.knowledge.update(robot);
     this.offer.update();
     this.changes.update();
+    this.wear.update();
     this.past.update();
     this.gear?.update();
     this.bearing?.update();
