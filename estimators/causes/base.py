@@ -1,4 +1,4 @@
-"""Cause: one thing that can happen to a joint, what it adds to torque and twist, and what a person should do about it."""
+"""Cause: one thing that can happen to a joint, what it adds to torque and twist, and what to do about it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class FaultWindow:
     """A window of rows in which the joint slides, and what the healthy joint would have needed."""
 
     def __init__(self, healthy: HealthyJoint, rows: SignatureRows) -> None:
-        """rows: contiguous as far as they came; those in which the joint does not slide are left out after filtering."""
+        """rows: as they came; those in which the joint does not slide are left out after filters have passed them."""
         self.healthy, self._all = healthy, rows
         self._slides = healthy.slides(rows)
         self.rows = rows.part(self._slides)

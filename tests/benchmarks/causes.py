@@ -4,8 +4,8 @@
 python tests/benchmarks/causes.py [--json] [--seeds N] [--first SEED] [--rigs N]
 
 Each run has a minute of healthy motion and then a fault. A sudden one is there at once, a slow one grows to its limit
-within 120 s (wear of weeks, compressed). The answer is the one that stands after 60 s more, which is half the limit of a
-slow one. It is right where it names the fault; where the answer is several causes that cannot be told apart, each of
+within 120 s (wear of weeks, compressed). The answer is the one that stands after 60 s more, which is half the limit
+of a slow one. It is right where it names the fault; where the answer is several causes that cannot be told apart, each of
 them counts as named. Faults of six kinds are in no catalogue: right is "unknown". Runs without a fault count false
 alarms. Probabilities are compared with how often the named cause was the right one.
 
@@ -14,6 +14,7 @@ Exit code 1 where a limit is missed: macro-F1 ≥ 0.9, unknown ≥ 80 %.
 """
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -118,7 +119,7 @@ def calibration(outcomes: Sequence[Outcome]) -> list[dict[str, float]]:
     """For each range of the best cause's probability how many there were, their mean, and how often it was right."""
     rows, strange = [], {one.name for one in UNSHOWN}
     best = [(max(one.ranked.items(), key=lambda item: item[1]), one.job.fault) for one in outcomes if one.ranked]
-    for low, high in zip(BINS[:-1], BINS[1:], strict=True):
+    for low, high in itertools.pairwise(BINS):
         here = [(name, p, fault) for (name, p), fault in best if low < p <= high]
         if here:
             right = [name == (UNKNOWN if fault in strange else fault) for name, _, fault in here]

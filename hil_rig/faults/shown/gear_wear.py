@@ -1,4 +1,4 @@
-"""Teeth and their lubricant wear: dry friction grows, at low speeds and under load most, and some play comes with it."""
+"""Teeth and their lubricant wear: dry friction grows, at low speed and under load most, and some play comes along."""
 
 import numpy as np
 
