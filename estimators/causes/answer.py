@@ -6,8 +6,10 @@ from typing import Final, NamedTuple
 from estimators.causes.base import Cause
 from estimators.causes.catalogue import CAUSES
 
-#: 1, argued: Probability from which a name, or two together, are told: nine of ten times that is right.
-TOLD: Final = 0.9
+#: 1, argued: Probability from which a name is told, with this probability: likelier than all others together.
+TOLD: Final = 0.5
+#: 1, argued: Probability from which two names are told where none is by itself.
+BOTH: Final = 0.8
 #: 1, argued: Probability from which a cause is listed.
 LISTED: Final = 0.02
 UNKNOWN: Final = "unknown"
@@ -54,7 +56,7 @@ def answer(probability: Mapping[str, float], two_encoders: bool) -> Answer:
         return Answer((best,), probability[best])
     second = next(name for name in order[1:] if name != UNKNOWN)
     together = probability[best] + probability[second]
-    if together >= TOLD:
+    if together >= BOTH:
         return Answer((best, second), together)
     return Answer((UNKNOWN,), 1.0 - together)
 

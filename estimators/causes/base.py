@@ -27,14 +27,15 @@ class Shape(NamedTuple):
         return cls(column[:, None], np.array([[1.0, -1.0]]) if either else np.ones((1, 1)))
 
     @classmethod
-    def phased(cls, sine: Floats, cosine: Floats, phases: int, more: Floats | None = None) -> "Shape":
-        """A sine of any phase, (n,) each; more: a column of which a share is added, none or as much as the sine."""
+    def phased(cls, waves: Sequence[tuple[Floats, Floats]], phases: int, more: Floats | None = None) -> "Shape":
+        """One of these waves, a sine and a cosine (n,), with any phase; more: a column that comes along in SHARES."""
         angles = 2.0 * np.pi * np.arange(phases) / phases
-        mixes = np.stack([np.cos(angles), np.sin(angles)])
+        turned = np.kron(np.eye(len(waves)), np.stack([np.cos(angles), np.sin(angles)]))
+        columns = np.column_stack([one for wave in waves for one in wave])
         if more is None:
-            return cls(np.column_stack([sine, cosine]), mixes)
-        shares = np.repeat(SHARES, phases)
-        return cls(np.column_stack([sine, cosine, more]), np.vstack([np.tile(mixes, len(SHARES)), shares]))
+            return cls(columns, turned)
+        shares = np.repeat(SHARES, turned.shape[1])
+        return cls(np.column_stack([columns, more]), np.vstack([np.tile(turned, len(SHARES)), shares]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class FaultWindow:
         return np.asarray(series[self._slides])
 
     def spread(self, values: Floats) -> tuple[Floats, Floats]:
-        """Values (n,) of the rows in which the joint slides at their places among all rows, 0 elsewhere; and 1 there."""
+        """Values (n,) of the rows in which the joint slides, at their places among all rows; and 1 there, else 0."""
         whole = np.zeros(len(self._slides))
         whole[self._slides] = values
         return whole, self._slides.astype(np.float64)

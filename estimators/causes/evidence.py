@@ -31,7 +31,7 @@ ORDINARY: Final = 2.0
 #: 1, argued: Share of a change that lies beyond Q.
 BEYOND: Final = 0.3
 #: 1, argued: Share of the signal's rms by which any column may be off from day to day.
-DAY: Final = 0.004
+DAY: Final = 0.006
 #: 1, argued: Share of the largest singular value of all shapes below which a direction is none.
 RANK: Final = 0.02
 #: 1, argued: Longest window's directions: beyond, each is of some tenths of a row's noise only.

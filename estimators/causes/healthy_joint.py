@@ -1,4 +1,4 @@
-"""What the rows of a healthy joint say: torque over motion, and the gear's twist over torque, by regularised regression.
+"""What the rows of a healthy joint say: torque over motion, and the gear's twist over torque, by ridge regression.
 
     y = Φψ + e     Φ: a, v, dry friction over speed, load, direction and angle, torque over angle
     δ = Ψχ + e     Ψ: gear torque, its sign, speed, angle                          (joints with two encoders only)

@@ -15,9 +15,9 @@ from estimators.causes.time_course import TimeCourse
 UNKNOWN: Final = 0.15
 #: 1, argued: Probability that a cause which may show in one signal does not show there.
 SILENT: Final = 0.5
-#: 1, argued: Share of the viscous torque by which a day's 2 K move it: e^(2/21) − 1.
-WARMER: Final = 0.1
-#: nats, argued: Evidence over nothing from which something has changed. One look in 5 s is 720 chances an hour, of which
+#: 1, derived: One deviation of the share of the viscous torque by which a day moves it: e^(1/21) − 1, for 1 K.
+WARMER: Final = 0.05
+#: nats, argued: Evidence over nothing from which something has changed. A look in 5 s is 720 chances an hour, of which
 #: one in four is new: ln(720 · 24 · 365 / 4) = 14.3 for one in a year of motion.
 CERTAIN: Final = 14.3
 #: 1, tuned: By which evidence is divided, since errors of neighbouring directions go together: development seeds
@@ -45,22 +45,18 @@ def rank(window: FaultWindow, course: TimeCourse, temper: float = TEMPER) -> Ran
         every = [shape for shapes in twists.values() for shape in shapes]
         parts.append((Part(healthy.twist, healthy.twist_columns(rows), window.twist, every, (), TWISTS), twists))
     nothing = sum(part.nothing for part, _ in parts)
-    evidence = {one.name: _cause(one, parts) + course.evidence(one.sudden) for one in CAUSES if one.name != "collision"}
+    shaped = {one.name: _cause(one, parts) - nothing for one in CAUSES}
+    shaped["unknown"] = _either([sum(one) for one in _choices([[part.nothing, part.unknown] for part, _ in parts])[1:]])
+    shaped["unknown"] -= nothing
+    beside = {one.name: course.evidence(one.sudden) for one in CAUSES} | {"unknown": 0.0, "collision": course.collision}
     swinging = ringing(window)
-    for one in CAUSES:
-        if one.rings:
-            evidence[one.name] += swinging
-    evidence["collision"] = nothing + course.collision
-    unknown = [[part.nothing, part.unknown] for part, _ in parts]
-    evidence["unknown"] = _either([sum(one) for one in _choices(unknown)[1:]])
-    prior = np.log((1.0 - UNKNOWN) / len(CAUSES))
-    names = list(evidence)
-    score = np.array([(evidence[name] - nothing) / temper for name in names])
-    score += np.where(np.array(names) == "unknown", np.log(UNKNOWN), prior)
+    beside |= {one.name: beside[one.name] + swinging for one in CAUSES if one.rings}
+    names = list(shaped)
+    prior = np.where(np.array(names) == "unknown", UNKNOWN, (1.0 - UNKNOWN) / len(CAUSES))
+    score = np.log(prior) + np.array([shaped[name] / temper + beside[name] for name in names])
     weight = np.exp(score - score.max())
-    best = max(evidence[name] - nothing for name in names)
     return Ranked(
-        best,
+        max(shaped[name] + max(beside[name], 0.0) for name in names),
         dict(zip(names, (weight / weight.sum()).tolist(), strict=True)),
         max(part.explained / part.rms for part, _ in parts),
     )

@@ -20,7 +20,7 @@ PITCHES: Final = np.geomspace(3.0, 10.0, 25)
 DAMPED: Final = (0.03, 0.08, 0.15, 0.25)
 #: s, argued: Durations of errors that do not swing.
 LASTING: Final = np.geomspace(0.01, 0.5, 25)
-#: 1, argued: Deviation of an autocorrelation of a thousand rows from its law, most of it for gaps and what is not linear.
+#: 1, argued: Deviation of an autocorrelation of a thousand rows from its law, mostly for gaps and what is not linear.
 OFF: Final = 0.12
 #: nats, argued: What it may say at most, either way: the laws are approximate.
 MOST: Final = 15.0

@@ -86,7 +86,8 @@ class RowFormer:
         """Rows of these samples, and how many samples are not needed any more."""
         centres = np.arange(self._half, len(times) - self._half, self._step)
         seen = np.lib.stride_tricks.sliding_window_view(values, 2 * self._half + 1, axis=0)[centres - self._half]
-        value, slope, curve = np.tensordot(self._taps, seen, axes=([1], [2]))  # each (rows, channels)
+        found: Floats = np.asarray(np.tensordot(self._taps, seen, axes=([1], [2])), np.float64)
+        value, slope, curve = found  # each (rows, channels)
         span = times[centres + self._half] - times[centres - self._half]
         whole = np.isfinite(value).all(axis=1) & (np.abs(span * 1e-9 / self._period - 2 * self._half) < GAP)
         one = values.shape[1] == 2

@@ -11,13 +11,14 @@ from estimators.quantities import Floats
 #: s, argued: Length of a block of the course: half a move, so that a minute has thirty.
 BLOCK: Final = 2.0
 #: nats, argued: What the course may say at most: causes that usually grow may come at once.
-MOST: Final = 5.0
+MOST: Final = 3.0
 #: s, argued: A collision and its swinging are over by then.
 LONGEST: Final = 6.0
 #: s, argued: After which quiet it is over.
 QUIET: Final = 6.0
-#: 1, argued: Times the mean square of the reference's strongest fifth of a second: twice as far off as any of hundreds.
-STRONG: Final = 4.0
+#: 1, argued: Times the mean square of the reference's strongest fifth of a second: three times as far off as any of
+#: hundreds. Faults that grow pass twice of it now and then.
+STRONG: Final = 9.0
 #: nats, argued: What each row says from which such a fifth of a second begins: they overlap.
 ROW_SAYS: Final = 3.0
 
@@ -64,7 +65,7 @@ def time_course(healthy: HealthyJoint, rows: SignatureRows, begin: float) -> Tim
 
 def _step_or_ramp(amplitude: Floats, weight: Floats) -> tuple[float, int]:
     """Nats for a step over a ramp, and the block of the better one's onset; amplitude: (blocks,) of the change."""
-    n, best = len(amplitude), {}
+    n, best = len(amplitude), dict[str, tuple[float, int]]()
     for begin in range(1, n):
         after = np.arange(n) >= begin
         ramp = np.maximum(np.arange(n) - begin + 0.5, 0.0)
@@ -83,7 +84,10 @@ def _step_or_ramp(amplitude: Floats, weight: Floats) -> tuple[float, int]:
 
 
 def _burst(healthy: HealthyJoint, rows: SignatureRows, residual: Floats) -> tuple[float, float, float]:
-    """Nats for strong errors within some seconds, usual ones since, and when it began and ended, s; −inf where there are none, or it may go on."""
+    """Nats for strong errors within some seconds and usual ones since, and when these errors began and ended, s.
+
+    NO_BURST where there are none, or where they may go on.
+    """
     if len(residual) < BURST:
         return NO_BURST
     power = rolling(residual**2)

@@ -54,7 +54,7 @@ class Course:
 
 
 def play(settings: ServoSettings, fault: Fault | None, course: Course, seconds: float, seed: int) -> Floats:
-    """What the joint's channels tell, (samples, 2 or 3) as ServoJoint.rows; the joint warms by some kelvin meanwhile."""
+    """What the joint's channels tell, (samples, 2 or 3) as ServoJoint.rows; it warms by some kelvin meanwhile."""
     joint = ServoJoint(settings, seed)
     rng = np.random.default_rng([seed, 7])
     warming = float(rng.uniform(-2.0, 2.0))  # K over the whole time

@@ -10,8 +10,8 @@ Three masses in a row, all angles on the link's side; dz: dead zone of half widt
     brake, wedge: dry torques; wedge: within a narrow range of θ_l only
     cable = k (θ_l − θ_k) beyond θ_k, and a dry torque there           ripple = R sin(n θ_l)
 
-The stiction depends on temperature as Bittencourt measured it: warmer raises F_s a little and lowers F_v. Integration is
-leapfrog with true sticking, as in plants/joints/gear.py. Every parameter can be changed while the joint moves.
+The stiction depends on temperature as Bittencourt measured it: warmer raises F_s a little and lowers F_v. Integration
+is leapfrog with true sticking, as in plants/joints/gear.py. Every parameter can be changed while the joint moves.
 """
 
 from collections.abc import Mapping

@@ -4,12 +4,13 @@
 python tests/benchmarks/causes.py [--json] [--seeds N] [--first SEED] [--rigs N]
 
 Each run has a minute of healthy motion and then a fault. A sudden one is there at once, a slow one grows to its limit
-within 120 s (wear of weeks, compressed). The answer is the one that stands after 60 s more, which is half the limit
-of a slow one. It is right where it names the fault; where the answer is several causes that cannot be told apart, each of
-them counts as named. Faults of six kinds are in no catalogue: right is "unknown". Runs without a fault count false
-alarms. Probabilities are compared with how often the named cause was the right one.
+within 120 s (wear of weeks, compressed). The answer is the one that stands after 60 s more, which is half the limit of
+a slow one. It is right where it names the fault; where it is several causes that cannot be told apart, each of them
+counts as named. Faults of six kinds are in no catalogue: right is "unknown". Runs without a fault count false alarms.
+Probabilities are compared with how often the likeliest cause was the right one.
 
-Seeds up to 2000 are for development: TEMPER was chosen on 1001 and 1002. This prints seeds from 3001 on.
+Seeds 1001 to 1003 were for development: leaks, TEMPER and the probabilities of an answer were chosen on them. This
+prints seeds from 3001 on.
 Exit code 1 where a limit is missed: macro-F1 ≥ 0.9, unknown ≥ 80 %.
 """
 

@@ -26,8 +26,7 @@ KEPT: Final = 20
 #: 1, argued: Rankings after which a change of the signature is recorded by itself, where no parameter has left its
 #: limits: 20 s of motion, in which a parameter that has changed is told.
 ALONE: Final = 4
-#: Name of the record of a change that no parameter shows: rms of the torque that the reference does not explain.
-SIGNATURE: Final = "signature"
+SIGNATURE: Final = "signature"  # record of a change that no parameter shows: rms of torque that is not explained
 #: s, argued: Time between two messages while nothing but the numbers of an open record changes.
 REPEAT: Final = 10.0
 #: s, argued: An alarm this long before a parameter was last seen within its limits can still have begun the change: the

@@ -1,1 +1,1 @@
-"""The causes, a file each: what it adds to torque and twist, and its remedy. Listed in estimators/causes/catalogue.py."""
+"""The causes, a file each: what it adds to torque and twist, and its remedy. The catalogue lists them."""

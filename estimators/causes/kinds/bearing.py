@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.quantities import Floats
 
 #: 1/turn, argued: Orders that a row's bandwidth shows, from above what gravity and cables make to a ring of 45 balls.
 ORDERS: Final = np.arange(6.0, 20.0, 0.5)
@@ -15,14 +16,17 @@ PHASES: Final = 12
 
 def torque(window: FaultWindow) -> Sequence[Shape]:
     """A ripple of one order, whose phase is not known, with a little friction."""
-    q = window.rows.q
-    return [Shape.phased(np.sin(order * q), np.cos(order * q), PHASES, window.side) for order in ORDERS]
+    return [Shape.phased(_waves(window), PHASES, window.side)]
 
 
 def twist(window: FaultWindow) -> Sequence[Shape]:
     """The same ripple winds the gear."""
+    return [Shape.phased(_waves(window), PHASES)]
+
+
+def _waves(window: FaultWindow) -> list[tuple[Floats, Floats]]:
     q = window.rows.q
-    return [Shape.phased(np.sin(order * q), np.cos(order * q), PHASES) for order in ORDERS]
+    return [(np.sin(order * q), np.cos(order * q)) for order in ORDERS]
 
 
 CAUSE = Cause(

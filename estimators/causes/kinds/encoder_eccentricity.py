@@ -23,12 +23,12 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     for error, slope in ((np.sin(rows.q), np.cos(rows.q)), (np.cos(rows.q), -np.sin(rows.q))):
         curve = slope * rows.a - error * rows.v**2
         columns.append(bend * curve if window.two_encoders else window.gravity[1] * error + first * curve)
-    return [Shape.phased(columns[0], columns[1], PHASES)]
+    return [Shape.phased([(columns[0], columns[1])], PHASES)]
 
 
 def twist(window: FaultWindow) -> Sequence[Shape]:
     """Once a turn."""
-    return [Shape.phased(np.sin(window.rows.q), np.cos(window.rows.q), PHASES)]
+    return [Shape.phased([(np.sin(window.rows.q), np.cos(window.rows.q))], PHASES)]
 
 
 CAUSE = Cause(
@@ -38,5 +38,5 @@ CAUSE = Cause(
     torque,
     twist,
     sudden=True,
-    leak=0.06,
+    leak=0.07,
 )

@@ -9,7 +9,7 @@ from estimators.causes.base import Cause, FaultWindow, Shape
 from estimators.causes.sample_rows import SignatureRows
 from estimators.quantities import Floats
 
-#: 1, argued: Shares of the torque's rms over which the flank changes: a sharp gap, and one that the kernel has smoothed.
+#: 1, argued: Shares of the torque's rms over which the flank changes: a sharp gap, and one that a kernel has smoothed.
 FLANKS: Final = (0.03, 0.15)
 
 

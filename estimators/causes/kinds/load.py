@@ -21,8 +21,13 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     link = window.rows.a - window.rows.bend
     if moment < 1e-9 * window.healthy.scales.torque:
         return [Shape.of(link, either=True)]
-    pulls = [GRAVITY / moment * (np.cos(one) * sine + np.sin(one) * slope) for one in TURNED]
-    return [Shape.of(lever * link + pull, either=True) for lever in LEVERS for pull in pulls]
+    mixes = [
+        (lever, GRAVITY / moment * np.cos(turned), GRAVITY / moment * np.sin(turned))
+        for lever in LEVERS
+        for turned in TURNED
+    ]
+    either = np.array(mixes).T
+    return [Shape(np.column_stack([link, sine, slope]), np.hstack([either, -either]))]
 
 
 CAUSE = Cause(

@@ -27,5 +27,4 @@ CAUSE = Cause(
     "Nothing, if the room or the duty has changed: it goes back. Else look at cooling, and at the lubricant's grade.",
     torque,
     sudden=False,
-    leak=0.12,
 )
