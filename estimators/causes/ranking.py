@@ -15,8 +15,9 @@ from estimators.causes.time_course import TimeCourse
 UNKNOWN: Final = 0.15
 #: 1, argued: Probability that a cause which may show in one signal does not show there.
 SILENT: Final = 0.5
-#: 1, derived: One deviation of the share of the viscous torque by which a day moves it: e^(1/21) − 1, for 1 K.
-WARMER: Final = 0.05
+#: 1, derived: One deviation of the share of the viscous torque that is ordinary: e^(0.6/21) − 1, for 0.6 K. More than
+#: some such is a hotter or colder joint, and told as that.
+WARMER: Final = 0.03
 #: nats, argued: Evidence over nothing from which something has changed. A look in 5 s is 720 chances an hour, of which
 #: one in four is new: ln(720 · 24 · 365 / 4) = 14.3 for one in a year of motion.
 CERTAIN: Final = 14.3
