@@ -253,7 +253,8 @@ def test_a_change_that_no_parameter_shows_gets_a_record_of_its_own_with_its_caus
     assert not changes.diagnose(diagnosis(2), "N·m", 1000.0, 1020.0)
     ((_, body),) = changes.diagnose(diagnosis(ALONE), "N·m", 1000.0, 1030.0)
     (record,) = msgpack.unpackb(body)["records"]
-    assert record["parameter"] == SIGNATURE and record["since"] == 1010.0
+    assert record["parameter"] == SIGNATURE
+    assert record["since"] == 1010.0
     assert "likely cause: a dragging brake (93 %)" in record["text"]
     assert record["ranked"][0] == {"cause": "brake_drag", "probability": 0.93}
     assert "brake" in with_remedies([record])[0]["todo"]
@@ -265,4 +266,5 @@ def test_a_friction_jump_is_told_with_its_likely_cause() -> None:
     pipeline = Pipeline(configuration(), boot=1)
     said = absorb(pipeline, np.concatenate([frames(0.0, 70.0), frames(70.0, 95.0, 1.6 * TRUTH["coulomb"])]))
     (record,) = [one for one in records(said) if one["parameter"] == "coulomb"]
-    assert record["ranked"][0]["cause"] == "brake_drag" and record["diagnosis"] in record["text"]
+    assert record["ranked"][0]["cause"] == "brake_drag"
+    assert record["diagnosis"] in record["text"]

@@ -36,13 +36,17 @@ def watched(rig: str, fault: Fault | None, seconds: float = 84.0, seed: int = 17
 @pytest.mark.parametrize("name", ["brake_drag", "load", "encoder_slip"])
 def test_a_sudden_fault_is_named_within_half_a_minute_of_motion(name: str) -> None:
     watch, said = watched("planetary drive", FAULTS[name])
-    assert watch.diagnosis is not None and said[-1] == name
-    assert abs(watch.diagnosis.onset - COURSE.onset) < 6.0 and watch.diagnosis.sudden
+    assert watch.diagnosis is not None
+    assert said[-1] == name
+    assert abs(watch.diagnosis.onset - COURSE.onset) < 6.0
+    assert watch.diagnosis.sudden
 
 
 def test_a_gap_is_named_where_two_encoders_see_it() -> None:
     watch, said = watched("cycloid drive", FAULTS["gear_gap"])
-    assert said[-1] == "gear_gap" and watch.diagnosis is not None and not watch.diagnosis.sudden
+    assert said[-1] == "gear_gap"
+    assert watch.diagnosis is not None
+    assert not watch.diagnosis.sudden
 
 
 def test_a_collision_is_named_when_it_is_over() -> None:
@@ -51,7 +55,8 @@ def test_a_collision_is_named_when_it_is_over() -> None:
 
 def test_a_body_in_the_gear_is_in_no_catalogue_and_its_cause_is_unknown() -> None:
     watch, said = watched("planetary drive", FAULTS["wedged_body"])
-    assert said[-1] == UNKNOWN and watch.diagnosis is not None
+    assert said[-1] == UNKNOWN
+    assert watch.diagnosis is not None
     assert "unknown" in watch.diagnosis.answer.text
 
 
@@ -59,7 +64,8 @@ def test_nothing_is_told_of_a_healthy_joint_and_its_reference_survives_a_restart
     watch, said = watched("planetary drive", None)
     assert not said
     kept = watch.keep()
-    assert kept is not None and watch.healthy is not None
+    assert kept is not None
+    assert watch.healthy is not None
     other = HealthyJoint.resumed(kept)
     former = RowFormer(2e-3, (0, 1, None))
     rows = former.absorb(np.arange(2000) * 2_000_000, play(RIGS["planetary drive"], None, COURSE, 4.0, 5)[:, :2])
@@ -78,7 +84,8 @@ def test_every_cause_has_a_fault_of_its_name_on_the_rig_and_what_to_do() -> None
 def test_derivatives_of_rows_are_those_of_the_motion() -> None:
     former, t = RowFormer(1e-3, (0, 1, None)), np.arange(3000) * 1e-3
     rows = former.absorb(np.round(t * 1e9).astype(np.int64), np.column_stack([np.sin(2 * t), np.cos(3 * t)]))
-    assert rows is not None and len(rows.q) > 100
+    assert rows is not None
+    assert len(rows.q) > 100
     np.testing.assert_allclose(rows.v, 2 * np.cos(2 * rows.time), atol=2e-3)
     np.testing.assert_allclose(rows.a, -4 * np.sin(2 * rows.time), atol=4e-3)
     np.testing.assert_allclose(rows.y, np.cos(3 * rows.time), atol=1e-3)
@@ -91,7 +98,8 @@ def test_no_row_is_formed_across_a_gap_or_a_missing_value() -> None:
     values[2000, 1] = np.nan
     rows = former.absorb(times, values)
     assert rows is not None
-    assert np.abs(rows.v - 1.0).max() < 1e-6 and np.isfinite(rows.y).all()
+    assert np.abs(rows.v - 1.0).max() < 1e-6
+    assert np.isfinite(rows.y).all()
 
 
 def normal(z: Floats, covariance: Floats) -> float:
