@@ -277,7 +277,7 @@ class JointPipeline:
         if "position" in channels and "torque" in channels:
             link = channels.index("link_position") if "link_position" in channels else None
             columns = channels.index("position"), channels.index("torque"), link
-            self.comparison.causes = CauseWatch(1e-9 * self._period, columns, executor)
+            self.comparison.causes = CauseWatch(self._period / 1e9, columns, executor)
 
     def _connect_gear(self) -> None:
         """Let the gear get the rows that the estimator gets."""

@@ -93,5 +93,13 @@ class RowFormer:
         one = values.shape[1] == 2
         twist = np.full(len(centres), np.nan) if one else value[:, 0] - value[:, 2]
         bend = np.zeros(len(centres)) if one else curve[:, 0] - curve[:, 2]
-        rows = SignatureRows(times[centres] * 1e-9, value[:, 0], slope[:, 0], curve[:, 0], value[:, 1], twist, bend)
+        rows = SignatureRows(
+            np.asarray(times[centres] * 1e-9, np.float64),
+            value[:, 0],
+            slope[:, 0],
+            curve[:, 0],
+            value[:, 1],
+            twist,
+            bend,
+        )
         return rows.part(whole), int(centres[-1]) + self._step - self._half

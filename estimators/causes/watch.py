@@ -46,7 +46,7 @@ class Diagnosis(NamedTuple):
     evidence: float  # nats over nothing
     ranked: tuple[tuple[str, float], ...]  # causes with their probabilities, the likeliest first
     answer: Answer
-    count: int  # rankings since it began
+    rankings: int  # since it began
 
 
 class CauseWatch:
@@ -55,13 +55,13 @@ class CauseWatch:
     def __init__(self, period: float, columns: tuple[int, int, int | None], executor: Executor | None = None) -> None:
         """period: s between samples; columns: of position, torque, and link position or None; executor: ranks."""
         self._former, self._executor = RowFormer(period, columns), executor
-        self.healthy: HealthyJoint | None = None
         self._top = 0.0  # largest speed so far
         self.begin_reference()
 
     def begin_reference(self) -> None:
         """Another reference: what comes from here on is healthy."""
-        self.healthy, self.diagnosis = None, None
+        self.healthy: HealthyJoint | None = None
+        self.diagnosis: Diagnosis | None = None
         self._rows = deque[SignatureRows]()
         self._moved = self._since_look = 0.0
         self._changed, self._fresh = 0, False

@@ -151,7 +151,7 @@ class ChangeRecords:
                 own.over = timestamp
             return self._message_due(timestamp)
         certain = found.answer.names[0] == "collision"
-        if own is None and (certain or (not standing and found.count >= ALONE)):
+        if own is None and (certain or (not standing and found.rankings >= ALONE)):
             own = ChangeRecord(
                 SIGNATURE, unit, 0.0, found.deviation, found.size, found.deviation, math.nan,
                 math.sqrt(2.0 * max(found.evidence, 0.0)), found.onset + epoch, timestamp,

@@ -213,7 +213,7 @@ class Comparison:
         """Say what it is that has changed, as the causes' watch has just found; returns the message that is due."""
         if self.causes is None or self.records is None:
             return []
-        return self.records.diagnose(self.causes.diagnosis, unit, epoch * 1e-9, timestamp)
+        return self.records.diagnose(self.causes.diagnosis, unit, epoch / 1e9, timestamp)
 
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
         """A person has seen what has changed: without a baseline the present values are the reference from here on.
