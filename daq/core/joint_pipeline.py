@@ -20,6 +20,7 @@ from daq.core.mechanisms.clearance_pipeline import clearance_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.causes.watch import CauseWatch
 from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.models.joints.lost_motion import PARAMETERS
@@ -99,6 +100,8 @@ class JointPipeline:
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.clearance = clearance_pipeline_of(joint, self.estimator.channels, publication, self.comparison.records)
+        self._unit = joint.model.unit()
+        self._connect_causes(looks)
         self.use = JointUse(self.estimator.channels, joint.model.unit())
         self._summary = JointSummary(
             joint.model.kind, joint.model.unit(), units, publication, self.use, self.comparison.records
@@ -154,6 +157,9 @@ class JointPipeline:
         if skipped is not None:  # no later one began in these readings
             messages += self._publish_interval(skipped, arrival, epoch, now)
         messages += self._events(epoch, arrival)
+        if self._diagnosed:
+            self._diagnosed = False
+            messages += self.comparison.diagnose(self._unit, epoch, (arrival + epoch) / 1e9)
         self.due = arrival + self._waiting_time(last) if last else arrival
         return messages
 
@@ -162,6 +168,8 @@ class JointPipeline:
         count = state.count
         self.samples += count
         self.use.absorb(state.ticks[:count], state.samples[:count], self.estimator.step_of(self.use.position))
+        if self.comparison.causes is not None and self._trusted:
+            self._diagnosed |= self.comparison.causes.absorb(state.ticks[:count], state.samples[:count])
         if self.clearance is not None:
             self.clearance.absorb(state.ticks[:count], state.samples[:count])
         for follower in self.followers:
@@ -272,6 +280,15 @@ class JointPipeline:
         state.ticks, state.samples, state.bridged = resampler.ticks, resampler.rows, resampler.bridged
         state.intervals = self._intervals
 
+    def _connect_causes(self, executor: Executor | None) -> None:
+        """Watch the signature of a joint whose position and torque are measured; executor: ranks the causes."""
+        self._trusted = self._diagnosed = False  # whether it has been valid; whether something new is known
+        channels = self.estimator.channels
+        if "position" in channels and "torque" in channels:
+            link = channels.index("link_position") if "link_position" in channels else None
+            columns = channels.index("position"), channels.index("torque"), link
+            self.comparison.causes = CauseWatch(self._period / 1e9, columns, executor)
+
     def _connect_gear(self) -> None:
         """Let the gear get the rows that the estimator gets."""
         if self.gear is not None:
@@ -346,6 +363,7 @@ class JointPipeline:
         self.updates += 1
         self._last_update = now
         self._words = None
+        self._trusted = self._trusted or estimate.status is Status.VALID
         if self.refused and not self._missing:
             estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self.refused)
         if self._missing:

@@ -33,7 +33,11 @@ def remedy(parameter: str, reference: str = "baseline", cause: str = "") -> str:
 def with_remedies(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The records of `change/<joint>`, each with what to do about it (`todo`)."""
     return [
-        one | {"todo": remedy(one["parameter"], one.get("reference", "baseline"), one.get("cause", ""))}
+        one
+        | {
+            "todo": one.get("remedy")
+            or remedy(one["parameter"], one.get("reference", "baseline"), one.get("cause", ""))
+        }
         for one in records
     ]
 

@@ -182,6 +182,20 @@ def _change(_: Iterable[str]) -> Schema:
             "cause": _text("common to all that has changed, where it is one; else empty"),
             "over": _number("Unix s at which it was within its limits again; 0: it is not"),
             "acknowledged": _number("Unix s at which a person acknowledged it; 0: nobody has"),
+            "diagnosis": _text("what it is likely to be, in words; empty while nothing is known of that"),
+            "remedy": _text("what to do about that"),
+            "ranked": {
+                "type": "array",
+                "items": _object(
+                    "a cause",
+                    {
+                        "cause": _text("its name, or unknown"),
+                        "probability": _number("between 0 and 1, given that something has changed"),
+                    },
+                    ("cause", "probability"),
+                ),
+                "description": "causes that explain it, the likeliest first",
+            },
             "text": _text("the sentence about it"),
         },
         ("parameter", "unit", "since", "told", "evidence", "reference", "over", "acknowledged", "text"),

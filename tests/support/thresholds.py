@@ -32,6 +32,7 @@ ROOMS: Final = {
     "window": "estimators/window",
     "refit": "estimators/refit",
     "wear": "estimators/wear",
+    "causes": "estimators/causes",
     "online": "estimators/online",
     "daq/core": "daq/core",
     "daq/config": "daq/config/physics.py",

@@ -12,16 +12,21 @@ dated to the first row of that alarm. Otherwise the change is gradual, and dated
 import math
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import msgpack
 
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate
+from estimators.causes.watch import Diagnosis
 
 #: 1, argued: Records of one joint that are kept; the oldest acknowledged ones go first.
 KEPT: Final = 20
+#: 1, argued: Rankings after which a change of the signature is recorded by itself, where no parameter has left its
+#: limits: 20 s of motion, in which a parameter that has changed is told.
+ALONE: Final = 4
+SIGNATURE: Final = "signature"  # record of a change that no parameter shows: rms of torque that is not explained
 #: s, argued: Time between two messages while nothing but the numbers of an open record changes.
 REPEAT: Final = 10.0
 #: s, argued: An alarm this long before a parameter was last seen within its limits can still have begun the change: the
@@ -51,6 +56,9 @@ class ChangeRecord:
     cause: str = ""  # common to all that has changed, where it is one
     over: float = 0.0  # when it was within its limits again
     acknowledged: float = 0.0
+    diagnosis: str = ""  # what it is likely to be, in words; empty while nothing is known of that
+    remedy: str = ""  # what to do about that
+    ranked: list[Map] = field(default_factory=list)  # causes with their probabilities, the likeliest first
 
     @property
     def text(self) -> str:
@@ -63,8 +71,12 @@ class ChangeRecord:
             f"{self.parameter} changed {how} from {self.before:.4g} ± {self.before_deviation:.2g} "
             f"to {self.now:.4g} ± {self.now_deviation:.2g}{unit}{share}, since {clock} UTC"
         )
+        if self.parameter == SIGNATURE:
+            found = f"the motion {how} needs another torque, by {self.now:.2g}{unit} rms, since {clock} UTC"
         if self.cause:
             found += f"; {self.cause}"
+        if self.diagnosis:
+            found += f"; {self.diagnosis}"
         if self.reference == "start":
             found += "; measured against the joint's own start, since no baseline is set"
         if self.over and self.over == self.acknowledged:
@@ -138,7 +150,7 @@ class ChangeRecords:
         if found is None and record is not None:
             record.over = timestamp
         elif found is not None and record is None:
-            self._append(found)
+            self._add(found)
         elif found is not None and record is not None:
             record.now, record.now_deviation = found.now, found.now_deviation
             record.percent, record.z = found.percent, found.z
@@ -156,6 +168,34 @@ class ChangeRecords:
         elif record is not None:
             record.over = wear["timestamp"]
         return self._message_due(wear["timestamp"])
+
+    def diagnose(self, found: Diagnosis | None, unit: str, epoch: float, timestamp: float) -> list[tuple[bytes, bytes]]:
+        """Say of all that has changed what it is likely to be; returns the message that is due.
+
+        found: None where the joint's signature is as it was; unit: of torque; epoch: s to add to the rows' clock for
+        Unix time; timestamp: Unix s.
+        """
+        standing = [one for one in self.records if not one.over]
+        own = next((one for one in standing if one.parameter == SIGNATURE), None)
+        if found is None:
+            if own is not None:
+                own.over = timestamp
+            return self._message_due(timestamp)
+        certain = found.answer.names[0] == "collision"
+        if own is None and (certain or (not standing and found.rankings >= ALONE)):
+            own = ChangeRecord(
+                SIGNATURE, unit, 0.0, found.deviation, found.size, found.deviation, math.nan,
+                math.sqrt(2.0 * max(found.evidence, 0.0)), found.onset + epoch, timestamp,
+                "alarm" if found.sudden else "gradual", "start",
+            )  # fmt: skip
+            self._add(own)
+            standing.append(own)
+        if own is not None:
+            own.now = found.size
+        for record in standing:
+            record.diagnosis, record.remedy = found.answer.text, found.answer.remedy
+            record.ranked = [{"cause": name, "probability": share} for name, share in found.ranked]
+        return self._message_due(timestamp)
 
     def standing(self, names: Collection[str]) -> set[str]:
         """Those of these parameters whose change is not over."""
@@ -205,10 +245,11 @@ class ChangeRecords:
             "alarm" if sudden else "gradual",
             reference,
         )
-        self._append(record)
+        self._add(record)
         return record
 
-    def _append(self, record: ChangeRecord) -> None:
+    def _add(self, record: ChangeRecord) -> None:
+        """One more; the oldest that is settled goes, where there are too many."""
         self.records.append(record)
         if len(self.records) > KEPT:
             settled = next((one for one in self.records if one.acknowledged and one.over), self.records[0])
@@ -216,7 +257,9 @@ class ChangeRecords:
 
     def _message_due(self, timestamp: float) -> list[tuple[bytes, bytes]]:
         """The message, where it says something new, or new numbers of an open record are due."""
-        said = tuple((one.parameter, one.told, bool(one.over), bool(one.acknowledged)) for one in self.records)
+        said = tuple(
+            (one.parameter, one.told, bool(one.over), bool(one.acknowledged), one.remedy) for one in self.records
+        )
         moving = any(not one.over and not one.acknowledged for one in self.records)
         if said == self._said and not (moving and timestamp >= self._due):
             return []

@@ -29,6 +29,7 @@ from daq.core.changes.change_records import ChangeRecords
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Status
+from estimators.causes.watch import CauseWatch
 from estimators.numerics.one_factor import one_factor
 from estimators.quantities import Floats
 
@@ -164,11 +165,14 @@ class Comparison:
         self._looked = -1  # s of the rows' clock, of the last comparison
         self._wear: Map = {}  # what the history says of it
         self.records = None if units is None else ChangeRecords(publication, units)
+        self.causes: CauseWatch | None = None  # of a joint with torque and position
 
     def set_baseline(self, baseline: Baseline) -> None:
         """Compare with this baseline from now on."""
         if baseline != self._baseline:
             self._baseline, self._own, self._drift, self._looked = baseline, False, None, -1
+            if self.causes is not None and self.causes.healthy is None:
+                self.causes.begin_reference()
 
     def due(self, time: int) -> bool:
         """Whether an estimate of this time (ns) would be compared."""
@@ -218,6 +222,8 @@ class Comparison:
     def note_alarm(self, begin: float) -> None:
         """An alarm has come: what follows is no start any more. begin: Unix s of its first row."""
         self._settling = 0
+        if self.causes is not None and self.causes.healthy is None:
+            self.causes.begin_reference()  # it has not been healthy for as long as a reference takes
         if self.records is not None:
             self.records.note_alarm(begin)
 
@@ -231,6 +237,12 @@ class Comparison:
         messages = [self._publication.wear(body, wear["timestamp"])]
         return messages if self.records is None else messages + self.records.note_wear(wear)
 
+    def diagnose(self, unit: str, epoch: int, timestamp: float) -> list[tuple[bytes, bytes]]:
+        """Say what it is that has changed, as the causes' watch has just found; returns the message that is due."""
+        if self.causes is None or self.records is None:
+            return []
+        return self.records.diagnose(self.causes.diagnosis, unit, epoch / 1e9, timestamp)
+
     def acknowledge(self, timestamp: float) -> list[tuple[bytes, bytes]]:
         """A person has seen what has changed: without a baseline the present values are the reference from here on.
 
@@ -238,6 +250,8 @@ class Comparison:
         """
         if self.records is None:
             return []
+        if self.causes is not None:
+            self.causes.begin_reference()
         if not self._own:
             return self.records.acknowledge(timestamp)
         self._baseline, self._own, self._drift, self._looked = None, False, None, -1
@@ -248,7 +262,8 @@ class Comparison:
         if self.records is None or not (self._own or self.records.records):
             return None
         own = self._baseline.model_dump() if self._own and self._baseline is not None else None
-        return {"start": own, "settling": self._settling, **self.records.keep()}
+        signature = None if self.causes is None else self.causes.keep()
+        return {"start": own, "settling": self._settling, "signature": signature, **self.records.keep()}
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Continue from what was kept. Raises TypeError, KeyError or ValueError where it is of another kind."""
@@ -257,6 +272,8 @@ class Comparison:
             self._baseline, self._own = Baseline.model_validate(kept["start"]), True
             self._settling = int(kept["settling"])
         self.records.resume(kept)
+        if self.causes is not None and kept.get("signature") is not None:
+            self.causes.resume(kept["signature"])
 
     def _begin(self, law: Map, names: tuple[str, ...], timestamp: float) -> list[tuple[bytes, bytes]]:
         """Begin to compare with the present reference; of a baseline it is said."""

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 
 from daq.config.drift_limits import DriftSettings
-from daq.core.changes.change_records import KEPT, ChangeRecords, change_state_name
+from daq.core.changes.change_records import ALONE, KEPT, SIGNATURE, ChangeRecords, change_state_name
 from daq.core.changes.drift import Comparison
 from daq.core.pipeline import Pipeline
+from daq.outlet.remedies import with_remedies
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from drivers.reading import READING
 from estimators.base import Estimate, Phase, Status
+from estimators.causes.answer import Answer
+from estimators.causes.watch import Diagnosis
 from tests.support.lying_signals import BEGIN, TRUTH, configuration, motion
 
 RATE, JUMP, END = 1000.0, 50.0, 75.0  # Hz, s, s
@@ -237,3 +240,31 @@ def test_a_percentage_that_is_not_known_is_left_out_of_the_sentence() -> None:
     (record,) = msgpack.unpackb(body)["records"]
     assert "%" not in record["text"]
     assert "from 0 ± 0.02 to 0.4 ± 0.01 N·m, since" in record["text"]
+
+
+def diagnosis(count: int, name: str = "brake_drag") -> Diagnosis:
+    """As the watch of the causes would say it."""
+    found = Answer((name,), 0.93)
+    return Diagnosis(10.0, True, 2.0, 0.1, 50.0, ((name, 0.93), ("unknown", 0.07)), found, count)
+
+
+def test_a_change_that_no_parameter_shows_gets_a_record_of_its_own_with_its_cause_and_what_to_do() -> None:
+    changes = ChangeRecords(Publication("robot", "elbow", 1, "N·m"), UNITS)
+    assert not changes.diagnose(diagnosis(2), "N·m", 1000.0, 1020.0)
+    ((_, body),) = changes.diagnose(diagnosis(ALONE), "N·m", 1000.0, 1030.0)
+    (record,) = msgpack.unpackb(body)["records"]
+    assert record["parameter"] == SIGNATURE
+    assert record["since"] == 1010.0
+    assert "likely cause: a dragging brake (93 %)" in record["text"]
+    assert record["ranked"][0] == {"cause": "brake_drag", "probability": 0.93}
+    assert "brake" in with_remedies([record])[0]["todo"]
+    ((_, body),) = changes.diagnose(None, "N·m", 1000.0, 1090.0)
+    assert msgpack.unpackb(body)["records"][0]["over"] == 1090.0
+
+
+def test_a_friction_jump_is_told_with_its_likely_cause() -> None:
+    pipeline = Pipeline(configuration(), boot=1)
+    said = absorb(pipeline, np.concatenate([frames(0.0, 70.0), frames(70.0, 95.0, 1.6 * TRUTH["coulomb"])]))
+    (record,) = [one for one in records(said) if one["parameter"] == "coulomb"]
+    assert record["ranked"][0]["cause"] == "brake_drag"
+    assert record["diagnosis"] in record["text"]

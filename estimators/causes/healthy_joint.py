@@ -1,0 +1,205 @@
+"""What the rows of a healthy joint say: torque over motion, and the gear's twist over torque, by ridge regression.
+
+    y = Φψ + e     Φ: a, v, dry friction over speed, load, direction and angle, torque over angle
+    δ = Ψχ + e     Ψ: gear torque, its sign, speed, angle                          (joints with two encoders only)
+    r = y − Φψ of later rows is what a fault adds. It has the covariance σ²c(I + Φ(G + λ)⁻¹Φᵀ)
+
+c: rows that count as one, because errors of the columns repeat along a motion; by sums of blocks (Newey & West's idea).
+ψ is what is compared with: nothing else of the reference is kept, so a state is a few hundred numbers.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.causes.sample_rows import ROW, SMOOTH, TAIL, SignatureRows
+from estimators.quantities import Floats
+
+#: 1, argued: Hats over the angle: with seven, a cable's or a body's place is known to a seventh of the range.
+HATS: Final = 7
+#: 1, argued: Hats over which dry friction may change with the angle.
+DRY_HATS: Final = 5
+#: 1, argued: Speeds over which the Stribeck part fades, shares of the top speed: from a tenth of usual ones to all.
+FADES: Final = (0.025, 0.08)
+#: 1, argued: Share of the top speed below which a joint sticks or turns, and a row says nothing of sliding.
+STILL: Final = 0.02
+#: 1, argued: Ridge: a column may explain the torque's whole rms a hundred times over.
+RIDGE: Final = 1e-4
+#: 1, argued: Share of the largest gear torque over which the gear has changed its flank.
+FLANK: Final = 0.03
+#: s, argued: Length of the blocks whose sums tell how far errors repeat: a move from point to point.
+BLOCK: Final = 2.0
+#: rows, argued: A fifth of a second, over which a collision is as strong as nothing that the reference has seen.
+BURST: Final = 10
+#: per cent, argued: What is beyond these percentiles counts as the end of a range.
+ENDS: Final = (1.0, 99.0)
+
+
+class Scales(NamedTuple):
+    """Sizes of the motion that the reference has seen."""
+
+    low: float  # of the range of positions
+    high: float
+    speed: float  # top speed
+    torque: float  # rms
+
+
+class Fit(NamedTuple):
+    """A regression: coefficients, and how far it can be trusted."""
+
+    coefficients: Floats  # (p,)
+    inverse: Floats  # (p, p) of the regularised Gram matrix
+    variance: float  # of a row's error
+    alike: float  # rows that count as one
+    rms: float  # of what was fitted
+    worst: float  # largest mean square of errors over BURST
+
+    @classmethod
+    def of(cls, columns: Floats, y: Floats, block: int) -> "Fit":
+        """By ridge regression of y (n,) on columns (n, p); block: rows over which errors may repeat."""
+        size = np.sqrt((columns**2).mean(axis=0))
+        scale = np.where(size > 0.0, size, 1.0)
+        scaled = columns / scale
+        gram = scaled.T @ scaled + RIDGE * len(y) * np.eye(columns.shape[1]) * 1e-2
+        inverse = np.linalg.inv(gram)
+        coefficients = inverse @ (scaled.T @ y)
+        left = y - scaled @ coefficients
+        variance = float(left @ left) / max(len(y) - columns.shape[1], 1)
+        sums = np.add.reduceat(scaled * left[:, None], np.arange(0, len(y), block), axis=0)
+        alike = max(1.0, float((sums**2).sum() / max((scaled**2 * left[:, None] ** 2).sum(), 1e-300)))
+        deviation = float(np.sqrt((y**2).mean()))
+        worst = float(rolling(left**2).max())
+        return cls(coefficients / scale, inverse / np.outer(scale, scale), variance, alike, deviation, worst)
+
+
+class HealthyJoint:
+    """The reference of one joint."""
+
+    def __init__(self, scales: Scales, torque: Fit | None = None, twist: Fit | None = None) -> None:
+        """torque, twist: None before they are fitted, or where there is no second encoder."""
+        self.scales = scales
+        self._torque, self.twist = torque, twist
+
+    @classmethod
+    def of(cls, rows: SignatureRows) -> "HealthyJoint":
+        """Fitted to rows of motion."""
+        top = float(np.percentile(np.abs(rows.v), ENDS[1]))
+        low, high = (float(one) for one in np.percentile(rows.q, ENDS))
+        found = cls(Scales(low, high, top, float(np.sqrt((rows.y**2).mean()))))
+        rows, block = found.sliding(rows), round(BLOCK / ROW)
+        found._torque = Fit.of(found.columns(rows), rows.y, block)
+        if np.isfinite(rows.twist).all():
+            found.twist = Fit.of(found.twist_columns(rows), rows.twist, block)
+        return found
+
+    def keep(self) -> dict[str, Any]:
+        """It as plain data."""
+        fits = {"torque": self._torque, "twist": self.twist}
+        return {"scales": list(self.scales)} | {
+            name: None if fit is None else [one.tolist() if isinstance(one, np.ndarray) else one for one in fit]
+            for name, fit in fits.items()
+        }
+
+    @classmethod
+    def resumed(cls, kept: Mapping[str, Any]) -> "HealthyJoint":
+        """From plain data. Raises TypeError, KeyError or ValueError where it is of another kind."""
+        fits = [
+            None if one is None else Fit(np.array(one[0]), np.array(one[1]), *(float(each) for each in one[2:]))
+            for one in (kept["torque"], kept["twist"])
+        ]
+        return cls(Scales(*(float(one) for one in kept["scales"])), *fits)
+
+    def unchanged(self, rows: SignatureRows, larger: float) -> bool:
+        """Whether the residuals of these rows, in which the joint slides, are as small as ever."""
+        if not len(rows.q):
+            return True
+        left = float(((rows.y - self.predicted(rows)) ** 2).mean())
+        if left > larger * self.torque.variance:
+            return False
+        if self.twist is None:
+            return True
+        twist = rows.twist - self.twist_columns(rows) @ self.twist.coefficients
+        return float((twist**2).mean()) <= larger * self.twist.variance
+
+    @property
+    def torque(self) -> Fit:
+        """The regression of torque."""
+        assert self._torque is not None
+        return self._torque
+
+    def sliding(self, rows: SignatureRows) -> SignatureRows:
+        """The rows in which the joint slides, and does not turn under the kernel."""
+        return rows.part(self.slides(rows))
+
+    def slides(self, rows: SignatureRows) -> NDArray[np.bool_]:
+        """Which rows those are: (n,)."""
+        turning = np.abs(rows.a) * TAIL * SMOOTH
+        return np.asarray(np.abs(rows.v) > np.maximum(STILL * self.scales.speed, turning))
+
+    def side(self, rows: SignatureRows) -> Floats:
+        """Direction of the motion, between −1 and 1."""
+        return np.asarray(rows.v / np.hypot(rows.v, 0.5 * STILL * self.scales.speed))
+
+    def place(self, rows: SignatureRows) -> Floats:
+        """Position as a share of the range, 0 to 1 within it."""
+        return np.asarray((rows.q - self.scales.low) / (self.scales.high - self.scales.low))
+
+    def dry_columns(self, rows: SignatureRows) -> Floats:
+        """Dry friction over speed, load and angle: (n, …)."""
+        side, fast = self.side(rows), np.abs(rows.v) / self.scales.speed
+        fading = [side * np.exp(-fast / one) for one in FADES]
+        local = side[:, None] * _hats(self.place(rows), DRY_HATS)
+        return np.column_stack([*fading, side * np.abs(rows.y) / self.scales.torque, local])
+
+    def columns(self, rows: SignatureRows) -> Floats:
+        """Φ (n, p): inertia, viscous friction and its shape, dry friction, torque of the angle."""
+        own = [rows.a, rows.bend, rows.v, rows.v * np.abs(rows.v) / self.scales.speed, np.abs(rows.v)]
+        angle = [np.sin(rows.q), np.cos(rows.q)]
+        return np.column_stack([*own, self.dry_columns(rows), *angle, _hats(self.place(rows), HATS)])
+
+    def predicted(self, rows: SignatureRows) -> Floats:
+        """Torque (n,) that the healthy joint needs for this motion."""
+        return np.asarray(self.columns(rows) @ self.torque.coefficients)
+
+    def parts(self, rows: SignatureRows) -> tuple[Floats, Floats, Floats, Floats]:
+        """This torque as of inertia, viscous friction, dry friction and angle, each (n,)."""
+        terms = self.columns(rows) * self.torque.coefficients
+        dry = 5 + len(FADES) + 1 + DRY_HATS
+        return (
+            terms[:, :2].sum(axis=1),
+            terms[:, 2:5].sum(axis=1),
+            terms[:, 5:dry].sum(axis=1),
+            terms[:, dry:].sum(axis=1),
+        )
+
+    def needed(self, rows: SignatureRows) -> Floats:
+        """Torque (n,) behind the friction that the motion needs: inertia and what belongs to the angle."""
+        inertia, _, _, angle = self.parts(rows)
+        return np.asarray(inertia + angle)
+
+    def gear_torque(self, rows: SignatureRows) -> Floats:
+        """Torque (n,) in the gear: what moves the link, or with one encoder what the motor gives, less friction."""
+        _, viscous, dry, angle = self.parts(rows)
+        if not np.isfinite(rows.twist).all():
+            return np.asarray(rows.y - viscous - dry)
+        return np.asarray(angle - self.torque.coefficients[1] * (rows.a - rows.bend))
+
+    def twist_columns(self, rows: SignatureRows) -> Floats:
+        """Ψ (n, p)."""
+        torque = self.gear_torque(rows)
+        flank = torque / np.hypot(torque, FLANK * self.scales.torque)
+        angle = [np.sin(rows.q), np.cos(rows.q)]
+        return np.column_stack([np.ones(len(torque)), torque, torque * np.abs(torque), flank, rows.v, rows.a, *angle])
+
+
+def rolling(values: Floats) -> Floats:
+    """Means over BURST successive values."""
+    return np.convolve(values, np.full(BURST, 1.0 / BURST), "valid")
+
+
+def _hats(share: Floats, count: int) -> Floats:
+    """Piecewise linear functions (n, count) of a share between 0 and 1."""
+    at = np.clip(share, 0.0, 1.0) * (count - 1)
+    return np.asarray(np.maximum(1.0 - np.abs(at[:, None] - np.arange(count)), 0.0))

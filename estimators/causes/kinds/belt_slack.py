@@ -1,0 +1,33 @@
+"""A slack belt, or a gear that has lost stiffness: the drive yields more under torque, and rubs a little less."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from estimators.causes.base import Cause, FaultWindow, Shape
+
+
+def torque(window: FaultWindow) -> Sequence[Shape]:
+    """Less dry friction, and with one encoder the motor's own acceleration as it winds the belt."""
+    if window.two_encoders:
+        return [Shape.of(-window.side)]
+    winding = window.derived(window.healthy.needed, 2)
+    size = float(np.sqrt((winding**2).mean()))
+    return [Shape.of(winding - share * size * window.side) for share in (0.0, 0.5, 1.5)]
+
+
+def twist(window: FaultWindow) -> Sequence[Shape]:
+    """More twist for the same torque."""
+    return [Shape.of(window.gear_torque)]
+
+
+CAUSE = Cause(
+    "belt_slack",
+    "a slack belt or a softer gear",
+    "Check the belt's tension by its tone, and teeth and clamps; on a gear without a belt, the flexible part.",
+    torque,
+    twist,
+    sudden=False,
+    leak=0.1,
+    alike=("gear_gap", "loose_bolt"),
+)

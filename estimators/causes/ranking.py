@@ -1,0 +1,91 @@
+"""Ranks the causes of what has changed of a joint: probabilities of each, of "unknown", and of nothing at all."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.catalogue import CAUSES
+from estimators.causes.evidence import SIZES, TWISTS, Part, unit
+from estimators.causes.ringing import ringing
+from estimators.causes.time_course import TimeCourse
+
+#: 1, argued: Probability before anything is seen that a change is of a kind that is not in the catalogue.
+UNKNOWN: Final = 0.15
+#: 1, argued: Probability that a cause which may show in one signal does not show there.
+SILENT: Final = 0.5
+#: 1, derived: One deviation of the share of the viscous torque that is ordinary: e^(0.6/21) − 1, for 0.6 K. More than
+#: some such is a hotter or colder joint, and told as that.
+WARMER: Final = 0.03
+#: nats, argued: Evidence over nothing from which something has changed. A look in 5 s is 720 chances an hour, of which
+#: one in four is new: ln(720 · 24 · 365 / 4) = 14.3 for one in a year of motion.
+CERTAIN: Final = 14.3
+#: 1, tuned: By which evidence is divided, since errors of neighbouring directions go together: development seeds
+#: (docs/causes.md) chose it by the logarithmic score of the probabilities.
+TEMPER: Final = 4.0
+
+
+class Ranked(NamedTuple):
+    """How the causes of one window stand."""
+
+    evidence: float  # nats of the best explanation over nothing
+    probability: Mapping[str, float]  # of each cause and "unknown", given that something has changed
+    size: float  # share of the signal's rms that has changed
+
+
+def rank(window: FaultWindow, course: TimeCourse, temper: float = TEMPER) -> Ranked:
+    """Compare all causes in one window; temper: by which evidence is divided, since its errors are not independent."""
+    healthy, rows = window.healthy, window.rows
+    daily = [(unit(rows.v), WARMER * float(np.sqrt((window.viscous**2).mean())))]
+    torques = {one.name: tuple(one.torque(window)) for one in CAUSES}
+    every = [shape for shapes in torques.values() for shape in shapes]
+    parts = [(Part(healthy.torque, healthy.columns(rows), window.torque, every, daily, SIZES), torques)]
+    if healthy.twist is not None:
+        twists = {one.name: tuple(one.twist(window)) for one in CAUSES}
+        every = [shape for shapes in twists.values() for shape in shapes]
+        parts.append((Part(healthy.twist, healthy.twist_columns(rows), window.twist, every, (), TWISTS), twists))
+    nothing = sum(part.nothing for part, _ in parts)
+    shaped = {one.name: _cause(one, parts) - nothing for one in CAUSES}
+    shaped["unknown"] = _either([sum(one) for one in _choices([[part.nothing, part.unknown] for part, _ in parts])[1:]])
+    shaped["unknown"] -= nothing
+    beside = {one.name: course.evidence(one.sudden) for one in CAUSES} | {"unknown": 0.0, "collision": course.collision}
+    swinging = ringing(window)
+    beside |= {one.name: beside[one.name] + swinging for one in CAUSES if one.rings}
+    names = list(shaped)
+    prior = np.where(np.array(names) == "unknown", UNKNOWN, (1.0 - UNKNOWN) / len(CAUSES))
+    score = np.log(prior) + np.array([shaped[name] / temper + beside[name] for name in names])
+    weight = np.exp(score - score.max())
+    return Ranked(
+        max(shaped[name] + max(beside[name], 0.0) for name in names),
+        dict(zip(names, (weight / weight.sum()).tolist(), strict=True)),
+        max(part.explained / part.rms for part, _ in parts),
+    )
+
+
+def _cause(cause: Cause, parts: list[tuple[Part, dict[str, tuple[Shape, ...]]]]) -> float:
+    """Evidence of a cause in all signals; in one of them at least it shows."""
+    choices = []
+    for part, shapes in parts:
+        own = shapes[cause.name]
+        if cause.rings:
+            choices.append([part.nothing, part.unknown])
+            continue
+        shown = [part.evidence(own, cause.leak)] if own else []
+        choices.append(shown if shown and cause.in_torque and not choices else [part.nothing, *shown])
+    found = _choices(choices)
+    every = found if cause.in_torque or len(found) == 1 else found[1:]
+    return _either([sum(one) for one in every])
+
+
+def _choices(parts: list[list[float]]) -> list[list[float]]:
+    """All combinations of shows and does not show; the first is: in none."""
+    found: list[list[float]] = [[]]
+    for one in parts:
+        found = [[*before, value] for value in one for before in found]
+    return found
+
+
+def _either(logarithms: list[float]) -> float:
+    most = max(logarithms)
+    return most + float(np.log(np.mean(np.exp(np.array(logarithms) - most))))

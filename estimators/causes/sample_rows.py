@@ -1,0 +1,105 @@
+"""Rows for the signature of a joint: smoothed position, speed, acceleration, torque and twist, fifty a second.
+
+All come through one Gaussian kernel and its derivatives, so that a linear relation between them stays one. A kernel of
+10 ms passes 13 Hz, which is where the drives' own bandwidth ends.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.quantities import Floats, Nanoseconds
+
+#: s, argued: Standard deviation of the kernel: 13 Hz pass, about what a position controller lets through.
+SMOOTH: Final = 0.010
+#: s, argued: Time between two rows: twice the kernel's deviation, so that neighbours are nearly independent.
+ROW: Final = 0.020
+#: deviations, argued: Where the kernel ends: 0.3 % of it lie beyond.
+TAIL: Final = 3.0
+#: samples, argued: Least deviation of the kernel, so that slow channels have derivatives as well.
+FEWEST: Final = 2.0
+#: s, argued: Samples that are turned into rows at once.
+CHUNK: Final = 1.0
+#: periods, argued: A step in time beyond this is a gap, over which no row is formed.
+GAP: Final = 1.5
+
+
+class SignatureRows(NamedTuple):
+    """Rows of one joint, one after the other, each (rows,)."""
+
+    time: Floats  # s
+    q: Floats  # rad (m)
+    v: Floats
+    a: Floats
+    y: Floats  # torque, N·m (N)
+    twist: Floats  # position less link position; NaN where the joint has one encoder
+    bend: Floats  # its second derivative; 0 there
+
+    def part(self, which: "slice | NDArray[np.bool_]") -> "SignatureRows":
+        """Some of the rows."""
+        return SignatureRows(*(one[which] for one in self))
+
+    @classmethod
+    def joined(cls, parts: "list[SignatureRows]") -> "SignatureRows":
+        """Rows one after the other."""
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+class RowFormer:
+    """Turns equidistant samples into rows, a chunk at a time."""
+
+    def __init__(self, period: float, columns: tuple[int, int, int | None]) -> None:
+        """period: s between samples; columns: of position, torque and (None: without) link position in the samples."""
+        self._period, self._columns = period, [one for one in columns if one is not None]
+        deviation = max(SMOOTH / period, FEWEST)
+        self._half = int(np.ceil(TAIL * deviation))
+        at = np.arange(-self._half, self._half + 1)
+        kernel = np.exp(-0.5 * (at / deviation) ** 2)
+        kernel /= kernel.sum()
+        slope = at * kernel / (at**2 * kernel).sum()  # exact for straight lines …
+        curve = (at**2 - (at**2 * kernel).sum()) * kernel
+        curve /= 0.5 * (curve * at**2).sum()  # … and for parabolas
+        self._taps = np.stack([kernel, slope / period, curve / period**2])
+        self._step = max(1, round(ROW / period))
+        self._chunk = round(CHUNK / period)
+        self._times: list[Nanoseconds] = []
+        self._values: list[Floats] = []
+        self._count = 0
+
+    def absorb(self, times: Nanoseconds, values: Floats) -> SignatureRows | None:
+        """Take samples (n,) ns, (n, channels); returns the rows of a chunk once it is full."""
+        if len(times) == 0:
+            return None
+        self._times.append(times.copy())
+        self._values.append(values[:, self._columns])
+        self._count += len(times)
+        if self._count < self._chunk + 2 * self._half:
+            return None
+        times, values = np.concatenate(self._times), np.concatenate(self._values)
+        rows, used = self._rows(times, values)
+        self._times, self._values = [times[used:]], [values[used:]]
+        self._count = len(times) - used
+        return rows
+
+    def _rows(self, times: Nanoseconds, values: Floats) -> tuple[SignatureRows, int]:
+        """Rows of these samples, and how many samples are not needed any more."""
+        centres = np.arange(self._half, len(times) - self._half, self._step)
+        seen = np.lib.stride_tricks.sliding_window_view(values, 2 * self._half + 1, axis=0)[centres - self._half]
+        found: Floats = np.asarray(np.tensordot(self._taps, seen, axes=([1], [2])), np.float64)
+        value, slope, curve = found  # each (rows, channels)
+        span = times[centres + self._half] - times[centres - self._half]
+        whole = np.isfinite(value).all(axis=1) & (np.abs(span * 1e-9 / self._period - 2 * self._half) < GAP)
+        one = values.shape[1] == 2
+        twist = np.full(len(centres), np.nan) if one else value[:, 0] - value[:, 2]
+        bend = np.zeros(len(centres)) if one else curve[:, 0] - curve[:, 2]
+        rows = SignatureRows(
+            np.asarray(times[centres] * 1e-9, np.float64),
+            value[:, 0],
+            slope[:, 0],
+            curve[:, 0],
+            value[:, 1],
+            twist,
+            bend,
+        )
+        return rows.part(whole), int(centres[-1]) + self._step - self._half

@@ -1,0 +1,100 @@
+"""How what has changed came about: at once or slowly, and whether it was there for some seconds only."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.causes.healthy_joint import BURST, HealthyJoint, rolling
+from estimators.causes.sample_rows import SignatureRows
+from estimators.quantities import Floats
+
+#: s, argued: Length of a block of the course: half a move, so that a minute has thirty.
+BLOCK: Final = 2.0
+#: nats, argued: What the course may say at most: causes that usually grow may come at once.
+MOST: Final = 3.0
+#: s, argued: A collision and its swinging are over by then.
+LONGEST: Final = 6.0
+#: s, argued: After which quiet it is over.
+QUIET: Final = 6.0
+#: 1, argued: Times the mean square of the reference's strongest fifth of a second: three times as far off as any of
+#: hundreds. Faults that grow pass twice of it now and then.
+STRONG: Final = 9.0
+#: nats, argued: What each row says from which such a fifth of a second begins: they overlap.
+ROW_SAYS: Final = 3.0
+
+
+NO_BURST: Final = (-np.inf, -np.inf, -np.inf)
+
+
+class TimeCourse(NamedTuple):
+    """What the time says."""
+
+    sudden: float  # nats for a step over a ramp
+    collision: float  # nats for a burst over nothing; −inf: there is none
+    onset: float  # s
+    burst_end: float = -np.inf  # s, of such a burst
+
+    def evidence(self, sudden: bool | None) -> float:
+        """ln p of the course under a cause that comes at once, slowly, or (None) either way."""
+        both = float(np.logaddexp(0.0, self.sudden))
+        step, ramp = self.sudden - both, -both
+        return float(np.logaddexp(step, ramp) + np.log(0.5)) if sudden is None else (step if sudden else ramp)
+
+
+def time_course(healthy: HealthyJoint, rows: SignatureRows, begin: float) -> TimeCourse:
+    """Of all rows that are kept; begin: s, of the window in which causes are compared."""
+    now = float(rows.time[-1])
+    rows = healthy.sliding(rows)
+    residual = rows.y - healthy.predicted(rows)
+    blocks = ((now - rows.time) / BLOCK).astype(np.int64)
+    window = rows.time > begin
+    columns = healthy.columns(rows)
+    size = np.sqrt((columns[window] ** 2).mean(axis=0))
+    scaled = columns / np.where(size > 0.0, size, 1.0)
+    own = scaled[window]
+    change = scaled @ np.linalg.solve(own.T @ own + 0.01 * len(own) * np.eye(own.shape[1]), own.T @ residual[window])
+    power = np.bincount(blocks, change**2)
+    amplitude = np.bincount(blocks, change * residual) / np.where(power > 0.0, power, 1.0)
+    amplitude, weight = amplitude[::-1], power[::-1]
+    sudden, onset = _step_or_ramp(amplitude, weight / max(weight.max(), 1e-300))
+    nats, begin, end = _burst(healthy, rows, residual)
+    if np.isfinite(nats):
+        return TimeCourse(MOST, nats, begin, end)
+    return TimeCourse(sudden, nats, now - BLOCK * (len(amplitude) - onset))
+
+
+def _step_or_ramp(amplitude: Floats, weight: Floats) -> tuple[float, int]:
+    """Nats for a step over a ramp, and the block of the better one's onset; amplitude: (blocks,) of the change."""
+    n, best = len(amplitude), dict[str, tuple[float, int]]()
+    for begin in range(1, n):
+        after = np.arange(n) >= begin
+        ramp = np.maximum(np.arange(n) - begin + 0.5, 0.0)
+        for kind, course in (("step", after.astype(np.float64)), ("ramp", ramp)):
+            power = float(weight @ course**2)
+            scale = float(weight @ (course * amplitude)) / power if power > 0.0 else 0.0
+            left = float(weight @ (amplitude - scale * course) ** 2)
+            if kind not in best or left < best[kind][0]:
+                best[kind] = (left, begin)
+    if not best:
+        return 0.0, 0
+    floor = 1e-4 * float(weight.sum())
+    gain = 0.5 * n * np.log((best["ramp"][0] + floor) / (best["step"][0] + floor))
+    better = best["step"] if gain > 0.0 else best["ramp"]
+    return float(np.clip(gain, -MOST, MOST)), better[1]
+
+
+def _burst(healthy: HealthyJoint, rows: SignatureRows, residual: Floats) -> tuple[float, float, float]:
+    """Nats for strong errors within some seconds and usual ones since, and when these errors began and ended, s.
+
+    NO_BURST where there are none, or where they may go on.
+    """
+    if len(residual) < BURST:
+        return NO_BURST
+    power = rolling(residual**2)
+    strong = np.flatnonzero(power > STRONG * healthy.torque.worst)
+    if not len(strong):
+        return NO_BURST
+    begin, end = rows.time[strong[0]], rows.time[strong[-1] + BURST - 1]
+    if end - begin > LONGEST or rows.time[-1] - end < QUIET:
+        return NO_BURST
+    return float(ROW_SAYS * len(strong)), float(begin), float(end)

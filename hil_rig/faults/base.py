@@ -1,0 +1,80 @@
+"""Fault: what happens to one part of a servo joint, with a size that is drawn; and how it comes about in time."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from hil_rig.faults.servo_joint import ServoJoint, ServoSettings
+from hil_rig.plants.base import Floats
+
+CHUNK: Final = 0.05  # s after which parameters are set again
+PLACES: Final = ("order", "cable_from", "wedge_at", "wedge_width", "phase")  # where a fault is: these do not grow
+
+
+class Push(NamedTuple):
+    """A torque from outside for a while."""
+
+    begin: float  # s after the fault's onset
+    seconds: float
+    torque: float  # N·m at its middle, of half a sine
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A fault with its size: the values of parameters and sensors at its limit, the size at which it must be mended."""
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    sensors: Mapping[str, float] = field(default_factory=dict)
+    pushes: tuple[Push, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One kind of fault."""
+
+    name: str
+    sudden: bool  # it is there at once; otherwise it grows linearly up to its limit
+    draw: Callable[[ServoJoint, np.random.Generator], Drawn]
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """When a fault begins, and how long it takes to its limit, where it is slow."""
+
+    onset: float  # s
+    growth: float  # s
+
+    def severity(self, fault: Fault, time: float) -> float:
+        """Share of the limit at this time (s), between 0 and 1."""
+        if time < self.onset:
+            return 0.0
+        return 1.0 if fault.sudden else min((time - self.onset) / self.growth, 1.0)
+
+
+def play(settings: ServoSettings, fault: Fault | None, course: Course, seconds: float, seed: int) -> Floats:
+    """What the joint's channels tell, (samples, 2 or 3) as ServoJoint.rows; it warms by some kelvin meanwhile."""
+    joint = ServoJoint(settings, seed)
+    rng = np.random.default_rng([seed, 7])
+    warming = float(rng.uniform(-2.0, 2.0))  # K over the whole time
+    drawn = Drawn() if fault is None else fault.draw(joint, rng)
+    healthy, fine = dict(joint.values), dict(joint.sensors)
+    parts, chunk = [], round(CHUNK * settings.rate)
+    for first in range(0, round(seconds * settings.rate), chunk):
+        time = first / settings.rate
+        share = 0.0 if fault is None else course.severity(fault, time)
+        for now, before, limit in ((joint.values, healthy, drawn.values), (joint.sensors, fine, drawn.sensors)):
+            for name, value in limit.items():
+                reached = float(share > 0.0) if name in PLACES else share
+                now[name] = before[name] + reached * (value - before[name])
+        joint.values["heat"] += warming * CHUNK / seconds if "heat" not in drawn.values else 0.0
+        joint.values["push"] = sum(_torque(one, time + CHUNK / 2 - course.onset) for one in drawn.pushes)
+        parts.append(joint.rows(chunk))
+    return np.concatenate(parts)
+
+
+def _torque(push: Push, time: float) -> float:
+    """The torque of a push at a time (s) after the onset."""
+    share = (time - push.begin) / push.seconds
+    return float(push.torque * np.sin(np.pi * share)) if 0.0 < share < 1.0 else 0.0
