@@ -101,6 +101,7 @@ class JointPipeline:
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.clearance = clearance_pipeline_of(joint, self.estimator.channels, publication, self.comparison.records)
         self._unit = joint.model.unit()
+        self._trusted = self._diagnosed = False  # whether it has been valid; whether something new is known
         self._connect_causes(looks)
         self.use = JointUse(self.estimator.channels, joint.model.unit())
         self._summary = JointSummary(
@@ -282,7 +283,6 @@ class JointPipeline:
 
     def _connect_causes(self, executor: Executor | None) -> None:
         """Watch the signature of a joint whose position and torque are measured; executor: ranks the causes."""
-        self._trusted = self._diagnosed = False  # whether it has been valid; whether something new is known
         channels = self.estimator.channels
         if "position" in channels and "torque" in channels:
             link = channels.index("link_position") if "link_position" in channels else None

@@ -6,7 +6,7 @@ from typing import Final
 from pydantic import Field, field_validator, model_validator
 
 from daq.config.fields import Endpoint, FilePath, Name, Section
-from daq.config.load import read_toml, validate
+from daq.config.toml_file import read_toml, validate
 from daq.config.words import ConfigError, ConfigurationProblem
 from daq.stream.keys import KeyFileError, read_pair, read_public
 

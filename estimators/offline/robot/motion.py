@@ -123,7 +123,7 @@ def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:
         q, tau, twist = (_even(time, one, grid) for one in (q, tau, twist))
     raw, q, tau = q, low_pass(q, rate), low_pass(tau, rate)
     twist = low_pass(twist, rate) if twist.any() else twist
-    spline = cubic_spline(np.arange(len(grid)), q)
+    spline = cubic_spline(np.arange(float(len(grid))), q)
     at = np.arange(np.ceil(EDGE * rate), len(grid) - 1 - EDGE * rate, max(rate / RATE, 1.0))
     nearest = np.round(at)
     if np.abs(at - nearest).max() < 0.05:  # samples of the recording themselves
