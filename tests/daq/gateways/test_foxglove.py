@@ -2,11 +2,14 @@
 
 import itertools
 import json
+import shutil
 import statistics
 import struct
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from websockets.typing import Origin, Subprotocol
 
 from hil_rig.live import free_port
 
+CLIENT = Path(__file__).parents[2] / "support" / "foxglove_client.mjs"
 PROTOCOL = [Subprotocol("foxglove.sdk.v1")]
 
 
@@ -93,6 +97,23 @@ def test_every_topic_is_a_channel_whose_messages_fit_its_schema(scene: Any, addr
     topic, _, message = next(client.messages())
     assert (topic, message["message"], message["level"]) == ("log", "fault: no data", 4)
     client.connection.close()
+
+
+def test_node_reads_it_with_a_websocket_of_its_own(scene: Any, address: str) -> None:
+    node = shutil.which("node")
+    options = ("--experimental-websocket",)  # of version 20; later ones have it and still take the option
+    if node is None or subprocess.run([node, *options, "-e", "WebSocket"], capture_output=True, check=False).returncode:
+        pytest.skip("a client of another library: apt-get install nodejs, version 20 or later")
+    now = time.time()
+    scene.core.estimate("elbow", timestamp=now)
+    words = [node, "--no-warnings", *options, CLIENT, address, "estimate/elbow"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["protocol"], told["opcode"], told["subscription"]) == ("foxglove.websocket.v1", 1, 7)
+    assert told["ops"][:2] == ["serverInfo", "advertise"]
+    assert told["message"]["parameters"] == {"inertia": 0.5, "viscous": 1.25}
+    assert int(told["ns"]) == pytest.approx(told["message"]["timestamp"] * 1e9, abs=1e3)
 
 
 def test_who_does_not_speak_the_protocol_or_comes_from_a_web_page_is_refused(address: str) -> None:

@@ -45,6 +45,7 @@ ROOMS: Final = {
         Room("daq/config", "daq/core/test_pipeline.py contracts/test_rigs.py"),
         Room("daq/core", "contracts/test_updates.py daq/outlet/test_commissioning.py"),
         Room("daq/fleet", "daq/commands/test_report.py"),
+        Room("daq/gateways", "daq/config/test_gateways.py"),
         Room("daq/outlet", without="daq/outlet/dashboard"),
         Room("daq/processes", "daq/core/test_refit_worker.py"),
         Room("daq/recording", "daq/replay/test_repeat.py daq/commands/test_columns.py daq/commands/test_skew.py"),
