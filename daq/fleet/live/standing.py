@@ -146,8 +146,9 @@ class Reader:
             for robot, joint, temperature, travel in self._rows(CONDITIONS, asked)
         }
         found = judged(_siblings(columns, known, table == DAYS.table))
-        rows = self._rows(JOINTS, asked)
-        joints = (JointStanding(*row, *known.get((row[0], row[1]), NOTHING)) for row in rows)
+        joints = (
+            JointStanding._make((*row, *known.get((row[0], row[1]), NOTHING))) for row in self._rows(JOINTS, asked)
+        )
         return FleetStanding(first, end, table, tuple(found), tuple(joints))
 
     def columns(self, first: float, end: float, table: str) -> dict[str, NDArray[Any]]:
