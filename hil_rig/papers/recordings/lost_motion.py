@@ -19,10 +19,11 @@ from estimators.online.gear.two_encoders import gear_of
 from estimators.reasons import joined
 from hil_rig.papers.figures import Figure, Reproduced, main, truth
 from hil_rig.papers.recordings.kr300_gears import NOMINAL, gears
-from hil_rig.papers.recordings.readers import DATA, PublicRecordingError
+from hil_rig.papers.recordings.readers import PublicRecordingError
 from hil_rig.plants.base import Floats, Jump
 from hil_rig.plants.joints.gear import GearPlant, GearPlantSettings
 from hil_rig.plants.point_to_point import PointToPoint
+from hil_rig.plants.recording import DATA
 
 GAPS: Final = (15e-6, 75e-6)
 GROWS: Final = 200.0  # s
