@@ -25,7 +25,8 @@ from estimators.offline.robot.motion import Piece, pieces
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Axis, Floats
-from hil_rig.papers.recordings.readers import DATA, emps
+from hil_rig.papers.recordings.readers import emps
+from hil_rig.plants.recording import DATA
 
 COVERED: Final = 90.0  # %, of the halves of one recording, and of different ones
 DOCS: Final = Path(__file__).parents[2] / "docs"

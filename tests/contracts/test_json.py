@@ -17,7 +17,7 @@ import zmq
 from daq.__main__ import COMMANDS
 from hil_rig.commands.reproduce import PROGRAMS
 from hil_rig.live import free_port
-from hil_rig.papers.recordings.readers import DATA
+from hil_rig.plants.recording import DATA
 
 ROOT = Path(__file__).parents[2]
 OPTION: Final = re.compile(r"\"--json\"")

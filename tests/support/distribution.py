@@ -57,8 +57,9 @@ class EmptyEnvironment:
         )  # fmt: skip
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        """A command of the environment that goes on; the caller ends it."""
-        return subprocess.Popen(
-            [self.bin / words[0], *words[1:]], cwd=self.folder, env=self.variables, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+        """A command of the environment that goes on, with its words in started.log; the caller ends it."""
+        with (self.folder / "started.log").open("w") as log:
+            return subprocess.Popen(
+                [self.bin / words[0], *words[1:]], cwd=self.folder, env=self.variables, stdout=log,
+                stderr=subprocess.STDOUT, text=True,
+            )  # fmt: skip

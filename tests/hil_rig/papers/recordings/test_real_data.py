@@ -12,10 +12,11 @@ from estimators.conditioning.conditioner import Conditioning
 from estimators.models.friction import AnyFriction
 from hil_rig.papers.recordings import emps, sea, xl330
 from hil_rig.papers.recordings.bam import voltage
-from hil_rig.papers.recordings.readers import DATA, PublicRecordingError
+from hil_rig.papers.recordings.readers import PublicRecordingError
 from hil_rig.papers.recordings.readers import emps as read_emps
 from hil_rig.papers.recordings.readers import sea as read_sea
 from hil_rig.papers.recordings.readers import xl330 as read_xl330
+from hil_rig.plants.recording import DATA
 
 recorded = pytest.mark.skipif(not DATA.exists(), reason=f"the recordings are not at {DATA}")
 
