@@ -33,7 +33,6 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ),
     "compile": (
         ("jointwatch compile", "every kernel, for a quick first start"),
-        ("jointwatch compile --live", "only what a plain joint needs"),
         ("jointwatch compile --into jointwatch_kernels", "and a folder of them for an image, see docs/release.md"),
     ),
     "listen": (

@@ -3,9 +3,10 @@
 A service and most commands import the modules that could use one, and never do.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.quantities import Floats
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
 
 
-def cubic_spline(grid: Floats, values: Floats) -> "CubicSpline":
+def cubic_spline(grid: NDArray[Any], values: Floats) -> "CubicSpline":
     """The spline with continuous curvature through these values; grid (n,), rising; values (n, …)."""
     from scipy.interpolate import CubicSpline
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from daq.processes.kernels import ahead
+from daq.processes.carried_kernels import misfit
+from daq.processes.kernels import ahead, sources
 from hil_rig.commands.compile import LIVE, main
 
 
@@ -21,3 +22,18 @@ def test_what_the_command_has_compiled_is_not_compiled_by_a_first_start(
     capfd.readouterr()
     ahead(LIVE)
     assert capfd.readouterr().err == ""
+
+
+def test_kernels_are_copied_into_a_folder_that_fits(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("hil_rig.commands.compile.jobs", lambda roots: {frozenset({"hil_rig.messages"}): set()})
+    monkeypatch.setattr(sys, "argv", ["compile", "--into", str(tmp_path / "kernels")])
+    assert main() == 0
+    assert f"are in {tmp_path / 'kernels'}" in capfd.readouterr().err
+    assert misfit(tmp_path / "kernels", sources()) == ""
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(sys, "argv", ["compile", "--into", str(tmp_path / "file")])
+    assert main() == 1
+    assert str(tmp_path / "file") in capfd.readouterr().err
