@@ -175,7 +175,8 @@ class _Climate:
         begin, end = onsets * DAY, (day + 1) * DAY
         before = self._sum[begin] / np.maximum(self._count[begin], 1.0)
         since = (self._sum[end] - self._sum[begin]) / np.maximum(self._count[end] - self._count[begin], 1.0)
-        return since - before
+        moved: Floats = since - before
+        return moved
 
 
 def wear_of(hours: FrictionHours) -> Wear | None:
