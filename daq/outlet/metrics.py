@@ -73,7 +73,7 @@ TABLE: Final = (
     Metric("wear_ratio", Gauge, ("joint",), "", "Dry friction that has grown beside heat and load, over what it was."),
     Metric("wear_deviation_ratio", Gauge, ("joint",), "", "Standard deviation of wear_ratio."),
     Metric("wear_told", Gauge, ("joint",), "", "1 once wear is certain."),
-    Metric("wear_limit_seconds", Gauge, ("joint", "quantile"), "s", "Days in use until its limit, by quantile."),
+    Metric("wear_limit_seconds", Gauge, ("joint", "share"), "s", "Days in use until its limit, with this probability."),
     Metric("lost_motion_known", Gauge, ("joint",), "", "1 while the motion says how much lost motion the gear has."),
     Metric("lost_motion_reversals", Gauge, ("joint",), "", "Reversals of the gear's load in the window that says it."),
     Metric("lost_motion_grown", Gauge, ("joint",), "", "1 while lost motion is beyond what it was at first."),

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.quantities import Floats
+from estimators.thresholds import LEAST_DIVISOR
 from estimators.wear import friction_surface
 from estimators.wear.friction_hours import DAY, FrictionHours
-from estimators.wear.warmth import Warmth, warmth
+from estimators.wear.warmth import FURTHEST, Warmth, warmth
 
 #: days, argued: Days with motion of commissioning: all loads and some weather; wear is measured against them.
 COMMISSIONING: Final = 60
@@ -35,8 +36,9 @@ APART: Final = 5
 YOUNGEST: Final = (10, 25)
 #: 1, argued: Noise of an hour's mean friction, wider than it is: neighbouring hours err together.
 HOUR_NOISE: Final = 0.1
-#: 1, argued: Deviation of the errors of a day, common to all bands and of each, and how much of them the next day has.
+#: 1, argued: Deviation of the errors of a day, common to all bands and of each.
 DAY_ERROR: Final = 0.02
+#: 1, argued: How much of the common error the next day has.
 DAY_COMMON_KEPT: Final = 0.5
 #: KELVINS, argued: Deviation of the error of θ of a day with a thermometer (2 K) and without (3.5 K).
 THETA_ERRORS: Final = (0.14, 0.25)
@@ -52,19 +54,24 @@ CLIMATE: Final = (0.0, 0.03)
 TOLD: Final = (3.6, 3.4)
 #: days, argued: Days in a row on which it must be.
 IN_A_ROW: Final = 3
-#: hours, argued: Hours at a temperature from which its friction is known, and the width of such a class in KELVINS.
+#: hours, argued: Hours at a temperature from which its friction is known.
 FAMILIAR: Final = 15.0
+#: KELVINS, argued: Width of a class of temperatures that count as one, 5 K.
 CLASS: Final = 0.35
 #: 1, argued: What an hour at a new temperature counts.
 NEW: Final = 0.02
-#: 1, argued: Wear's random walk in a day, and its deviation on its first day.
+#: 1, argued: Wear's random walk in a day.
 WALK: Final = 0.003
+#: 1, argued: Its deviation on its first day: nothing is known of its size.
 DIFFUSE: Final = 0.5
 #: 1, argued: Drop of the log-likelihood within which an earlier onset is as good.
 AS_LIKELY: Final = 2.0
 #: 1, argued: Largest share that dry friction has of a band's mean.
 MOST_DRY: Final = 2.0
-FEWEST_HOURS: Final = 2  # in motion, of a day that counts
+#: hours, argued: Hours in motion of a day that counts.
+FEWEST_HOURS: Final = 2
+#: 1, argued: Spread of the load over its mean at least: a load that stays tells nothing of its effect.
+LEAST_SPREAD: Final = 1e-3
 
 
 Index = NDArray[np.intp]
@@ -104,7 +111,9 @@ class _Filter:
         self.mean = np.nanmean(hours.friction[:first], axis=0)
         moving = np.isfinite(hours.load[:first])
         early = hours.load[:first][moving]
-        self._load = (hours.load - early.mean()) / max(float(early.std()), 1e-3 * abs(float(early.mean())), 1e-12)
+        self._load = (hours.load - early.mean()) / max(
+            float(early.std()), LEAST_SPREAD * abs(float(early.mean())), LEAST_DIVISOR
+        )
         self._y, self._warm, self._speeds = hours.friction / self.mean, warm, hours.speeds
         self._per_band = len(friction_surface.PRIOR)
         own = bands * self._per_band
@@ -147,7 +156,7 @@ class _Filter:
 
     def _familiar(self, theta: Floats) -> Floats:
         """What each hour counts, by how many hours were as warm on the days before."""
-        classes = ((theta + 4.0) / CLASS).astype(np.intp)
+        classes = ((theta - FURTHEST[0]) / CLASS).astype(np.intp)
         weight: Floats = np.clip(self._seen[classes] / FAMILIAR, NEW, 1.0)
         np.add.at(self._seen, classes, 1.0)
         self.new = float(np.mean(weight < 0.5))
@@ -166,7 +175,8 @@ class _Climate:
         begin, end = onsets * DAY, (day + 1) * DAY
         before = self._sum[begin] / np.maximum(self._count[begin], 1.0)
         since = (self._sum[end] - self._sum[begin]) / np.maximum(self._count[end] - self._count[begin], 1.0)
-        return since - before
+        moved: Floats = since - before
+        return moved
 
 
 def wear_of(hours: FrictionHours) -> Wear | None:

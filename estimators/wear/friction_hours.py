@@ -6,7 +6,8 @@ import numpy as np
 
 from estimators.quantities import Floats
 
-DAY: Final = 24  # hours
+#: hours, derived: Hours of a day.
+DAY: Final = 24
 
 
 class FrictionHours(NamedTuple):

@@ -16,6 +16,7 @@ import numpy as np
 
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
+from estimators.thresholds import LEAST_DIVISOR
 
 #: hours, argued: Time constants of a joint that are tried: a small gear, a large one in its housing.
 TIMES: Final = np.array([0.7, 1.2, 2.0, 3.3, 5.5, 9.0])
@@ -38,7 +39,7 @@ class ThermalModel(NamedTuple):
 
 def fit(measured: Floats, deviation: Floats, losses: Floats) -> ThermalModel:
     """The likeliest of the grid. measured: (hours,) θ of (1), NaN where unknown; deviation: its σ; losses: (hours,)."""
-    usual = max(float(losses[losses > 0.0].mean()) if (losses > 0.0).any() else 0.0, 1e-12)
+    usual = max(float(losses[losses > 0.0].mean()) if (losses > 0.0).any() else 0.0, LEAST_DIVISOR)
     state = np.empty((len(measured), 2))
     best = max(
         (_smooth(measured, deviation, losses, time, rise / usual, state), time, rise / usual)

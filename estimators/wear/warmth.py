@@ -13,6 +13,10 @@ from estimators.wear.friction_surface import KELVINS
 THINNING: Final = 20.7
 #: 1, argued: Noise of an hour's friction, of itself: estimates of one hour differ by some per cent.
 HOUR_NOISE: Final = 0.03
+#: 1, argued: Plausible thinning a kelvin of the thermometer, over that of the law: it may swing further or less.
+PLAUSIBLE: Final = (0.3, 2.0)
+#: hours, argued: Hours with fast motion among the first from which viscosity is known.
+FEWEST: Final = 40
 #: 1, argued: A viscous coefficient below this share of its usual value is noise.
 LEAST_VISCOSITY: Final = 0.2
 #: hours, argued: By how much a thermometer's changes may come earlier than the lubricant's; the likeliest is taken.
@@ -44,7 +48,7 @@ def warmth(hours: FrictionHours, first: int) -> Warmth | None:
             at = kelvins[:first][known]
             spread = float(np.var(at))
             slope = float(np.mean((at - at.mean()) * measured[:first][known])) / spread if spread > 1.0 else thinning
-            thinning = float(np.clip(slope, 0.3 / THINNING, 2.0 / THINNING))
+            thinning = float(np.clip(slope, PLAUSIBLE[0] / THINNING, PLAUSIBLE[1] / THINNING))
         theta, viscosity = kelvins / KELVINS, (usual if viscous else 0.0) * np.exp(-np.clip(thinning * kelvins, -3, 3))
         return Warmth(np.clip(theta, *FURTHEST), viscosity, True)
     if not viscous:
@@ -52,10 +56,6 @@ def warmth(hours: FrictionHours, first: int) -> Warmth | None:
     model = thermal_state.fit(measured[:first], deviation[:first], hours.losses[:first])
     state = thermal_state.smooth(measured, deviation, hours.losses, model)[:, 0]
     return Warmth(np.clip(THINNING / KELVINS * state, *FURTHEST), usual * np.exp(-np.clip(state, -3, 3)), False)
-
-
-#: hours, argued: Hours with fast motion among the first from which viscosity is known.
-FEWEST: Final = 40
 
 
 def _by_viscosity(hours: FrictionHours, first: int) -> tuple[Floats, Floats, float]:

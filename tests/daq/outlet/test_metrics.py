@@ -20,7 +20,7 @@ from estimators.online.robot.findings.carried import Payload
 
 UNITS = {"elbow": {"inertia": "kg·m²", "viscous": "N·m·s/rad"}}
 LABELS = {
-    "quantile",
+    "share",
     "joint",
     "cause",
     "channel",
