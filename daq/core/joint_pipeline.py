@@ -98,6 +98,7 @@ class JointPipeline:
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self._unit = joint.model.unit()
+        self._trusted, self._diagnosed = False, False  # whether it has been valid; whether a diagnosis is new
         self._connect_causes(looks)
         self.use = JointUse(self.estimator.channels, joint.model.unit())
         self.channel_watch: ChannelWatch | None = None  # gets the samples while somebody asks for them
@@ -272,7 +273,6 @@ class JointPipeline:
 
     def _connect_causes(self, executor: Executor | None) -> None:
         """Watch the signature of a joint whose position and torque are measured; executor: ranks the causes."""
-        self._trusted = self._diagnosed = False  # whether it has been valid; whether something new is known
         channels = self.estimator.channels
         if "position" in channels and "torque" in channels:
             link = channels.index("link_position") if "link_position" in channels else None
