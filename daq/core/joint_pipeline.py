@@ -101,7 +101,7 @@ class JointPipeline:
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.clearance = clearance_pipeline_of(joint, self.estimator.channels, publication, self.comparison.records)
         self._unit = joint.model.unit()
-        self._trusted = self._diagnosed = False  # whether it has been valid; whether something new is known
+        self._trusted, self._diagnosed = False, False  # whether it has been valid; whether a diagnosis is new
         self._connect_causes(looks)
         self.use = JointUse(self.estimator.channels, joint.model.unit())
         self._summary = JointSummary(

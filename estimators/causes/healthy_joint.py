@@ -25,8 +25,8 @@ DRY_HATS: Final = 5
 FADES: Final = (0.025, 0.08)
 #: 1, argued: Share of the top speed below which a joint sticks or turns, and a row says nothing of sliding.
 STILL: Final = 0.02
-#: 1, argued: Ridge: a column may explain the torque's whole rms a hundred times over.
-RIDGE: Final = 1e-4
+#: 1, argued: Ridge, share of a column's square: no coefficient moves by more than a millionth where rows tell it.
+RIDGE: Final = 1e-6
 #: 1, argued: Share of the largest gear torque over which the gear has changed its flank.
 FLANK: Final = 0.03
 #: s, argued: Length of the blocks whose sums tell how far errors repeat: a move from point to point.
@@ -62,7 +62,7 @@ class Fit(NamedTuple):
         size = np.sqrt((columns**2).mean(axis=0))
         scale = np.where(size > 0.0, size, 1.0)
         scaled = columns / scale
-        gram = scaled.T @ scaled + RIDGE * len(y) * np.eye(columns.shape[1]) * 1e-2
+        gram = scaled.T @ scaled + RIDGE * len(y) * np.eye(columns.shape[1])
         inverse = np.linalg.inv(gram)
         coefficients = inverse @ (scaled.T @ y)
         left = y - scaled @ coefficients

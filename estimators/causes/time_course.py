@@ -10,6 +10,10 @@ from estimators.quantities import Floats
 
 #: s, argued: Length of a block of the course: half a move, so that a minute has thirty.
 BLOCK: Final = 2.0
+#: 1, argued: Ridge of the change's regression, share of a column's square: only its course counts, not its parts.
+RIDGE: Final = 0.01
+#: 1, argued: Share of the power below which what a step or a ramp leaves is nothing: 1 % of the amplitude.
+FLOOR: Final = 1e-4
 #: nats, argued: What the course may say at most: causes that usually grow may come at once.
 MOST: Final = 3.0
 #: s, argued: A collision and its swinging are over by then.
@@ -52,7 +56,7 @@ def time_course(healthy: HealthyJoint, rows: SignatureRows, begin: float) -> Tim
     size = np.sqrt((columns[window] ** 2).mean(axis=0))
     scaled = columns / np.where(size > 0.0, size, 1.0)
     own = scaled[window]
-    change = scaled @ np.linalg.solve(own.T @ own + 0.01 * len(own) * np.eye(own.shape[1]), own.T @ residual[window])
+    change = scaled @ np.linalg.solve(own.T @ own + RIDGE * len(own) * np.eye(own.shape[1]), own.T @ residual[window])
     power = np.bincount(blocks, change**2)
     amplitude = np.bincount(blocks, change * residual) / np.where(power > 0.0, power, 1.0)
     amplitude, weight = amplitude[::-1], power[::-1]
@@ -77,7 +81,7 @@ def _step_or_ramp(amplitude: Floats, weight: Floats) -> tuple[float, int]:
                 best[kind] = (left, begin)
     if not best:
         return 0.0, 0
-    floor = 1e-4 * float(weight.sum())
+    floor = FLOOR * float(weight.sum())
     gain = 0.5 * n * np.log((best["ramp"][0] + floor) / (best["step"][0] + floor))
     better = best["step"] if gain > 0.0 else best["ramp"]
     return float(np.clip(gain, -MOST, MOST)), better[1]

@@ -14,7 +14,7 @@ import numpy as np
 
 from estimators.causes.answer import Answer, answer, listed
 from estimators.causes.base import FaultWindow
-from estimators.causes.healthy_joint import HealthyJoint
+from estimators.causes.healthy_joint import STILL, HealthyJoint
 from estimators.causes.ranking import CERTAIN, Ranked, rank
 from estimators.causes.sample_rows import CHUNK, ROW, RowFormer, SignatureRows
 from estimators.causes.time_course import TimeCourse, time_course
@@ -79,7 +79,7 @@ class CauseWatch:
     def _absorb_rows(self, rows: SignatureRows) -> None:
         """Take the rows of a chunk, where the joint has moved in it."""
         self._top = max(self._top, float(np.abs(rows.v).max()))
-        moved = ROW * float(np.count_nonzero(np.abs(rows.v) > 0.02 * self._top))
+        moved = ROW * float(np.count_nonzero(np.abs(rows.v) > STILL * self._top))
         if moved < MOVING * ROW * len(rows.q):
             return
         self._rows.append(rows)

@@ -44,6 +44,11 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/thresholds.py": ("ENDLESS", "NEVER"),
     "estimators/alignment/clock_state.py": ("OUT_OF_ORDER", "PLACED", "LATE", "SETTLING"),
     "estimators/alignment/resampler.py": ("COUNTER_BIT",),
+    "estimators/causes/kinds/belt_slack.py": ("CAUSE",),
+    "estimators/causes/kinds/encoder_eccentricity.py": ("CAUSE",),
+    "estimators/causes/kinds/encoder_slip.py": ("CAUSE",),
+    "estimators/causes/kinds/load.py": ("CAUSE", "GRAVITY"),
+    "estimators/causes/kinds/torque_measurement.py": ("CAUSE",),
     "estimators/conditioning/row_kernels.py": ("LOAD_CHANNEL", "MOTION_SCALE", "LOAD_SCALE"),
     "estimators/conditioning/stop.py": ("*",),
     "estimators/misfit/regressors.py": ("SPEED", "DIRECTION", "MEMORY", "ANGLE", "TURNS", "CAUSES"),
@@ -81,6 +86,12 @@ USUAL: Final = (0.0, 0.5, 1.0, 2.0, 1e9, 1e6, 1e3, 100.0, 12.0)  # 12: a step of
 # and those of one formula, by file and function
 FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/alignment/clock_rate.py": {"even": (0.25,)},  # critical damping
+    "estimators/causes/answer.py": {"text": (99.0,)},  # per cent that are not all
+    "estimators/causes/evidence.py": {"_ways": (1e-300,)},  # no division by zero, as below
+    "estimators/causes/healthy_joint.py": {"of": (1e-300,)},
+    "estimators/causes/kinds/load.py": {"torque": (1e-9,)},  # no moment at all
+    "estimators/causes/sample_rows.py": {"_rows": (1e-9,)},  # s per ns
+    "estimators/causes/time_course.py": {"time_course": (1e-300,)},
     "estimators/conditioning/bandwidth_check.py": {"__init__": (6.0,)},  # noise of a second difference
     "estimators/misfit/scores.py": {"critical": (3.0, 4.0, 5.0, 16.0, 96.0)},  # Student's t about the normal
     "estimators/online/eta/nonlinear_columns.py": {"fill_columns": (3.0,)},  # derivative of a cube

@@ -1,10 +1,14 @@
 """A slack belt, or a gear that has lost stiffness: the drive yields more under torque, and rubs a little less."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from estimators.causes.base import Cause, FaultWindow, Shape
+
+#: 1, argued: Dry friction that is lost, shares of what the winding adds: none, less, more.
+LESS: Final = (0.0, 0.5, 1.5)
 
 
 def torque(window: FaultWindow) -> Sequence[Shape]:
@@ -13,7 +17,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
         return [Shape.of(-window.side)]
     winding = window.derived(window.healthy.needed, 2)
     size = float(np.sqrt((winding**2).mean()))
-    return [Shape.of(winding - share * size * window.side) for share in (0.0, 0.5, 1.5)]
+    return [Shape.of(winding - share * size * window.side) for share in LESS]
 
 
 def twist(window: FaultWindow) -> Sequence[Shape]:
