@@ -146,8 +146,8 @@ def test_identify(empty: EmptyEnvironment) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
-    assert said["friction"]["coulomb elbow"]["value"] == pytest.approx(COULOMB, rel=0.05)
-    assert said["tests"][0]["elbow"] < 0.1
+    assert said["parameters"]["coulomb.elbow"]["value"] == pytest.approx(COULOMB, rel=0.05)
+    assert said["test"]["joints"]["elbow"]["error"] < 2.0, "per cent of the torque of another motion"
     assert (empty.folder / "arm.model.toml").exists()
 
 
@@ -267,11 +267,10 @@ def test_the_image_builds_step_by_step(tmp_path: Path, layer: LayeredRoot) -> No
 
     Not checked: the base image itself, layers, and the engine's own reading of the file.
     """
-    folder, environment, user = (
-        "/",
-        {"PATH": f"{Path(os.path.realpath(shutil.which('python3') or '')).parent}:/usr/bin:/bin:/usr/sbin"},
-        "",
-    )
+    if not Path("/usr/bin/python3").exists():
+        pytest.skip("needs a Python that every user may run: /usr/bin/python3")
+    layer.sh("ln -sf /usr/bin/python3 /usr/local/bin/python")  # which the base image has
+    folder, environment, user = "/", {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin"}, ""
     tree = copy_of_tree(tmp_path / "tree")
     layer.copy_in(tree, "/tmp/context")
     shutil.rmtree(tree)
