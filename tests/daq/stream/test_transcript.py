@@ -31,12 +31,11 @@ def readings(count: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("count", [0, 1, 2, 1000])
 def test_packing_keeps_every_bit(count: int) -> None:
     rows = readings(count, count)
-    block = unpack(
-        pack(TurnBlock(2**47, 3, [Batch(count, 1, -2, [3], [], {"a": 1.5}, None, True, {"elbow": 9.5})], rows))
-    )
+    given = (count, 1, -2, [3], [], {"a": 1.5}, None, True, {"elbow": 9.5}, {"elbow": {"wear": 0.1}})
+    block = unpack(pack(TurnBlock(2**47, 3, [Batch(*given)], rows)))
     assert block.readings.tobytes() == rows.tobytes()
     assert (block.boot, block.number) == (2**47, 3)
-    assert [tuple(one) for one in block.batches] == [(count, 1, -2, [3], [], {"a": 1.5}, None, True, {"elbow": 9.5})]
+    assert [tuple(one) for one in block.batches] == [given]
 
 
 def test_a_number_at_the_end_of_an_older_recordings_batch_means_nothing() -> None:
