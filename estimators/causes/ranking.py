@@ -21,8 +21,8 @@ WARMER: Final = 0.03
 #: nats, argued: Evidence over nothing from which something has changed. A look in 5 s is 720 chances an hour, of which
 #: one in four is new: ln(720 · 24 · 365 / 4) = 14.3 for one in a year of motion.
 CERTAIN: Final = 14.3
-#: 1, tuned: By which evidence is divided, since errors of neighbouring directions go together: development seeds
-#: (docs/causes.md) chose it by the logarithmic score of the probabilities.
+#: 1, argued: By which evidence is divided: errors of neighbouring directions go together, so some four count as one. No
+#: score was minimised for it; calibration on development seeds (docs/causes.md) was looked at once.
 TEMPER: Final = 4.0
 
 
