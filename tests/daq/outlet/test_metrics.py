@@ -112,6 +112,17 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     numbers = {"parameters": {"lost_motion": 15e-5}, "deviations": {"lost_motion": 2e-6}}
     gear = {"known": True, "reversals": 12, "grown": False, "joint": "elbow", "seq": 0, "boot": 1}
     metrics.absorb("lost_motion/elbow", numbers | gear)
+    bearing = {"clearance": 5e-5, "deviation": 5e-7, "known": True, "grown": False, "seq": 0, "boot": 1}
+    metrics.absorb("clearance/elbow", bearing)
+    crank = {
+        "residual": 0.5,
+        "threshold": 2.0,
+        "contact": False,
+        "friction_ratio": 1.4,
+        "friction_ratio_deviation": 0.1,
+    }
+    looped = {"drives": {"crank": crank}, "joints": {"tip": {"radial": 12.0}}, "seq": 0, "boot": 1}
+    metrics.absorb("mechanism", looped)
     for topic, update in the_whole_robot():
         metrics.absorb(topic, update)
     metrics.page(2, 5)
