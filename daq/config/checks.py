@@ -13,6 +13,9 @@ from estimators.online.settings import NEAR
 
 RESERVED: Final = frozenset(("core", "outlet", "recorder", "supervisor", "refits", "readings", "running"))
 DEEPEST: Final = 12
+#: Hz, argued: Rate of a joint at least. A move of half a second has ramps of two samples or three there, and fewer do
+#: not show an acceleration.
+LEAST_RATE: Final = 20.0
 LARGEST: Final = 1 << 64
 
 
@@ -93,6 +96,9 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _check_roles(name: str, joint: JointSection) -> Iterator[tuple[tuple[str, ...], str]]:
+    if joint.rate < LEAST_RATE:
+        text = f"expected at least {LEAST_RATE:g} Hz, found {joint.rate:g}: slower samples do not show accelerations"
+        yield ("joints", name, "rate"), text
     needed = set(joint.roles())
     lacking = [role for role in NEAR if role not in joint.channels]
     if len(lacking) == 1:

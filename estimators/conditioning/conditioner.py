@@ -5,12 +5,14 @@ At the full rate a row [Φ y] is formed at the instant m from what a model may s
     exact      x[m]    ẋ = (x[m+1] − x[m−1]) / 2T    ẍ = (x[m+1] − 2x[m] + x[m−1]) / T²
     smoothed   s = f ∗ x, ṡ = (s[m+1] − s[m−1]) / 2T              (arguments of sign, tanh, sin, …)
 
-and then the whole row passes the same g and is decimated: Φ_j = Σ_k g[k] Φ(j+k), y_j = Σ_k g[k] y(j+k), |k| ≤ K.
+A kernel of few taps, as slow rates have, leaves what these differences are off by, of the order T². There they are
+taken over T and 2T so that it cancels (Richardson): ẋ = (4 ẋ_T − ẋ_2T) / 3, ẍ = (4 ẍ_T − ẍ_2T) / 3.
+
+Then the whole row passes the same g and is decimated: Φ_j = Σ_k g[k] Φ(j+k), y_j = Σ_k g[k] y(j+k), |k| ≤ K.
 g is a Hann window: symmetric (first moment zero) and of sum one; f is g, or for an elastic joint, for friction alone
 and where an encoder's steps want g wide, as long a kernel whose second moment is zero too. An output row is a function
-of the 4K+3 raw rows around its instant and of nothing else, so
-results do not depend on how rows are cut into batches. Why this formulation, with figures:
-docs/decisions/002-conditioning.md, docs/decisions/007-what-noise-allows.md.
+of the 4K+3 raw rows around its instant and of nothing else, so results do not depend on how rows are cut into batches.
+Why this formulation, with figures: docs/decisions/002-conditioning.md, docs/decisions/007-what-noise-allows.md.
 """
 
 import math
@@ -30,6 +32,11 @@ from estimators.rows import SIGNALS, FormedRows, Rows, RowStore, joined
 
 #: s, tuned: Half width of the row kernel; EMPS and simulated encoders of 14 to 20 bits (decision 002).
 USUAL: Final = 0.020
+#: samples, argued: Half width of a usual kernel at least: a single tap would let all noise of slow samples pass.
+FEWEST: Final = 2.0
+#: taps, derived: K from which a difference over three rows is less than 1 % off at the frequency that the kernel
+#: halves, which has ωT = π/h under a Hann window of half width h: (ωT)²/12 = 0.01.
+FINE: Final = 9
 #: Hz, tuned: Rate of regression rows at most; on the joint of decision 007 rows at 200 Hz told nothing more.
 MOST: Final = 100.0
 #: rows, tuned: Rows that share a half width; with more the alarm rang once a trial under a 127 ms kernel (decision 014,
@@ -65,7 +72,7 @@ class Conditioner:
         settings = settings or Conditioning()
         self.period = period
         given = settings.half_width if settings.half_width is not None else wide
-        self.half_width = USUAL if given is None else given
+        self.half_width = max(USUAL, FEWEST * period) if given is None else given
         self.taps = taps(self.half_width / period)
         found = settings.half_width is None and wide is not None  # so wide that sin q would take a share of q̈
         self.arguments = straight(self.taps) if model.straight or found else self.taps
@@ -84,6 +91,7 @@ class Conditioner:
             support=self.support,
             decimation=self.decimation,
             delay=round(self.delay * 1e9),
+            five=int(1 <= half < FINE),
             slope_taps=np.convolve(self.taps, (1.0, 0.0, -1.0))[1:-1] / (2.0 * period),
             argument_taps=self.arguments,
             eta=np.array(model.start, np.float64),

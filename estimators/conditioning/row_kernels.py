@@ -33,6 +33,8 @@ from jointwatch_layout import Cube, Function, IntegerMatrix, Integers, Layout, M
 CHUNK: Final = 1024
 #: rows, argued: Windows over which the share of those without a gap is averaged, a second.
 RUNNING: Final = 100.0
+#: 1, derived: Times a difference over T less that over 2T cancels the error of the order T²: 1 / (2² − 1).
+RICHARDSON: Final = 1.0 / 3.0
 
 # of a block of a model: channels, and what they are multiplied with before its law sees them
 MOTION_CHANNEL: Final = 0
@@ -52,6 +54,7 @@ class RowFormer(Layout):
     support: int  # raw rows that one regression row depends on
     decimation: int  # raw rows from one regression row to the next
     delay: int  # ns from the instant of a row to the last raw row that it needs
+    five: int  # 1: differences over five raw rows, 0: over three
     slope_taps: Annotated[Vector, "taps"]  # g (formed.taps), differentiated
     argument_taps: Annotated[Vector, "taps"]  # f
     eta: Vector  # with which columns are formed
@@ -126,9 +129,9 @@ def _push(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
 
 
 @inline
-def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, signals: Floats) -> None:
-    """Fill signals from raw[first:]; row 0 of signals is the instant first + K + 1. smooth is scratch."""
-    half = len(g) // 2
+def _observe(raw: Floats, first: int, g: Floats, former: RowFormer, signals: Floats) -> None:
+    """Fill signals from raw[first:]; row 0 of signals is the instant first + K + 1."""
+    half, period, smooth = len(g) // 2, former.period, former.smoothed
     length = len(signals)
     for channel in range(raw.shape[1]):
         for m in range(length + 2):  # s at the instants first + K + m
@@ -145,6 +148,12 @@ def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, 
             signals[m, channel, SECOND] = ((after - here) - (here - before)) / (period * period)
             signals[m, channel, SMOOTH] = smooth[m + 1]
             signals[m, channel, SMOOTH_RATE] = (smooth[m + 2] - smooth[m]) / (2.0 * period)
+            if former.five > 0:
+                earlier, later = raw[first + half + m - 1, channel], raw[first + half + m + 3, channel]
+                twice = 2.0 * period
+                rate, second = (later - earlier) / (2.0 * twice), ((later - here) - (here - earlier)) / (twice * twice)
+                signals[m, channel, RATE] += RICHARDSON * (signals[m, channel, RATE] - rate)
+                signals[m, channel, SECOND] += RICHARDSON * (signals[m, channel, SECOND] - second)
 
 
 @inline
@@ -159,7 +168,7 @@ def take(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
         first = due[0, 0] - former.support + 1
         former.instants = due[count - 1, 0] - first + 1 - 2 * (len(former.argument_taps) // 2 + 1)
         signals = former.formed.signals[: former.instants]
-        _observe(former.raw, first, former.argument_taps, former.period, former.smoothed, signals)
+        _observe(former.raw, first, former.argument_taps, former, signals)
     return count
 
 

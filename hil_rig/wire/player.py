@@ -16,6 +16,7 @@ PRECISION: Final = 1e-4  # s before it is due that a sample may go: a shorter sl
 BREATH: Final = 1e-3  # s at most between bursts on a wire that limits them …
 MADE_UP: Final = 0.125  # … and no more of the time that a burst makes up for: else it never catches up
 HOLD: Final = 2.0  # s that the wire stays open after the last sample
+ROOM: Final = 1.0  # s at most until a wire that has refused frames has room for a last sample
 
 
 class Player:
@@ -39,11 +40,26 @@ class Player:
             return
         self.started, self.began = True, time.time()
         self._paced(stop) if np.isfinite(self._speed) else self._flat_out(stop)
+        if any(wire.refused for wire in self._wires):
+            self._last_sample()
         end = time.monotonic() + HOLD
         while not stop() and time.monotonic() < end:
             self._listening()
             self._full()
             time.sleep(LONGEST)
+
+    def _last_sample(self) -> None:
+        """Play one more sample when the wires have room: a reader can count a loss only at a frame behind it."""
+        if self._has_room():
+            self.samples += self._queue.send(1)
+            self._has_room()
+
+    def _has_room(self) -> bool:
+        """Wait until the wires have taken all that was sent; False where nobody listens, or it takes too long."""
+        end = time.monotonic() + ROOM
+        while self._full() and self._listening() and time.monotonic() < end:
+            time.sleep(BREATH)
+        return not self._full()
 
     def _listening(self) -> bool:
         """Whether somebody is there on any wire; also answers what the readers of all say."""

@@ -96,6 +96,12 @@ def test_five_mistakes_are_five_messages(tmp_path: Path) -> None:
         ("bus.STATE.position", "STATE.position", '"STATE.position"', "expected driver.MESSAGE.signal"),
         ("position = { signal", "positon = { signal", "positon = ", 'did you mean "position"?'),
         ("rate = 1000.0", "rate = 1e9", "rate = 1e9", "expected less than or equal to 20000"),
+        (
+            "rate = 1000.0",
+            "rate = 19.0",
+            "rate = 19.0",
+            "expected at least 20 Hz, found 19: slower samples do not show",
+        ),
         ("rate = 1000.0 ", "# ", "[joints.elbow]", "expected a value, found none"),
         ('"tcp://127.0.0.1:5556"', '"127.0.0.1:5556"', "endpoint", "expected tcp://HOST:PORT"),
         ('"http://127.0.0.1:8080"', '"127.0.0.1"', "page =", "expected http://HOST:PORT"),

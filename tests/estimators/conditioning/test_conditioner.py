@@ -341,13 +341,32 @@ def test_rows_leave_at_the_rate_nearest_to_the_one_asked_for(asked: float, apart
     assert conditioner.row_period == pytest.approx(apart * PERIOD, rel=1e-12)
 
 
-def test_a_slow_recording_is_not_smoothed_but_still_conditioned() -> None:
-    conditioner = Conditioner(Mirror(), 0.02)
+def test_the_kernel_of_a_slow_recording_is_two_rows_wide_where_none_is_told() -> None:
     time, values = motion()
+    conditioner = Conditioner(Mirror(), 0.02)
     rows = conditioner.absorb(time * 20, values)
-    assert len(rows.time) == 398
-    assert np.array_equal(rows.y, values[1:-1])
+    assert conditioner.half_width == 0.04
     assert conditioner.row_period == 0.02
+    np.testing.assert_allclose(rows.y, 0.25 * values[2:-4] + 0.5 * values[3:-3] + 0.25 * values[4:-2], rtol=1e-13)
+    told = Conditioner(Mirror(), 0.02, Conditioning(half_width=0.02))
+    assert np.array_equal(told.absorb(time * 20, values).y, values[1:-1])
+
+
+@pytest.mark.parametrize(("rate", "exact"), [(20.0, True), (50.0, True), (100.0, True), (400.0, True), (600.0, False)])
+def test_speed_and_acceleration_of_a_quartic_are_exact_at_slow_rates(rate: float, exact: bool) -> None:
+    """Differences over three rows are off by T²/6 of the third and T²/12 of the fourth derivative, over five by none.
+
+    What they say of t⁴ is compared with its derivatives under the same kernel, by NumPy.
+    """
+    conditioner = Conditioner(Mirror(), 1.0 / rate)
+    ticks = np.arange(60)
+    t = (ticks - 30) / rate
+    rows = conditioner.absorb((ticks / rate * 1e9).round().astype(np.int64), np.column_stack([t**4, t]))
+    at, k = 1e-9 * rows.time - 30 / rate, (np.arange(len(conditioner.taps)) - len(conditioner.taps) // 2) / rate
+    speed = (conditioner.taps * 4.0 * (at[:, None] + k) ** 3).sum(1)
+    acceleration = (conditioner.taps * 12.0 * (at[:, None] + k) ** 2).sum(1)
+    assert np.allclose(rows.phi[:, 0, RATE], speed, rtol=1e-7, atol=1e-7 * abs(speed).max()) is exact
+    assert np.allclose(rows.phi[:, 0, SECOND], acceleration, rtol=1e-5, atol=1e-7 * acceleration.max()) is exact
 
 
 def test_read_only_views_and_empty_batches_are_taken() -> None:

@@ -1,5 +1,8 @@
 """When samples go on the wire, on a simulated clock: each as it is due, and after a hold-up all that were."""
 
+import os
+import select
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -9,6 +12,7 @@ import pytest
 from hil_rig.plants import RIGS
 from hil_rig.plants.base import PlantSettings
 from hil_rig.wire import player
+from hil_rig.wire.can import SlcanWire
 from hil_rig.wire.faults import Faults
 from hil_rig.wire.network.multicast import MulticastWire
 from hil_rig.wire.robot import RigRobot
@@ -66,3 +70,36 @@ def test_a_rig_that_was_held_up_makes_up_for_it(monkeypatch: pytest.MonkeyPatch,
     assert late.min() > -player.PRECISION
     assert late.max() > 0.9 * longer
     assert np.all(late[-40:] < 2e-3), "back on its grid"
+
+
+def test_a_wire_that_refused_frames_carries_one_more_sample_when_it_has_room() -> None:
+    """So the last frame of each joint stands behind every loss, and a reader can count all that was not sent."""
+    wire = SlcanWire(None)
+    port = os.open(wire.device, os.O_RDWR | os.O_NOCTTY)
+    os.write(port, b"O\r")
+    faults = Faults([], 1)
+    robot = RigRobot(RIGS["rigid"].settings().robot(7, 1, []), faults, False)
+    one = player.Player(robot, [wire], faults, 20.0)
+    full, heard = threading.Event(), bytearray()
+
+    def read() -> None:  # nothing until frames were refused
+        full.wait(20.0)
+        with os.fdopen(port, "rb", buffering=0) as stream:
+            while wire.listening() and (not heard or select.select([stream], [], [], 0.5)[0]):
+                heard.extend(stream.read(4096))
+
+    def refused() -> bool:
+        if wire.refused > 700:
+            full.set()
+        return full.is_set()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    one.play(refused)
+    reader.join(20.0)
+    wire.close()
+    frames = [line for line in bytes(heard).split(b"\r") if line.startswith(b"t")]
+    last = {frame[1:4]: int.from_bytes(bytes.fromhex(frame[-4:].decode()), "little") for frame in frames}
+    assert len(last) == sum(map(len, robot.messages.values()))
+    assert set(last.values()) == {(one.samples - 1) & 0xFFFF}
+    assert len(frames) == wire.sent == one.samples * len(last) - wire.refused
