@@ -90,13 +90,13 @@ TABLE: Final = (
     Metric("robot_payload_mass_deviation", Gauge, (), "", "Standard deviation of that mass, kg."),
     Metric("robot_blocks_total", Counter, (), "", "Seconds of motion that have taught the whole robot's model."),
     Metric(
-        "mechanism_residual", Gauge, ("drive",), "", "Torque that the mechanism's model does not explain, N·m or N."
+        "mechanism_residual", Gauge, ("joint",), "", "Torque that the mechanism's model does not explain, N·m or N."
     ),
-    Metric("mechanism_residual_threshold", Gauge, ("drive",), "", "Residual from which it is reported, N·m or N."),
-    Metric("mechanism_contact", Gauge, ("drive",), "", "1 while the drive's residual is beyond its threshold."),
-    Metric("mechanism_friction_ratio", Gauge, ("drive",), "", "Friction that the drive feels over the model's."),
-    Metric("mechanism_friction_ratio_deviation", Gauge, ("drive",), "", "Standard deviation of that ratio."),
-    Metric("mechanism_radial_force", Gauge, ("bearing",), "N", "Force across its axis that a joint carries."),
+    Metric("mechanism_residual_threshold", Gauge, ("joint",), "", "Residual from which it is reported, N·m or N."),
+    Metric("mechanism_contact", Gauge, ("joint",), "", "1 while the drive's residual is beyond its threshold."),
+    Metric("mechanism_friction_ratio", Gauge, ("joint",), "", "Friction that the drive feels over the model's."),
+    Metric("mechanism_friction_ratio_deviation", Gauge, ("joint",), "", "Standard deviation of that ratio."),
+    Metric("mechanism_radial_force", Gauge, ("joint",), "N", "Force across its axis that a joint carries."),
     Metric("core_restarts_total", Counter, (), "", "Restarts of the core that the outlet saw."),
     Metric("process_up", Gauge, ("process",), "", "1 while the process runs and gives signs of life."),
     Metric("process_silence_seconds", Gauge, ("process",), "s", "Since the last sign of life of the process."),

@@ -116,6 +116,17 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     metrics.absorb("lost_motion/elbow", numbers | gear)
     worn = {"wear": 0.09, "deviation": 0.02, "told": True, "left": [30.0, 41.0, 55.0]}
     metrics.absorb("wear/elbow", worn | {"joint": "elbow", "seq": 0, "boot": 1})
+    bearing = {"clearance": 5e-5, "deviation": 5e-7, "known": True, "grown": False, "seq": 0, "boot": 1}
+    metrics.absorb("clearance/elbow", bearing)
+    crank = {
+        "residual": 0.5,
+        "threshold": 2.0,
+        "contact": False,
+        "friction_ratio": 1.4,
+        "friction_ratio_deviation": 0.1,
+    }
+    looped = {"drives": {"crank": crank}, "joints": {"tip": {"radial": 12.0}}, "seq": 0, "boot": 1}
+    metrics.absorb("mechanism", looped)
     for topic, update in the_whole_robot():
         metrics.absorb(topic, update)
     metrics.absorb("gateway/view", {"start": 1, "clients": 2, "sent": 5, "dropped": 1, "missed": 0})
