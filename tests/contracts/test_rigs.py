@@ -64,6 +64,7 @@ CANNOT = {
     ("servo", "pointing"): "in rad and A on servo",
     ("servo", "tree5"): "in rad and A on servo",
     ("servo", "leg"): "in rad and A on servo",
+    ("servo", "four_bar"): "in rad and A on servo",
     ("servo", "lwr4"): "in rad and A on servo",
     ("servo", "recording"): "in rad and A on servo",
 }

@@ -1,6 +1,6 @@
 """A collision: a torque from outside, strong and short, after which the joint is as it was.
 
-It has no shape over the motion: burst.py finds it in time.
+It has no shape over the motion: time_course.py finds it in time.
 """
 
 from collections.abc import Sequence

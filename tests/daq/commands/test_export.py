@@ -75,7 +75,7 @@ def _value(text: str) -> object:
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_tables_have_every_number_exactly(recording: Path, tmp_path: Path, kind: str) -> None:
     assert main(["export", str(recording), "--to", kind, "--out", str(tmp_path)]) == 0
-    names = {"estimate.elbow", "residual.elbow", "event", "readings"}
+    names = {"estimate.elbow", "residual.elbow", "summary.elbow", "event", "readings"}
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{kind}" for name in names}
     rows = np.concatenate([readings(number) for number in range(25)])
     found = table(tmp_path, "readings", kind)

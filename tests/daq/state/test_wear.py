@@ -52,10 +52,14 @@ def write(path: Path, year: JointYear) -> None:
     file.close()
 
 
+def worn_year() -> JointYear:
+    return joint_year(np.random.default_rng(5), ramp(DAYS, BEGIN, 150, 0.3))
+
+
 @pytest.fixture(scope="module")
 def worn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("worn") / "r.history.sqlite"
-    write(path, joint_year(np.random.default_rng(5), ramp(DAYS, BEGIN, 150, 0.3)))
+    write(path, worn_year())
     return path
 
 
@@ -71,7 +75,7 @@ def test_wear_is_told_with_its_size_and_the_time_to_its_limit(worn: Path) -> Non
     assert found is not None
     assert found.told
     assert found.thermometer
-    assert found.wear == pytest.approx(0.3 * (DAYS - BEGIN) / 150, rel=0.35)
+    assert found.wear == pytest.approx(worn_year().growth[-1], rel=0.35)
     assert START + (BEGIN - 10) * DAY.seconds < found.onset < START + (BEGIN + 70) * DAY.seconds
     assert found.judged == START + DAYS * DAY.seconds
     assert found.left is not None

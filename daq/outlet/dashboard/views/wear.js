@@ -17,6 +17,6 @@ export class WearLine {
     if (!text) return;
     mark(this.node, "open", String(told));
     write(this.text, `${text[0].toUpperCase()}${text.slice(1)}.`);
-    write(this.when, told ? `since ${format.clock(onset)}` : judged ? `judged up to ${format.clock(judged)}` : "");
+    write(this.when, told ? `since ${format.date(onset)}` : judged ? `judged up to ${format.date(judged)}` : "");
   }
 }

@@ -93,7 +93,7 @@ def test_a_list_of_loops_that_cannot_be_used_is_told_with_its_place(tmp_path: Pa
     file = written(tmp_path, load(LEG))
     good = file.read_text()
     for text, words in (
-        (good.replace('link = "', 'link = "no_', 1), 'there is no link "no_'),
+        (good.replace('link = "', 'link = "no_', 1), 'link: there is no "no_'),
         (good.replace("leg.urdf", "arm.urdf"), "arm.urdf"),
         (good.replace("drives = ", "drives : "), "leg.toml"),
         (good + "\n[bearings.wheel]\ncoulomb = 0.1\n", 'bearings.wheel: there is no "wheel"'),
