@@ -89,7 +89,8 @@ class _Version(argparse.Action):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: threads only wait for each other
-    os.environ.setdefault("PYTHONSAFEPATH", "1")  # a file of the user's folder is no module of the programs we start
+    if arguments is None:  # a file of the user's folder is no module of the programs that we start
+        os.environ.setdefault("PYTHONSAFEPATH", "1")
     words = list(sys.argv[1:] if arguments is None else arguments)
     completing = "_ARGCOMPLETE" in os.environ  # a shell asks what could follow: see docs/editors.md
     if completing:

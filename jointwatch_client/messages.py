@@ -9,19 +9,25 @@ from jointwatch_client.family import Family
 
 __all__ = [
     "CHANGE",
+    "CLEARANCE",
     "DRIFT",
     "ESTIMATE",
     "EVENT",
     "LOST_MOTION",
+    "MECHANISM",
     "META",
     "PROCESS",
     "RESIDUAL",
     "ROBOT",
     "ROBOT_PARAMETERS",
+    "SUMMARY",
+    "WEAR",
     "Change",
     "ChangeRecord",
     "ChangeRecordEvidence",
+    "ChangeRecordRanked",
     "ChangeRecordReference",
+    "Clearance",
     "Drift",
     "DriftReference",
     "Estimate",
@@ -36,6 +42,9 @@ __all__ = [
     "EventKind",
     "EventSearch",
     "LostMotion",
+    "Mechanism",
+    "MechanismDrive",
+    "MechanismJoint",
     "Meta",
     "MetaJoint",
     "MetaJointParameter",
@@ -48,6 +57,10 @@ __all__ = [
     "RobotParametersCompensation",
     "RobotParametersFriction",
     "RobotPayload",
+    "Summary",
+    "SummaryStatus",
+    "SummaryUse",
+    "Wear",
 ]
 
 
@@ -142,6 +155,14 @@ EstimateHealthReasonCode = Literal[
     "gear_few_reversals",
     "gear_sign_imitated",
     "gear_twist_small",
+    "clearance_filling",
+    "clearance_arc",
+    "clearance_changing",
+    "clearance_none",
+    "drives_incomplete",
+    "loops_open",
+    "mechanism_friction",
+    "mechanism_unexplained",
     "joint_faulted",
     "incomplete_row",
     "robot_starting",
@@ -298,6 +319,8 @@ EventKind = Literal[
     "friction",
     "lost_motion_known",
     "lost_motion_grown",
+    "clearance_known",
+    "clearance_grown",
 ]
 
 
@@ -345,12 +368,13 @@ Event = TypedDict(
         # moves; fault: the values must not be used: no data, or an estimate that had to start again; recovered: what
         # was wrong is over: new values after an alarm, data again, or within the limits again; held: the joint stands
         # still: the values stay; moving: the joint moves again; baseline: what drift is measured against from here on;
-        # contact: torque of some joints that the whole robot's model does not explain: a contact, or something changed;
-        # compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the robot
-        # carries a body that its model does not know, or has put it down; friction: the friction of one joint of the
-        # whole robot's model has changed; lost_motion_known: a first window of rows says how much the gear gives
-        # between loads of either side; lost_motion_grown: the gear's lost motion has grown beyond what it was at first:
-        # wear
+        # contact: torque of some joints that the model of all of them does not explain: a contact, or something
+        # changed; compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the
+        # robot carries a body that its model does not know, or has put it down; friction: the friction of one joint of
+        # the whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of
+        # rows says how much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has
+        # grown beyond what it was at first: wear; clearance_known: a first window of places says how much room the pin
+        # has in its bearing; clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
         "kind": EventKind,
         # the cause, in words
         "text": str,
@@ -415,6 +439,15 @@ ChangeRecordReference = Literal[
 ]
 
 
+class ChangeRecordRanked(TypedDict):
+    """A cause."""
+
+    # its name, or unknown
+    cause: str
+    # between 0 and 1, given that something has changed
+    probability: float
+
+
 ChangeRecord = TypedDict(
     "ChangeRecord",
     {
@@ -448,6 +481,12 @@ ChangeRecord = TypedDict(
         "over": float,
         # Unix s at which a person acknowledged it; 0: nobody has
         "acknowledged": float,
+        # what it is likely to be, in words; empty while nothing is known of that
+        "diagnosis": NotRequired[str],
+        # what to do about that
+        "remedy": NotRequired[str],
+        # causes that explain it, the likeliest first
+        "ranked": NotRequired[list[ChangeRecordRanked]],
         # the sentence about it
         "text": str,
     },
@@ -471,6 +510,51 @@ class Change(TypedDict):
     joint: str
     # of all changes, the oldest first
     records: list[ChangeRecord]
+
+
+class Wear(TypedDict):
+    """Dry wear of a joint beside heat and load."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # [joints.NAME]
+    joint: str
+    # Unix s at which the days begin that it is measured against
+    since: float
+    # Unix s of the end of the last day that went in; 0: none yet
+    judged: float
+    # with motion so far
+    days: int
+    # share by which dry friction has grown beside heat and load; missing: not known yet
+    wear: NotRequired[float]
+    # its standard deviation
+    deviation: NotRequired[float]
+    # the evidence for it, in standard deviations
+    z: float
+    # whether it is certain
+    told: bool
+    # Unix s of the day since which it has grown; 0 before it is told
+    onset: float
+    # share of the last day's hours at temperatures that are new, where wear cannot be told
+    new: float
+    # false: the temperature is that of its viscosity and losses
+    thermometer: bool
+    # share of dry friction at which something must be done
+    limit: float
+    # days in use to the limit: 10, 50 and 90 %; empty before an onset
+    left: list[float]
+    # parameter of the friction → range of its hours' means that heat and load explain
+    usual: dict[str, list[float]]
+    # the sentence about it
+    text: str
 
 
 class LostMotion(TypedDict):
@@ -507,6 +591,104 @@ class LostMotion(TypedDict):
     # small loads show less of it: a spring that is soft at first
     soft: bool
     # lost_motion of the first window, rad: growth is measured against it
+    first: NotRequired[float]
+    # it has grown since, beyond its limit and for certain
+    grown: bool
+
+
+SummaryStatus = Literal[
+    "unestimated",
+    "learning",
+    "valid",
+    "held",
+    "faulted",
+]
+
+
+class SummaryUse(TypedDict):
+    """Counted from the core's start to the beginning of this second."""
+
+    # of travel: rad or m
+    unit: str
+    # in motion
+    seconds: float
+    # way, there and back
+    travel: float
+    # of the motion
+    reversals: int
+    # motions after a rest
+    starts: int
+    # °C, newest of the joint's channel, where it has one
+    temperature: NotRequired[float]
+
+
+class Summary(TypedDict):
+    """What a fleet keeps of a joint."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # [joints.NAME]
+    joint: str
+    # kind of the model
+    model: str
+    # of torque or force
+    unit: str
+    # what the estimator does
+    phase: EstimatePhase
+    # what a consumer may do with the values
+    status: SummaryStatus
+    # estimates
+    parameters: dict[str, float]
+    # their standard deviations
+    deviations: dict[str, float]
+    # of each parameter
+    units: dict[str, str]
+    # rms prediction error over rms measured, of the last seconds
+    error: NotRequired[float]
+    # of parameters whose change is not over: the value that they have left
+    changed: dict[str, float]
+    # counted from the core's start to the beginning of this second
+    use: SummaryUse
+
+
+class Clearance(TypedDict):
+    """The clearance of a joint's bearing."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # [joints.NAME]
+    joint: str
+    # m, half of the pin's room in its bearing; NaN where there is no number
+    clearance: float
+    # its standard deviation, m
+    deviation: float
+    # whether there is a number
+    known: bool
+    # why there is none
+    reasons: list[EstimateHealthReason]
+    # of the first window, per cent
+    progress: float
+    # rad of its circle that the pin has visited in the window
+    arc: float
+    # share of the window in which the pin touches its bearing
+    touching: float
+    # m, of the first window: growth is measured against it
     first: NotRequired[float]
     # it has grown since, beyond its limit and for certain
     grown: bool
@@ -639,6 +821,73 @@ class RobotParameters(TypedDict):
     compensation: dict[str, RobotParametersCompensation]
 
 
+class MechanismDrive(TypedDict):
+    """One drive."""
+
+    # torque (force), low-passed
+    measured: NotRequired[float]
+    # the same from the mechanism's model, with the friction of every joint
+    predicted: NotRequired[float]
+    # measured - predicted
+    residual: NotRequired[float]
+    # of predicted, what the joints' friction makes of it
+    friction: NotRequired[float]
+    # of the residual where nothing was wrong
+    deviation: NotRequired[float]
+    # of its magnitude, beyond which it is a contact or a change
+    threshold: NotRequired[float]
+    # it is beyond
+    contact: bool
+    # friction that the drive feels over the model's; missing while nothing says it
+    friction_ratio: NotRequired[float]
+    # its standard deviation
+    friction_ratio_deviation: NotRequired[float]
+    # N·m or N
+    unit: str
+
+
+class MechanismJoint(TypedDict):
+    """One joint of the tree, or one cut, by the forces that the model says it carries."""
+
+    # N across its axis
+    radial: NotRequired[float]
+    # N along it; of a prismatic joint N·m about it
+    axial: NotRequired[float]
+    # N·m across it
+    bending: NotRequired[float]
+    # of its bearing, in its unit
+    friction: NotRequired[float]
+    # rad (m) of a joint of the tree; without an encoder by the loops
+    position: NotRequired[float]
+    # of its friction, N·m or N
+    unit: str
+
+
+class Mechanism(TypedDict):
+    """A mechanism with loops."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+    # what the estimator does
+    phase: EstimatePhase
+    # whether to trust the values
+    health: EstimateHealth
+    # of the start, per cent
+    progress: float
+    # by name in the mechanism
+    drives: dict[str, MechanismDrive]
+    # by name in the mechanism
+    joints: dict[str, MechanismJoint]
+
+
 class Process(TypedDict):
     """Whether a process of the service lives."""
 
@@ -722,8 +971,12 @@ RESIDUAL: Final = Family[Residual]("residual/")
 EVENT: Final = Family[Event]("event/")
 DRIFT: Final = Family[Drift]("drift/")
 CHANGE: Final = Family[Change]("change/")
+WEAR: Final = Family[Wear]("wear/")
 LOST_MOTION: Final = Family[LostMotion]("lost_motion/")
+SUMMARY: Final = Family[Summary]("summary/")
+CLEARANCE: Final = Family[Clearance]("clearance/")
 ROBOT: Final = Family[Robot]("robot")
 ROBOT_PARAMETERS: Final = Family[RobotParameters]("robot/parameters")
+MECHANISM: Final = Family[Mechanism]("mechanism")
 PROCESS: Final = Family[Process]("process/")
 META: Final = Family[Meta]("meta")

@@ -53,7 +53,7 @@ export interface Estimate {
     /** why the status is not valid */
     reasons: Array<{
       /** what is so, see docs/troubleshooting.md */
-      code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
+      code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
       /** what it is about: a parameter, channel, joint or known constant */
       parameter?: string;
       /** by short names, SI or % */
@@ -123,13 +123,15 @@ export interface Event {
    * moves; fault: the values must not be used: no data, or an estimate that had to start again; recovered: what was
    * wrong is over: new values after an alarm, data again, or within the limits again; held: the joint stands still:
    * the values stay; moving: the joint moves again; baseline: what drift is measured against from here on; contact:
-   * torque of some joints that the whole robot's model does not explain: a contact, or something changed;
+   * torque of some joints that the model of all of them does not explain: a contact, or something changed;
    * compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the robot
    * carries a body that its model does not know, or has put it down; friction: the friction of one joint of the
-   * whole robot's model has changed; lost_motion_known: a first window of rows says how much the gear gives between
-   * loads of either side; lost_motion_grown: the gear's lost motion has grown beyond what it was at first: wear
+   * whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of rows
+   * says how much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has grown
+   * beyond what it was at first: wear; clearance_known: a first window of places says how much room the pin has in
+   * its bearing; clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
    */
-  kind: "started" | "alarm" | "resumed" | "transient" | "refit_started" | "refit_accepted" | "refit" | "refit_rejected" | "law" | "standstill" | "swing" | "mistake" | "kernel" | "scaled" | "sharpened" | "drift" | "fault" | "recovered" | "held" | "moving" | "baseline" | "contact" | "compensation" | "payload" | "friction" | "lost_motion_known" | "lost_motion_grown";
+  kind: "started" | "alarm" | "resumed" | "transient" | "refit_started" | "refit_accepted" | "refit" | "refit_rejected" | "law" | "standstill" | "swing" | "mistake" | "kernel" | "scaled" | "sharpened" | "drift" | "fault" | "recovered" | "held" | "moving" | "baseline" | "contact" | "compensation" | "payload" | "friction" | "lost_motion_known" | "lost_motion_grown" | "clearance_known" | "clearance_grown";
   /** the cause, in words */
   text: string;
   /** Unix s of the first row that it speaks of */
@@ -229,9 +231,64 @@ export interface Change {
     over: number;
     /** Unix s at which a person acknowledged it; 0: nobody has */
     acknowledged: number;
+    /** what it is likely to be, in words; empty while nothing is known of that */
+    diagnosis?: string;
+    /** what to do about that */
+    remedy?: string;
+    /** causes that explain it, the likeliest first */
+    ranked?: Array<{
+      /** its name, or unknown */
+      cause: string;
+      /** between 0 and 1, given that something has changed */
+      probability: number;
+    }>;
     /** the sentence about it */
     text: string;
   }>;
+}
+
+/** wear/NAME: dry wear of a joint beside heat and load */
+export interface Wear {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** [joints.NAME] */
+  joint: string;
+  /** Unix s at which the days begin that it is measured against */
+  since: number;
+  /** Unix s of the end of the last day that went in; 0: none yet */
+  judged: number;
+  /** with motion so far */
+  days: number;
+  /** share by which dry friction has grown beside heat and load; missing: not known yet */
+  wear?: number;
+  /** its standard deviation */
+  deviation?: number;
+  /** the evidence for it, in standard deviations */
+  z: number;
+  /** whether it is certain */
+  told: boolean;
+  /** Unix s of the day since which it has grown; 0 before it is told */
+  onset: number;
+  /** share of the last day's hours at temperatures that are new, where wear cannot be told */
+  new: number;
+  /** false: the temperature is that of its viscosity and losses */
+  thermometer: boolean;
+  /** share of dry friction at which something must be done */
+  limit: number;
+  /** days in use to the limit: 10, 50 and 90 %; empty before an onset */
+  left: Array<number>;
+  /** parameter of the friction → range of its hours' means that heat and load explain */
+  usual: Record<string, Array<number>>;
+  /** the sentence about it */
+  text: string;
 }
 
 /** lost_motion/NAME: the gear between two encoders */
@@ -257,7 +314,7 @@ export interface LostMotion {
   /** why there is none */
   reasons: Array<{
     /** what is so, see docs/troubleshooting.md */
-    code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
+    code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
     /** what it is about: a parameter, channel, joint or known constant */
     parameter?: string;
     /** by short names, SI or % */
@@ -278,6 +335,100 @@ export interface LostMotion {
   /** small loads show less of it: a spring that is soft at first */
   soft: boolean;
   /** lost_motion of the first window, rad: growth is measured against it */
+  first?: number;
+  /** it has grown since, beyond its limit and for certain */
+  grown: boolean;
+}
+
+/** summary/NAME: what a fleet keeps of a joint */
+export interface Summary {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** [joints.NAME] */
+  joint: string;
+  /** kind of the model */
+  model: string;
+  /** of torque or force */
+  unit: string;
+  /** what the estimator does */
+  phase: "waiting" | "starting" | "normal" | "transient" | "held" | "faulted";
+  /** what a consumer may do with the values */
+  status: "unestimated" | "learning" | "valid" | "held" | "faulted";
+  /** estimates */
+  parameters: Record<string, number>;
+  /** their standard deviations */
+  deviations: Record<string, number>;
+  /** of each parameter */
+  units: Record<string, string>;
+  /** rms prediction error over rms measured, of the last seconds */
+  error?: number;
+  /** of parameters whose change is not over: the value that they have left */
+  changed: Record<string, number>;
+  /** counted from the core's start to the beginning of this second */
+  use: {
+    /** of travel: rad or m */
+    unit: string;
+    /** in motion */
+    seconds: number;
+    /** way, there and back */
+    travel: number;
+    /** of the motion */
+    reversals: number;
+    /** motions after a rest */
+    starts: number;
+    /** °C, newest of the joint's channel, where it has one */
+    temperature?: number;
+  };
+}
+
+/** clearance/NAME: the clearance of a joint's bearing */
+export interface Clearance {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** [joints.NAME] */
+  joint: string;
+  /** m, half of the pin's room in its bearing; NaN where there is no number */
+  clearance: number;
+  /** its standard deviation, m */
+  deviation: number;
+  /** whether there is a number */
+  known: boolean;
+  /** why there is none */
+  reasons: Array<{
+    /** what is so, see docs/troubleshooting.md */
+    code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
+    /** what it is about: a parameter, channel, joint or known constant */
+    parameter?: string;
+    /** by short names, SI or % */
+    numbers?: Record<string, number>;
+    /** the same of words */
+    words?: Record<string, string>;
+    /** the sentence, with its numbers */
+    text: string;
+  }>;
+  /** of the first window, per cent */
+  progress: number;
+  /** rad of its circle that the pin has visited in the window */
+  arc: number;
+  /** share of the window in which the pin touches its bearing */
+  touching: number;
+  /** m, of the first window: growth is measured against it */
   first?: number;
   /** it has grown since, beyond its limit and for certain */
   grown: boolean;
@@ -304,7 +455,7 @@ export interface Robot {
     /** why the status is not valid */
     reasons: Array<{
       /** what is so, see docs/troubleshooting.md */
-      code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
+      code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
       /** what it is about: a parameter, channel, joint or known constant */
       parameter?: string;
       /** by short names, SI or % */
@@ -404,6 +555,80 @@ export interface RobotParameters {
   }>;
 }
 
+/** mechanism: a mechanism with loops */
+export interface Mechanism {
+  /** Unix s of the instant that the message speaks of */
+  timestamp: number;
+  /** version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone */
+  v: 2;
+  /** [robot] name */
+  robot: string;
+  /** counts up by one per topic; seen before: nothing new */
+  seq: number;
+  /** another one: the core started anew, and seq with it */
+  boot: number;
+  /** what the estimator does */
+  phase: "waiting" | "starting" | "normal" | "transient" | "held" | "faulted";
+  /** whether to trust the values */
+  health: {
+    /** what a consumer may do with them */
+    status: "unestimated" | "learning" | "valid" | "held" | "faulted";
+    /** why the status is not valid */
+    reasons: Array<{
+      /** what is so, see docs/troubleshooting.md */
+      code: "waiting_for_motion" | "restarting" | "at_standstill" | "alarm_stands" | "unexplained_lately" | "not_identifiable" | "uncertain" | "prediction_uncertain" | "torque_peaks_low" | "implausible_value" | "torque_lag" | "torque_repeats" | "friction_shape" | "friction_direction" | "friction_memory" | "residual_not_noise" | "encoder_steps" | "instant_not_identifiable" | "reversal_friction" | "nonlinear_uncertain" | "nonlinear_at_range_end" | "coefficient_negative" | "second_minimum" | "search_failed" | "start_unsettled" | "nonlinear_encoder_steps" | "constant_wrong" | "constant_or_encoder_steps" | "position_in_degrees" | "position_wraps" | "channels_exchanged" | "joints_exchanged" | "torque_sign_reversed" | "position_sign_reversed" | "velocity_sign_reversed" | "torque_scale" | "torque_misaligned" | "current_as_torque" | "time_factor" | "time_in_milliseconds" | "channel_dead" | "channel_stuck" | "channel_out_of_range" | "channel_uneven" | "kernel_too_wide" | "gear_window_filling" | "gear_load_one_sided" | "gear_few_reversals" | "gear_sign_imitated" | "gear_twist_small" | "clearance_filling" | "clearance_arc" | "clearance_changing" | "clearance_none" | "drives_incomplete" | "loops_open" | "mechanism_friction" | "mechanism_unexplained" | "joint_faulted" | "incomplete_row" | "robot_starting" | "torque_unexplained" | "payload_carried" | "payload_below_zero" | "robot_unexplained" | "robot_torque_constant" | "robot_encoder_slip" | "robot_base_tilt" | "friction_beyond_law" | "wrong_rate" | "counter_stuck" | "counter_jumps" | "counter_backwards" | "counter_fast" | "counter_smaller" | "frames_disordered" | "frames_zigzag" | "frames_repeated" | "values_held" | "encoder_frozen" | "encoder_leaps" | "torque_held" | "torque_frozen" | "torque_clipped" | "torque_dead_zone" | "no_data" | "few_rows" | "no_rows" | "channel_silent" | "core_down" | "core_silent";
+      /** what it is about: a parameter, channel, joint or known constant */
+      parameter?: string;
+      /** by short names, SI or % */
+      numbers?: Record<string, number>;
+      /** the same of words */
+      words?: Record<string, string>;
+      /** the sentence, with its numbers */
+      text: string;
+    }>;
+  };
+  /** of the start, per cent */
+  progress: number;
+  /** by name in the mechanism */
+  drives: Record<string, {
+    /** torque (force), low-passed */
+    measured?: number;
+    /** the same from the mechanism's model, with the friction of every joint */
+    predicted?: number;
+    /** measured - predicted */
+    residual?: number;
+    /** of predicted, what the joints' friction makes of it */
+    friction?: number;
+    /** of the residual where nothing was wrong */
+    deviation?: number;
+    /** of its magnitude, beyond which it is a contact or a change */
+    threshold?: number;
+    /** it is beyond */
+    contact: boolean;
+    /** friction that the drive feels over the model's; missing while nothing says it */
+    friction_ratio?: number;
+    /** its standard deviation */
+    friction_ratio_deviation?: number;
+    /** N·m or N */
+    unit: string;
+  }>;
+  /** by name in the mechanism */
+  joints: Record<string, {
+    /** N across its axis */
+    radial?: number;
+    /** N along it; of a prismatic joint N·m about it */
+    axial?: number;
+    /** N·m across it */
+    bending?: number;
+    /** of its bearing, in its unit */
+    friction?: number;
+    /** rad (m) of a joint of the tree; without an encoder by the loops */
+    position?: number;
+    /** of its friction, N·m or N */
+    unit: string;
+  }>;
+}
+
 /** process/NAME: whether a process of the service lives */
 export interface Process {
   /** Unix s of the instant that the message speaks of */
@@ -476,13 +701,17 @@ export interface Meta {
 export interface Topics {
   "robot": Robot;
   "robot/parameters": RobotParameters;
+  "mechanism": Mechanism;
   "meta": Meta;
   [topic: `estimate/${string}`]: Estimate;
   [topic: `residual/${string}`]: Residual;
   [topic: `event/${string}`]: Event;
   [topic: `drift/${string}`]: Drift;
   [topic: `change/${string}`]: Change;
+  [topic: `wear/${string}`]: Wear;
   [topic: `lost_motion/${string}`]: LostMotion;
+  [topic: `summary/${string}`]: Summary;
+  [topic: `clearance/${string}`]: Clearance;
   [topic: `process/${string}`]: Process;
 }
 

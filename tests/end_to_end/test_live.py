@@ -20,7 +20,7 @@ def metric(page: str, start: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(start))
 
 
-@pytest.mark.parametrize("wire", ["slcan", "serial"])
+@pytest.mark.parametrize("wire", ["slcan", pytest.param("serial", marks=pytest.mark.slow)])
 def test_the_emps_recording_gives_the_published_parameters(wire: str) -> None:
     if not EMPS.exists():
         pytest.skip(f"needs the EMPS recording in {EMPS}")

@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 FAMILIES = {one.topic: one for one in vars(jointwatch_client).values() if isinstance(one, Family)}
 HINTS = {
     "ESTIMATE": "Estimate", "RESIDUAL": "Residual", "EVENT": "Event", "DRIFT": "Drift", "CHANGE": "Change",
-    "LOST_MOTION": "LostMotion", "ROBOT": "Robot", "ROBOT_PARAMETERS": "RobotParameters", "PROCESS": "Process",
-    "META": "Meta",
+    "WEAR": "Wear", "LOST_MOTION": "LostMotion", "SUMMARY": "Summary", "CLEARANCE": "Clearance", "ROBOT": "Robot",
+    "ROBOT_PARAMETERS": "RobotParameters", "MECHANISM": "Mechanism", "PROCESS": "Process", "META": "Meta",
 }  # fmt: skip
 PLAIN = {"number": float, "integer": int, "string": str, "boolean": bool}
 FITTING = """
