@@ -5,8 +5,9 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 LATER  := nice -n 10
 
-# a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py)
-WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+# a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py);
+# three workers on two cores, since many tests wait
+WORKERS := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 
 .PHONY: demo test tests test-slow check compiled interpreted bench mutants chaos fuzz soak systemd docs dist clean help
 

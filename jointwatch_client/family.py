@@ -16,5 +16,5 @@ class Family(NamedTuple, Generic[M]):
         return topic.startswith(self.topic) if self.topic.endswith("/") else topic == self.topic
 
     def message(self, topic: str, update: Mapping[str, Any]) -> M | None:
-        """The same map with its type; None where it is another family's."""
+        """That map with its type; None where it is another family's."""
         return cast(M, update) if self.has(topic) else None

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+# before NumPy is imported: threads of a linear algebra of small matrices only wait for each other, and for other workers
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 LONG = Path(__file__).with_name("end_to_end")
 COMPILING = Path(__file__).with_name("test_jointwatch_jit.py")
 SERVER = Path(__file__).parent / "support" / "program_server.py"

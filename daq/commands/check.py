@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_mechanism(file: Path) -> int:
     """Print how each joint of a mechanism moves. Raises ConfigError."""
-    from daq.config.mechanism_file import read_mechanism  # kernels that only a mechanism needs
+    from daq.config.robots.mechanism_file import read_mechanism  # kernels that only a mechanism needs
 
     description = read_mechanism(file).description
     for link in description.links:

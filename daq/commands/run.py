@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # once it runs, the service has its own handlers
         signal.signal(number, signal.default_int_handler)
     try:
-        robot = ("daq.config.robot_model", "daq.core.robot_pipeline") if _has_robot_model(options.config) else ()
+        robot = ("daq.config.robots.robot_model", "daq.core.robot_pipeline") if _has_robot_model(options.config) else ()
         ahead((*SERVICE, *robot), log.info)  # even reading the configuration needs kernels
 
         from daq.config.load import load

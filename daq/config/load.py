@@ -101,7 +101,7 @@ def _check_robot(
     if _holds_mechanism(robot.model):
         text = f'{robot.model} is a mechanism with loops: write mechanism = "{robot.model.name}" instead'
         return "", [(("robot", "model"), text)]
-    from daq.config.robot_model import check_model  # a second of kernels that only a whole robot needs
+    from daq.config.robots.robot_model import check_model  # a second of kernels that only a whole robot needs
 
     return check_model(robot.model, joints)
 
@@ -112,7 +112,7 @@ def _check_mechanism(
     """The description of the mechanism, where there is one, and the mistakes in it."""
     if robot.mechanism is None:
         return "", []
-    from daq.config.robot_mechanism import check_mechanism  # kernels that only a mechanism needs
+    from daq.config.robots.robot_mechanism import check_mechanism  # kernels that only a mechanism needs
 
     return check_mechanism(robot.mechanism, joints)
 

@@ -12,10 +12,10 @@ from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
 from daq.core.changes.drift import Comparison
-from daq.core.channel_watch import ChannelWatch
+from daq.core.followers.channel_watch import ChannelWatch
+from daq.core.followers.joint_summary import JointSummary
+from daq.core.followers.joint_use import JointUse
 from daq.core.gear_pipeline import gear_pipeline_of
-from daq.core.joint_summary import JointSummary
-from daq.core.joint_use import JointUse
 from daq.core.mechanisms.clearance_pipeline import clearance_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication

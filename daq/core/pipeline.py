@@ -200,7 +200,7 @@ def _robot_pipeline(config: Config, boot: int, interval: int, executor: Executor
     """The pipeline of the whole robot, where the configuration names a model of it."""
     if config.robot.model is None:
         return None
-    from daq.config.robot_model import model_of  # kernels that only a whole robot needs
+    from daq.config.robots.robot_model import model_of  # kernels that only a whole robot needs
     from daq.core.robot_pipeline import RobotPipeline
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
@@ -216,7 +216,7 @@ def _mechanism_pipeline(config: Config, boot: int, interval: int) -> "MechanismP
     """The pipeline of the mechanism, where the configuration names one."""
     if not config.mechanism:
         return None
-    from daq.config.robot_mechanism import mechanism_of  # kernels that only a mechanism needs
+    from daq.config.robots.robot_mechanism import mechanism_of  # kernels that only a mechanism needs
     from daq.core.mechanisms.mechanism_pipeline import MechanismPipeline
 
     description = mechanism_of(config)

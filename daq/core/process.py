@@ -70,7 +70,7 @@ def _robot_nonlinear(config: Config) -> bool:
     """Whether a friction in the whole robot's model has nonlinear parameters."""
     if config.robot.model is None:
         return False
-    from daq.config.robot_model import model_of  # kernels that only a whole robot needs
+    from daq.config.robots.robot_model import model_of  # kernels that only a whole robot needs
 
     learnt = model_of(config)
     model = None if learnt is None else learnt.model()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.config.drift_limits import DriftSettings
-from daq.config.robot_model import torque_role
+from daq.config.robots.robot_model import torque_role
 from daq.config.sections import JointSection
 from daq.core.changes.drift import Comparison
 from daq.core.mechanisms.equidistant import SETTLED, equidistant

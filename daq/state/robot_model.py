@@ -1,4 +1,4 @@
-"""Writes the file of a whole robot's model (TOML); daq/config/robot_model.py reads it."""
+"""Writes the file of a whole robot's model (TOML); daq/config/robots/robot_model.py reads it."""
 
 from pathlib import Path
 

@@ -46,7 +46,7 @@ class TimeCourse(NamedTuple):
 
 
 def time_course(healthy: HealthyJoint, rows: SignatureRows, begin: float) -> TimeCourse:
-    """Of all rows that are kept; begin: s, of the window in which causes are compared."""
+    """How it came about, by all rows that are kept; begin: s, of the window in which causes are compared."""
     now = float(rows.time[-1])
     rows = healthy.sliding(rows)
     residual = rows.y - healthy.predicted(rows)

@@ -5,7 +5,8 @@ import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a trial each of as many processes as there are processors
 
-from hil_rig.truth import robot_table, table
+from hil_rig.truth import table
+from hil_rig.truth.robots import robot_table
 
 if __name__ == "__main__":
     robots = "--robots" in sys.argv  # arms of four to seven axes and the causes that are told of them

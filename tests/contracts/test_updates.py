@@ -9,9 +9,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from daq.core.changes.change_records import ChangeRecords
+from daq.core.followers.joint_summary import JointSummary
+from daq.core.followers.joint_use import EVERY, JointUse
 from daq.core.gear_pipeline import GearPipeline
-from daq.core.joint_summary import JointSummary
-from daq.core.joint_use import EVERY, JointUse
 from daq.core.mechanisms.clearance_pipeline import clearance_body
 from daq.core.mechanisms.mechanism_pipeline import mechanism_body
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from daq.config.robot_model import load_model
+from daq.config.robots.robot_model import load_model
 from daq.recording.folder import recordings
 from hil_rig.live import Live
 

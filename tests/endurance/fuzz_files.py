@@ -13,7 +13,7 @@ import numpy as np
 
 from daq.commands.identify.command import load_robot
 from daq.config.load import load
-from daq.config.robot_model import load_model
+from daq.config.robots.robot_model import load_model
 from daq.config.sections import Config, Record
 from daq.core.pipeline import Pipeline
 from daq.recording.folder import recordings

@@ -21,7 +21,7 @@ from daq.commands.excite.limits import Limited, load_limits
 from daq.commands.excite.picture import draw
 from daq.commands.excite.trajectory_files import read_trajectory, write_samples, write_table
 from daq.commands.identify.command import load_robot
-from daq.config.robot_model import load_model
+from daq.config.robots.robot_model import load_model
 from daq.config.words import ConfigError
 from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.offline.excitation.criteria import OBJECTIVES, Criteria, Judge

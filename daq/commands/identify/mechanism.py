@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from daq.commands.codes import EXIT_USAGE, fail
-from daq.config.mechanism_file import read_mechanism
+from daq.config.robots.mechanism_file import read_mechanism
 from daq.recording.columns import Columns, load_columns
 from daq.recording.reader import RecordingError
 from daq.replay.robot_runs import read_aligned

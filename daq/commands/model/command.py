@@ -10,7 +10,7 @@ from daq.commands.codes import fail, refuse
 from daq.commands.model import isaac, mjcf, urdf
 from daq.commands.model.compare import Change, differences, parameters
 from daq.commands.model.simulated import SimulatedRobot, simulated
-from daq.config.robot_model import load_model
+from daq.config.robots.robot_model import load_model
 from daq.config.words import ConfigError
 from daq.state.files import BaselineError, replace
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgpack
 import numpy as np
 
-from daq.config.robot_mechanism import driving_joints
-from daq.config.robot_model import torque_role
+from daq.config.robots.robot_mechanism import driving_joints
+from daq.config.robots.robot_model import torque_role
 from daq.config.sections import JointSection
 from daq.core.mechanisms.equidistant import SETTLED, equidistant
 from daq.stream.reasons import as_maps

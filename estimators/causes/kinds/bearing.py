@@ -20,7 +20,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
 
 
 def twist(window: FaultWindow) -> Sequence[Shape]:
-    """The same ripple winds the gear."""
+    """The gear is wound by that ripple, too."""
     return [Shape.phased(_waves(window), PHASES)]
 
 

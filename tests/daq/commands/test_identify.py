@@ -15,7 +15,7 @@ from mcap.writer import Writer
 from scipy.io import savemat
 
 from daq.__main__ import main
-from daq.config.robot_model import load_model
+from daq.config.robots.robot_model import load_model
 from daq.recording.ros_bag import decode, is_bag
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.newton_euler import newton_euler

@@ -80,13 +80,14 @@ def test_a_wire_that_refused_frames_carries_one_more_sample_when_it_has_room() -
     faults = Faults([], 1)
     robot = RigRobot(RIGS["rigid"].settings().robot(7, 1, []), faults, False)
     one = player.Player(robot, [wire], faults, 20.0)
-    full, heard = threading.Event(), bytearray()
+    full, over, heard = threading.Event(), threading.Event(), bytearray()
 
     def read() -> None:  # nothing until frames were refused
         full.wait(20.0)
         with os.fdopen(port, "rb", buffering=0) as stream:
-            while wire.listening() and (not heard or select.select([stream], [], [], 0.5)[0]):
-                heard.extend(stream.read(4096))
+            while select.select([stream], [], [], 0.1)[0] or not over.is_set():
+                if select.select([stream], [], [], 0.0)[0]:
+                    heard.extend(stream.read(4096))
 
     def refused() -> bool:
         if wire.refused > 700:
@@ -96,6 +97,7 @@ def test_a_wire_that_refused_frames_carries_one_more_sample_when_it_has_room() -
     reader = threading.Thread(target=read)
     reader.start()
     one.play(refused)
+    over.set()
     reader.join(20.0)
     wire.close()
     frames = [line for line in bytes(heard).split(b"\r") if line.startswith(b"t")]

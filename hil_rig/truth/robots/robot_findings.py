@@ -14,8 +14,8 @@ from daq.replay.one_robot import RobotEstimator, RobotFinding
 from daq.state.baselines import JUDGED
 from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.dynamics import GRAVITY, inverse_dynamics
-from hil_rig.truth.disturbances import CHANGE, DISTURBANCES, PAYLOAD, SECONDS, Disturbance
-from hil_rig.truth.random_arm import RATE, ArmInMotion, draw, identified
+from hil_rig.truth.robots.disturbances import CHANGE, DISTURBANCES, PAYLOAD, SECONDS, Disturbance
+from hil_rig.truth.robots.random_arm import RATE, ArmInMotion, draw, identified
 from hil_rig.truth.trial import EXCUSED
 
 FAR: Final = 4.0  # deviations

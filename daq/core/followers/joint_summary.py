@@ -3,7 +3,7 @@
 import msgpack
 
 from daq.core.changes.change_records import ChangeRecords
-from daq.core.joint_use import EVERY, JointUse
+from daq.core.followers.joint_use import EVERY, JointUse
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate
 

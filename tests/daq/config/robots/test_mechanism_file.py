@@ -6,10 +6,10 @@ import pytest
 
 from daq.__main__ import main
 from daq.config.load import load
-from daq.config.mechanism_file import read_mechanism
+from daq.config.robots.mechanism_file import read_mechanism
 from daq.config.words import ConfigError
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 WRONG = """gravity = [0, -9.8]
 colour = "red"
 [[links]]

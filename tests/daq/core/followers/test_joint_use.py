@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daq.core.joint_use import JointUse
+from daq.core.followers.joint_use import JointUse
 
 TIMES = 10**9 + 10**6 * np.arange(2000)
 

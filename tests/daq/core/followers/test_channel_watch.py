@@ -4,7 +4,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.core.channel_watch import KEPT, RATE, ChannelWatch
+from daq.core.followers.channel_watch import KEPT, RATE, ChannelWatch
 from daq.stream.curve_points import channel_rows
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from hil_rig.plants.base import Floats, Jump
 from hil_rig.plants.robots.dynamics import body
-from hil_rig.truth.random_arm import DrawnArm
+from hil_rig.truth.robots.random_arm import DrawnArm
 
 CHANGE: Final = 40.0  # s after the first sample, when it happens
 SECONDS: Final = 100  # that the robot is watched

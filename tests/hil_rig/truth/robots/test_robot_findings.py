@@ -5,10 +5,10 @@ import pytest
 
 from daq.replay.one_robot import RobotFinding
 from hil_rig.plants.robots.dynamics import GRAVITY
-from hil_rig.truth.disturbances import CARRIED, CHANGE, DISTURBANCES, SLIP, Disturbance
-from hil_rig.truth.random_arm import RATE, ArmInMotion, draw
-from hil_rig.truth.robot_findings import NOTHING, SEVERAL, Outcome, _judged, run
-from hil_rig.truth.robot_table import NOT_MET, _left, figures, limits
+from hil_rig.truth.robots.disturbances import CARRIED, CHANGE, DISTURBANCES, SLIP, Disturbance
+from hil_rig.truth.robots.random_arm import RATE, ArmInMotion, draw
+from hil_rig.truth.robots.robot_findings import NOTHING, SEVERAL, Outcome, _judged, run
+from hil_rig.truth.robots.robot_table import NOT_MET, _left, figures, limits
 
 
 def test_arms_have_four_to_seven_axes_and_obey_their_limits() -> None:

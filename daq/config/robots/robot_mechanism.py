@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from daq.config.mechanism_file import read_mechanism
+from daq.config.robots.mechanism_file import read_mechanism
 from daq.config.sections import Config, JointSection
 from daq.config.words import ConfigError, unknown
 from daq.stream.update import MECHANISM

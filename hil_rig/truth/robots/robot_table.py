@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from hil_rig.truth.disturbances import SECONDS
-from hil_rig.truth.robot_findings import ROWS, SEVERAL, Outcome, run
+from hil_rig.truth.robots.disturbances import SECONDS
+from hil_rig.truth.robots.robot_findings import ROWS, SEVERAL, Outcome, run
 
 LIES: Final = 0.5  # % of the time
 FALSE: Final = 1.0  # an hour
