@@ -1,6 +1,6 @@
 """The order of the tests, and programs of ours that start at once.
 
-Those that wait for whole services come first, then those that compile in processes of their own, so that two workers
+Those that wait for whole services come first, then those that compile in processes of their own, so that all workers
 end at the same time.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-# before NumPy is imported: threads of a linear algebra of small matrices only wait for each other, and for other workers
+# before NumPy is imported: threads of a linear algebra of small matrices only wait for each other
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 LONG = Path(__file__).with_name("end_to_end")
 COMPILING = Path(__file__).with_name("test_jointwatch_jit.py")
