@@ -152,7 +152,7 @@ function press(key, shift) {
   return undefined;
 }
 addEventListener("keydown", (event) => {
-  if (event.target.closest("select, input, dialog") || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.target.closest("select, input, dialog[open]") || event.ctrlKey || event.altKey || event.metaKey) return;
   press(event.key, event.shiftKey);
 });
 
