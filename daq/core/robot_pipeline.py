@@ -15,25 +15,20 @@ from daq.config.drift_limits import DriftSettings
 from daq.config.robots.robot_model import torque_role
 from daq.config.sections import JointSection
 from daq.core.changes.drift import Comparison
-from daq.core.mechanisms.equidistant import SETTLED, equidistant
+from daq.core.mechanisms.joints_together import JointsTogether, Message
 from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.reasons import as_maps
 from daq.stream.update import ROBOT, Map, Publication
-from estimators.alignment.common_clock import CommonClock
 from estimators.base import Estimate, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.settings import LINK
-from estimators.quantities import Floats, Nanoseconds
-from estimators.reasons import Reason, joined
-
-Message = tuple[bytes, bytes]
+from estimators.quantities import Floats
+from estimators.reasons import Reason
 
 #: ns, argued: Time between two reports of a robot's parameters.
 PARAMETERS_EVERY: Final = 1_000_000_000
-#: ns, argued: Time between two updates of a robot of which a joint gives no rows.
-FAULTED_EVERY: Final = 500_000_000
 
 
 class RobotPipeline:
@@ -53,62 +48,41 @@ class RobotPipeline:
         self.name = ROBOT
         self._learnt = learnt
         self._names = learnt.robot.names
-        self._rates = [joints[name].rate for name in self._names]
-        self._period = 1.0 / self._rates[0]
-        self._build = partial(RobotEstimator, learnt, self._period, executor=executor)
-        self.estimator = self._build()
+        rates = [joints[name].rate for name in self._names]
         twisted = [self._names[j] for j in learnt.model().twisted]
-        self._clock = CommonClock([1.0 / rate for rate in self._rates], columns=3 if twisted else 2)
-        self._places = {name: index for index, name in enumerate(self._names)}
-        self._columns: list[NDArray[np.int64]] = []
+        columns: list[NDArray[np.int64]] = []
         for name in self._names:
             second = (LINK if name in twisted else "position",) if twisted else ()
             roles = ("position", torque_role(joints[name]), *second)
-            self._columns.append(np.array([joints[name].roles().index(role) for role in roles], np.int64))
-        self._first = 0  # rows of the first joint that wait
-        self._last_tick = 0
+            columns.append(np.array([joints[name].roles().index(role) for role in roles], np.int64))
+        self._together = JointsTogether(self._names, rates, columns)
+        self.note = self._together.note
+        self._build = partial(RobotEstimator, learnt, self._together.period, executor=executor)
+        self.estimator = self._build()
         self._publication = publication
         self._interval = interval
         self._slot, self._told = -1, -1
         self._comparison = Comparison(ROBOT, drift, publication)
         self._effort = [joint.axis.effort for joint in learnt.robot.joints]
-        self._faults: tuple[Reason, ...] = ()  # of its joints
-        self._last_fault = 0  # monotonic ns of the last update that a fault alone has made
-
-    def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
-        """Take the samples that one joint's own estimator got: ticks (rows,) ns, rows (rows, channels).
-
-        Both are views that the next batch overwrites; the common clock copies them.
-        """
-        index = self._places.get(joint)
-        if index is None or not len(ticks):
-            return
-        self._clock.absorb(index, ticks, rows, self._columns[index])
-        if index == 0:
-            self._first += len(ticks)
 
     def messages_due(self, epoch: int) -> list[Message]:
         """The messages that are due after the rows so far. epoch: ns to add to get Unix time."""
-        if self._first * self._period < SETTLED:
+        if not self._together.settled:
             return []
-        self._first = 0
-        ticks, rows = self._clock.release()
-        messages: list[Message] = []
-        for tick, row in equidistant(ticks, rows, self._last_tick, self._period):
+        for tick, row in self._together.batches():
             self.estimator.absorb(tick, *(row[:, :, column] for column in range(row.shape[2])))
-        if len(ticks):
-            self._last_tick = int(ticks[-1])
-        events = self.estimator.events()
-        messages += [
-            self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9, None, one.details) for one in events
+        last = self._together.last
+        messages = [
+            self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9, None, one.details)
+            for one in self.estimator.events()
         ]
-        if self._last_tick // self._interval != self._slot:
-            self._slot = self._last_tick // self._interval
+        if last // self._interval != self._slot:
+            self._slot = last // self._interval
             messages.append(self._update(epoch))
-        if self._last_tick // PARAMETERS_EVERY != self._told:
-            self._told = self._last_tick // PARAMETERS_EVERY
+        if last // PARAMETERS_EVERY != self._told:
+            self._told = last // PARAMETERS_EVERY
             messages.append(self._parameters(epoch))
-            messages += self._comparison.compare(*self._comparable(), (self._last_tick + epoch) / 1e9)
+            messages += self._comparison.compare(*self._comparable(), (last + epoch) / 1e9)
         return messages
 
     def check_joints(self, faults: Mapping[str, tuple[Reason, ...]], now: int, epoch: int) -> list[Message]:
@@ -116,21 +90,11 @@ class RobotPipeline:
 
         faults: joint → why it gives none; now: monotonic ns.
         """
-        reasons = tuple(
-            Reason("joint_faulted", name, words={"cause": joined(faults[name])})
-            for name in self._names
-            if name in faults
-        )
-        messages = list[Message]()
-        if bool(reasons) != bool(self._faults):
-            kind, text = ("fault", joined(reasons)) if reasons else ("recovered", "every joint gives rows again")
-            messages.append(self._publication.event(kind, text, (now + epoch) / 1e9))
+        well = "every joint gives rows again"
+        messages = self._together.fault_event(faults, self._publication, well, (now + epoch) / 1e9)
+        if messages:
             self.estimator.distrust()
-        self._faults = reasons
-        if reasons and now - self._last_fault >= FAULTED_EVERY:
-            self._last_fault = now
-            messages.append(self._update(epoch))
-        return messages
+        return [*messages, self._update(epoch)] if self._together.fault_due(now) else messages
 
     def keep(self) -> Map | None:
         """The state for a checkpoint, as plain data; None while there is none."""
@@ -153,7 +117,7 @@ class RobotPipeline:
 
     def counters(self) -> dict[str, int]:
         """Counters since the start: blocks learnt, faults, dropped rows."""
-        return {"learnt": self.estimator.learnt, "faults": self.estimator.faults, "dropped": self._clock.dropped}
+        return {"learnt": self.estimator.learnt, "faults": self.estimator.faults, "dropped": self._together.dropped}
 
     def _comparable(self) -> tuple[Estimate, Callable[[], Map]]:
         """What a baseline is compared with: friction torques as parameters, and the speeds at which they hold."""
@@ -167,13 +131,13 @@ class RobotPipeline:
 
     def _update(self, epoch: int) -> Message:
         found = self.estimator.estimate()
-        if self._faults:
-            found = replace(found, phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._faults)
+        if self._together.faults:
+            found = replace(found, phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._together.faults)
         head = robot_head(self._publication, "robot", (found.time + epoch) / 1e9)
         return b"robot", msgpack.packb(head | robot_body(found, self._names, self._effort))
 
     def _parameters(self, epoch: int) -> Message:
-        head = robot_head(self._publication, "robot/parameters", (self._last_tick + epoch) / 1e9)
+        head = robot_head(self._publication, "robot/parameters", (self._together.last + epoch) / 1e9)
         values, deviations = self.estimator.parameters()
         body = parameters_body(self.estimator.model.names, values, deviations, self._names, self.estimator.friction())
         known = self.estimator.compensations().items()

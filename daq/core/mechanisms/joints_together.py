@@ -1,0 +1,92 @@
+"""Several joints as one: their samples on one clock, and whether any of them gives none.
+
+A whole robot and a mechanism share this.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.core.mechanisms.equidistant import SETTLED, equidistant
+from daq.stream.update import Publication
+from estimators.alignment.common_clock import CommonClock
+from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason, joined
+
+Message = tuple[bytes, bytes]
+
+#: ns, argued: Time between two updates of what has a joint that gives no rows.
+FAULTED_EVERY: Final = 500_000_000
+
+
+class JointsTogether:
+    """The samples of these joints, as their own estimators get them. `last`: ns, of the last row on the one clock."""
+
+    def __init__(self, names: Sequence[str], rates: Sequence[float], columns: Sequence[NDArray[np.int64]]) -> None:
+        """rates: Hz of each joint; columns: of each joint, which of its channels are taken, as many of every joint."""
+        self.names = names
+        self.period = 1.0 / rates[0]
+        self.last = 0
+        self.faults: tuple[Reason, ...] = ()
+        self._clock = CommonClock([1.0 / rate for rate in rates], columns=len(columns[0]))
+        self._places = {name: index for index, name in enumerate(names)}
+        self._columns = columns
+        self._waiting = 0  # rows of the first joint
+        self._last_fault = 0  # monotonic ns of the last update that a fault alone has made
+
+    @property
+    def dropped(self) -> int:
+        """Rows that were not complete."""
+        return self._clock.dropped
+
+    def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
+        """Take the samples that one joint's own estimator got: ticks (rows,) ns, rows (rows, channels).
+
+        Both are views that the next batch overwrites; the common clock copies them.
+        """
+        index = self._places.get(joint)
+        if index is None or not len(ticks):
+            return
+        self._clock.absorb(index, ticks, rows, self._columns[index])
+        if index == 0:
+            self._waiting += len(ticks)
+
+    @property
+    def settled(self) -> bool:
+        """Whether rows are there that are worth a look."""
+        return self._waiting * self.period >= SETTLED
+
+    def batches(self) -> Iterator[tuple[Nanoseconds, Floats]]:
+        """What is complete: ticks (rows,) ns, and rows (rows, joints, columns) without a jump of the clock."""
+        self._waiting = 0
+        ticks, rows = self._clock.release()
+        yield from equidistant(ticks, rows, self.last, self.period)
+        if len(ticks):
+            self.last = int(ticks[-1])
+
+    def fault_event(
+        self, faults: Mapping[str, tuple[Reason, ...]], publication: Publication, all_well: str, timestamp: float
+    ) -> list[Message]:
+        """The event where the first of these joints gives no rows, or all of them do again.
+
+        faults: joint → why it gives none; all_well: what is said then; timestamp: Unix s.
+        """
+        reasons = tuple(
+            Reason("joint_faulted", name, words={"cause": joined(faults[name])})
+            for name in self.names
+            if name in faults
+        )
+        changed, self.faults = bool(reasons) != bool(self.faults), reasons
+        if not changed:
+            return []
+        kind, text = ("fault", joined(reasons)) if reasons else ("recovered", all_well)
+        return [publication.event(kind, text, timestamp)]
+
+    def fault_due(self, now: int) -> bool:
+        """Whether an update is due that says a fault, since no rows make one; now: monotonic ns."""
+        due = bool(self.faults) and now - self._last_fault >= FAULTED_EVERY
+        if due:
+            self._last_fault = now
+        return due
