@@ -38,7 +38,7 @@ TYPES: Final = {
 SILENT: Final = 5.0
 
 
-class Joint:
+class JointNodes:
     """The newest values of one joint, and its nodes."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class OpcuaServer:
     def __init__(self, settings: OpcuaSettings, config: Config) -> None:
         self.counts = Counts()
         self._settings, self._robot = settings, config.robot.name
-        self._joints: dict[str, Joint] = {}
+        self._joints: dict[str, JointNodes] = {}
         self._server = Server()
         self._index = 0
         self._root: Node | None = None
@@ -108,7 +108,7 @@ class OpcuaServer:
         if topic == "meta":
             for joint, told in update["joints"].items():
                 units = {parameter: one["unit"] for parameter, one in told["parameters"].items()}
-                self._joints.setdefault(joint, Joint()).units = units
+                self._joints.setdefault(joint, JointNodes()).units = units
         elif family == "estimate" and name in self._joints:  # before `meta` nothing is known of its units
             joint = self._joints[name]
             joint.values |= metrics_of(update)
@@ -128,7 +128,7 @@ class OpcuaServer:
                 joint.stale, joint.fresh = stale, False
                 await self._write(name, joint)
 
-    async def _write(self, name: str, joint: Joint) -> None:
+    async def _write(self, name: str, joint: JointNodes) -> None:
         """Write all values of one joint, with their status and times."""
         now = datetime.now(UTC)
         about = datetime.fromtimestamp(joint.about, UTC)
@@ -143,7 +143,7 @@ class OpcuaServer:
             await self._server.write_attribute_value(node.nodeid, told)
             self.counts.sent += 1
 
-    async def _add(self, name: str, joint: Joint, key: str, value: Change) -> Node:
+    async def _add(self, name: str, joint: JointNodes, key: str, value: Change) -> Node:
         """A variable for a value that has none; nobody but the server itself may write it."""
         assert self._root is not None
         if joint.node is None:

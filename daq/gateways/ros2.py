@@ -26,7 +26,10 @@ from drivers.network.dds import domain_xml
 from drivers.network.dds_types import DynamicJointState, Header, InterfaceValue, Time
 from estimators.base import Status
 
-OK, WARNING, ERROR, STALE = range(4)
+OK: Final = 0
+WARNING: Final = 1
+ERROR: Final = 2
+STALE: Final = 3
 DIAGNOSTICS: Final = "rt/diagnostics"  # the topic /diagnostics, as ROS 2 names it in DDS
 DEPTH: Final = 10  # messages of a topic that are kept: ROS 2's default
 #: s, argued: A joint that is silent for so long is stale: the core is restarted within less.

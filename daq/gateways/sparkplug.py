@@ -18,7 +18,7 @@ from daq.config.gateways import SparkplugSettings
 from daq.config.sections import Config
 from daq.gateways.gateway import Counts
 from daq.gateways.joint_metrics import Change, metrics_of, open_changes
-from daq.gateways.sparkplug_payload import DataType, Metric, asks_for, payload
+from daq.gateways.sparkplug_payload import DataType, PayloadMetric, asks_for, payload
 from daq.processes.logs import log
 
 NAMESPACE: Final = "spBv1.0"
@@ -46,10 +46,10 @@ class Device:
         self.told: dict[str, Change] = {}
         self.aliases: dict[str, int] = {}
 
-    def metrics(self, values: Mapping[str, Change]) -> list[Metric]:
+    def metrics(self, values: Mapping[str, Change]) -> list[PayloadMetric]:
         """Sparkplug's metrics of some values."""
         return [
-            Metric(name, KINDS[type(one)], one, self.aliases[name], self.unit.get(name, ""))
+            PayloadMetric(name, KINDS[type(one)], one, self.aliases[name], self.unit.get(name, ""))
             for name, one in values.items()
         ]
 
@@ -158,10 +158,10 @@ class SparkplugNode:
         self._seq, self._due, self._born = 0, 0.0, True
         for device in self._devices.values():
             device.alive = False
-        rebirth = Metric(REBIRTH, DataType.BOOLEAN, False)
+        rebirth = PayloadMetric(REBIRTH, DataType.BOOLEAN, False)
         self._publish("NBIRTH", [self._birth_number(), rebirth], "", birth=True)
 
-    def _publish(self, kind: str, metrics: list[Metric], device: str, birth: bool) -> bool:
+    def _publish(self, kind: str, metrics: list[PayloadMetric], device: str, birth: bool) -> bool:
         """Publish with the next seq; what does not fit is dropped and counted. Returns whether it is on its way."""
         if len(self._waiting) >= MOST_WAITING:
             self.counts.dropped += 1
@@ -185,8 +185,8 @@ class SparkplugNode:
     def _topic(self, kind: str, device: str = "") -> str:
         return "/".join([NAMESPACE, self._settings.group, kind, self._node, *([device] if device else [])])
 
-    def _birth_number(self) -> Metric:
-        return Metric("bdSeq", DataType.INT64, self._bd_seq)
+    def _birth_number(self) -> PayloadMetric:
+        return PayloadMetric("bdSeq", DataType.INT64, self._bd_seq)
 
     def _death(self) -> bytes:
         return payload(time.time_ns() // 10**6, [self._birth_number()], None, birth=True)

@@ -34,7 +34,7 @@ CARRIERS: Final = {
 }
 
 
-class Metric(NamedTuple):
+class PayloadMetric(NamedTuple):
     """One metric: a birth names it and gives its alias, data have the alias only."""
 
     name: str
@@ -44,14 +44,14 @@ class Metric(NamedTuple):
     unit: str = ""
 
 
-def payload(timestamp: int, metrics: Iterable[Metric], seq: int | None, birth: bool) -> bytes:
+def payload(timestamp: int, metrics: Iterable[PayloadMetric], seq: int | None, birth: bool) -> bytes:
     """A payload. timestamp: Unix ms, of every metric, too; seq: None in a death; birth: whether names are given."""
     parts = [_whole(1, timestamp)]
     parts += [_bytes(2, _metric(metric, timestamp, birth)) for metric in metrics]
     return b"".join([*parts, *([] if seq is None else [_whole(3, seq)])])
 
 
-def _metric(metric: Metric, timestamp: int, birth: bool) -> bytes:
+def _metric(metric: PayloadMetric, timestamp: int, birth: bool) -> bytes:
     parts = [_bytes(1, metric.name.encode())] if birth or metric.alias is None else []
     parts += [_whole(2, metric.alias)] if metric.alias is not None else []
     parts += [_whole(3, timestamp), _whole(4, metric.kind)]
@@ -63,7 +63,7 @@ def _metric(metric: Metric, timestamp: int, birth: bool) -> bytes:
     return b"".join(parts if null else [*parts, _value(metric)])
 
 
-def _value(metric: Metric) -> bytes:
+def _value(metric: PayloadMetric) -> bytes:
     field, value = CARRIERS[metric.kind], metric.value
     if isinstance(value, str):
         return _bytes(field, value.encode())

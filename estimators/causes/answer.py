@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from estimators.causes.base import Cause
+from estimators.causes.base import CauseKind
 from estimators.causes.catalogue import CAUSES
 
 #: 1, argued: Probability from which a name is told, with this probability: likelier than all others together.
@@ -13,7 +13,7 @@ BOTH: Final = 0.8
 #: 1, argued: Probability from which a cause is listed.
 LISTED: Final = 0.02
 UNKNOWN: Final = "unknown"
-BY_NAME: Final[Mapping[str, Cause]] = {one.name: one for one in CAUSES}
+BY_NAME: Final[Mapping[str, CauseKind]] = {one.name: one for one in CAUSES}
 
 
 class Answer(NamedTuple):

@@ -1,4 +1,4 @@
-"""Cause: one thing that can happen to a joint, what it adds to torque and twist, and what to do about it."""
+"""CauseKind: one thing that can happen to a joint, what it adds to torque and twist, and what to do about it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class CauseKind:
     """One cause of the catalogue."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from estimators.causes.base import Cause
+from estimators.causes.base import CauseKind
 from estimators.causes.kinds import (
     bearing,
     belt_slack,
@@ -19,7 +19,7 @@ from estimators.causes.kinds import (
     torque_measurement,
 )
 
-CAUSES: Final[tuple[Cause, ...]] = (
+CAUSES: Final[tuple[CauseKind, ...]] = (
     bearing.CAUSE,
     belt_slack.CAUSE,
     brake_drag.CAUSE,

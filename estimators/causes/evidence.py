@@ -38,7 +38,7 @@ RANK: Final = 0.02
 MOST: Final = 60
 
 
-class Part:
+class EvidencePart:
     """The residual of one signal in a window, ready to be compared with shapes."""
 
     def __init__(

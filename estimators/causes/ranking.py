@@ -5,9 +5,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 from estimators.causes.catalogue import CAUSES
-from estimators.causes.evidence import SIZES, TWISTS, Part, unit
+from estimators.causes.evidence import SIZES, TWISTS, EvidencePart, unit
 from estimators.causes.ringing import ringing
 from estimators.causes.time_course import TimeCourse
 
@@ -40,11 +40,13 @@ def rank(window: FaultWindow, course: TimeCourse, temper: float = TEMPER) -> Ran
     daily = [(unit(rows.v), WARMER * float(np.sqrt((window.viscous**2).mean())))]
     torques = {one.name: tuple(one.torque(window)) for one in CAUSES}
     every = [shape for shapes in torques.values() for shape in shapes]
-    parts = [(Part(healthy.torque, healthy.columns(rows), window.torque, every, daily, SIZES), torques)]
+    parts = [(EvidencePart(healthy.torque, healthy.columns(rows), window.torque, every, daily, SIZES), torques)]
     if healthy.twist is not None:
         twists = {one.name: tuple(one.twist(window)) for one in CAUSES}
         every = [shape for shapes in twists.values() for shape in shapes]
-        parts.append((Part(healthy.twist, healthy.twist_columns(rows), window.twist, every, (), TWISTS), twists))
+        parts.append(
+            (EvidencePart(healthy.twist, healthy.twist_columns(rows), window.twist, every, (), TWISTS), twists)
+        )
     nothing = sum(part.nothing for part, _ in parts)
     shaped = {one.name: _cause(one, parts) - nothing for one in CAUSES}
     shaped["unknown"] = _either([sum(one) for one in _choices([[part.nothing, part.unknown] for part, _ in parts])[1:]])
@@ -63,7 +65,7 @@ def rank(window: FaultWindow, course: TimeCourse, temper: float = TEMPER) -> Ran
     )
 
 
-def _cause(cause: Cause, parts: list[tuple[Part, dict[str, tuple[Shape, ...]]]]) -> float:
+def _cause(cause: CauseKind, parts: list[tuple[EvidencePart, dict[str, tuple[Shape, ...]]]]) -> float:
     """Evidence of a cause in all signals; in one of them at least it shows."""
     choices = []
     for part, shapes in parts:

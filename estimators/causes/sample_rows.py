@@ -46,7 +46,7 @@ class SignatureRows(NamedTuple):
         return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-class RowFormer:
+class SignatureFormer:
     """Turns equidistant samples into rows, a chunk at a time."""
 
     def __init__(self, period: float, columns: tuple[int, int, int | None]) -> None:

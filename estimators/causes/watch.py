@@ -16,7 +16,7 @@ from estimators.causes.answer import Answer, answer, listed
 from estimators.causes.base import FaultWindow
 from estimators.causes.healthy_joint import STILL, HealthyJoint
 from estimators.causes.ranking import CERTAIN, Ranked, rank
-from estimators.causes.sample_rows import CHUNK, ROW, RowFormer, SignatureRows
+from estimators.causes.sample_rows import CHUNK, ROW, SignatureFormer, SignatureRows
 from estimators.causes.time_course import TimeCourse, time_course
 from estimators.quantities import Floats, Nanoseconds
 
@@ -54,7 +54,7 @@ class CauseWatch:
 
     def __init__(self, period: float, columns: tuple[int, int, int | None], executor: Executor | None = None) -> None:
         """period: s between samples; columns: of position, torque, and link position or None; executor: ranks."""
-        self._former, self._executor = RowFormer(period, columns), executor
+        self._former, self._executor = SignatureFormer(period, columns), executor
         self._top = 0.0  # largest speed so far
         self.begin_reference()
 

@@ -25,7 +25,7 @@ from estimators.quantities import Floats
 from estimators.thresholds import LEAST_DIVISOR
 from estimators.wear import friction_surface
 from estimators.wear.friction_hours import DAY, FrictionHours
-from estimators.wear.warmth import FURTHEST, Warmth, warmth
+from estimators.wear.warmth import FURTHEST, JointWarmth, warmth
 
 #: days, argued: Days with motion of commissioning: all loads and some weather; wear is measured against them.
 COMMISSIONING: Final = 60
@@ -105,7 +105,7 @@ class Wear(NamedTuple):
 class _Filter:
     """State and covariance of (1), and the design of its days."""
 
-    def __init__(self, hours: FrictionHours, warm: Warmth, first: int) -> None:
+    def __init__(self, hours: FrictionHours, warm: JointWarmth, first: int) -> None:
         """first: hours of commissioning."""
         bands = len(hours.speeds)
         self.mean = np.nanmean(hours.friction[:first], axis=0)

@@ -25,7 +25,7 @@ DELAYS: Final = (0.01, 1.0, 2.0, 4.0, 8.0)
 FURTHEST: Final = (-3.5, 4.5)
 
 
-class Warmth(NamedTuple):
+class JointWarmth(NamedTuple):
     """The temperature of each hour, and the viscous torque at a speed of 1."""
 
     theta: Floats  # (hours,) in KELVINS
@@ -33,7 +33,7 @@ class Warmth(NamedTuple):
     thermometer: bool
 
 
-def warmth(hours: FrictionHours, first: int) -> Warmth | None:
+def warmth(hours: FrictionHours, first: int) -> JointWarmth | None:
     """The warmth of each hour; first: hours to which it is relative. None where there is neither thermometer nor slope.
 
     Without a thermometer two bands of fast motion are needed, whose difference is viscous.
@@ -50,12 +50,12 @@ def warmth(hours: FrictionHours, first: int) -> Warmth | None:
             slope = float(np.mean((at - at.mean()) * measured[:first][known])) / spread if spread > 1.0 else thinning
             thinning = float(np.clip(slope, PLAUSIBLE[0] / THINNING, PLAUSIBLE[1] / THINNING))
         theta, viscosity = kelvins / KELVINS, (usual if viscous else 0.0) * np.exp(-np.clip(thinning * kelvins, -3, 3))
-        return Warmth(np.clip(theta, *FURTHEST), viscosity, True)
+        return JointWarmth(np.clip(theta, *FURTHEST), viscosity, True)
     if not viscous:
         return None
     model = thermal_state.fit(measured[:first], deviation[:first], hours.losses[:first])
     state = thermal_state.smooth(measured, deviation, hours.losses, model)[:, 0]
-    return Warmth(np.clip(THINNING / KELVINS * state, *FURTHEST), usual * np.exp(-np.clip(state, -3, 3)), False)
+    return JointWarmth(np.clip(THINNING / KELVINS * state, *FURTHEST), usual * np.exp(-np.clip(state, -3, 3)), False)
 
 
 def _by_viscosity(hours: FrictionHours, first: int) -> tuple[Floats, Floats, float]:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from hil_rig.faults.servo_joint import ServoJoint, ServoSettings
+from hil_rig.faults.servo_joint import ServoJoint, ServoJointSettings
 from hil_rig.plants.base import Floats
 
 CHUNK: Final = 0.05  # s after which parameters are set again
@@ -53,7 +53,7 @@ class Course:
         return 1.0 if fault.sudden else min((time - self.onset) / self.growth, 1.0)
 
 
-def play(settings: ServoSettings, fault: Fault | None, course: Course, seconds: float, seed: int) -> Floats:
+def play(settings: ServoJointSettings, fault: Fault | None, course: Course, seconds: float, seed: int) -> Floats:
     """What the joint's channels tell, (samples, 2 or 3) as ServoJoint.rows; it warms by some kelvin meanwhile."""
     joint = ServoJoint(settings, seed)
     rng = np.random.default_rng([seed, 7])

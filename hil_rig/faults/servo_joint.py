@@ -37,7 +37,7 @@ SENSORS: Final = ("gain", "zero", "slip", "eccentricity", "phase", "delay", "lim
 COLUMNS: Final = ("theta_m", "theta_l", "omega_l", "torque")  # of the kernel
 
 
-class ServoSettings(FrozenSettings):
+class ServoJointSettings(FrozenSettings):
     """A healthy joint and its motion; units: kg·m², N·m, N·m·s/rad, rad."""
 
     J_m: float
@@ -80,11 +80,11 @@ class ServoState(Layout):
 class ServoJoint:
     """One such joint; `values` and `sensors` may be changed between two calls of `rows`."""
 
-    def __init__(self, settings: ServoSettings, seed: int) -> None:
+    def __init__(self, settings: ServoJointSettings, seed: int) -> None:
         self.settings = settings
         self.rng = np.random.default_rng([seed, 11])
         one, phase = settings, float(self.rng.uniform(-0.6, 0.6))
-        own = {name: float(getattr(one, name)) for name in ServoSettings.model_fields if name in PARAMETERS}
+        own = {name: float(getattr(one, name)) for name in ServoJointSettings.model_fields if name in PARAMETERS}
         spread = {name: float(self.rng.uniform(0.85, 1.15)) for name in ("J_l", "J_t", "F_c", "F_s", "F_v", "K")}
         own = {name: value * spread.get(name, 1.0) for name, value in own.items()}
         self.values: dict[str, float] = dict.fromkeys(PARAMETERS, 0.0) | own

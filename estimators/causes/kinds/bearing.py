@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 from estimators.quantities import Floats
 
 #: 1/turn, argued: Orders that a row's bandwidth shows, from above what gravity and cables make to a ring of 45 balls.
@@ -29,7 +29,7 @@ def _waves(window: FaultWindow) -> list[tuple[Floats, Floats]]:
     return [(np.sin(order * q), np.cos(order * q)) for order in ORDERS]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "bearing",
     "damage of a bearing",
     "Turn the joint by hand or slowly: does it rattle at even angles? Listen to it, and change the bearing.",

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 
 #: 1, argued: Dry friction that is lost, shares of what the winding adds: none, less, more.
 LESS: Final = (0.0, 0.5, 1.5)
@@ -25,7 +25,7 @@ def twist(window: FaultWindow) -> Sequence[Shape]:
     return [Shape.of(window.gear_torque)]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "belt_slack",
     "a slack belt or a softer gear",
     "Check the belt's tension by its tone, and teeth and clamps; on a gear without a belt, the flexible part.",

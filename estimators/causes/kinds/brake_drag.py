@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 
 
 def torque(window: FaultWindow) -> Sequence[Shape]:
@@ -10,7 +10,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     return [Shape.of(window.side)]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "brake_drag",
     "a dragging brake",
     "Measure the brake's voltage while it is open, and its air gap; let it open and close a few times.",

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 from estimators.quantities import Floats
 
 #: 1, argued: Shares of the range from which on the cable pulls.
@@ -24,7 +24,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     return [Shape(np.column_stack(columns), np.kron(np.eye(len(columns) // 2), np.array([np.ones(len(DRY)), DRY])))]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "cable_drag",
     "a cable or hose that drags",
     "Move the joint by hand through its range, and look where cables and hoses catch or are stretched.",

@@ -5,7 +5,7 @@ It has no shape over the motion: time_course.py finds it in time.
 
 from collections.abc import Sequence
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 
 
 def torque(_window: FaultWindow) -> Sequence[Shape]:
@@ -13,7 +13,7 @@ def torque(_window: FaultWindow) -> Sequence[Shape]:
     return ()
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "collision",
     "a collision",
     "Look at what the arm has hit, and whether tool and joint are still true: compare the zero and the page's values.",

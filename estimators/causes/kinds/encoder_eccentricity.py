@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 from estimators.quantities import Floats
 
 #: 1, argued: Phases that are tried: it is a tenth of its size off at most.
@@ -31,7 +31,7 @@ def twist(window: FaultWindow) -> Sequence[Shape]:
     return [Shape.phased([(np.sin(window.rows.q), np.cos(window.rows.q))], PHASES)]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "encoder_eccentricity",
     "an eccentric encoder",
     "Look at the encoder's hub and disc: centre it, and calibrate its error over a turn.",

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 
 #: rad, argued: Angles of a slip, from a tooth of a belt to a tenth of a radian and a half.
 ANGLES: Final = np.concatenate([-np.geomspace(0.01, 0.15, 8), np.geomspace(0.01, 0.15, 8)])
@@ -24,7 +24,7 @@ def twist(window: FaultWindow) -> Sequence[Shape]:
     return [Shape.of(np.ones(window.size), either=True)]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "encoder_slip",
     "an encoder that has slipped",
     "Compare the joint's zero with its mark; tighten the encoder's hub and set the zero anew.",

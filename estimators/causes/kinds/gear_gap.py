@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 from estimators.causes.sample_rows import SignatureRows
 from estimators.quantities import Floats
 
@@ -31,7 +31,7 @@ def twist(window: FaultWindow) -> Sequence[Shape]:
     return [Shape.of(load / np.hypot(load, share * window.healthy.scales.torque)) for share in FLANKS]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "gear_gap",
     "backlash of the gear",
     "Measure the backlash at the output with the brake closed; readjust the preload, or change the gear.",

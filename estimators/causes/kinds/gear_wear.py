@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 
 #: 1, argued: Stribeck part that wear adds, shares of the dry friction that it adds: none, half as much, as much.
 STRIBECK: Final = (0.0, 0.5, 1.0)
@@ -28,7 +28,7 @@ def twist(window: FaultWindow) -> Sequence[Shape]:
     return [Shape.of(load / np.hypot(load, PLAY * window.healthy.scales.torque))]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "gear_wear",
     "wear of the gear or its lubricant",
     "Look at the gear's lubricant and its wear: change the lubricant, then see whether friction falls.",

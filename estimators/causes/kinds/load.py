@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 
 GRAVITY: Final = 9.81  # m/s²
 #: m, argued: Levers of tools and payloads about the axis of a joint.
@@ -30,7 +30,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     return [Shape(np.column_stack([link, sine, slope]), np.hstack([either, -either]))]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "load",
     "another tool or payload",
     "Tell the controller the load that is mounted; if none was changed, look for something that hangs on the arm.",

@@ -5,7 +5,7 @@ Play and a soft seat have no shape over the motion; ringing.py finds the swingin
 
 from collections.abc import Sequence
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 
 
 def torque(_window: FaultWindow) -> Sequence[Shape]:
@@ -13,7 +13,7 @@ def torque(_window: FaultWindow) -> Sequence[Shape]:
     return ()
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "loose_bolt",
     "loose bolts or a loose coupling",
     "Stop the joint, secure it, and tighten the bolts of flange, tool and coupling with their torque.",

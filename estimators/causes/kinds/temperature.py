@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 
 #: 1, argued: Stribeck part that moves against the viscous one, shares of its change (Bittencourt's F_sT and F_vT).
 AGAINST: Final = (0.0, 0.15, 0.3)
@@ -21,7 +21,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     return [Shape.of(v - share * fading, either=True) for share in AGAINST]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "temperature",
     "a hotter or colder joint",
     "Nothing, if the room or the duty has changed: it goes back. Else look at cooling, and at the lubricant's grade.",

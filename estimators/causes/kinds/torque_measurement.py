@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from estimators.causes.base import Cause, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape
 
 
 def torque(window: FaultWindow) -> Sequence[Shape]:
@@ -12,7 +12,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     return [Shape.of(window.predicted, either=True), Shape.of(np.ones(window.size), either=True)]
 
 
-CAUSE = Cause(
+CAUSE = CauseKind(
     "torque_measurement",
     "torque constant or current sensor",
     "Hold a known load still and compare: if the torque told is wrong, calibrate the sensor, or check the magnets.",

@@ -15,7 +15,7 @@ import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 from pysparkplug._protobuf import sparkplug_b_pb2 as tahu
 
-from daq.gateways.sparkplug_payload import DataType, Metric, asks_for, payload
+from daq.gateways.sparkplug_payload import DataType, PayloadMetric, asks_for, payload
 from hil_rig.live import free_port
 
 BROKER = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
@@ -189,7 +189,7 @@ def test_a_broker_that_stands_still_or_dies_moves_nothing(
      (DataType.BOOLEAN, True), (DataType.DOUBLE, float("nan"))],
 )  # fmt: skip
 def test_tahus_decoder_reads_what_our_encoder_writes(kind: DataType, value: Any) -> None:
-    body = payload(1_700_000_000_123, [Metric("a/b", kind, value, 300, "kg·m²")], 255, birth=True)
+    body = payload(1_700_000_000_123, [PayloadMetric("a/b", kind, value, 300, "kg·m²")], 255, birth=True)
     found = tahu.Payload.FromString(body)
     assert (found.timestamp, found.seq, found.metrics[0].alias) == (1_700_000_000_123, 255, 300)
     assert found.metrics[0].datatype == kind

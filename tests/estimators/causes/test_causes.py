@@ -8,9 +8,9 @@ import pytest
 from estimators.causes.answer import UNKNOWN, answer
 from estimators.causes.base import Shape
 from estimators.causes.catalogue import CAUSES
-from estimators.causes.evidence import Part
+from estimators.causes.evidence import EvidencePart
 from estimators.causes.healthy_joint import Fit, HealthyJoint
-from estimators.causes.sample_rows import RowFormer
+from estimators.causes.sample_rows import SignatureFormer
 from estimators.causes.watch import CauseWatch
 from hil_rig.faults.base import Course, Fault, play
 from hil_rig.faults.catalogue import SHOWN, UNSHOWN
@@ -67,7 +67,7 @@ def test_nothing_is_told_of_a_healthy_joint_and_its_reference_survives_a_restart
     assert kept is not None
     assert watch.healthy is not None
     other = HealthyJoint.resumed(kept)
-    former = RowFormer(2e-3, (0, 1, None))
+    former = SignatureFormer(2e-3, (0, 1, None))
     rows = former.absorb(np.arange(2000) * 2_000_000, play(RIGS["planetary drive"], None, COURSE, 4.0, 5)[:, :2])
     assert rows is not None
     np.testing.assert_allclose(other.predicted(rows), watch.healthy.predicted(rows), rtol=1e-12)
@@ -82,7 +82,7 @@ def test_every_cause_has_a_fault_of_its_name_on_the_rig_and_what_to_do() -> None
 
 
 def test_derivatives_of_rows_are_those_of_the_motion() -> None:
-    former, t = RowFormer(1e-3, (0, 1, None)), np.arange(3000) * 1e-3
+    former, t = SignatureFormer(1e-3, (0, 1, None)), np.arange(3000) * 1e-3
     rows = former.absorb(np.round(t * 1e9).astype(np.int64), np.column_stack([np.sin(2 * t), np.cos(3 * t)]))
     assert rows is not None
     assert len(rows.q) > 100
@@ -92,7 +92,7 @@ def test_derivatives_of_rows_are_those_of_the_motion() -> None:
 
 
 def test_no_row_is_formed_across_a_gap_or_a_missing_value() -> None:
-    former, t = RowFormer(1e-3, (0, 1, None)), np.arange(3000)
+    former, t = SignatureFormer(1e-3, (0, 1, None)), np.arange(3000)
     times = (t * 1_000_000 + np.where(t > 1000, 500_000_000, 0)).astype(np.int64)
     values = np.column_stack([0.001 * t, np.ones(3000)])
     values[2000, 1] = np.nan
@@ -113,7 +113,7 @@ def test_evidence_is_the_mean_of_normal_densities_over_sizes() -> None:
     y = columns @ np.array([3.0, -1.0, 2.0]) + 0.1 * rng.standard_normal(n)
     fit = Fit.of(columns, y, 20)
     residual, sizes = 0.1 * rng.standard_normal(n) + 0.4 * shape, np.array([0.05, 0.1, 0.3])
-    part = Part(fit, columns, residual, [Shape.of(shape)], (), sizes)
+    part = EvidencePart(fit, columns, residual, [Shape.of(shape)], (), sizes)
     Q = np.linalg.qr(np.column_stack([columns, shape]))[0]
     z, K = Q.T @ residual, Q.shape[1]
     base = fit.variance * fit.alike * (np.eye(K) + Q.T @ columns @ fit.inverse @ columns.T @ Q)
