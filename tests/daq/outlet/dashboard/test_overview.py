@@ -1,9 +1,6 @@
 """The first view: which joint, how bad, since when, what to do."""
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +10,6 @@ from playwright.sync_api import Page, expect
 
 from estimators.base import Estimate, Phase, Status
 from estimators.reasons import Reason
-
-ROOT = Path(__file__).parents[4]
 
 
 def test_seven_joints_are_drawn(
@@ -248,29 +243,14 @@ def test_a_loss_says_rate_and_cause_while_it_happens_and_fades_when_it_is_over(
 
 
 def test_fifty_six_joints_fit_one_screen(
-    tmp_path: Path, restart: Callable[..., Any], open_page: Callable[..., Page]
+    tmp_path: Path, restart: Callable[..., Any], open_page: Callable[..., Page], start_program: Callable[..., Any]
 ) -> None:
     outlet = restart(tmp_path, more=["--joints", "1"])
-    child = subprocess.Popen(
-        [
-            sys.executable,
-            ROOT / "tests/support/fake_core.py",
-            f"ipc://{tmp_path}/u",
-            f"ipc://{tmp_path}/s",
-            "--joints",
-            "56",
-        ]
-        + ["--rate", "5"],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    try:
-        page = open_page(outlet.page)
-        expect(page.locator(".chip")).to_have_count(56)
-        expect(page.locator(".chip").first).to_have_attribute("data-phase", "faulted")
-        assert page.evaluate(IN_VIEW, ".headline:not([hidden]), .chip")
-    finally:
-        child.terminate()
-        child.wait(10)
+    start_program("fake_core", f"ipc://{tmp_path}/u", f"ipc://{tmp_path}/s", "--joints", "56", "--rate", "5")
+    page = open_page(outlet.page)
+    expect(page.locator(".chip")).to_have_count(56)
+    expect(page.locator(".chip").first).to_have_attribute("data-phase", "faulted")
+    assert page.evaluate(IN_VIEW, ".headline:not([hidden]), .chip")
 
 
 def test_a_joint_that_lacks_excitation_neither_looks_well_nor_accuses_itself(
