@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from daq.state.history.file import HistoryFile
 from daq.state.history.interval import Interval, Quantity, SeenUse
@@ -21,6 +21,7 @@ ARGUMENTS = [
     "--disable-quic", "--disable-component-update",
 ]  # fmt: skip
 SOON = 60_000  # ms that a loaded machine may take: nothing waits longer than it must
+SIZE = ViewportSize(width=1440, height=900)
 expect.set_options(timeout=SOON)
 
 
@@ -41,6 +42,36 @@ def troubles() -> list[str]:
     return []
 
 
+@pytest.fixture(scope="module")
+def _opened(browser: Browser, seven: str) -> Iterator[tuple[Page, list[str]]]:
+    troubles: list[str] = []
+    page = browser.new_page(viewport=SIZE, timezone_id="UTC")
+    page.set_default_timeout(SOON)
+    _watch(page, seven, troubles)
+    page.goto(seven)
+    yield page, troubles
+    page.close()
+
+
+@pytest.fixture
+def overview(_opened: tuple[Page, list[str]]) -> Iterator[Page]:
+    """The first view of seven joints, opened once for all tests of a file that leave it as they found it."""
+    page, troubles = _opened
+    page.set_viewport_size(SIZE)
+    page.evaluate("location.hash = '#/'")
+    expect(page.locator(".card[data-joint]")).to_have_count(7)
+    yield page
+    assert not troubles
+
+
+def _watch(page: Page, address: str, troubles: list[str]) -> None:
+    """Collect what the browser complains about."""
+    own = (address.split("/#")[0], "data:")
+    page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda asked: None if asked.url.startswith(own) else troubles.append(asked.url))
+
+
 @pytest.fixture
 def open_page(browser: Browser, troubles: list[str]) -> Iterator[Callable[..., Page]]:
     """Opens pages; at the end of the test none may have had trouble, unless the test emptied the list."""
@@ -51,10 +82,7 @@ def open_page(browser: Browser, troubles: list[str]) -> Iterator[Callable[..., P
         context.set_default_timeout(SOON)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        own = (address.split("/#")[0], "data:")
-        page.on("request", lambda asked: None if asked.url.startswith(own) else troubles.append(asked.url))
+        _watch(page, address, troubles)
         page.goto(address)
         return page
 
