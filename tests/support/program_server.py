@@ -19,6 +19,8 @@ import sys
 import warnings
 from typing import Any
 
+from daq.processes.child import die_with
+
 PREPARED = (
     *("hil_rig.__main__", "daq.__main__", "daq.config.load", "daq.processes.supervisor", "daq.core.process"),
     *("daq.outlet.process", "daq.recording.process", "daq.processes.driver", "drivers.catalogue", "hil_rig.plants"),
@@ -47,9 +49,10 @@ def serve(path: str) -> dict[str, Any]:
             connection, _ = listener.accept()
             text = _line(connection)
             _, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
-            number = os.fork()
+            server, number = os.getpid(), os.fork()
             if number == 0:
                 os.setsid()
+                die_with(server)
                 for place, descriptor in enumerate(descriptors):
                     os.dup2(descriptor, place)
                 for mine in (connection, *(one for _, one in running.values())):
