@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.stats import multivariate_normal
 
 from estimators.wear import time_to_limit as module
 from estimators.wear.time_to_limit import FEWEST, Remaining, time_to_limit
@@ -59,13 +59,11 @@ def reference(use: Floats, drift: Floats, draws: int, seed: int) -> tuple[Floats
         c = level * random.lognormal(0.0, 0.5)  # proposal, corrected for in the weight
         proposal = -math.log(c * 0.5) - 0.5 * (math.log(c / level) / 0.5) ** 2
         prior = -0.5 * (c / (module.WIDE * level)) ** 2
-        factor = cho_factor(covariance + jumps)
-        apart_from_it = drift - c * f
-        likelihood = -0.5 * apart_from_it @ cho_solve(factor, apart_from_it) - np.log(np.diag(factor[0])).sum()
-        weights[k] = likelihood + prior - proposal
-        gain = cho_solve(factor, jumps[:, -1])
-        wear = c + gain @ apart_from_it + math.sqrt(max(jumps[-1, -1] - gain @ jumps[:, -1], 0.0)) * random.normal()
-        ahead = np.linspace(0.0, 20.0, 1001)  # which rounds an end up by 2 % of the use until now at most
+        whole = covariance + jumps
+        weights[k] = multivariate_normal.logpdf(drift, c * f, whole) + prior - proposal
+        gain = np.linalg.solve(whole, jumps[:, -1])
+        wear = c + gain @ (drift - c * f) + math.sqrt(max(jumps[-1, -1] - gain @ jumps[:, -1], 0.0)) * random.normal()
+        ahead = np.linspace(0.0, 20.0, 4001)
         rise = np.diff(c * ((u[-1] + ahead - onset) / (1.0 - onset)) ** exponent)
         if size:
             rise = size * random.gamma(rise / size)
@@ -79,7 +77,7 @@ def reference(use: Floats, drift: Floats, draws: int, seed: int) -> tuple[Floats
     return left[order][places], float(weights[steps].sum()), float(1.0 / (weights**2).sum())
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_it_agrees_with_a_monte_carlo_of_the_same_model(seed: int) -> None:
     random = np.random.default_rng(seed)
     use = np.cumsum(random.gamma(4.0, 0.25, 24))
