@@ -16,6 +16,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import warnings
 from typing import Any
 
@@ -85,6 +86,7 @@ if __name__ == "__main__":
     wanted = serve(sys.argv[1])
     os.environ.clear()
     os.environ.update(wanted["environment"])
+    tempfile.tempdir = None  # which TMPDIR may have changed
     os.chdir(wanted["folder"])
     if wanted["strict"]:
         warnings.simplefilter("error")
