@@ -69,10 +69,13 @@ def files(tmp_path_factory: pytest.TempPathFactory, forked_programs: None) -> li
 def test_every_file_says_the_same_to_the_bit(files: list[Path], replay: Callable[..., Done]) -> None:
     assert before(files[0]) == []
     assert before(files[2]) == files[:2]
+    compared = []
     for file in files[2:]:  # the core was killed in one of them
         done = replay(file, file.with_name("jointwatch.toml"), "--check")
         assert done.code == 0, done.err
-        assert int(done.out.split()[0]) == sum("/" in one.topic for one in said(file)) > 10
+        compared.append(int(done.out.split()[0]))
+        assert compared[-1] == sum("/" in one.topic for one in said(file))
+    assert sum(compared) > 10, "a second of a loaded machine may have none"
 
 
 def test_what_is_missing_or_changed_is_said(files: list[Path], tmp_path: Path, replay: Callable[..., Done]) -> None:
