@@ -26,7 +26,7 @@ from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
-from estimators.online.joint_pass import EstimatorState, Intervals, JointState, advance_readings
+from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
 from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
@@ -87,7 +87,9 @@ class JointPipeline:
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
         self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
         self._connect_aligner()
-        self.state = JointState(aligner=self.aligner.resampler.aligner, estimator=self.estimator.state, seen=self._seen)
+        self.state = JointPassState(
+            aligner=self.aligner.resampler.aligner, estimator=self.estimator.state, seen=self._seen
+        )
         self._connect_gear()
         self.silence_due = 0  # monotonic ns before which no channel can have been silent for too long
         self._last_arrival = 0  # ns
