@@ -63,7 +63,6 @@ class Validator(Protocol):
 
     def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block of frames, none of which was left out; returns what cannot be, None where all can."""
-        ...
 
 
 def steps(frames: StreamFrames, stream: StreamFacts) -> Floats:
