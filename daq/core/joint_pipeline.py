@@ -12,10 +12,10 @@ from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
 from daq.core.changes.drift import Comparison
+from daq.core.followers.joint_silence import STALE_EVERY, JointSilence
 from daq.core.followers.joint_summary import JointSummary
 from daq.core.followers.sample_followers import SampleFollowers, cause_watch_of
 from daq.core.gear_pipeline import gear_pipeline_of
-from daq.core.joint_silence import STALE_EVERY, JointSilence
 from daq.core.mechanisms.clearance_pipeline import clearance_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Publication
