@@ -82,11 +82,9 @@ class Driver(Protocol):
         Returns a READING array (possibly empty). Garbage is counted, never raised.
         Raises LinkError when the wire is gone, EndOfFileError when a recording is over.
         """
-        ...
 
     def counters(self) -> Mapping[str, int]:
         """Totals since opening: TRAFFIC, and one name per cause of loss (e.g. 'unmatched', 'bad_crc', 'truncated')."""
-        ...
 
 
 class Loss(NamedTuple):

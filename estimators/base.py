@@ -119,12 +119,9 @@ class Estimator(Protocol):
 
         time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
         """
-        ...
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
-        ...
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        ...

@@ -140,57 +140,44 @@ class Monitor(Protocol):
 
     def started(self, noise: float, first: int, now: int) -> None:
         """Begin normal mode. noise: residual variance; first: number of the first row that it rests on."""
-        ...
 
     def alarmed(self, began: int, moment: Moment) -> bool:
         """Take an alarm; began: number of the row of its cause. Returns whether it is a change of its own."""
-        ...
 
     @property
     def onset(self) -> int:
         """Number of the row from which on what is in force, or looked into, has been so."""
-        ...
 
     @property
     def settled(self) -> bool:
         """Whether nothing is to be confirmed."""
-        ...
 
     def due(self, searching: bool) -> int | None:
         """Number of the row from which a review in normal mode may decide something; None: every one may.
 
         searching: whether a refit is under way.
         """
-        ...
 
     def period_due(self, now: int) -> bool:
         """Whether the motion's period may be looked for, where it is not known."""
-        ...
 
     def transient(self, moment: Moment) -> WindowRequest | Decision:
         """Decide while an alarm stands."""
-        ...
 
     def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
         """Decide in motion, while no alarm stands."""
-        ...
 
     def review(self, evidence: Evidence) -> Decision:
         """Decide from a window that it has requested."""
-        ...
 
     def learnt(self, now: int, first: int | None = None) -> None:
         """Note that θ was learnt anew; first: number of the row from which on it holds, if that is new."""
-        ...
 
     def accepted(self, purpose: str, first: int, moment: Moment) -> None:
         """Note that a refit is accepted; first: number of its window's first row."""
-        ...
 
     def rejected(self, rejection: Rejection, alarmed: bool) -> Decision:
         """Decide what follows from a rejected refit; alarmed: whether an alarm stands."""
-        ...
 
     def resume(self, now: int) -> None:
         """Go on after a restart of the program; now: number of the next row."""
-        ...
