@@ -417,7 +417,7 @@ def _laws(joint: JointHistory) -> Map:
     if curves is None or joint.names != curves.names or not row:
         return {}
     reach = joint.points.largest()
-    if reach is None:
+    if reach is None or not reach[1] > 0.0:  # it has not moved: there is no range to draw over
         return {}
     baseline = joint.drift.get("baseline", {})
     every = {"": np.array(row[3 : 3 + len(joint.names)])}

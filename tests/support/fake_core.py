@@ -125,7 +125,7 @@ class Joint:
                 event = "residual left its start-up band (CUSUM 48 > 40)"
         elif self.kind == "held":
             phase, status, reasons = Phase.HELD, Status.HELD, (Reason("at_standstill"),)
-            measured = predicted = self.truth["offset"] + self.truth["coulomb"] * 0.4
+            measured = predicted = self.truth.get("offset", 0.0) + self.truth.get("coulomb", 5.0) * 0.4
             noise = 0.002
         elif self.kind == "faulted":
             phase, status = Phase.FAULTED, Status.FAULTED
@@ -301,7 +301,7 @@ def changed(publication: Publication, now: float, since: float) -> tuple[bytes, 
 
 def worn(publication: Publication, now: float) -> tuple[bytes, bytes]:
     """What the history tells of a joint whose dry friction has grown for forty days."""
-    text = "dry friction has grown by 24 % since, beside heat and load; its limit of 50 % is 30 to 60 days of use away"
+    text = "dry friction has grown by 24 ± 2 % beside heat and load; limit of 50 % in 30 to 60 days of use"
     wear = {"since": now - 9e6, "judged": now, "days": 100, "wear": 0.24, "deviation": 0.02, "z": 12.0, "told": True}
     more = {"onset": now - 40 * 86_400, "new": 0.0, "limit": 0.5, "left": [30.0, 42.0, 60.0], "text": text}
     return publication.wear(wear | more, now)

@@ -119,8 +119,8 @@ function beginning(joint, key, events, now) {
   const kinds = BEGINS[key] ?? (key === "normal" ? SETTLES : []);
   const told = events.findLast((event) => event.joint === joint.name && kinds.includes(event.kind))?.timestamp;
   if (joint.condition.key !== key) joint.seen = joint.condition.key === undefined ? null : now;
-  const known = joint.seen && (!told || told < joint.seen - 5) ? joint.seen : told ?? null;
-  return joint.phase === key ? known ?? joint.state.since ?? null : known;
+  const began = joint.phase === key ? joint.state.since : null;
+  return joint.seen && (!told || told < joint.seen - 5) ? began ?? joint.seen : told ?? began ?? null;
 }
 
 // what is known of a joint that was silent when the page was opened: its last state, unless the outlet has replaced that

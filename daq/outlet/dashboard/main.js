@@ -76,7 +76,7 @@ function header(local) {
     lost: age === null ? "Connecting…" : `Reconnecting · ${since}`,
     waiting: "Connected · no updates yet",
     stale: since.replace("no", "No"),
-    live: !quiet ? "Live" : silent < joints.length ? `Live, but ${silent} of ${joints.length} joints silent` : "Service up, no data from the robot",
+    live: !quiet ? "Live" : silent < joints.length ? `Live, ${silent} of ${joints.length} silent` : "Service up, no data from the robot",
   }[state];
   mark(place("connection"), "state", quiet ? "quiet" : state);
   write(place("connection").lastChild, text);

@@ -5,6 +5,7 @@ import * as format from "../format.js";
 import { CalmLimits, colour, FONT, numbers, rem, watch } from "../plots.js";
 
 const FADE = 0.25; // of the newest points' strength that the oldest keep
+const NARROW = 16; // rem, below which a plot has no room for names of its axes
 const STEPS = [1, 2, 5, 10];
 
 function ticks(low, high, count) {
@@ -59,6 +60,7 @@ export class CurvePlot {
     pen.strokeStyle = colour("card");
     pen.lineWidth = 3;
     pen.lineJoin = "round";
+    if (box.right - box.left < NARROW * unit) return;
     const [across, up] = this.names, gap = 0.3 * unit;
     pen.textAlign = "left"; pen.textBaseline = "top";
     pen.strokeText(up, box.left + gap, box.top + gap / 2); pen.fillText(up, box.left + gap, box.top + gap / 2);
@@ -188,7 +190,8 @@ export class CurvePanel {
 }
 
 const speedUnit = (joint) => (joint.unit === "N" ? "m/s" : "rad/s");
-export const frictionUnits = (joint) => [`speed, ${speedUnit(joint)}`, `friction, ${joint.unit}`];
+const frictionUnits = (joint) => [`speed, ${speedUnit(joint)}`, `friction, ${joint.unit}`];
+export const frictionCaption = (joint) => `${joint.unit} over ${speedUnit(joint)}`;
 
 export function frictionPanel(joint) {
   const speed = speedUnit(joint);

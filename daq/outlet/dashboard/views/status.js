@@ -2,7 +2,7 @@
 
 import { listed, trouble, worstFirst } from "../condition.js";
 import { BaselineOffer } from "./baseline.js";
-import { CurvePlot, frictionUnits } from "./curves.js";
+import { CurvePlot, frictionCaption } from "./curves.js";
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 import { Badges, changeBeside } from "../page.js";
@@ -23,8 +23,9 @@ class Headline {
     this.since = element("span", { class: "since" });
     this.todo = element("p", { class: "todo" });
     this.plot = new CurvePlot("Friction now, and at the baseline");
+    this.axes = element("span");
     this.picture = element("figure", { class: "picture" }, this.plot.node,
-      element("figcaption", {}, element("span", { class: "key estimate" }, "now"), element("span", { class: "key baseline" }, "baseline")));
+      element("figcaption", {}, this.axes, element("span", { class: "key estimate" }, "now"), element("span", { class: "key baseline" }, "baseline")));
     this.node = element("article", { class: "headline" },
       element("div", { class: "words" }, element("header", {}, this.name, this.badges.node, this.since), this.what, this.change, this.todo), this.picture);
   }
@@ -46,7 +47,8 @@ class Headline {
     write(this.change, changed.map((one) => (joints.length > 1 ? `${one.name}: ` : "") + changeBeside(one.condition)).join("; "));
     write(this.since, Number.isFinite(since) && key !== "stale" ? format.sinceAndFor(since, now) : "");
     write(this.todo, todo);
-    this.plot.names = frictionUnits(joint);
+    write(this.axes, frictionCaption(joint));
+    mark(this.node, "group", String(joints.length > 1));
     mark(this.node, "curve", String(changed.length > 0 && key !== "faulted" && Boolean(joint.laws.friction && joint.laws.friction_baseline)));
   }
 
