@@ -17,6 +17,10 @@ from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
 
 ASK: Final = "ASK: "
+BY_HAND: Final = (  # what to do where names say too little
+    'if it has them under other names, write a table by hand: a line time = "COLUMN", then [joints.NAME] with '
+    'position = { column = "COLUMN", unit = "deg" } and torque = { column = "COLUMN" } (docs/files.md)'
+)
 LISTED: Final = 60  # columns that are not used, at most
 RATE: Final = 1000.0  # Hz, where the file says nothing
 _BAD: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -63,7 +67,7 @@ def _lacking(file: Path, contents: Contents, position: ColumnFamily | None) -> s
     kept = [one.names for one in contents.families if one.said.reference and one.role in ("position", "torque")]
     plans = f" ({', '.join(kept[:4])}: plans or answers of a model, not measured)" if kept else ""
     listed = ", ".join(f"{name} {list(one.shape)}" for name, one in list(contents.table.items())[:30])
-    return f"{file}: {why}{plans}; it has {listed}"
+    return f"{file}: {why}{plans}; it has {listed}; {BY_HAND}"
 
 
 class _Document:

@@ -111,8 +111,9 @@ def aged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """There is a model of the whole robot; the second joint is touched now and then, two kilograms are carried."""
-    yield from fed(tmp_path_factory.mktemp("whole"), "--whole")
+    """There is a model of the whole robot; the second joint is touched now and then, two kilograms are carried.
+    Two joints have an open change, one of them wears."""
+    yield from fed(tmp_path_factory.mktemp("whole"), "--whole", "--changed", "shoulder", "wrist_pitch")
 
 
 def _painted(page: Page, selector: str) -> int:
