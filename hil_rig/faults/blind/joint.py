@@ -128,12 +128,11 @@ class BlindJoint(ServoJoint):
     def __init__(self, settings: ServoJointSettings, seed: int) -> None:
         super().__init__(settings, seed)
         known = {name: value for name, value in self.values.items() if name in JointParts._fields}
-        named = {name: known[name] for name in known if name not in JointParts._defaults or known[name]}
-        self._parts = JointParts(**named)
+        self._parts = JointParts(**known)
         self.values = {name: float(getattr(self._parts, name)) for name in JointParts._fields}
         self.sensors = dict(SENSORS)
-        start = self._state.q_m
-        self._place = JointMotionState(q_m=start, q_l=start, q_t=start)
+        start = self.state.q_m
+        self.place = JointMotionState(q_m=start, q_l=start, q_t=start)
         self._last = np.zeros((1, 3))
 
     def rows(self, count: int) -> Floats:
@@ -141,7 +140,7 @@ class BlindJoint(ServoJoint):
         out = np.empty((count, 4))
         for name, value in self.values.items():
             setattr(self._parts, name, value)
-        _run(self._parts, self._control, self.table, round(1.0 / (self.settings.rate * STEP)), self._place, out)
+        _run(self._parts, self.control, self.table, round(1.0 / (self.settings.rate * STEP)), self.place, out)
         sensors, settings, rng = self.sensors, self.settings, self.rng
         theta_m, theta_l, true, wanted = out.T
         wrong = sensors["slip"] + sensors["once"] * np.sin(theta_l + sensors["phase"])

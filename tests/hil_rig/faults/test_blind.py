@@ -34,11 +34,11 @@ def test_a_fault_changes_what_is_measured_after_its_onset_and_nothing_before(fau
 def test_a_loose_base_rings_at_its_own_pitch() -> None:
     joint = BlindJoint(RIG, 3)
     joint.values |= {"mount": 2 * np.pi * 4.0, "mount_inertia": 1e3, "F_c": 0.0, "F_s": 0.0}
-    joint._place.q_b = 0.02
+    joint.place.q_b = 0.02
     place = []
     for _ in range(2000):
         joint.rows(1)
-        place.append(joint._place.q_b)
+        place.append(joint.place.q_b)
     spectrum = np.abs(np.fft.rfft(np.array(place) * np.hanning(len(place)), 1 << 15))
     pitch = np.fft.rfftfreq(1 << 15, 1.0 / RIG.rate)[np.argmax(spectrum[10:]) + 10]
     assert pitch == pytest.approx(4.0, rel=0.03)
