@@ -106,7 +106,23 @@ def rows_torque(t: Floats, q: Floats, v: Floats) -> Floats:
     return np.asarray(2.0 * np.gradient(v, t) + 8.0 * v + 12.0 * np.sin(q) + 3.0 * np.cos(q))
 
 
+def whole_torque(t: Floats, q: Floats, v: Floats) -> Floats:
+    return np.asarray(rows_torque(t, q, v) + 5.0 * np.sign(v) - 1.5)
+
+
+def dead_zone(t: Floats, q: Floats, v: Floats) -> Floats:
+    """0.6 N·m of some 12, rms."""
+    return -np.clip(whole_torque(t, q, v), -0.6, 0.6)
+
+
+def eccentric(t: Floats, q: Floats, v: Floats) -> Floats:
+    """Of the inertia, where a disc is a quarter of a radian off: d²/dt² of sin q."""
+    return 0.5 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
+
+
 CASES: dict[str, tuple[Misfit, str]] = {
+    "dead zone": (dead_zone, "torque_not_proportional"),
+    "eccentric": (eccentric, "encoder_eccentric"),
     "ripple": (lambda _t, q, _v: 3.0 * np.sin(3.0 * q), "torque_repeats"),
     "late": (late, "torque_lag"),
     "direction": (lambda _t, _q, v: 3.0 * np.abs(v), "friction_direction"),
@@ -123,6 +139,12 @@ def test_a_misfit_takes_validity_away_and_has_a_name(case: str) -> None:
     assert found.reasons[0].code == code, found.reasons
     assert re.match(r"\d+ % of the torque is unexplained: ", str(found.reasons[0]))
     assert not {"uncertain", "not_identifiable"} & {one.code for one in found.reasons}
+
+
+def test_the_size_of_a_dead_zone_is_told() -> None:
+    found = learnt(90.0, dead_zone)
+    assert found.reasons[0].numbers["torque"] == pytest.approx(0.6, rel=0.1)
+    assert found.reasons[0].numbers["unexplained"] < 5.0, "a measurement that bends is not trusted though it is small"
 
 
 def test_what_nothing_resembles_is_not_given_a_name() -> None:
