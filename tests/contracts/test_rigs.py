@@ -80,13 +80,13 @@ def _still(channels: Sequence[Wanted], batches: Sequence[np.ndarray], wire: str)
 
 
 def test_it_plays_what_its_configuration_listens_to(
-    name: str, wire: str, play: Play, file: Path, tmp_path: Path
+    name: str, wire: str, play: Play, file: Path, tmp_path: Path, run_program: Callable[..., Any]
 ) -> None:
     config, link = tmp_path / "rig.toml", tmp_path / "robot"
     where = ["--link", str(link)] if wire in ("slcan", "serial", "servo") else []
     words = [name, "--wire", wire, "--config", str(config), *where]
     if (wire, name) in CANNOT:
-        done = subprocess.run([sys.executable, "-m", "hil_rig", *words], capture_output=True, text=True, check=False)
+        done = run_program("hil_rig", *words)
         assert done.returncode == 1
         assert CANNOT[wire, name] in done.stderr
         return

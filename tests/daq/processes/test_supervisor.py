@@ -105,7 +105,7 @@ def gone(pid: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def live() -> Live:  # type: ignore[misc]
+def live(forked_programs: None) -> Live:  # type: ignore[misc]
     with Live(["rigid", "--wire", "slcan"]) as started:
         yield started
 
