@@ -11,6 +11,7 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import Block
 from estimators.online.robot.compensation import Compensation, Switched
 from estimators.online.robot.contact import ContactWatch
+from estimators.online.robot.findings.tool import ToldTool, ToolCheck
 from estimators.online.robot.motion import Chunk
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import (
@@ -63,13 +64,14 @@ class Unexplained:
 class RobotWatch:
     """Compares the residual with thresholds, and finds what explains it; it changes no parameter."""
 
-    def __init__(self, model: WholeRobot, learnt: IdentifiedRobot, chunk: float) -> None:
-        """chunk: s."""
+    def __init__(self, model: WholeRobot, learnt: IdentifiedRobot, chunk: float, tool: ToldTool | None) -> None:
+        """chunk: s; tool: what the controller was told of it."""
         self._model, self._n = model, model.tree.size()
         base, prior = model.base, learnt.prior_covariance
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
         scale = torque_scale(learnt.prior[:base], prior[:base, :base]) if motor_side else 0.0
         self.attribution = ResidualAttribution(model, prior, learnt.correlation, learnt.reach(), scale)
+        self.tool = None if tool is None else ToolCheck(tool, self.attribution.columns.q, scale)
         self.compensation = Compensation(model, learnt.learned)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self.contact = ContactWatch(learnt.peaks, deviations, chunk)
@@ -127,4 +129,6 @@ class RobotWatch:
         attribution.absorb(rows, variance)
         if not block.disturbed:  # a push is told by itself
             self.unexplained.absorb(rows.u, torque)
+            if self.tool is not None:
+                self.tool.absorb(X, Y, torque, there / attribution.units)
         return self.compensation.compare(), attribution.verdict() if self.contact.ready else None
