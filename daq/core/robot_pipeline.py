@@ -22,6 +22,7 @@ from estimators.base import Estimate, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.contact_force import ContactForce
 from estimators.online.robot.findings.tool import ToldTool, ToolDifference
 from estimators.online.settings import LINK
 from estimators.quantities import Floats
@@ -162,6 +163,8 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
         one.tolist()
         for one in (found.measured, found.predicted, found.deviations, found.thresholds, found.compensation)
     )
+    more = {} if found.tool is None else {"tool": tool_body(found.tool)}
+    more |= {} if found.touch is None else {"contact": contact_body(found.touch, names)}
     return {
         "phase": str(found.phase),
         "health": {"status": str(found.status), "reasons": as_maps(found.reasons)},
@@ -200,7 +203,7 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
             }
             for one in found.findings
         ],
-    } | ({} if found.tool is None else {"tool": tool_body(found.tool)})
+    } | more
 
 
 def tool_body(found: ToolDifference) -> Map:
@@ -212,6 +215,17 @@ def tool_body(found: ToolDifference) -> Map:
         "mass_deviation": found.mass_deviation,
         "centre": found.centre.tolist(),
         "centre_deviation": found.centre_deviation.tolist(),
+    }
+
+
+def contact_body(found: ContactForce, names: Sequence[str]) -> Map:
+    """What `robot` says of where it is touched."""
+    return {
+        "link": names[found.link],
+        "probability": found.probability,
+        "point": found.point.tolist(),
+        "force": found.force.tolist(),
+        "force_deviation": found.deviation.tolist(),
     }
 
 

@@ -367,6 +367,17 @@ def _robot(_: Iterable[str]) -> Schema:
             },
             ("carried",),
         ),
+        "contact": _object(
+            "where it is touched, by the residual of all joints; missing while nothing touches it",
+            {
+                "link": _text("the joint that moves the link"),
+                "probability": _number("of that link against the others, 0 to 1"),
+                "point": _list("m, base frame: the link's outer end, at which the force is stated"),
+                "force": _list("N, base frame"),
+                "force_deviation": _list("N; about 1000 in a direction that the joints do not tell"),
+            },
+            ("link", "probability"),
+        ),
         "tool": _object(
             "what is carried less what the controller was told; missing where [robot.tool] is unset",
             {
@@ -494,7 +505,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "lost_motion/": ("the gear between two encoders", _lost_motion, frozenset(("first",))),
     "summary/": ("what a fleet keeps of a joint", _summary, frozenset(("error",))),
     "clearance/": ("the clearance of a joint's bearing", _clearance, frozenset(("first",))),
-    "robot": ("the whole robot", _robot, frozenset(("tool",))),
+    "robot": ("the whole robot", _robot, frozenset(("contact", "tool"))),
     "robot/parameters": ("parameters of the whole robot", _robot_parameters, frozenset()),
     "mechanism": ("a mechanism with loops", _mechanism, frozenset()),
     "process/": ("whether a process of the service lives", _process, frozenset()),

@@ -9,6 +9,7 @@ import numpy as np
 from estimators.base import Phase, Status
 from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.findings.carried import Payload
+from estimators.online.robot.findings.contact_force import ContactForce
 from estimators.online.robot.findings.friction_discrepancy import KNOTS, SUMS
 from estimators.online.robot.findings.record import RobotFinding
 from estimators.online.robot.findings.tool import ToolDifference
@@ -48,6 +49,7 @@ class RobotEstimate:
     progress: float  # of the start, per cent
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
     findings: tuple[RobotFinding, ...] = ()  # what has happened, the oldest first
+    touch: ContactForce | None = None  # where it is touched, and the force; None while nothing touches it
     tool: ToolDifference | None = None  # what is carried less what the controller was told; None: nothing was told
 
 

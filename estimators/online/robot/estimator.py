@@ -80,6 +80,7 @@ class RobotEstimator:
         self._now, self._samples, self._moves = Block(model.size + n, n), 0, False
         self._time = self._doubted = self._changing = 0  # ns
         self._measured, self._predicted = np.full((2, n), np.nan)
+        self._touched = ""  # words about the last contact
         self._events: list[Event] = []
         self._findings = ToldFindings(model.robot.names)
 
@@ -120,7 +121,7 @@ class RobotEstimator:
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, contact.deviations, contact.limits,
             contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
-            self._findings.every, None if watch.tool is None else watch.tool.difference,
+            self._findings.every, watch.location.found, None if watch.tool is None else watch.tool.difference,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -215,13 +216,15 @@ class RobotEstimator:
         changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
         if not watch.contact.calm and not starting:
             self._learner.drop_waiting()
+        watch.locate(chunk, unexplained, friction, starting)
         if changes is None:
             return
         fresh, over = changes
         names = self.model.robot.names
         if fresh.any():
             watch.attribution.mark()
-            text = watch.contact.words(fresh, unexplained, names, self._units)
+            self._touched = watch.contact.words(fresh, unexplained, names, self._units)
+            text = self._touched + watch.where(names)
             touched = tuple(name for name, one in zip(names, fresh, strict=True) if one)
             if self._findings.examine(self._time, "contact", touched, text):
                 self._say("contact", text)
@@ -260,6 +263,9 @@ class RobotEstimator:
         switched, verdict = watch.absorb(now, learner.variance, pulls)
         for one in switched:
             self._say("compensation", one.words(self.model.robot))
+        examined, where = self._findings.examined, watch.where(self.model.robot.names)
+        if examined is not None and examined.cause == "contact" and not examined.others and where:
+            self._findings.refine(self._time, examined.number, self._touched + where)
         self._findings.follow(self._time, watch.attribution)
         self._check_tool()
         if verdict is not None and verdict.silent:

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import Block
 from estimators.online.robot.compensation import Compensation, Switched
 from estimators.online.robot.contact import ContactWatch
+from estimators.online.robot.findings.contact_force import ContactLocation
 from estimators.online.robot.findings.tool import ToldTool, ToolCheck
 from estimators.online.robot.motion import Chunk
 from estimators.online.robot.prediction import Prediction
@@ -75,6 +77,7 @@ class RobotWatch:
         self.compensation = Compensation(model, learnt.learned)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self.contact = ContactWatch(learnt.peaks, deviations, chunk)
+        self.location = ContactLocation(model.tree)
         self.unexplained = Unexplained()
         self.compensated = np.full(self._n, np.nan)  # of the last row, by the compensation in use
 
@@ -112,6 +115,19 @@ class RobotWatch:
         changes = self.contact.judge(unexplained, friction, before)
         self.contact.unknown[:] = 0.0
         return None if starting else changes
+
+    def locate(self, chunk: Chunk, unexplained: Floats, friction: Floats, starting: bool) -> None:
+        """Follow where a contact is, and its force; arguments as of `judge`, whose chunk this is."""
+        contact, attribution = self.contact, self.attribution
+        touched = bool(contact.reported.any()) and not starting
+        held = np.where(contact.moving, 0.0, friction)  # torque that a joint at rest may hide
+        last = attribution.bodies[-1] + attribution.explanation.carried if touched else np.zeros(PARAMETERS)
+        self.location.follow(touched, chunk.q[-1], unexplained, np.hypot(contact.deviations, held), last)
+
+    def where(self, names: tuple[str, ...]) -> str:
+        """Words about where a contact is, to go behind others; "" where there is none."""
+        found = self.location.found
+        return "" if found is None else f"; {found.words(names)}"
 
     def absorb(
         self, block: Block, variance: Floats, pulls: Sequence[Floats] | None
