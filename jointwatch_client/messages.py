@@ -51,12 +51,14 @@ __all__ = [
     "Process",
     "Residual",
     "Robot",
+    "RobotContact",
     "RobotFinding",
     "RobotJoint",
     "RobotParameters",
     "RobotParametersCompensation",
     "RobotParametersFriction",
     "RobotPayload",
+    "RobotTool",
     "Summary",
     "SummaryStatus",
     "SummaryUse",
@@ -316,6 +318,7 @@ EventKind = Literal[
     "contact",
     "compensation",
     "payload",
+    "tool",
     "friction",
     "lost_motion_known",
     "lost_motion_grown",
@@ -370,8 +373,9 @@ Event = TypedDict(
         # still: the values stay; moving: the joint moves again; baseline: what drift is measured against from here on;
         # contact: torque of some joints that the model of all of them does not explain: a contact, or something
         # changed; compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the
-        # robot carries a body that its model does not know, or has put it down; friction: the friction of one joint of
-        # the whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of
+        # robot carries a body that its model does not know, or has put it down; tool: what the robot carries differs
+        # from the tool that its controller was told, or no longer does; friction: the friction of one joint of the
+        # whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of
         # rows says how much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has
         # grown beyond what it was at first: wear; clearance_known: a first window of places says how much room the pin
         # has in its bearing; clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
@@ -728,6 +732,42 @@ class RobotPayload(TypedDict):
     centre: NotRequired[list[float]]
     # m
     centre_deviation: NotRequired[list[float]]
+    # kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where the motion tells none
+    inertia: NotRequired[list[float]]
+    # kg·m²
+    inertia_deviation: NotRequired[list[float]]
+
+
+class RobotContact(TypedDict):
+    """Where it is touched, by the residual of all joints; missing while nothing touches it."""
+
+    # the joint that moves the link
+    link: str
+    # of that link against the others, 0 to 1
+    probability: float
+    # m, base frame: the link's outer end, at which the force is stated
+    point: NotRequired[list[float]]
+    # N, base frame
+    force: NotRequired[list[float]]
+    # N; about 1000 in a direction that the joints do not tell
+    force_deviation: NotRequired[list[float]]
+
+
+class RobotTool(TypedDict):
+    """What is carried less what the controller was told; missing where [robot.tool] is unset."""
+
+    # by four deviations, and by 0.25 kg or 20 mm
+    differs: bool
+    # in words; empty unless it differs
+    text: str
+    # kg
+    mass: NotRequired[float]
+    # kg
+    mass_deviation: NotRequired[float]
+    # m, in the last link's frame
+    centre: NotRequired[list[float]]
+    # m
+    centre_deviation: NotRequired[list[float]]
 
 
 class RobotFinding(TypedDict):
@@ -737,7 +777,7 @@ class RobotFinding(TypedDict):
     number: float
     # since it began
     seconds: NotRequired[float]
-    # contact, payload, friction, torque_constant, encoder_slip, offset, base_tilt, links
+    # contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, links
     cause: str
     # that it names
     joints: NotRequired[list[str]]
@@ -772,6 +812,10 @@ class Robot(TypedDict):
     joints: dict[str, RobotJoint]
     # what the last link carries beyond the model
     payload: RobotPayload
+    # where it is touched, by the residual of all joints; missing while nothing touches it
+    contact: NotRequired[RobotContact]
+    # what is carried less what the controller was told; missing where [robot.tool] is unset
+    tool: NotRequired[RobotTool]
     # what has happened, the oldest first: one each, refined while more is known
     findings: list[RobotFinding]
 

@@ -11,7 +11,6 @@ from estimators.quantities import Floats
 TOOL: Final = (5.0, 0.15)
 #: 1, argued: Share of the prior's deviation below which the motion has told an inertia: three quarters of the variance.
 TOLD: Final = 0.5
-INERTIA: Final = 6  # Ixx Ixy Iyy Ixz Iyz Izz
 
 
 class Payload(NamedTuple):
@@ -22,8 +21,10 @@ class Payload(NamedTuple):
     centre: Floats  # (3,) m, in the last link's frame; NaN where the mass is within its deviation
     centre_deviation: Floats  # (3,)
     carried: bool  # certain enough to be counted
-    inertia: Floats = np.full(INERTIA, np.nan)  # (6,) kg·m² about its centre; NaN where the motion does not tell it
-    inertia_deviation: Floats = np.full(INERTIA, np.inf)  # (6,)
+    inertia: Floats = np.full(
+        6, np.nan
+    )  # (6,) xx, xy, yy, xz, yz, zz, kg·m² about its centre; NaN where the motion does not tell it
+    inertia_deviation: Floats = np.full(6, np.inf)  # (6,)
 
 
 NO_PAYLOAD: Final = Payload(0.0, np.inf, np.full(3, np.nan), np.full(3, np.inf), False)
@@ -60,10 +61,10 @@ def _inertia(body: Floats, covariance: Floats, scale: float) -> tuple[Floats, Fl
     """Inertia about the centre and its deviations, (6,) each, as far as the motion has told them."""
     mass, h = body[0], body[1:4]
     about = parameters_of(pseudo_inertia(body) - np.pad(np.outer(h, h) / mass, (0, 1)))[4:]
-    jacobian = np.zeros((INERTIA, len(body)))
+    jacobian = np.zeros((len(about), len(body)))
     jacobian[:, 0] = _lever(h, h) / mass**2
     jacobian[:, 1:4] = np.column_stack([-2.0 * _lever(h, axis) / mass for axis in np.eye(3)])
-    jacobian[:, 4:] = np.eye(INERTIA)
+    jacobian[:, 4:] = np.eye(len(about))
     known, before = (np.sqrt(np.diag(jacobian @ one @ jacobian.T)) for one in (covariance, tool_prior()))
     told = known < TOLD * before
     deviation = np.sqrt(known**2 + (scale * about) ** 2)

@@ -34,7 +34,7 @@ WEIGHS: Final = 0.05
 #: 1, argued: Share of the contact's own torque to which the model is believed: torque constants and lengths are not
 #: known better, and the usual residual, of undisturbed motion, does not show that.
 BELIEVED: Final = 0.03
-#: N·m, derived: Keeps the likelihood finite where a residual was exactly zero.
+#: N·m (N), derived: Keeps likelihood and shares finite where a residual, or a force, is exactly zero.
 NO_NOISE: Final = 1e-9
 
 
@@ -51,7 +51,7 @@ class ContactForce(NamedTuple):
         """Sentence part for a person."""
         size = float(np.linalg.norm(self.force))
         whole = float(self.deviation.max()) < 0.5 * WIDE
-        along = float(np.linalg.norm(self.force * self.deviation)) / max(size, 1e-9)
+        along = float(np.linalg.norm(self.force * self.deviation)) / max(size, NO_NOISE)
         force = f"{size:.2g} ± {along:.1g} N" if whole else f"at least {size:.2g} N"
         return f"it acts on the link of {names[self.link]} ({100.0 * self.probability:.0f} %), {force} at its outer end"
 

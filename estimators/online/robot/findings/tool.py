@@ -43,7 +43,9 @@ class ToolDifference(NamedTuple):
     text: str  # in words; "" unless it differs
 
 
-UNKNOWN: Final = ToolDifference(np.nan, np.inf, np.full(3, np.nan), np.full(3, np.inf), False, "")
+def unknown() -> ToolDifference:
+    """What is said before any motion."""
+    return ToolDifference(np.nan, np.inf, np.full(3, np.nan), np.full(3, np.inf), False, "")
 
 
 class ToolCheck:
@@ -52,7 +54,7 @@ class ToolCheck:
     def __init__(self, told: ToldTool, parameters: int, scale: float) -> None:
         """parameters: of θ with the lags; scale: relative deviation of the torque."""
         self.told, self._scale = told, scale
-        self.difference = UNKNOWN
+        self.difference = unknown()
         self._size = parameters
         self._looks = 0  # in a row that say otherwise than `differs`
         self.forget()
@@ -76,7 +78,7 @@ class ToolCheck:
         """
         body = payload if payload.carried else as_payload(*self._body(theta, root), self._scale)
         mass, told = body.mass - self.told.mass, self.told
-        centre, around = UNKNOWN.centre, UNKNOWN.centre_deviation
+        centre, around = np.full(3, np.nan), np.full(3, np.inf)
         if told.mass > 0.0 and body.mass > 0.0 and np.isfinite(body.centre).all():
             centre, around = body.centre - told.centre, body.centre_deviation
         away = float(np.linalg.norm(centre))
