@@ -52,9 +52,11 @@ __all__ = [
     "ProcessMessage",
     "ResidualMessage",
     "RobotMessage",
+    "RobotMessageContact",
     "RobotMessageFinding",
     "RobotMessageJoint",
     "RobotMessagePayload",
+    "RobotMessageTool",
     "RobotParametersMessage",
     "RobotParametersMessageCompensation",
     "RobotParametersMessageFriction",
@@ -319,6 +321,7 @@ EventMessageKind = Literal[
     "contact",
     "compensation",
     "payload",
+    "tool",
     "friction",
     "lost_motion_known",
     "lost_motion_grown",
@@ -373,8 +376,9 @@ EventMessage = TypedDict(
         # still: the values stay; moving: the joint moves again; baseline: what drift is measured against from here on;
         # contact: torque of some joints that the model of all of them does not explain: a contact, or something
         # changed; compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the
-        # robot carries a body that its model does not know, or has put it down; friction: the friction of one joint of
-        # the whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of
+        # robot carries a body that its model does not know, or has put it down; tool: what the robot carries differs
+        # from the tool that its controller was told, or no longer does; friction: the friction of one joint of the
+        # whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of
         # rows says how much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has
         # grown beyond what it was at first: wear; clearance_known: a first window of places says how much room the pin
         # has in its bearing; clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
@@ -659,6 +663,42 @@ class RobotMessagePayload(TypedDict):
     centre: NotRequired[list[float]]
     # m
     centre_deviation: NotRequired[list[float]]
+    # kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where the motion tells none
+    inertia: NotRequired[list[float]]
+    # kg·m²
+    inertia_deviation: NotRequired[list[float]]
+
+
+class RobotMessageContact(TypedDict):
+    """Where it is touched, by the residual of all joints; missing while nothing touches it."""
+
+    # the joint that moves the link
+    link: str
+    # of that link against the others, 0 to 1
+    probability: float
+    # m, base frame: the link's outer end, at which the force is stated
+    point: NotRequired[list[float]]
+    # N, base frame
+    force: NotRequired[list[float]]
+    # N; about 1000 in a direction that the joints do not tell
+    force_deviation: NotRequired[list[float]]
+
+
+class RobotMessageTool(TypedDict):
+    """What is carried less what the controller was told; missing where [robot.tool] is unset."""
+
+    # by four deviations, and by 0.25 kg or 20 mm
+    differs: bool
+    # in words; empty unless it differs
+    text: str
+    # kg
+    mass: NotRequired[float]
+    # kg
+    mass_deviation: NotRequired[float]
+    # m, in the last link's frame
+    centre: NotRequired[list[float]]
+    # m
+    centre_deviation: NotRequired[list[float]]
 
 
 class RobotMessageFinding(TypedDict):
@@ -668,7 +708,7 @@ class RobotMessageFinding(TypedDict):
     number: float
     # since it began
     seconds: NotRequired[float]
-    # contact, payload, friction, torque_constant, encoder_slip, offset, base_tilt, links
+    # contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, links
     cause: str
     # that it names
     joints: NotRequired[list[str]]
@@ -693,6 +733,10 @@ class RobotMessage(StreamMessage):
     joints: dict[str, RobotMessageJoint]
     # what the last link carries beyond the model
     payload: RobotMessagePayload
+    # where it is touched, by the residual of all joints; missing while nothing touches it
+    contact: NotRequired[RobotMessageContact]
+    # what is carried less what the controller was told; missing where [robot.tool] is unset
+    tool: NotRequired[RobotMessageTool]
     # what has happened, the oldest first: one each, refined while more is known
     findings: list[RobotMessageFinding]
 

@@ -208,9 +208,7 @@ def _robot_pipeline(config: Config, boot: int, interval: int, executor: Executor
     publication = Publication(config.robot.name, ROBOT, boot, "")
     learnt = model_of(config)
     return (
-        None
-        if learnt is None
-        else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift, executor)
+        None if learnt is None else RobotPipeline(learnt, config.joints, publication, interval, config.robot, executor)
     )
 
 

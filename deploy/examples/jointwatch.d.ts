@@ -125,13 +125,14 @@ export interface Event {
    * the values stay; moving: the joint moves again; baseline: what drift is measured against from here on; contact:
    * torque of some joints that the model of all of them does not explain: a contact, or something changed;
    * compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the robot
-   * carries a body that its model does not know, or has put it down; friction: the friction of one joint of the
-   * whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of rows
-   * says how much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has grown
-   * beyond what it was at first: wear; clearance_known: a first window of places says how much room the pin has in
-   * its bearing; clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
+   * carries a body that its model does not know, or has put it down; tool: what the robot carries differs from the
+   * tool that its controller was told, or no longer does; friction: the friction of one joint of the whole robot's
+   * model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of rows says how much
+   * the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has grown beyond what it
+   * was at first: wear; clearance_known: a first window of places says how much room the pin has in its bearing;
+   * clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
    */
-  kind: "started" | "alarm" | "resumed" | "transient" | "refit_started" | "refit_accepted" | "refit" | "refit_rejected" | "law" | "standstill" | "swing" | "mistake" | "kernel" | "scaled" | "sharpened" | "drift" | "fault" | "recovered" | "held" | "moving" | "baseline" | "contact" | "compensation" | "payload" | "friction" | "lost_motion_known" | "lost_motion_grown" | "clearance_known" | "clearance_grown";
+  kind: "started" | "alarm" | "resumed" | "transient" | "refit_started" | "refit_accepted" | "refit" | "refit_rejected" | "law" | "standstill" | "swing" | "mistake" | "kernel" | "scaled" | "sharpened" | "drift" | "fault" | "recovered" | "held" | "moving" | "baseline" | "contact" | "compensation" | "payload" | "tool" | "friction" | "lost_motion_known" | "lost_motion_grown" | "clearance_known" | "clearance_grown";
   /** the cause, in words */
   text: string;
   /** Unix s of the first row that it speaks of */
@@ -499,6 +500,38 @@ export interface Robot {
     centre?: Array<number>;
     /** m */
     centre_deviation?: Array<number>;
+    /** kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where the motion tells none */
+    inertia?: Array<number>;
+    /** kg·m² */
+    inertia_deviation?: Array<number>;
+  };
+  /** where it is touched, by the residual of all joints; missing while nothing touches it */
+  contact?: {
+    /** the joint that moves the link */
+    link: string;
+    /** of that link against the others, 0 to 1 */
+    probability: number;
+    /** m, base frame: the link's outer end, at which the force is stated */
+    point?: Array<number>;
+    /** N, base frame */
+    force?: Array<number>;
+    /** N; about 1000 in a direction that the joints do not tell */
+    force_deviation?: Array<number>;
+  };
+  /** what is carried less what the controller was told; missing where [robot.tool] is unset */
+  tool?: {
+    /** by four deviations, and by 0.25 kg or 20 mm */
+    differs: boolean;
+    /** in words; empty unless it differs */
+    text: string;
+    /** kg */
+    mass?: number;
+    /** kg */
+    mass_deviation?: number;
+    /** m, in the last link's frame */
+    centre?: Array<number>;
+    /** m */
+    centre_deviation?: Array<number>;
   };
   /** what has happened, the oldest first: one each, refined while more is known */
   findings: Array<{
@@ -506,7 +539,7 @@ export interface Robot {
     number: number;
     /** since it began */
     seconds?: number;
-    /** contact, payload, friction, torque_constant, encoder_slip, offset, base_tilt, links */
+    /** contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, links */
     cause: string;
     /** that it names */
     joints?: Array<string>;
