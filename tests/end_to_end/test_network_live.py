@@ -1,4 +1,4 @@
-"""Rig → network → service → subscriber: a controller over RTDE, and joint states of ROS 2."""
+"""Rig → network → service → subscriber: a controller over RTDE, and joint states of ROS 2 over DDS and zenoh."""
 
 import urllib.request
 from importlib.util import find_spec
@@ -15,10 +15,10 @@ def metric(page: str, start: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(start))
 
 
-@pytest.mark.parametrize("wire", ["rtde", "ros2"])
-def test_the_truth_comes_out_and_nothing_is_lost(wire: str) -> None:
-    if wire == "ros2" and find_spec("cyclonedds") is None:
-        pytest.skip("cyclonedds is not installed (pip install jointwatch[ros2])")
+@pytest.mark.parametrize(("wire", "needs"), [("rtde", ""), ("ros2", "cyclonedds"), ("zenoh", "zenoh")])
+def test_the_truth_comes_out_and_nothing_is_lost(wire: str, needs: str) -> None:
+    if needs and find_spec(needs) is None:
+        pytest.skip(f"{needs} is not installed (pip install jointwatch[{wire}])")
     with (
         Live(["rigid", "--joints", "2", "--wire", wire]) as live,
         Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber,
