@@ -1,4 +1,4 @@
-"""Rig → network → service → subscriber: a controller over RTDE, and joint states of ROS 2 over DDS and zenoh."""
+"""Rig → service → subscriber: a controller over RTDE, joint states of ROS 2 over DDS and zenoh, polled servos."""
 
 import urllib.request
 from importlib.util import find_spec
@@ -15,7 +15,9 @@ def metric(page: str, start: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(start))
 
 
-@pytest.mark.parametrize(("wire", "needs"), [("rtde", ""), ("ros2", "cyclonedds"), ("zenoh", "zenoh")])
+@pytest.mark.parametrize(
+    ("wire", "needs"), [("rtde", ""), ("ros2", "cyclonedds"), ("zenoh", "zenoh"), ("servo_polled", "")]
+)
 def test_the_truth_comes_out_and_nothing_is_lost(wire: str, needs: str) -> None:
     if needs and find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed (pip install jointwatch[{wire}])")
