@@ -24,7 +24,8 @@ from parts.processes import cpu, of_service
 from hil_rig.live import Live, free_port
 
 RIG = ["rigid", "--joints", "7", "--wire", "udp"]
-WARM_UP = 15.0  # s left out: nodes and births come with the first estimates
+WARM_UP = 5.0  # s left out, after every gateway has its client
+PATIENCE = 60.0  # s for that
 NEEDS = {"foxglove": "websockets", "opcua": "asyncua", "ros2": "cyclonedds", "sparkplug": "paho"}
 MOSQUITTO = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 FOXGLOVE = """
@@ -43,7 +44,7 @@ class Told:
     def datachange_notification(self, node, value, data): pass
 async def main():
     async with Client(sys.argv[1], timeout=60) as client:
-        joint = await client.nodes.objects.get_child(["2:arm", "2:joint1"])
+        joint = await client.nodes.objects.get_child(["2:rigid", "2:joint1"])
         subscription = await client.create_subscription(100, Told())
         await subscription.subscribe_data_change(await joint.get_variables())
         await asyncio.sleep(600)
@@ -75,7 +76,7 @@ def main() -> int:
     for name, share in found["service"].items():
         print(f"{name:12} {share:>10.1%}")
     for name in found["missing"]:
-        print(f"{name:12} left out: its package is not installed")
+        print(f"{name:12} left out: its package (of Sparkplug: mosquitto) is not installed")
     return 0
 
 
@@ -90,19 +91,22 @@ def measure(seconds: float) -> dict[str, dict[str, object]]:
         "sparkplug": [f'broker = "mqtt://127.0.0.1:{ports["sparkplug"]}"', 'group = "bench"', "rate = 10"],
     }
     there = [name for name in places if find_spec(NEEDS[name])]
+    if MOSQUITTO is None:
+        there = [name for name in there if name != "sparkplug"]
     more = "".join(f'[gateways.{name}]\nkind = "{name}"\n' + "\n".join(places[name]) + "\n" for name in there)
     broker = None if MOSQUITTO is None else subprocess.Popen([MOSQUITTO, "-p", str(ports["sparkplug"])], stderr=-3)
     clients = [broker] if broker is not None else []
     try:
         with Live(RIG, more=more) as live:
-            time.sleep(WARM_UP)
+            wait(live.page, [name for name in there if name != "foxglove"], "sent_total")
             programs = {
                 "foxglove": (FOXGLOVE, f"ws://127.0.0.1:{ports['foxglove']}"),
                 "opcua": (OPCUA, f"opc.tcp://127.0.0.1:{ports['opcua']}"),
                 "ros2": (ROS2, str(domain)),
             }
             clients += [subprocess.Popen([sys.executable, "-c", *programs[name]]) for name in there if name in programs]
-            time.sleep(3.0)
+            wait(live.page, there, "clients")
+            time.sleep(WARM_UP)
             assert live.service is not None
             processes = of_service(live.service.pid)
             before, sent = {name: cpu(pid) for name, pid in processes.items()}, metrics(live.page)
@@ -126,6 +130,16 @@ def measure(seconds: float) -> dict[str, dict[str, object]]:
             client.kill()
             client.wait()
     return {"gateways": gateways, "service": service, "missing": {name: True for name in places if name not in there}}
+
+
+def wait(page: str, gateways: list[str], metric: str) -> None:
+    """Until a metric of each of these gateways is above 0."""
+    end = time.monotonic() + PATIENCE
+    while any(not metrics(page).get((name, metric)) for name in gateways):
+        if time.monotonic() > end:
+            print(f"after {PATIENCE:.0f} s not every gateway has {metric}", file=sys.stderr)
+            return
+        time.sleep(0.2)
 
 
 def metrics(page: str) -> dict[tuple[str, str], float]:
