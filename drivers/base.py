@@ -138,6 +138,10 @@ class DriverSettings(StrictSettings):
         """
         return ()
 
+    def sends(self) -> str:
+        """What it sends on the robot's wire, in words; empty: it only listens."""
+        return ""
+
     def wire(self) -> tuple[str, ...]:
         """What two drivers of one configuration must not share, as a port's path; empty: it may be shared."""
         return ()

@@ -15,12 +15,13 @@ from daq.recording.proposal.column_name import read_name, words_of
 from daq.recording.proposal.families import ColumnFamily, Member, families_of
 from daq.recording.proposal.headerless import guess, is_clock
 from daq.recording.reader import SUFFIX, RecordingError, configuration
-from daq.recording.ros_bag import KINDS, is_bag
+from daq.recording.ros_bag import KINDS, is_bag, topics_of
 from daq.recording.ros_database import is_database
 from estimators.numerics.tables.named_columns import UNNAMED
 from estimators.quantities import Floats
 
 ROLES: Final = ("position", "velocity", "torque", "force", "current")
+TOPICS: Final = 20  # of a bag that are listed
 _FRAME: Final = re.compile(r"\(\d+\.\d+\)\s+\S+\s+[0-9A-Fa-f]+#")
 _JOINT_COLUMN: Final = ("joint", "jointname", "jointid", "axis", "name", "jointindex", "jointnumber")
 
@@ -81,7 +82,11 @@ def _refuse_frames(file: Path) -> None:
         try:
             configuration(file)
         except RecordingError:
-            raise RecordingError(f"{file}: found no joint states in it ({', '.join(KINDS)})") from None
+            has = ", ".join(f"{topic} ({kind})" for topic, kind in list(topics_of(file).items())[:TOPICS])
+            raise RecordingError(
+                f"{file}: found no joint states in it ({', '.join(KINDS)}); it has {has or 'no topic'}: other types "
+                "need a table, as PlotJuggler exports one (CSV)"
+            ) from None
         raise RecordingError(f"{file}: a recording of jointwatch needs no table: jointwatch replay {file.name}")
     if file.suffix.lower() in (".blf", ".asc", ".trc") or (file.suffix.lower() in (".log", ".txt") and _frames(file)):
         raise RecordingError(

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.recording.proposal.column_name import ColumnName, counts_rows, is_bare, read_name
+from daq.recording.proposal.column_name import ColumnName, counts_rows, is_bare, is_state, read_name
 from daq.recording.proposal.words import SILENT
 from drivers.units import parse
 from estimators.quantities import Floats
@@ -75,6 +75,8 @@ def families_of(table: Mapping[str, Floats], rows: int, units: Mapping[str, str]
         if is_bare(said) and values.size == rows:
             said = said._replace(role=_BY_UNIT.get(_si(units.get(name) or said.unit), BARE))
         if values.ndim == 2 and min(values.shape) > 1 and rows == max(values.shape):
+            if not said.role and is_state(said):
+                said = said._replace(role=BARE)
             across = values if values.shape[0] == rows else values.T
             members = [Member((str(i),), f"{name}[{i}]", across[:, i].astype(float)) for i in range(across.shape[1])]
             found.append(ColumnFamily(said.role, said, members, _container(name), matrix=True))
