@@ -69,6 +69,7 @@ class Program:
                 self.returncode = self._answer()
             except TimeoutError as error:
                 raise subprocess.TimeoutExpired(self.args, timeout) from error
+            self._server.close()
         return self.returncode
 
     def communicate(self, timeout: float = 60.0) -> tuple[str, str]:
@@ -80,7 +81,7 @@ class Program:
         """End it, if it runs."""
         self.kill()
         self.wait()
-        for one in (self._server, self.stdout, self.stderr):
+        for one in (self.stdout, self.stderr):
             if one is not None:
                 one.close()
 
