@@ -167,8 +167,8 @@ class Live:
             self.farewell = json.loads(line)
 
     def _start_service(self) -> None:
-        words = subprocess.PIPE if self._quiet else None
-        self.service = Live.start("daq", "run", self.config, stdout=None, stderr=words)
+        told = subprocess.PIPE if self._quiet else None
+        self.service = Live.start("daq", "run", self.config, stdout=None, stderr=told)
         if self._quiet:
             self._read(self.service.stderr, self._words.append)
         deadline = time.monotonic() + START

@@ -97,7 +97,7 @@ IN_TORQUE: dict[str, Callable[[], tuple[Motion, Floats]]] = {
     "encoder_eccentricity": lambda: (eccentric(0.08), torque(NOW)),
     "encoder_slip": lambda: (slipped(0.08), torque(NOW)),
     "gear_wear": lambda: (NOW, torque(NOW) + side(NOW) * (1.5 + 2.0 * np.exp(-np.abs(NOW.v) / 0.1))),
-    "load": lambda: (NOW, torque(NOW) + 0.9 * 0.5 * (0.5 * NOW.a + 9.81 * np.sin(NOW.q + 0.5))),
+    "load": lambda: (NOW, torque(NOW) + 0.5 * 0.9 * (0.9 * NOW.a + 9.81 * np.sin(NOW.q + 0.5))),
     "temperature": lambda: (NOW, torque(NOW) + F_V * NOW.v * (np.exp(15.0 / 21.0) - 1.0)),
     "torque_measurement": lambda: (NOW, 1.15 * torque(NOW)),
 }
@@ -164,4 +164,5 @@ def test_a_step_is_told_from_a_ramp_and_both_from_a_burst() -> None:
     burst = course(6.0 * ((one.t > 45.0) & (one.t < 46.0)))
     assert burst.collision > 0.0
     assert burst.burst_end == pytest.approx(46.0, abs=0.5)
-    assert step.collision == ramp.collision == -np.inf
+    long = course(6.0 * ((one.t > 40.0) & (one.t < 50.0)))
+    assert step.collision == ramp.collision == long.collision == -np.inf
