@@ -43,7 +43,7 @@ def test_the_truth_comes_out_and_nothing_is_lost(wire: str, needs: str) -> None:
 @pytest.mark.slow
 def test_servos_that_are_polled_are_identified() -> None:
     """At a rate of servos; a poll that the processor has no time for is left out, and counted."""
-    with Live(["rigid", "--joints", "2", "--wire", "servo_polled", "--set", "rate=100"]) as live:
+    with Live(["rigid", "--joints", "2", "--wire", "servo_polled", "--set", "rate=200"]) as live:
         the_truth_comes_out(live)
         answers = metric(live.page, "jointwatch_frames_total{")
         assert metric(live.page, 'jointwatch_decode_errors_total{cause="unanswered"') < 0.001 * answers
