@@ -108,11 +108,11 @@ class ServoWire(SampleWire):
             units = [unit_of(field) for field in one.fields]
             if [unit for unit in units if unit not in CARRIERS] or len(set(units)) < len(units):
                 raise RigError(f"expected fields of {one.name} in rad and A on servo, found {units}")
-        self._idents = list(range(1, len(messages) + 1))
-        self._request = sync_read(CURRENT, LENGTH, self._idents)
-        self._pty = self.line(link)
-        self.settle = self._pty.settle
-        self.device = self._pty.device
+        self.idents = list(range(1, len(messages) + 1))
+        self._request = sync_read(CURRENT, LENGTH, self.idents)
+        self.pty = self.line(link)
+        self.settle = self.pty.settle
+        self.device = self.pty.device
 
     def line(self, link: Path | None) -> Pty:
         """The terminal."""
@@ -120,18 +120,18 @@ class ServoWire(SampleWire):
 
     def listening(self) -> bool:
         """Whether a tap has the port open."""
-        return self._pty.listening()
+        return self.pty.listening()
 
     def full(self) -> bool:
         """Whether the kernel has not yet taken all."""
-        return self._pty.full()
+        return self.pty.full()
 
     def publish(self, _number: int, values: Sequence[tuple[float, ...]]) -> None:
         """The request of one sample, and every servo's answer."""
         units = [self._request]
-        for ident, one, mine in zip(self._idents, self.messages, values, strict=True):
+        for ident, one, mine in zip(self.idents, self.messages, values, strict=True):
             units.append(status(ident, registers(one, mine)))
-        self._pty.send([b"".join(units)])
+        self.pty.send([b"".join(units)])
 
     def stranger(self, _rng: np.random.Generator) -> bytes:
         """Not possible here. Raises RigError."""
@@ -143,14 +143,14 @@ class ServoWire(SampleWire):
 
     def close(self) -> None:
         """Close the terminal."""
-        self.refused += self._pty.refused * len(self.messages)
-        self._pty.close()
+        self.refused += self.pty.refused * len(self.messages)
+        self.pty.close()
 
     def table(self) -> list[str]:
         """Lines of [drivers.NAME]."""
         servos = ", ".join(
             f'{{ name = "{one.name}", id = {ident}, model = "xl330" }}'
-            for ident, one in zip(self._idents, self.messages, strict=True)
+            for ident, one in zip(self.idents, self.messages, strict=True)
         )
         lines = ['kind = "servo_bus"', f'port = "{self.device}"', "baudrate = 4_000_000"]
         return [*lines, 'protocol = "dynamixel2"', f"servos = [{servos}]"]

@@ -104,7 +104,8 @@ def measure(seconds: float) -> dict[str, dict[str, object]]:
                 "opcua": (OPCUA, f"opc.tcp://127.0.0.1:{ports['opcua']}"),
                 "ros2": (ROS2, str(domain)),
             }
-            clients += [subprocess.Popen([sys.executable, "-c", *programs[name]]) for name in there if name in programs]
+            words = [[sys.executable, "-c", *programs[name]] for name in there if name in programs]
+            clients += [subprocess.Popen(one, stderr=subprocess.DEVNULL) for one in words]  # they complain at the end
             wait(live.page, there, "clients")
             time.sleep(WARM_UP)
             assert live.service is not None
