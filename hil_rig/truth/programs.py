@@ -53,7 +53,7 @@ def moved(start: float, moves: Iterable[Move], rate: float, seconds: float, shap
     return motion
 
 
-def pick_motion(rng: np.random.Generator, rate: float, seconds: float = SECONDS) -> GivenMotion:
+def pick_motion(rng: np.random.Generator, rate: float) -> GivenMotion:
     """A program of three to six stations, repeated: each has its own speed and dwell, the same every time round."""
     count, shape = int(rng.integers(3, 7)), str(rng.choice(SHAPES))
     stations = rng.uniform(-1.2, 1.2, count)
@@ -62,7 +62,7 @@ def pick_motion(rng: np.random.Generator, rate: float, seconds: float = SECONDS)
     speeds, dwells = rng.uniform(0.4, 1.5, count), rng.choice([0.0, 0.2, 0.5, 1.0], count)
     ways = np.diff(stations, append=stations[0])
     round_trip = [Move(*one) for one in zip(ways, np.maximum(0.3, np.abs(ways) / speeds), dwells, strict=True)]
-    return moved(float(stations[0]), cycle(round_trip), rate, seconds, shape)
+    return moved(float(stations[0]), cycle(round_trip), rate, SECONDS, shape)
 
 
 def pick(seed: int, rate: float, bits: int) -> Trial:

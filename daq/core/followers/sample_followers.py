@@ -7,7 +7,6 @@ from daq.core.followers.channel_watch import ChannelWatch
 from daq.core.followers.joint_use import JointUse
 from daq.core.mechanisms.clearance_pipeline import ClearancePipeline
 from estimators.causes.watch import CauseWatch
-from estimators.online.joint_pass import EstimatorState
 from estimators.quantities import Floats, Nanoseconds
 
 
@@ -32,14 +31,13 @@ class SampleFollowers:
         self._name, self._channels, self._rate = name, channels, rate
         self._causes, self._clearance = causes, clearance
 
-    def absorb(self, state: EstimatorState, step: float, trusted: bool) -> int:
-        """Take the samples that were just aligned; returns the time of the last one (ns), 0 where there is none.
+    def absorb(self, ticks: Nanoseconds, samples: Floats, step: float, trusted: bool) -> int:
+        """Take samples that were just aligned; returns the time of the last one (ns), 0 where there is none.
 
-        step: of the encoder, rad (m), 0 if not known; trusted: the joint's estimate has been valid.
+        ticks: (samples,) ns; samples: (samples, channels); step: of the encoder, rad (m), 0 if not known; trusted: the
+        joint's estimate has been valid.
         """
-        count = state.count
-        ticks, samples = state.ticks[:count], state.samples[:count]
-        self.samples += count
+        self.samples += len(ticks)
         self.use.absorb(ticks, samples, step)
         if self._causes is not None and trusted:
             self.diagnosed |= self._causes.absorb(ticks, samples)
@@ -47,9 +45,9 @@ class SampleFollowers:
             self._clearance.absorb(ticks, samples)
         for follower in self.of_all_joints:
             follower(self._name, ticks, samples)
-        if self.channel_watch is not None and count:
+        if self.channel_watch is not None and len(ticks):
             self.channel_watch.absorb(ticks, samples)
-        return int(ticks[-1]) if count else 0
+        return int(ticks[-1]) if len(ticks) else 0
 
     def watch_channels(self, wanted: bool) -> None:
         """Keep raw samples for a person from here on, or no longer."""
