@@ -94,9 +94,7 @@ def test_the_better_word_counts_and_as_many_columns_as_there_are_joints_count_mo
 
 
 def test_names_may_be_german(tmp_path: Path) -> None:
-    table, text = proposed(
-        tmp_path, (), **{"Zeit_s": T, "Winkel_Achse1_rad": Q[:, 0], "Drehmoment_Achse1_Nm": U[:, 0]}
-    )
+    table, text = proposed(tmp_path, (), **{"Zeit_s": T, "Winkel_Achse1_rad": Q[:, 0], "Drehmoment_Achse1_Nm": U[:, 0]})
     assert columns_of(table, "position") == ["Winkel_Achse1_rad"]
     assert columns_of(table, "torque") == ["Drehmoment_Achse1_Nm"]
     assert "ASK" not in text

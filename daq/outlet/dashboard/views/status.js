@@ -34,11 +34,11 @@ class Headline {
   show(joints, now, all) {
     const joint = this.joint = joints?.[0];
     this.node.hidden = !joint;
+    mark(this.node, "headline", joint?.name ?? "");
     if (!joint) return;
     const { key, state, lines, todo, before } = joint.condition, changed = joints.filter((one) => one.condition.change);
     const since = Math.min(...joints.map((one) => one.condition.since ?? Infinity));
     mark(this.node, "phase", key);
-    mark(this.node, "headline", joint.name);
     write(this.name, named(joints, all));
     this.name.setAttribute("href", `#/joint/${encodeURIComponent(joint.name)}`);
     this.badges.update({ state, change: changed[0]?.condition.change });
