@@ -155,6 +155,7 @@ EstimateHealthReasonCode = Literal[
     "gear_window_filling",
     "gear_load_one_sided",
     "gear_few_reversals",
+    "gear_gap_uncertain",
     "gear_sign_imitated",
     "gear_twist_small",
     "clearance_filling",

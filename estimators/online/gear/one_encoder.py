@@ -40,7 +40,8 @@ STEP: Final = 0.5
 MOVED: Final = 0.1
 #: 1, argued: Weight of the past of the friction after a step: three minutes count, as friction follows temperature.
 FADE: Final = 0.997
-DRIVES: Final = 6  # columns of the joint's torque: its own acceleration, gravity, friction, an offset
+#: columns, derived: Of the joint's torque: acceleration, gravity (2), friction (2), an offset.
+DRIVES: Final = 6
 
 
 @dataclass(slots=True)
@@ -82,8 +83,9 @@ class OneEncoder:
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant samples. time: (rows,) ns; values: (rows, 2) position, torque; a NaN is a break."""
         whole = np.isfinite(values).all(axis=1)
-        steps = np.diff(time, prepend=self._last or time[0] - round(1e9 * self.period)) if len(time) else time
-        broken = ~whole | (np.abs(steps - 1e9 * self.period) > 0.5e9 * self.period)
+        step = 1e9 * self.period
+        steps = np.diff(time, prepend=self._last or time[0] - round(step)) if len(time) else time
+        broken = ~whole | (np.abs(steps - step) > 0.5 * step)
         starts = np.flatnonzero(broken)
         for first, last in zip([0, *starts], [*starts, len(time)], strict=True):
             if first in starts:

@@ -30,8 +30,14 @@ DOUBTED: Final = 0.3
 LEAST_ROWS: Final = 4
 #: deviations, argued: Deviations of the smoothed torque's noise, below which its sign is not believed.
 NOISY: Final = 5.0
-COMMON: Final = 8  # unknowns that all events share: b, 1/K, 1/J_l, two of the gear's error, three of what else drives
-SUMS: Final = COMMON * (COMMON + 1) + 2  # numbers of one event: information, moments, square, degrees of freedom
+#: columns, derived: Unknowns of all events: b, 1/K, 1/J_l, gravity (2), the link's viscous friction, gear's error (2).
+COMMON: Final = 8
+#: numbers, derived: Of one event: information, moments, square, degrees of freedom.
+SUMS: Final = COMMON * (COMMON + 1) + 2
+#: 1, derived: Median of the square of a Gaussian number with variance 1.
+MEDIAN: Final = 0.455
+#: 1, derived: Variance of the third difference of white noise of variance 1: 1 + 9 + 9 + 1.
+THIRD: Final = 20.0
 
 
 class Friction(NamedTuple):
@@ -62,7 +68,7 @@ def columns_of(position: Floats, torque: Floats, inertia: float, ratio: float, p
     narrow = _hann(DECIDES, period)
     speed = np.gradient(np.convolve(position, wide, "same"), period)
     rough = np.diff(raw, 3)[len(wide) : -len(wide)]  # of white noise: its deviation times √20, of a smooth torque none
-    noise = float(np.sqrt(np.median(rough**2) / 0.455 / 20.0 * (narrow**2).sum())) if len(rough) else np.inf
+    noise = float(np.sqrt(np.median(rough**2) / MEDIAN / THIRD * (narrow**2).sum())) if len(rough) else np.inf
     phase = 2.0 * ratio * position
     smooth = (np.convolve(one, wide, "same") for one in (position, raw, np.sign(speed), np.cos(phase), np.sin(phase)))
     place, load, direction, cosine, sine = smooth
