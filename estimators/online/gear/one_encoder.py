@@ -85,7 +85,7 @@ class OneEncoder:
         whole = np.isfinite(values).all(axis=1)
         step = 1e9 * self.period
         steps = np.diff(time, prepend=self._last or time[0] - round(step)) if len(time) else time
-        broken = ~whole | (np.abs(steps - step) > 0.5 * step)
+        broken = np.logical_or(~whole, np.abs(np.asarray(steps, np.float64) - step) > 0.5 * step)
         starts = np.flatnonzero(broken)
         for first, last in zip([0, *starts], [*starts, len(time)], strict=True):
             if first in starts:
