@@ -182,6 +182,7 @@ EstimateMessageHealthReasonCode = Literal[
     "gear_window_filling",
     "gear_load_one_sided",
     "gear_few_reversals",
+    "gear_gap_uncertain",
     "gear_sign_imitated",
     "gear_twist_small",
     "clearance_filling",
