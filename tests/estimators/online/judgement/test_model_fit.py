@@ -116,8 +116,8 @@ def dead_zone(t: Floats, q: Floats, v: Floats) -> Floats:
 
 
 def eccentric(t: Floats, q: Floats, v: Floats) -> Floats:
-    """Of the inertia, where a disc is a quarter of a radian off: d²/dt² of sin q."""
-    return 0.5 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
+    """What a disc that is off its axis makes of an inertia: d²/dt² of sin q, as large as half of the inertia's torque."""
+    return 2.0 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
 
 
 CASES: dict[str, tuple[Misfit, str]] = {
