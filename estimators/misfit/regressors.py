@@ -85,6 +85,8 @@ class BlockSums(Layout, version=3):
     passed: Annotated[Matrix, "joints", "4"]  # low-pass of the speed, once and twice, its high-pass, and the speed
     rates: Scratch[Annotated[Matrix, "joints", "2"]]  # accelerations: of the high-pass, and all of it
     moment: Annotated[Vector, "1"]  # ns, of the last row
+    theta: Annotated[Vector, "parameters"]  # by which a row's torque is predicted: that at the end of the last block
+    level: Annotated[Vector, "outputs"]  # rms of y
     when: Annotated[Vector, "outputs"]  # ns, of the last row
     count: Annotated[Vector, "outputs"]  # rows of the block without a reversal
     turned_count: Annotated[Vector, "outputs"]  # with one
@@ -191,14 +193,10 @@ def _add_special(row: Floats, p: int, y: float, products: Floats) -> None:
 
 
 @inline
-def gather_row(
-    time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, theta: Floats, level: Floats,
-    sums: BlockSums,
-) -> None:  # fmt: skip
+def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: BlockSums) -> None:
     """Add the products of [φ φ̇ w y] of one row, output by output.
 
-    time … motion: of Rows, multiplied by their WEIGHT; slow: rad/s (m/s); theta (p,): as it is now; level (outputs,):
-    rms of y.
+    time … motion: of Rows, multiplied by their WEIGHT; slow: rad/s (m/s).
     """
     before, products, special, row, period = sums.before, sums.products, sums.special, sums.row, sums.period
     p = before.shape[1]
@@ -212,7 +210,7 @@ def gather_row(
         finite, weight, torque = np.isfinite(y[o]), motion[j, WEIGHT], 0.0
         for i in range(p):
             row[i] = phi[o, i]
-            torque += row[i] * theta[i] / weight
+            torque += row[i] * sums.theta[i] / weight
             finite = finite and np.isfinite(row[i])
         if not finite:
             continue
@@ -231,7 +229,7 @@ def gather_row(
             sums.turned_count[o] += 1.0
             sums.turned_noise[o] += motion[j, ROUNDING]
             continue
-        _fill(row, 2 * p - 1, j, sums, motion[j], speed[j], slow, torque, level[o])
+        _fill(row, 2 * p - 1, j, sums, motion[j], speed[j], slow, torque, sums.level[o])
         for i in range(2 * p, last):
             row[i] *= weight
         row[last] = y[o]
@@ -243,13 +241,10 @@ def gather_row(
                 products[o, i, k] += row[i] * row[k]
 
 
-@kernel(
-    ("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8", "f8[::1]", "f8[::1]", BlockSums)
-)
+@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8", BlockSums))
 def gather(
-    time: NDArray[np.int64], phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, theta: Floats,
-    level: Floats, sums: BlockSums,
-) -> None:  # fmt: skip
+    time: NDArray[np.int64], phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: BlockSums
+) -> None:
     """Add the products of rows, one after the other; arguments as of gather_row."""
     for row in range(len(time)):
-        gather_row(time[row], phi[row], y[row], speed[row], motion[row], slow, theta, level, sums)
+        gather_row(time[row], phi[row], y[row], speed[row], motion[row], slow, sums)

@@ -29,7 +29,7 @@ from estimators.recursive.weights.reversals import UNSEEN, turns
 from estimators.rows import WEIGHT, FormedRows, RowStore, copy_row
 from estimators.thresholds import ENDLESS
 from estimators.window.row_history import HistoryState, append
-from jointwatch_layout import Cube, Flags, Layout, Matrix, Vector
+from jointwatch_layout import Cube, Flags, Layout, Matrix
 
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.eta.in_force import EtaInForce
@@ -56,7 +56,6 @@ class Learning(Layout):
     finite: Annotated[Flags, "room"]  # … and had a finite output
     weighed_phi: Annotated[Cube, "room", "outputs", "parameters"]  # rows whose reversals count less
     weighed_y: Annotated[Matrix, "room", "outputs"]
-    level: Annotated[Vector, "outputs"]  # rms of y
     # what holds
     faster: bool  # whether only rows faster than standstill teach
     searched: bool  # whether η is searched
@@ -201,11 +200,8 @@ def _learn(first: int, last: int, learning: Learning) -> int:
             see(rows.speed[row, 0], rows.motion[row, 0, 0], learning.seen)
             if learning.taught[row] and not learning.idle:
                 _note_weights(rows.motion[row], owners, learnt)
-                for output in range(len(learning.level)):
-                    learning.level[output] = learnt.signal * np.sqrt(learnt.state.noise[output])
                 gather_row(
-                    rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.motion[row], slow,
-                    learnt.state.theta, learning.level, learning.sums,
+                    rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.motion[row], slow, learning.sums
                 )  # fmt: skip
                 keep(
                     rows.time[row], rows.phi[row, 0], rows.speed[row, 0], rows.motion[row, 0], slow, reversal[0],

@@ -138,26 +138,26 @@ class ModelFit:
         learner.correlated[:], learner.misfit[:] = np.eye(learner.rls.p), 0.0
         learner.kept.untold[:] = learner.kept.seen[:] = 0.0
 
-    def absorb(self, rows: Rows, learner: Learner) -> None:
-        """Take rows that have taught a learner."""
+    def absorb(self, rows: Rows, reversal: Floats) -> None:
+        """Take rows that taught; reversal: (outputs,) of a Learner."""
         if not len(rows.time):
             return
         self.active = len(rows.motion) == len(rows.time)
         if self.active:
             slow = max(self._gate.standstill, reversals.UNSEEN)
             phi = np.ascontiguousarray(rows.phi)
-            theta, level = learner.rls.theta, learner.kept.signal * np.sqrt(learner.rls.noise)
-            regressors.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, theta, level, self.kept.sums)
+            regressors.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, self.kept.sums)
             if self.quantiser.reading is not None:
-                self.quantiser.keep(rows, slow, float(learner.reversal[0]))
+                self.quantiser.keep(rows, slow, float(reversal[0]))
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next row."""
         self.begin(now)
         self.kept.sums.place[:] = np.nan
+        self._predict_by(learner)
         for first in range(0, len(rows.time) - self._block + 1, self._block):
             part = rows.part(slice(first, first + self._block))
-            self.absorb(part, learner)
+            self.absorb(part, learner.reversal)
             last = first + 2 * self._block > len(rows.time)
             self.close(learner, now, int(part.time[-1]), settled=last)
         self.kept.forgotten = learner.rls.state.forgotten
@@ -169,6 +169,7 @@ class ModelFit:
         """
         kept, rls, sums = self.kept, learner.rls, self.kept.sums
         kept.due = now + self._block
+        self._predict_by(learner)
         forgotten = rls.state.forgotten
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
         sums.special[: 2 * len(kept.rows)] *= fade
@@ -204,6 +205,11 @@ class ModelFit:
             widen(kept, learner, self._left_of_steps(learner), self._known)
             self._lose(learner)
             self.roughen(learner, time)
+
+    def _predict_by(self, learner: Learner) -> None:
+        """Let rows of the next block be predicted by the present θ."""
+        sums = self.kept.sums
+        sums.theta[:], sums.level[:] = learner.rls.theta, learner.kept.signal * np.sqrt(learner.rls.noise)
 
     def follow(self, learner: Learner, settled: bool) -> None:
         """Update the weight of rows with a reversal, and the usual residual; settled: whether θ is published."""

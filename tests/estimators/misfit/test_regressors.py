@@ -32,9 +32,10 @@ class Given:
     def gathered(self, cuts: tuple[int, ...], remembers: bool = False) -> regressors.BlockSums:
         """Products, those of rows with a reversal and behind one, counts."""
         sums = regressors.BlockSums.of(OWNERS, P, regressors.columns(True), float(PERIOD), remembers)
+        sums.theta[:], sums.level[:] = THETA, LEVEL
         for first, last in zip((0, *cuts), (*cuts, ROWS), strict=True):
             part = [one[first:last] for one in (self.time, self.phi, self.y, self.speed, self.motion)]
-            regressors.gather(*part, SLOW, THETA, LEVEL, sums)
+            regressors.gather(*part, SLOW, sums)
         return sums
 
     def accelerations(self, joint: int) -> Floats:
@@ -140,7 +141,7 @@ def test_the_high_pass_of_an_elastic_drive_is_the_second_derivative_at_low_frequ
     for row in range(len(t)):
         motion = moved(np.array([[np.sin(w * t[row]) / w]]), np.array([[v[row]]]))
         parts = np.array([round(1e9 * t[row])]), np.ones((1, 1, 1)), np.ones((1, 1)), np.array([[1.0]]), motion
-        regressors.gather(*parts, SLOW, np.ones(1), np.ones(1), sums)
+        regressors.gather(*parts, SLOW, sums)
         found[row] = sums.rates[0, 0]
     wave = np.exp(1j * w * t[2000:])
     gain = 2.0 * np.mean(found[2000:] * np.conj(wave)) / 1j  # of the acceleration, −w sin wt

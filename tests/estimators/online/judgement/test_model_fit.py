@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Estimate, Phase, Status
+from estimators.misfit.regressors import CAUSES, ELASTIC
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online import assembly
 from estimators.online.joint import JointEstimator
@@ -116,8 +117,8 @@ def dead_zone(t: Floats, q: Floats, v: Floats) -> Floats:
 
 
 def eccentric(t: Floats, q: Floats, v: Floats) -> Floats:
-    """Of the inertia, where a disc is a quarter of a radian off: d²/dt² of sin q."""
-    return 0.5 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
+    """What a disc that is off its axis makes of an inertia: d²/dt² of sin q."""
+    return 2.0 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
 
 
 CASES: dict[str, tuple[Misfit, str]] = {
@@ -213,6 +214,13 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     assert fit.cause(learner, 0, 1e3) == (Reason("instant_not_identifiable"),)
     fit.kept.left = 0.0
     assert fit.cause(learner, 0, 1e3) == ()
+
+
+def test_an_elastic_drive_has_a_name() -> None:
+    fit = phases().parts.fit
+    fit.kept.share = fit.kept.left = 0.1
+    fit.kept.gains[CAUSES.index(ELASTIC)] = 0.01
+    assert fit.causes == (Reason("drive_elastic"),)
 
 
 def test_a_misfit_that_ends_is_over() -> None:
