@@ -13,7 +13,7 @@ from estimators.alignment.resampler import Resampler
 from estimators.conditioning.stop import DONE, INTERVAL
 from estimators.numerics.jit import INTERPRETED
 from estimators.online.joint import JointEstimator
-from estimators.online.joint_pass import Intervals, JointState, advance_readings
+from estimators.online.joint_pass import Intervals, JointPassState, advance_readings
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
 from tests.support.layouts import packed
@@ -111,7 +111,7 @@ def by_readings(
     state.ticks, state.samples, state.bridged = resampler.ticks, resampler.rows, resampler.bridged
     state.intervals = Intervals(length=EVERY)
     state.late = late
-    line = JointState(aligner=resampler.aligner, estimator=state, seen=np.zeros(channels + 1, np.int64))
+    line = JointPassState(aligner=resampler.aligner, estimator=state, seen=np.zeros(channels + 1, np.int64))
     updates: list[tuple[int, str]] = []
     there = np.random.default_rng(6).random(len(values)) > 0.002
     time, values = samples[0][there] + 10**9, values[there]

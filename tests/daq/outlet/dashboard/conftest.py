@@ -137,8 +137,9 @@ def aged(fed: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def whole(fed: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """There is a model of the whole robot; the second joint is touched now and then, two kilograms are carried."""
-    with fed(tmp_path_factory.mktemp("whole"), "--whole") as page:
+    """There is a model of the whole robot; the second joint is touched now and then, two kilograms are carried.
+    Two joints have an open change, one of them wears."""
+    with fed(tmp_path_factory.mktemp("whole"), "--whole", "--changed", "shoulder", "wrist_pitch") as page:
         yield page
 
 

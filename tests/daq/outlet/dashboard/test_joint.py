@@ -189,7 +189,7 @@ def test_every_event_is_told_with_its_cause_and_what_it_means(
         core.updates.send_multipart(core.publications["elbow"].event(kind, f"the cause of {kind}", time.time()))
     rows = page.locator(".panel.log .events li")
     expect(rows).to_have_count(len(EVENTS))
-    tones = {"alarm": "bad", "fault": "bad", "transient": "warn", "drift": "warn", "refit_rejected": "warn"}
+    tones = {"fault": "bad", "alarm": "warn", "transient": "warn", "drift": "warn", "refit_rejected": "warn"}
     tones |= {"refit_started": "busy", "refit_accepted": "busy", "law": "busy", "started": "good", "recovered": "good"}
     for row, kind in zip(reversed(rows.all()), EVENTS, strict=True):
         told = row.locator(".kind")

@@ -26,7 +26,7 @@ def test_the_keyboard_is_enough(seven: str, open_page: Callable[..., Page]) -> N
 def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Page], path: str) -> None:
     page = open_page(seven + path, 360, 740, device_scale_factor=2, has_touch=True)
     expect(page.locator("h2, h1").first).to_be_visible()
-    expect(page.locator("#connection")).to_have_text("Live")
+    expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     page.wait_for_timeout(500)  # some updates: with fewer, on a slow machine, the test is less sharp and never fails
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     parts = "[...document.querySelectorAll('.parameters > span, header > *, .caption > *, .card footer > *')]"
@@ -90,7 +90,7 @@ def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:
 
 def test_the_layout_stands_still(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{seven}/#/joint/shoulder")
-    expect(page.locator("#connection")).to_have_text("Live")
+    expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     every = "[...document.querySelectorAll('.panel, .head, .plot')]"
     boxes = f"JSON.stringify({every}.map((e) => e.getBoundingClientRect()))"
     before, deadline = "", time.monotonic() + 60

@@ -18,7 +18,7 @@ PLOTTED = """() => [...document.querySelectorAll(".torques .panel, .parameter")]
 
 
 def ready(page: Page) -> None:
-    expect(page.locator("#connection")).to_have_text("Live")
+    expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     expect(page.locator(".torques .u-over")).to_have_count(2)
     box = page.locator(".torques .u-over").first.bounding_box()
     assert box
@@ -118,7 +118,7 @@ def test_what_is_seen_is_saved_as_a_table(seven: str, open_page: Callable[..., P
 
 
 def test_while_it_is_paused_the_page_keeps_what_is_looked_at(overview: Page) -> None:
-    expect(overview.locator("#connection")).to_have_text("Live")
+    expect(overview.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     kept = """async (pause) => {
       const { Trace } = await import("./robot.js");
       const { shown } = await import("./time_window.js");

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Estimate, Phase, Status
+from estimators.misfit.regressors import CAUSES, ELASTIC
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online import assembly
 from estimators.online.joint import JointEstimator
@@ -106,7 +107,23 @@ def rows_torque(t: Floats, q: Floats, v: Floats) -> Floats:
     return np.asarray(2.0 * np.gradient(v, t) + 8.0 * v + 12.0 * np.sin(q) + 3.0 * np.cos(q))
 
 
+def whole_torque(t: Floats, q: Floats, v: Floats) -> Floats:
+    return np.asarray(rows_torque(t, q, v) + 5.0 * np.sign(v) - 1.5)
+
+
+def dead_zone(t: Floats, q: Floats, v: Floats) -> Floats:
+    """0.6 N·m of some 12, rms."""
+    return -np.clip(whole_torque(t, q, v), -0.6, 0.6)
+
+
+def eccentric(t: Floats, q: Floats, v: Floats) -> Floats:
+    """What a disc that is off its axis makes of an inertia: d²/dt² of sin q."""
+    return 2.0 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
+
+
 CASES: dict[str, tuple[Misfit, str]] = {
+    "dead zone": (dead_zone, "torque_not_proportional"),
+    "eccentric": (eccentric, "encoder_eccentric"),
     "ripple": (lambda _t, q, _v: 3.0 * np.sin(3.0 * q), "torque_repeats"),
     "late": (late, "torque_lag"),
     "direction": (lambda _t, _q, v: 3.0 * np.abs(v), "friction_direction"),
@@ -123,6 +140,12 @@ def test_a_misfit_takes_validity_away_and_has_a_name(case: str) -> None:
     assert found.reasons[0].code == code, found.reasons
     assert re.match(r"\d+ % of the torque is unexplained: ", str(found.reasons[0]))
     assert not {"uncertain", "not_identifiable"} & {one.code for one in found.reasons}
+
+
+def test_the_size_of_a_dead_zone_is_told() -> None:
+    found = learnt(90.0, dead_zone)
+    assert found.reasons[0].numbers["torque"] == pytest.approx(0.6, rel=0.1)
+    assert found.reasons[0].numbers["unexplained"] < 5.0, "a measurement that bends is not trusted though it is small"
 
 
 def test_what_nothing_resembles_is_not_given_a_name() -> None:
@@ -191,6 +214,13 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     assert fit.cause(learner, 0, 1e3) == (Reason("instant_not_identifiable"),)
     fit.kept.left = 0.0
     assert fit.cause(learner, 0, 1e3) == ()
+
+
+def test_an_elastic_drive_has_a_name() -> None:
+    fit = phases().parts.fit
+    fit.kept.share = fit.kept.left = 0.1
+    fit.kept.gains[CAUSES.index(ELASTIC)] = 0.01
+    assert fit.causes == (Reason("drive_elastic"),)
 
 
 def test_a_misfit_that_ends_is_over() -> None:
