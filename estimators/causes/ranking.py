@@ -60,9 +60,9 @@ def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
     shaped = {one.name: _cause(one, parts, one.leak) - nothing for one in CAUSES}
     strange = _either([sum(one) for one in _choices([[part.nothing, part.unknown] for part, _ in parts])[1:]]) - nothing
     like = [_cause(one, parts, RESEMBLING) - nothing for one in CAUSES if any(shapes[one.name] for _, shapes in parts)]
-    shaped["unknown"] = temper * float(
+    shaped["unknown"] = TEMPER * float(
         np.logaddexp(
-            np.log(1.0 - RESEMBLES) + strange / temper, np.log(RESEMBLES) + _either([one / temper for one in like])
+            np.log(1.0 - RESEMBLES) + strange / TEMPER, np.log(RESEMBLES) + _either([one / TEMPER for one in like])
         )
     )
     beside = {one.name: course.evidence(one.sudden) for one in CAUSES} | {"unknown": 0.0, "collision": course.collision}
