@@ -18,7 +18,16 @@ from estimators.base import Event
 from estimators.models.joints.lost_motion import LOST_MOTION, PARAMETERS, STIFFNESS, OneEncoderSettings
 from estimators.online import checkpoint
 from estimators.online.gear.lost_motion import CONFIRMED, SIGNIFICANT, GearReport
-from estimators.online.gear.reversals import COMMON, SMOOTH, STILL, SUMS, WINDOW, Friction, columns_of, events_of
+from estimators.online.gear.reversals import (
+    COMMON,
+    SMOOTH,
+    STILL,
+    SUMS,
+    WINDOW,
+    ReversalFriction,
+    columns_of,
+    events_of,
+)
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 
@@ -121,7 +130,7 @@ class OneEncoder:
         dry, viscous = kept.friction.tolist()
         fresh = False
         for level, share in enumerate(LEVELS):
-            friction = Friction(share * dry, share * viscous)
+            friction = ReversalFriction(share * dry, share * viscous)
             for sums in events_of(columns, friction, share, inner.start, inner.stop, self.period):
                 kept.sums[level, int(kept.counts[level]) % EVENTS] = sums
                 kept.counts[level] += 1

@@ -40,7 +40,7 @@ MEDIAN: Final = 0.455
 THIRD: Final = 20.0
 
 
-class Friction(NamedTuple):
+class ReversalFriction(NamedTuple):
     """Friction of the motor's side that is assumed."""
 
     dry: float  # N·m
@@ -76,7 +76,7 @@ def columns_of(position: Floats, torque: Floats, inertia: float, ratio: float, p
 
 
 def events_of(
-    columns: ReversalColumns, friction: Friction, share: float, first: int, last: int, period: float
+    columns: ReversalColumns, friction: ReversalFriction, share: float, first: int, last: int, period: float
 ) -> list[Floats]:
     """Sums (SUMS,) of each event whose change of sign is in rows first … last − 1.
 

@@ -30,7 +30,7 @@ SEED: Final = 53
 TELLABLE: Final = 0.02  # m, of the smallest singular value of a link's J: below it the joints do not tell its force
 
 
-class Push(NamedTuple):
+class ContactPush(NamedTuple):
     """One push as it was."""
 
     at: float  # s
@@ -53,8 +53,8 @@ class Told(NamedTuple):
 class ContactOutcome(NamedTuple):
     """One trial."""
 
-    ours: list[tuple[Push, Told]]
-    observer: list[tuple[Push, Told]]
+    ours: list[tuple[ContactPush, Told]]
+    observer: list[tuple[ContactPush, Told]]
     false: tuple[int, int]  # of ours and the observer
     quiet: float  # s in which nothing touched
 
@@ -79,9 +79,11 @@ def lever(arm: DrawnArm, q: Floats, link: int, outer: bool = True) -> Floats:
     return J
 
 
-def pushes(arm: DrawnArm, moves: ArmInMotion, count: int, rng: np.random.Generator) -> tuple[list[Push], list[Jump]]:
+def pushes(
+    arm: DrawnArm, moves: ArmInMotion, count: int, rng: np.random.Generator
+) -> tuple[list[ContactPush], list[Jump]]:
     """Pushes and what they are to the joints."""
-    found, jumps = list[Push](), list[Jump]()
+    found, jumps = list[ContactPush](), list[Jump]()
     steps = np.arange(0.0, PUSHED, STEP)
     for k in range(count):
         at, link = BEGIN + EVERY * k, int(rng.integers(1, arm.axes))
@@ -90,7 +92,7 @@ def pushes(arm: DrawnArm, moves: ArmInMotion, count: int, rng: np.random.Generat
         loads = np.abs(direction @ lever(arm, q[0], link, outer)) / arm.friction["coulomb"]
         factor = rng.uniform(*FIRM) / loads.max()
         force = factor * direction
-        found.append(Push(at, link, force, outer, factor * float(loads[link])))
+        found.append(ContactPush(at, link, force, outer, factor * float(loads[link])))
         for when, place in zip(at + steps, q, strict=True):
             torque = force @ lever(arm, place, link, outer)
             jumps += [Jump(when, f"joint{j + 1}.push", torque[j], True) for j in range(arm.axes)]
@@ -117,13 +119,13 @@ def run(seed: int, count: int, quiet: int) -> ContactOutcome:
     return ContactOutcome(alone, beside, (false[0], false[1]), seconds - BEGIN - count * (PUSHED + AFTER))
 
 
-def _belongs(at: float, found: list[Push]) -> bool:
+def _belongs(at: float, found: list[ContactPush]) -> bool:
     return any(0.0 <= at - push.at < PUSHED + AFTER for push in found)
 
 
 def _ours(
-    model: IdentifiedRobot, q: Floats, torque: Floats, found: list[Push], arm: DrawnArm
-) -> tuple[list[tuple[Push, Told]], list[float]]:
+    model: IdentifiedRobot, q: Floats, torque: Floats, found: list[ContactPush], arm: DrawnArm
+) -> tuple[list[tuple[ContactPush, Told]], list[float]]:
     """What the live estimator says, and when it tells contacts."""
     estimator = RobotEstimator(model, 1.0 / RATE)
     events, states, size = list[float](), {}, round(0.05 * RATE)
@@ -161,7 +163,7 @@ def _beyond(r: Floats) -> NDArray[np.bool_]:
     return lasting
 
 
-def _observer(push: Push, r: Floats, beyond: NDArray[np.bool_], q: Floats, arm: DrawnArm) -> Told:
+def _observer(push: ContactPush, r: Floats, beyond: NDArray[np.bool_], q: Floats, arm: DrawnArm) -> Told:
     first, at = round(push.at * RATE), round((push.at + SETTLED) * RATE)
     size = float(np.linalg.norm(push.force))
     rows = np.flatnonzero(beyond[first : first + round((PUSHED + 0.1) * RATE)].any(axis=1))
