@@ -137,7 +137,7 @@ def _joint(
         str(estimate.phase),
         str(estimate.status),
         joined(estimate.reasons),
-        joint.samples,
+        joint.followers.samples,
         sum(joint.aligner.lost().values()),
         estimate.error,
         counts[joint.name, "alarm"],

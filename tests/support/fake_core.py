@@ -82,6 +82,7 @@ class Joint:
     period: float
     model: JointModelSettings = field(default_factory=RigidSettings)
     speed: float = 1.6  # rad/s, the largest
+    rate: float = 50.0  # Hz, of estimates
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
 
     def __post_init__(self) -> None:
@@ -121,7 +122,7 @@ class Joint:
                 reasons = (Reason("alarm_stands"),)
                 noise, settled = 0.16, 0.3 + since
                 measured *= 1.22
-            if since < 0.99 / 50:
+            if since < 0.99 / self.rate:
                 event = "residual left its start-up band (CUSUM 48 > 40)"
         elif self.kind == "held":
             phase, status, reasons = Phase.HELD, Status.HELD, (Reason("at_standstill"),)
@@ -227,7 +228,9 @@ def main() -> None:
     updates, status = open_publisher(context, options.updates), open_publisher(context, options.status)
     boot = int.from_bytes(os.urandom(6), "little")
     many = [replace(joint, name=f"{joint.name}{copy or ''}") for copy in range(8) for joint in JOINTS]
-    joints = tuple(replace(joint, kind=options.kind or joint.kind) for joint in many[: options.joints])
+    joints = tuple(
+        replace(joint, kind=options.kind or joint.kind, rate=options.rate) for joint in many[: options.joints]
+    )
     publications = [Publication("demo-arm", joint.name, boot, joint.unit) for joint in joints]
     lives = Liveliness("demo-arm", boot + 1)
     time.sleep(0.3)  # a publisher throws away what it says before the outlet has subscribed; later parts come anyway

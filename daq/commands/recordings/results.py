@@ -63,7 +63,7 @@ def tell_joint(
     missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
     lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())
     state = "faulted" if joint.refused else f"{estimate.phase}, {estimate.status}"
-    print(f"{joint.name}: {state}; {joint.samples} samples; {lost}", file=stream)
+    print(f"{joint.name}: {state}; {joint.followers.samples} samples; {lost}", file=stream)
     for reason in joint.refused or estimate.reasons:
         print(f"    {reason}", file=stream)
     for record in joint.comparison.records.records if joint.comparison.records is not None else ():

@@ -11,7 +11,7 @@ from daq.recording.proposal.choice import EFFORTS, Match, efforts, match, measur
 from daq.recording.proposal.clock import FACTORS, Clock, by_velocity
 from daq.recording.proposal.contents import Contents, read_contents
 from daq.recording.proposal.derivative import FOLLOWS, NONE, Rate, together
-from daq.recording.proposal.families import BARE, Family, Key, is_number
+from daq.recording.proposal.families import BARE, ColumnFamily, Key, is_number
 from daq.recording.proposal.units import Guess, effort_unit, position_unit, velocity_unit
 from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
@@ -49,7 +49,7 @@ def questions_of(table: str) -> list[str]:
     return [line.partition(ASK)[2].strip() for line in table.splitlines() if ASK in line]
 
 
-def _lacking(file: Path, contents: Contents, position: Family | None) -> str:
+def _lacking(file: Path, contents: Contents, position: ColumnFamily | None) -> str:
     """What a recording lacks, and what it has."""
     still = [one for one in efforts(contents.families, position) if not one.family.moving] if position else []
     if position is not None and still:
@@ -77,7 +77,7 @@ class _Document:
         self,
         file: Path,
         contents: Contents,
-        position: Family,
+        position: ColumnFamily,
         found: Sequence[Match],
         names: tuple[str, ...],
         within: Sequence[str],

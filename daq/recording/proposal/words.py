@@ -8,7 +8,7 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
                      "ddpos"),
     "velocity": ("velocity", "velocities", "vel", "vels", "speed", "speeds", "dq", "qd", "qdot", "qvel", "jvel",
                  "dtheta", "thetadot", "omega", "qp", "dpos", "dp", "geschwindigkeit"),
-    "torque": ("torque", "torques", "effort", "efforts", "tau", "taus", "trq", "tq", "moment", "moments", "eff",
+    "torque": ("torque", "torques", "effort", "efforts", "tau", "taus", "trq", "tq", "tor", "moment", "moments", "eff",
                "qfrc", "drehmoment", "drehmomente"),
     "force": ("force", "forces"),
     "current": ("current", "currents", "curr", "cur", "iq", "amp", "amps", "i", "strom"),
@@ -18,7 +18,22 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "input": ("u",),  # what a toolbox of identification calls the torque
     "temperature": ("temp", "temps", "temperature", "temperatures", "voltage", "voltages", "volts", "pwm", "winding"),
 }  # fmt: skip
-TIME: Final = ("stamp", "timestamp", "timestamps", "time", "times", "t", "clock", "zeit", "tijd", "sec", "secs")
+TIME: Final = (
+    "stamp",
+    "timestamp",
+    "timestamps",
+    "time",
+    "times",
+    "t",
+    "clock",
+    "zeit",
+    "tijd",
+    "sec",
+    "secs",
+    "ts",
+    "tout",
+    "tick",
+)
 COUNTERS: Final = (
     "seq",
     "index",
