@@ -133,9 +133,8 @@ def test_signs_that_would_lie_on_one_another_share_one_and_no_two_overlap_on_thi
     assert found[3] == "warn", "the worst is drawn"
 
 
-def test_the_signs_on_the_line_of_time_have_a_legend(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(seven)
-    legend = page.locator(".status .legend")
+def test_the_signs_on_the_line_of_time_have_a_legend(overview: Page) -> None:
+    legend = overview.locator(".status .legend")
     expect(legend.locator('[data-tone="bad"]')).to_have_text("fault")
     expect(legend.locator('[data-tone="good"]')).to_have_text("started, or over")
     expect(legend).to_contain_text("how long it lasted")
@@ -166,36 +165,34 @@ JUDGE = """async (joint) => {
     ],
 )
 def test_the_state_and_what_has_changed_are_two_words_in_every_state(
-    seven: str, open_page: Callable[..., Page], phase: str, status: str, key: str, badges: list[str]
+    overview: Page, phase: str, status: str, key: str, badges: list[str]
 ) -> None:
     reasons = [{"code": "channel_dead", "text": "no value", "todo": "Look."}] if phase == "faulted" else []
     state = {"phase": phase, "since": 60.0, "health": {"status": status, "reasons": reasons}}
-    told = open_page(seven).evaluate(JUDGE, {"phase": phase, "reasons": reasons, "state": state})
+    told = overview.evaluate(JUDGE, {"phase": phase, "reasons": reasons, "state": state})
     assert told[:2] == [key, badges]
     line = "viscous +50.0\u00a0%, suddenly"
     assert line in (told[2] if key == "changed" else told[3])
     assert told[4] == (40 if key == "changed" else 60), "a change since it began, a state since the outlet saw it begin"
 
 
-def test_a_transient_says_how_much_torque_is_not_explained(seven: str, open_page: Callable[..., Page]) -> None:
+def test_a_transient_says_how_much_torque_is_not_explained(overview: Page) -> None:
     alarm = [{"code": "alarm_stands", "text": "an alarm stands: values from before it", "todo": "Wait."}]
     state = {"phase": "transient", "since": 97.0, "health": {"status": "held", "reasons": alarm}}
-    told = open_page(seven).evaluate(JUDGE, {"phase": "transient", "reasons": alarm, "state": state})
+    told = overview.evaluate(JUDGE, {"phase": "transient", "reasons": alarm, "state": state})
     assert told[2] == "torque differs from the model by 0.52 N·m rms, 5.2 times as much as at its start"
     assert told[5] == "transient", "the same word everywhere"
 
 
-def test_of_a_joint_that_is_silent_the_last_state_and_the_change_stay(
-    seven: str, open_page: Callable[..., Page]
-) -> None:
+def test_of_a_joint_that_is_silent_the_last_state_and_the_change_stay(overview: Page) -> None:
     state = {"phase": "normal", "health": {"status": "valid"}}
     joint = {"phase": "normal", "reasons": [], "state": state, "silence": 90.0}
-    told = open_page(seven).evaluate(JUDGE, joint)
+    told = overview.evaluate(JUDGE, joint)
     assert told[:2] == ["stale", ["No data", "Changed"]]
     assert told[5] == "before: normal", "the time stands once, above"
     down = [{"code": "core_down", "text": "the core does not run", "todo": ""}]
     state = {"phase": "faulted", "health": {"status": "faulted", "reasons": down}}
-    told = open_page(seven).evaluate(JUDGE, joint | {"phase": "faulted", "reasons": down, "state": state})
+    told = overview.evaluate(JUDGE, joint | {"phase": "faulted", "reasons": down, "state": state})
     assert told[1] == ["No data", "Changed"]
     assert told[5] == "", "what the outlet says of the core was not the joint's own state"
 
