@@ -341,6 +341,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "Each change of the load's sign shows the lost motion once; there were too few of them.",
         "Let the load change its direction more often.",
     ),
+    "gear_gap_uncertain": ReasonEntry(
+        _GEAR,
+        "the motor alone says {lost:.0f} ± {deviation:.0f} µrad, which is not known to a tenth",
+        "Without an encoder of the link a lost motion is told only where its deviation is a tenth of it at most. Small "
+        "gaps, noisy currents, low rates and heavy friction have no number.",
+        "Let the load change its direction more often and faster, or give the link an encoder.",
+    ),
     "gear_sign_imitated": ReasonEntry(
         _GEAR,
         "other columns imitate the load's sign (R² {r2:.3f}, below {limit:g} is needed)",
