@@ -103,6 +103,25 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "A torque depends on the angle: cogging, a bent shaft, an eccentric gear, or an unbalance.",
         "Give the model ripple with this number, or a gravity column where it repeats once a turn.",
     ),
+    "torque_not_proportional": ReasonEntry(
+        _MISFIT,
+        "the measured torque is not in proportion near zero: {torque:.2g} N·m are missing on either side (a dead zone)",
+        "The residual follows the predicted torque where it changes its sign, as under a dead zone of the sensor or of "
+        "the drive's scaling; a number below zero is a step of the torque there. All values are off by it.",
+        "Switch off the dead band of the sensor or of the drive's scaling, or use the torque before it.",
+    ),
+    "drive_elastic": ReasonEntry(
+        _MISFIT,
+        "part of the inertia follows through something elastic, as behind a belt or a slender shaft",
+        "The residual is a second derivative of the acceleration: the load swings behind the motor.",
+        "Identify the joint as elastic (two_mass), or tighten the belt; slower motion makes the effect smaller.",
+    ),
+    "encoder_eccentric": ReasonEntry(
+        _MISFIT,
+        "the measured speed and acceleration are wrong once a turn, as of an encoder whose disc is off its axis",
+        "The residual follows speed and acceleration times the sine of the angle: the position is wrong once a turn.",
+        "Check the encoder's disc and its coupling, or use the encoder's calibration table.",
+    ),
     "friction_shape": ReasonEntry(
         _MISFIT,
         "friction has another shape over speed than the law's",
