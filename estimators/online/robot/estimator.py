@@ -162,6 +162,8 @@ class RobotEstimator:
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy
         if self._start.active or contact.reported.any() or self._findings.held.keys() - {BODY}:
             return None
+        if self._watch.attribution.payload.mass < 0.0:  # something is wrong, and not carried
+            return None
         bayesian = learner.bayesian
         return Kept(
             VERSION, bayesian.theta, bayesian.covariance + learner.quantiser.covariance, learner.variance,

@@ -308,14 +308,14 @@ def test_a_body_of_negative_mass_is_a_reason_and_no_payload() -> None:
     assert not told.kept[told.number(11.9)]
 
 
-def test_nothing_is_learnt_or_kept_while_a_payload_is_carried() -> None:
+def test_nothing_is_learnt_while_a_payload_is_carried_which_is_kept() -> None:
     told = loaded()
     held = told.at(11.9)
     assert (held.phase, held.status) == (Phase.HELD, Status.HELD)
     assert held.reasons == (Reason("payload_carried"),)
     learnt = [told.learnt[told.number(t)] for t in (5.9, 13.0, 18.9)]
     assert learnt[0] == learnt[1] < learnt[2]
-    assert [told.kept[told.number(t)] for t in (5.9, 11.9, 18.9)] == [True, False, True]
+    assert [told.kept[told.number(t)] for t in (5.9, 11.9, 18.9)] == [True, True, True]
     assert told.at(18.9).status is Status.VALID
 
 
