@@ -10,7 +10,7 @@ from daq.core.align import Sorter, sort
 from drivers.reading import words
 from estimators.conditioning.stop import REVIEW
 from estimators.numerics.jit import kernel
-from estimators.online.joint_pass import JointState, advance_readings, pass_on
+from estimators.online.joint_pass import JointPassState, advance_readings, pass_on
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_layout import Function, Layout
 
@@ -26,14 +26,14 @@ class Readings(NamedTuple):
 class RobotState(Layout):
     """The state of all joints of one robot, for the compiled pass."""
 
-    joints: tuple[JointState, ...]  # in the sorter's order
+    joints: tuple[JointPassState, ...]  # in the sorter's order
     advance: Function  # called by address: otherwise it would be compiled into this kernel once more
 
 
 class BatchPass:
     """Runs the pass for the joints of one robot."""
 
-    def __init__(self, sorter: Sorter, joints: Sequence[JointState]) -> None:
+    def __init__(self, sorter: Sorter, joints: Sequence[JointPassState]) -> None:
         """joints: in the sorter's order."""
         self._sorter, self._robot = sorter, RobotState(joints=tuple(joints), advance=advance_readings)
 
@@ -53,7 +53,7 @@ class BatchPass:
             yield index, Readings(times[start:end], values[start:end], columns[start:end])
 
 
-def _decides(joint: JointState) -> bool:
+def _decides(joint: JointPassState) -> bool:
     """Whether the joint stopped for a review, which takes as long as a dozen other joints."""
     return joint.estimator.stop == REVIEW
 

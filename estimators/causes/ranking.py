@@ -43,8 +43,8 @@ class Ranked(NamedTuple):
     size: float  # share of the signal's rms that has changed
 
 
-def rank(window: FaultWindow, course: TimeCourse, temper: float = TEMPER) -> Ranked:
-    """Compare all causes in one window; temper: by which evidence is divided, since its errors are not independent."""
+def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
+    """Compare all causes in one window."""
     healthy, rows = window.healthy, window.rows
     daily = [(unit(rows.v), WARMER * float(np.sqrt((window.viscous**2).mean())))]
     torques = {one.name: tuple(one.torque(window)) for one in CAUSES}
@@ -70,7 +70,7 @@ def rank(window: FaultWindow, course: TimeCourse, temper: float = TEMPER) -> Ran
     beside |= {one.name: beside[one.name] + swinging for one in CAUSES if one.rings}
     names = list(shaped)
     prior = np.where(np.array(names) == "unknown", UNKNOWN, (1.0 - UNKNOWN) / len(CAUSES))
-    score = np.log(prior) + np.array([shaped[name] / temper + beside[name] for name in names])
+    score = np.log(prior) + np.array([shaped[name] / TEMPER + beside[name] for name in names])
     weight = np.exp(score - score.max())
     return Ranked(
         max(strange, *(shaped[one.name] + max(beside[one.name], 0.0) for one in CAUSES)),
