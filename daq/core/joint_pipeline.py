@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
+from daq.core.changes.drift import EVERY as COMPARED_EVERY
 from daq.core.changes.drift import Comparison
 from daq.core.followers.channel_watch import ChannelWatch
 from daq.core.followers.joint_summary import JointSummary
 from daq.core.followers.joint_use import JointUse
 from daq.core.gear_pipeline import gear_pipeline_of
 from daq.core.mechanisms.clearance_pipeline import clearance_pipeline_of
+from daq.core.unattended import unattended
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.causes.watch import CauseWatch
 from estimators.conditioning.preprocessing import clipped_from
-from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
+from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, ROOM, TAUGHT
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
@@ -39,6 +41,8 @@ STALE_EVERY = 500_000_000
 LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
 WAIT_OF_STALE = 0.1
+UNDECIDED = (DONE, DRAIN, INTERVAL, TAUGHT, ROOM)  # stops after which nothing is decided
+NEVER = (1 << 63) - 1  # ns
 ROWLESS = ("no_rows", "channel_dead")  # codes of readings that arrive, and of which no row can be formed
 #: rows, argued: Rows that a joint's silence about rows covers at least, where `stale` is shorter than that.
 FEWEST_ROWS = 3
@@ -72,7 +76,9 @@ class JointPipeline:
         )
         self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
-        self.samples = 0
+        self.quiet = False  # whether only events are wanted, and where the joint stands at the end
+        self.unattended = unattended(len(self.estimator.channels))
+        self._samples = 0
         self.updates = 0
         self._publication = publication
         self.offset = offset
@@ -131,6 +137,7 @@ class JointPipeline:
     def handle_stops(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
         """Answer the stops of a pass over these readings, until it has used all of them; returns the messages."""
         joint, state, messages = self.state, self.state.estimator, list[Message]()
+        self.catch_up()
         self._last_arrival = arrival = joint.arrival
         self._note_rows(arrival)
         if self._stale and not self._unusable(arrival):
@@ -142,6 +149,8 @@ class JointPipeline:
             if state.stop == COLUMN:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
+            if state.stop not in UNDECIDED:
+                self._intervals.silent_until = 0  # something may have been decided that the next update says
             if state.stop == INTERVAL:
                 skipped = self._intervals.tick if state.late and joint.taken < len(readings.times) else None
                 if skipped is None:
@@ -162,21 +171,67 @@ class JointPipeline:
             self._diagnosed = False
             messages += self.comparison.diagnose(self._unit, epoch, (arrival + epoch) / 1e9)
         self.due = arrival + self._waiting_time(last) if last else arrival
+        self._leave_alone()
         return messages
+
+    @property
+    def samples(self) -> int:
+        """How many samples have been aligned."""
+        return self._samples + self.unattended.count
+
+    def _leave_alone(self) -> None:
+        """Let the next passes settle by themselves, where nothing but samples and rows is to be noted of them."""
+        own, faulted = self.unattended, self._stale or self._missing or self.refused
+        alone = self.quiet and self._trusted and not faulted and self.channel_watch is None and self._undisturbed
+        causes = self.comparison.causes
+        own.room = 0 if not alone else len(own.ticks) if causes is None else min(len(own.ticks), causes.room)
+        own.newest = self._newest
+
+    def _silent_until(self) -> int:
+        """ns, time of the first row whose update changes what is told at the end, if nothing is decided before."""
+        if self.gear is not None or self.clearance is not None or self.channel_watch is not None:
+            return 0
+        if self.estimator.phases.phase in (Phase.WAITING, Phase.STARTING):
+            return NEVER  # values are not compared before the end of a start, which is a decision
+        time = self.estimator.phases.report.time
+        if not self._trusted or self.comparison.due(time):
+            return 0
+        return (time // COMPARED_EVERY + 1) * COMPARED_EVERY
+
+    @property
+    def _undisturbed(self) -> bool:
+        """Whether nobody reads the samples of each pass along."""
+        return self.gear is None and self.clearance is None and self.estimator.undisturbed
+
+    def catch_up(self) -> None:
+        """Take what passes have noted that were not attended to."""
+        own = self.unattended
+        if own.room == 0:
+            return
+        count, own.count, own.room = own.count, 0, 0
+        self._last_arrival = self.state.arrival
+        if own.newest != self._newest:
+            self._newest, self._row_arrival, self._clipped = own.newest, own.row_arrival, own.clipped
+        if count:
+            self._pass_on_samples(own.ticks[:count], own.samples[:count])
+
+    def _pass_on_samples(self, ticks: Nanoseconds, samples: Floats) -> None:
+        """Hand samples that were just aligned to those who read along."""
+        self._samples += len(ticks)
+        self.use.absorb(ticks, samples, self.estimator.step_of(self.use.position))
+        if self.comparison.causes is not None and self._trusted:
+            self._diagnosed |= self.comparison.causes.absorb(ticks, samples)
+        if self.clearance is not None:
+            self.clearance.absorb(ticks, samples)
+        for follower in self.followers:
+            follower(self.name, ticks, samples)
+        if self.channel_watch is not None and len(ticks):
+            self.channel_watch.absorb(ticks, samples)
 
     def _count_samples(self, state: EstimatorState) -> int:
         """Count samples that were just aligned; returns the time of the last one (ns), 0 where there is none."""
         count = state.count
-        self.samples += count
-        self.use.absorb(state.ticks[:count], state.samples[:count], self.estimator.step_of(self.use.position))
-        if self.comparison.causes is not None and self._trusted:
-            self._diagnosed |= self.comparison.causes.absorb(state.ticks[:count], state.samples[:count])
-        if self.clearance is not None:
-            self.clearance.absorb(state.ticks[:count], state.samples[:count])
-        for follower in self.followers:
-            follower(self.name, state.ticks[:count], state.samples[:count])
-        if self.channel_watch is not None and count:
-            self.channel_watch.absorb(state.ticks[:count], state.samples[:count])
+        self._pass_on_samples(state.ticks[:count], state.samples[:count])
         return int(state.ticks[count - 1]) if count else 0
 
     def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
@@ -188,6 +243,8 @@ class JointPipeline:
         figured = self.state.estimator.certain, self.state.estimator.resting
         messages += filled or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
         self._words = words
+        if self.quiet:
+            self._intervals.silent_until = self._silent_until()
         beside = [one for one in (self.gear, self.clearance) if one is not None]
         return messages + [message for one in beside for message in one.messages_due(epoch)]
 
@@ -216,6 +273,7 @@ class JointPipeline:
         """The messages of a joint that gives no data, or lacks a channel. now: monotonic ns."""
         if now < self.silence_due:
             return []
+        self.catch_up()
         if self._last_arrival == 0:
             self._last_arrival = now
         self._seen[self._seen == 0] = now
@@ -223,6 +281,7 @@ class JointPipeline:
         if not self._missing:
             rows_due = self._row_arrival + self._rowless_after
             self.silence_due = min(int((self._seen[:-1] + self._stale_after).min()), rows_due)
+            self._leave_alone()
             return []
         messages: list[Message] = []
         if not self._stale:
@@ -270,6 +329,7 @@ class JointPipeline:
 
     def _build_anew(self) -> None:
         """Forget what the estimator has learnt."""
+        self._intervals.silent_until = 0
         self.estimator = self._build()
         self._connect_aligner()
         self.state.estimator = self.estimator.state
@@ -296,12 +356,14 @@ class JointPipeline:
 
     def set_baseline(self, baseline: Baseline) -> None:
         """Measure drift against this baseline from the next update on."""
+        self._intervals.silent_until = 0
         self.comparison.set_baseline(baseline)
         if self.clearance is not None:
             self.clearance.watch.refer()
 
     def acknowledge(self, timestamp: float) -> list[Message]:
         """A person has seen what has changed. timestamp: Unix s. Returns the message about it."""
+        self._intervals.silent_until = 0
         if self.clearance is not None:
             self.clearance.watch.refer()
         return self.comparison.acknowledge(timestamp)
