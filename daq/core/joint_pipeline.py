@@ -18,6 +18,7 @@ from daq.core.followers.joint_summary import JointSummary
 from daq.core.followers.joint_use import JointUse
 from daq.core.gear_pipeline import gear_pipeline_of
 from daq.core.mechanisms.clearance_pipeline import clearance_pipeline_of
+from daq.core.reading_buffer import NEVER
 from daq.core.unattended import unattended
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
@@ -42,7 +43,6 @@ LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
 WAIT_OF_STALE = 0.1
 UNDECIDED = (DONE, DRAIN, INTERVAL, TAUGHT, ROOM)  # stops after which nothing is decided
-NEVER = (1 << 63) - 1  # ns
 ROWLESS = ("no_rows", "channel_dead")  # codes of readings that arrive, and of which no row can be formed
 #: rows, argued: Rows that a joint's silence about rows covers at least, where `stale` is shorter than that.
 FEWEST_ROWS = 3
