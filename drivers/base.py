@@ -82,11 +82,9 @@ class Driver(Protocol):
         Returns a READING array (possibly empty). Garbage is counted, never raised.
         Raises LinkError when the wire is gone, EndOfFileError when a recording is over.
         """
-        ...
 
     def counters(self) -> Mapping[str, int]:
         """Totals since opening: TRAFFIC, and one name per cause of loss (e.g. 'unmatched', 'bad_crc', 'truncated')."""
-        ...
 
 
 class Loss(NamedTuple):
@@ -139,6 +137,10 @@ class DriverSettings(StrictSettings):
         Importing one may start no thread.
         """
         return ()
+
+    def sends(self) -> str:
+        """What it sends on the robot's wire, in words; empty: it only listens."""
+        return ""
 
     def wire(self) -> tuple[str, ...]:
         """What two drivers of one configuration must not share, as a port's path; empty: it may be shared."""

@@ -23,6 +23,7 @@ OURS: Final[Mapping[str, str]] = {
     "file": "drivers.files.player:FileSettings",
     "ros2": "drivers.network.ros2:Ros2Settings",
     "servo_bus": "drivers.serial.servo_bus:ServoBusSettings",
+    "zenoh": "drivers.network.ros2_zenoh:ZenohSettings",
     "ur_rtde": "drivers.network.rtde:RtdeSettings",
 }
 

@@ -280,7 +280,7 @@ def _not_zero(scale: float) -> float:
 Scale = Annotated[FiniteFloat, AfterValidator(_not_zero), Field(description="value in `unit` = scale × raw + offset")]
 
 
-class Quantity(StrictSettings):
+class QuantitySettings(StrictSettings):
     """What a raw number means physically; also the way to say what a DBC leaves out."""
 
     unit: str | None = Field(

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
-from estimators.quantities import Floats, Nanoseconds
+from estimators.quantities import Floats
 from estimators.reasons import Reason
 
 
@@ -107,24 +107,3 @@ class Event(NamedTuple):
     text: str  # the cause, in words
     window: tuple[int, int] | None = None  # ns, first and last instant of the rows that it speaks of
     details: Mapping[str, Any] | None = None  # plain data that belong to this kind
-
-
-class Estimator(Protocol):
-    """Identifies one joint from equidistant rows of its channels."""
-
-    channels: tuple[str, ...]  # the roles it needs, in the order of the columns of `values`
-
-    def absorb(self, time: Nanoseconds, values: Floats) -> None:
-        """Learn from equidistant rows (period fixed at construction).
-
-        time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
-        """
-        ...
-
-    def estimate(self) -> Estimate:
-        """Report; never learns."""
-        ...
-
-    def events(self) -> list[Event]:
-        """What happened since the last call."""
-        ...

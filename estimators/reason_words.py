@@ -103,6 +103,25 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "A torque depends on the angle: cogging, a bent shaft, an eccentric gear, or an unbalance.",
         "Give the model ripple with this number, or a gravity column where it repeats once a turn.",
     ),
+    "torque_not_proportional": ReasonEntry(
+        _MISFIT,
+        "the measured torque is not in proportion near zero: {torque:.2g} N·m are missing on either side (a dead zone)",
+        "The residual follows the predicted torque where it changes its sign, as under a dead zone of the sensor or of "
+        "the drive's scaling; a number below zero is a step of the torque there. All values are off by it.",
+        "Switch off the dead band of the sensor or of the drive's scaling, or use the torque before it.",
+    ),
+    "drive_elastic": ReasonEntry(
+        _MISFIT,
+        "part of the inertia follows through something elastic, as behind a belt or a slender shaft",
+        "The residual is a second derivative of the acceleration: the load swings behind the motor.",
+        "Identify the joint as elastic (two_mass), or tighten the belt; slower motion makes the effect smaller.",
+    ),
+    "encoder_eccentric": ReasonEntry(
+        _MISFIT,
+        "the measured speed and acceleration are wrong once a turn, as of an encoder whose disc is off its axis",
+        "The residual follows speed and acceleration times the sine of the angle: the position is wrong once a turn.",
+        "Check the encoder's disc and its coupling, or use the encoder's calibration table.",
+    ),
     "friction_shape": ReasonEntry(
         _MISFIT,
         "friction has another shape over speed than the law's",
@@ -321,6 +340,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "the load changed its sign {reversals:.0f} times, {needed:.0f} are needed",
         "Each change of the load's sign shows the lost motion once; there were too few of them.",
         "Let the load change its direction more often.",
+    ),
+    "gear_gap_uncertain": ReasonEntry(
+        _GEAR,
+        "the motor alone says {lost:.0f} ± {deviation:.0f} µrad, which is not known to a tenth",
+        "Without an encoder of the link a lost motion is told only where its deviation is a tenth of it at most. Small "
+        "gaps, noisy currents, low rates and heavy friction have no number.",
+        "Let the load change its direction more often and faster, or give the link an encoder.",
     ),
     "gear_sign_imitated": ReasonEntry(
         _GEAR,

@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import IO, Any, ClassVar, Final, Protocol, Self
 
 START: Final = 300.0  # s until the page must answer; a first start compiles the kernels, a minute or more
 STOP: Final = 10.0  # s to stop by itself
@@ -25,12 +25,36 @@ class LiveError(Exception):
     """The rig or the service did not do what it should; the text says which and how."""
 
 
+class Running(Protocol):
+    """A program that runs: what is used of subprocess.Popen."""
+
+    pid: int
+    stdout: IO[str] | None
+    stderr: IO[str] | None
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float = ...) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+def interpreter(module: str, *arguments: object, **streams: Any) -> Running:
+    """`python -m MODULE ARGUMENTS` in a session of its own: Ctrl-C reaches only us, and we stop all in order."""
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    return subprocess.Popen(command, text=True, start_new_session=True, **streams)
+
+
 class Live:
     """A rig on a wire and `jointwatch run` listening to it.
 
     rig: arguments of `jointwatch rig`, from the name on. endpoint, page: of the service; free ones by default.
     more: sections that the service's configuration has besides the rig's.
     """
+
+    start: ClassVar[Callable[..., Running]] = staticmethod(interpreter)
 
     def __init__(
         self, rig: Sequence[str], endpoint: str = "", page: str = "", quiet: bool = True, more: str = ""
@@ -48,8 +72,8 @@ class Live:
         self._readers: list[threading.Thread] = []
         self._words: list[str] = []  # of the service, when quiet
         self._lines: queue.Queue[str] = queue.Queue()
-        self._rig: subprocess.Popen[str] | None = None
-        self.service: subprocess.Popen[str] | None = None
+        self._rig: Running | None = None
+        self.service: Running | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -105,14 +129,9 @@ class Live:
         self._hear_farewell()
 
     def _start_rig(self) -> None:
-        self._rig = subprocess.Popen(
-            [sys.executable, "-m", "hil_rig", *self._rig_arguments, "--json", "--config", str(self.config)]
-            + ["--endpoint", self.endpoint, "--page", self.page],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL if self._quiet else None,
-            text=True,
-            start_new_session=True,  # Ctrl-C reaches only us, and we stop both in order
-        )
+        where = ["--config", self.config, "--endpoint", self.endpoint, "--page", self.page]
+        words = subprocess.DEVNULL if self._quiet else None
+        self._rig = Live.start("hil_rig", *self._rig_arguments, "--json", *where, stdout=subprocess.PIPE, stderr=words)
         self._read(self._rig.stdout, self._lines.put)
         try:
             self.hello = json.loads(self._lines.get(timeout=START))
@@ -148,12 +167,8 @@ class Live:
             self.farewell = json.loads(line)
 
     def _start_service(self) -> None:
-        self.service = subprocess.Popen(
-            [sys.executable, "-m", "daq", "run", str(self.config)],
-            stderr=subprocess.PIPE if self._quiet else None,
-            text=True,
-            start_new_session=True,
-        )
+        told = subprocess.PIPE if self._quiet else None
+        self.service = Live.start("daq", "run", self.config, stdout=None, stderr=told)
         if self._quiet:
             self._read(self.service.stderr, self._words.append)
         deadline = time.monotonic() + START
@@ -166,7 +181,7 @@ class Live:
             time.sleep(0.05)
 
 
-def _stop(process: "subprocess.Popen[str]") -> None:
+def _stop(process: Running) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:

@@ -22,49 +22,75 @@ __all__ = [
     "ROBOT_PARAMETERS",
     "SUMMARY",
     "WEAR",
-    "Change",
-    "ChangeRecord",
-    "ChangeRecordEvidence",
-    "ChangeRecordRanked",
-    "ChangeRecordReference",
-    "Clearance",
-    "Drift",
-    "DriftReference",
-    "Estimate",
-    "EstimateHealth",
-    "EstimateHealthReason",
-    "EstimateHealthReasonCode",
-    "EstimateHealthStatus",
-    "EstimatePhase",
-    "EstimateState",
-    "EstimateStateState",
-    "Event",
-    "EventKind",
-    "EventSearch",
-    "LostMotion",
-    "Mechanism",
-    "MechanismDrive",
-    "MechanismJoint",
-    "Meta",
-    "MetaJoint",
-    "MetaJointParameter",
-    "Process",
-    "Residual",
-    "Robot",
-    "RobotFinding",
-    "RobotJoint",
-    "RobotParameters",
-    "RobotParametersCompensation",
-    "RobotParametersFriction",
-    "RobotPayload",
-    "Summary",
-    "SummaryStatus",
-    "SummaryUse",
-    "Wear",
+    "ChangeMessage",
+    "ChangeMessageRecord",
+    "ChangeMessageRecordEvidence",
+    "ChangeMessageRecordRanked",
+    "ChangeMessageRecordReference",
+    "ClearanceMessage",
+    "DriftMessage",
+    "DriftMessageReference",
+    "EstimateMessage",
+    "EstimateMessageHealth",
+    "EstimateMessageHealthReason",
+    "EstimateMessageHealthReasonCode",
+    "EstimateMessageHealthStatus",
+    "EstimateMessagePhase",
+    "EstimateMessageState",
+    "EstimateMessageStateState",
+    "EventMessage",
+    "EventMessageKind",
+    "EventMessageSearch",
+    "JointMessage",
+    "LostMotionMessage",
+    "MechanismMessage",
+    "MechanismMessageDrive",
+    "MechanismMessageJoint",
+    "MetaMessage",
+    "MetaMessageJoint",
+    "MetaMessageJointParameter",
+    "ProcessMessage",
+    "ResidualMessage",
+    "RobotMessage",
+    "RobotMessageContact",
+    "RobotMessageFinding",
+    "RobotMessageJoint",
+    "RobotMessagePayload",
+    "RobotMessageTool",
+    "RobotParametersMessage",
+    "RobotParametersMessageCompensation",
+    "RobotParametersMessageFriction",
+    "StreamMessage",
+    "SummaryMessage",
+    "SummaryMessageStatus",
+    "SummaryMessageUse",
+    "WearMessage",
 ]
 
 
-EstimatePhase = Literal[
+class StreamMessage(TypedDict):
+    """What every message has."""
+
+    # Unix s of the instant that the message speaks of
+    timestamp: float
+    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
+    v: Literal[2]
+    # [robot] name
+    robot: str
+    # counts up by one per topic; seen before: nothing new
+    seq: int
+    # another one: the core started anew, and seq with it
+    boot: int
+
+
+class JointMessage(StreamMessage):
+    """What every message of a joint has."""
+
+    # [joints.NAME]
+    joint: str
+
+
+EstimateMessagePhase = Literal[
     "waiting",
     "starting",
     "normal",
@@ -74,19 +100,19 @@ EstimatePhase = Literal[
 ]
 
 
-EstimateStateState = Literal[
+EstimateMessageStateState = Literal[
     "known",
     "not_identifiable",
     "doubtful",
 ]
 
 
-EstimateState = TypedDict(
-    "EstimateState",
+EstimateMessageState = TypedDict(
+    "EstimateMessageState",
     {
         # known: its value may be used; not_identifiable: this motion does not tell it apart from others, as its
         # deviation says; doubtful: not certain enough, whatever the others are
-        "state": EstimateStateState,
+        "state": EstimateMessageStateState,
         # the parameters from which it is not identifiable
         "from": NotRequired[list[str]],
         # true where it is not identifiable from a torque that the model may lack
@@ -95,7 +121,7 @@ EstimateState = TypedDict(
 )
 
 
-EstimateHealthStatus = Literal[
+EstimateMessageHealthStatus = Literal[
     "unestimated",
     "learning",
     "valid",
@@ -104,7 +130,7 @@ EstimateHealthStatus = Literal[
 ]
 
 
-EstimateHealthReasonCode = Literal[
+EstimateMessageHealthReasonCode = Literal[
     "waiting_for_motion",
     "restarting",
     "at_standstill",
@@ -117,6 +143,9 @@ EstimateHealthReasonCode = Literal[
     "implausible_value",
     "torque_lag",
     "torque_repeats",
+    "torque_not_proportional",
+    "drive_elastic",
+    "encoder_eccentric",
     "friction_shape",
     "friction_direction",
     "friction_memory",
@@ -153,6 +182,7 @@ EstimateHealthReasonCode = Literal[
     "gear_window_filling",
     "gear_load_one_sided",
     "gear_few_reversals",
+    "gear_gap_uncertain",
     "gear_sign_imitated",
     "gear_twist_small",
     "clearance_filling",
@@ -199,11 +229,11 @@ EstimateHealthReasonCode = Literal[
 ]
 
 
-class EstimateHealthReason(TypedDict):
+class EstimateMessageHealthReason(TypedDict):
     """One reason."""
 
     # what is so, see docs/troubleshooting.md
-    code: EstimateHealthReasonCode
+    code: EstimateMessageHealthReasonCode
     # what it is about: a parameter, channel, joint or known constant
     parameter: NotRequired[str]
     # by short names, SI or %
@@ -214,38 +244,26 @@ class EstimateHealthReason(TypedDict):
     text: str
 
 
-class EstimateHealth(TypedDict):
+class EstimateMessageHealth(TypedDict):
     """Whether to trust the values."""
 
     # what a consumer may do with them
-    status: EstimateHealthStatus
+    status: EstimateMessageHealthStatus
     # why the status is not valid
-    reasons: list[EstimateHealthReason]
+    reasons: list[EstimateMessageHealthReason]
 
 
-class Estimate(TypedDict):
+class EstimateMessage(JointMessage):
     """Parameters of a joint."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
-    # [joints.NAME]
-    joint: str
     # what the estimator does
-    phase: EstimatePhase
+    phase: EstimateMessagePhase
     # estimates, in the units of meta
     parameters: dict[str, float]
     # their standard deviations
     deviations: dict[str, float]
     # what is known of each parameter; left out while nothing is
-    states: NotRequired[dict[str, EstimateState]]
+    states: NotRequired[dict[str, EstimateMessageState]]
     # rms prediction error over rms measured, of the last seconds
     error: NotRequired[float]
     # lambda of the last update; 1 forgets nothing
@@ -259,28 +277,16 @@ class Estimate(TypedDict):
     # the parameters that it tells least apart
     weakest: NotRequired[str]
     # whether to trust the values
-    health: EstimateHealth
+    health: EstimateMessageHealth
     # Unix s at which the newest frame that went in came
     arrival: float
     # s from there to this message
     latency: float
 
 
-class Residual(TypedDict):
+class ResidualMessage(JointMessage):
     """Torque of a joint."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
-    # [joints.NAME]
-    joint: str
     # torque (force) of the last row
     measured: NotRequired[float]
     # the same from the model and the estimates
@@ -291,7 +297,7 @@ class Residual(TypedDict):
     unit: str
 
 
-EventKind = Literal[
+EventMessageKind = Literal[
     "started",
     "alarm",
     "resumed",
@@ -316,6 +322,7 @@ EventKind = Literal[
     "contact",
     "compensation",
     "payload",
+    "tool",
     "friction",
     "lost_motion_known",
     "lost_motion_grown",
@@ -324,7 +331,7 @@ EventKind = Literal[
 ]
 
 
-class EventSearch(TypedDict):
+class EventMessageSearch(TypedDict):
     """How nonlinear parameters were found, of refit_accepted and refit_rejected."""
 
     # name of the global search
@@ -339,8 +346,8 @@ class EventSearch(TypedDict):
     gap: NotRequired[float]
 
 
-Event = TypedDict(
-    "Event",
+EventMessage = TypedDict(
+    "EventMessage",
     {
         # Unix s of the instant that the message speaks of
         "timestamp": float,
@@ -370,12 +377,13 @@ Event = TypedDict(
         # still: the values stay; moving: the joint moves again; baseline: what drift is measured against from here on;
         # contact: torque of some joints that the model of all of them does not explain: a contact, or something
         # changed; compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the
-        # robot carries a body that its model does not know, or has put it down; friction: the friction of one joint of
-        # the whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of
+        # robot carries a body that its model does not know, or has put it down; tool: what the robot carries differs
+        # from the tool that its controller was told, or no longer does; friction: the friction of one joint of the
+        # whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of
         # rows says how much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has
         # grown beyond what it was at first: wear; clearance_known: a first window of places says how much room the pin
         # has in its bearing; clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
-        "kind": EventKind,
+        "kind": EventMessageKind,
         # the cause, in words
         "text": str,
         # Unix s of the first row that it speaks of
@@ -383,32 +391,20 @@ Event = TypedDict(
         # Unix s of the last one
         "to": NotRequired[float],
         # how nonlinear parameters were found, of refit_accepted and refit_rejected
-        "search": NotRequired[EventSearch],
+        "search": NotRequired[EventMessageSearch],
     },
 )
 
 
-DriftReference = Literal[
+DriftMessageReference = Literal[
     "baseline",
     "start",
 ]
 
 
-class Drift(TypedDict):
+class DriftMessage(JointMessage):
     """A joint against its baseline, or its start."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
-    # [joints.NAME]
-    joint: str
     # Unix s at which the baseline was set
     since: float
     # parameters beyond their limits, with hysteresis
@@ -416,7 +412,7 @@ class Drift(TypedDict):
     # of all that has drifted, where it is one: the torque's scale; else empty
     cause: str
     # what it is compared with: a baseline, or the values of the joint's own start
-    reference: NotRequired[DriftReference]
+    reference: NotRequired[DriftMessageReference]
     # values at commissioning
     baseline: dict[str, float]
     # estimate - baseline, in the parameter's unit
@@ -427,19 +423,19 @@ class Drift(TypedDict):
     z: dict[str, float]
 
 
-ChangeRecordEvidence = Literal[
+ChangeMessageRecordEvidence = Literal[
     "alarm",
     "gradual",
 ]
 
 
-ChangeRecordReference = Literal[
+ChangeMessageRecordReference = Literal[
     "baseline",
     "start",
 ]
 
 
-class ChangeRecordRanked(TypedDict):
+class ChangeMessageRecordRanked(TypedDict):
     """A cause."""
 
     # its name, or unknown
@@ -448,8 +444,8 @@ class ChangeRecordRanked(TypedDict):
     probability: float
 
 
-ChangeRecord = TypedDict(
-    "ChangeRecord",
+ChangeMessageRecord = TypedDict(
+    "ChangeMessageRecord",
     {
         # its name
         "parameter": str,
@@ -472,9 +468,9 @@ ChangeRecord = TypedDict(
         # Unix s at which it was recorded
         "told": float,
         # alarm: it came with an alarm; gradual: without one
-        "evidence": ChangeRecordEvidence,
+        "evidence": ChangeMessageRecordEvidence,
         # what it is measured against
-        "reference": ChangeRecordReference,
+        "reference": ChangeMessageRecordReference,
         # common to all that has changed, where it is one; else empty
         "cause": NotRequired[str],
         # Unix s at which it was within its limits again; 0: it is not
@@ -486,47 +482,23 @@ ChangeRecord = TypedDict(
         # what to do about that
         "remedy": NotRequired[str],
         # causes that explain it, the likeliest first
-        "ranked": NotRequired[list[ChangeRecordRanked]],
+        "ranked": NotRequired[list[ChangeMessageRecordRanked]],
         # the sentence about it
         "text": str,
     },
 )
 
 
-class Change(TypedDict):
+class ChangeMessage(JointMessage):
     """What has changed of a joint, until a person acknowledges it."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
-    # [joints.NAME]
-    joint: str
     # of all changes, the oldest first
-    records: list[ChangeRecord]
+    records: list[ChangeMessageRecord]
 
 
-class Wear(TypedDict):
+class WearMessage(JointMessage):
     """Dry wear of a joint beside heat and load."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
-    # [joints.NAME]
-    joint: str
     # Unix s at which the days begin that it is measured against
     since: float
     # Unix s of the end of the last day that went in; 0: none yet
@@ -557,21 +529,9 @@ class Wear(TypedDict):
     text: str
 
 
-class LostMotion(TypedDict):
+class LostMotionMessage(JointMessage):
     """The gear between two encoders."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
-    # [joints.NAME]
-    joint: str
     # of the gear, in the units of meta; lost_motion is 2b, from side to side
     parameters: dict[str, float]
     # their standard deviations, from blocks of rows
@@ -579,7 +539,7 @@ class LostMotion(TypedDict):
     # whether there is a number for lost_motion
     known: bool
     # why there is none
-    reasons: list[EstimateHealthReason]
+    reasons: list[EstimateMessageHealthReason]
     # of the load, in the window
     reversals: int
     # share of the window's rows whose load has the rarer sign
@@ -596,7 +556,7 @@ class LostMotion(TypedDict):
     grown: bool
 
 
-SummaryStatus = Literal[
+SummaryMessageStatus = Literal[
     "unestimated",
     "learning",
     "valid",
@@ -605,7 +565,7 @@ SummaryStatus = Literal[
 ]
 
 
-class SummaryUse(TypedDict):
+class SummaryMessageUse(TypedDict):
     """Counted from the core's start to the beginning of this second."""
 
     # of travel: rad or m
@@ -622,29 +582,17 @@ class SummaryUse(TypedDict):
     temperature: NotRequired[float]
 
 
-class Summary(TypedDict):
+class SummaryMessage(JointMessage):
     """What a fleet keeps of a joint."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
-    # [joints.NAME]
-    joint: str
     # kind of the model
     model: str
     # of torque or force
     unit: str
     # what the estimator does
-    phase: EstimatePhase
+    phase: EstimateMessagePhase
     # what a consumer may do with the values
-    status: SummaryStatus
+    status: SummaryMessageStatus
     # estimates
     parameters: dict[str, float]
     # their standard deviations
@@ -656,24 +604,12 @@ class Summary(TypedDict):
     # of parameters whose change is not over: the value that they have left
     changed: dict[str, float]
     # counted from the core's start to the beginning of this second
-    use: SummaryUse
+    use: SummaryMessageUse
 
 
-class Clearance(TypedDict):
+class ClearanceMessage(JointMessage):
     """The clearance of a joint's bearing."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
-    # [joints.NAME]
-    joint: str
     # m, half of the pin's room in its bearing; NaN where there is no number
     clearance: float
     # its standard deviation, m
@@ -681,7 +617,7 @@ class Clearance(TypedDict):
     # whether there is a number
     known: bool
     # why there is none
-    reasons: list[EstimateHealthReason]
+    reasons: list[EstimateMessageHealthReason]
     # of the first window, per cent
     progress: float
     # rad of its circle that the pin has visited in the window
@@ -694,7 +630,7 @@ class Clearance(TypedDict):
     grown: bool
 
 
-class RobotJoint(TypedDict):
+class RobotMessageJoint(TypedDict):
     """One joint."""
 
     # torque (force), low-passed
@@ -715,7 +651,7 @@ class RobotJoint(TypedDict):
     unit: str
 
 
-class RobotPayload(TypedDict):
+class RobotMessagePayload(TypedDict):
     """What the last link carries beyond the model."""
 
     # certain enough to be counted
@@ -728,16 +664,52 @@ class RobotPayload(TypedDict):
     centre: NotRequired[list[float]]
     # m
     centre_deviation: NotRequired[list[float]]
+    # kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where the motion tells none
+    inertia: NotRequired[list[float]]
+    # kg·m²
+    inertia_deviation: NotRequired[list[float]]
 
 
-class RobotFinding(TypedDict):
+class RobotMessageContact(TypedDict):
+    """Where it is touched, by the residual of all joints; missing while nothing touches it."""
+
+    # the joint that moves the link
+    link: str
+    # of that link against the others, 0 to 1
+    probability: float
+    # m, base frame: the link's outer end, at which the force is stated
+    point: NotRequired[list[float]]
+    # N, base frame
+    force: NotRequired[list[float]]
+    # N; about 1000 in a direction that the joints do not tell
+    force_deviation: NotRequired[list[float]]
+
+
+class RobotMessageTool(TypedDict):
+    """What is carried less what the controller was told; missing where [robot.tool] is unset."""
+
+    # by four deviations, and by 0.25 kg or 20 mm
+    differs: bool
+    # in words; empty unless it differs
+    text: str
+    # kg
+    mass: NotRequired[float]
+    # kg
+    mass_deviation: NotRequired[float]
+    # m, in the last link's frame
+    centre: NotRequired[list[float]]
+    # m
+    centre_deviation: NotRequired[list[float]]
+
+
+class RobotMessageFinding(TypedDict):
     """One finding."""
 
     # its identity, which stays
     number: float
     # since it began
     seconds: NotRequired[float]
-    # contact, payload, friction, torque_constant, encoder_slip, offset, base_tilt, links
+    # contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, links
     cause: str
     # that it names
     joints: NotRequired[list[str]]
@@ -749,34 +721,28 @@ class RobotFinding(TypedDict):
     over: bool
 
 
-class Robot(TypedDict):
+class RobotMessage(StreamMessage):
     """The whole robot."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
     # what the estimator does
-    phase: EstimatePhase
+    phase: EstimateMessagePhase
     # whether to trust the values
-    health: EstimateHealth
+    health: EstimateMessageHealth
     # of the start, per cent
     progress: float
     # by name
-    joints: dict[str, RobotJoint]
+    joints: dict[str, RobotMessageJoint]
     # what the last link carries beyond the model
-    payload: RobotPayload
+    payload: RobotMessagePayload
+    # where it is touched, by the residual of all joints; missing while nothing touches it
+    contact: NotRequired[RobotMessageContact]
+    # what is carried less what the controller was told; missing where [robot.tool] is unset
+    tool: NotRequired[RobotMessageTool]
     # what has happened, the oldest first: one each, refined while more is known
-    findings: list[RobotFinding]
+    findings: list[RobotMessageFinding]
 
 
-class RobotParametersFriction(TypedDict):
+class RobotParametersMessageFriction(TypedDict):
     """Friction torque of one joint at two speeds, the offset apart."""
 
     # rad/s (m/s)
@@ -787,7 +753,7 @@ class RobotParametersFriction(TypedDict):
     deviations: list[float]
 
 
-class RobotParametersCompensation(TypedDict):
+class RobotParametersMessageCompensation(TypedDict):
     """Whether it is used."""
 
     # it is used
@@ -796,32 +762,22 @@ class RobotParametersCompensation(TypedDict):
     ratio: NotRequired[float]
 
 
-class RobotParameters(TypedDict):
+class RobotParametersMessage(StreamMessage):
     """Parameters of the whole robot."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
     # base parameters of the links, then friction and what else the model has
     parameters: dict[str, float]
     # their standard deviations
     deviations: dict[str, float]
     # by joint
-    friction: dict[str, RobotParametersFriction]
+    friction: dict[str, RobotParametersMessageFriction]
     # seconds of motion that have taught since the start
     learnt: int
     # by joint that has a learnt one
-    compensation: dict[str, RobotParametersCompensation]
+    compensation: dict[str, RobotParametersMessageCompensation]
 
 
-class MechanismDrive(TypedDict):
+class MechanismMessageDrive(TypedDict):
     """One drive."""
 
     # torque (force), low-passed
@@ -846,7 +802,7 @@ class MechanismDrive(TypedDict):
     unit: str
 
 
-class MechanismJoint(TypedDict):
+class MechanismMessageJoint(TypedDict):
     """One joint of the tree, or one cut, by the forces that the model says it carries."""
 
     # N across its axis
@@ -863,44 +819,24 @@ class MechanismJoint(TypedDict):
     unit: str
 
 
-class Mechanism(TypedDict):
+class MechanismMessage(StreamMessage):
     """A mechanism with loops."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
     # what the estimator does
-    phase: EstimatePhase
+    phase: EstimateMessagePhase
     # whether to trust the values
-    health: EstimateHealth
+    health: EstimateMessageHealth
     # of the start, per cent
     progress: float
     # by name in the mechanism
-    drives: dict[str, MechanismDrive]
+    drives: dict[str, MechanismMessageDrive]
     # by name in the mechanism
-    joints: dict[str, MechanismJoint]
+    joints: dict[str, MechanismMessageJoint]
 
 
-class Process(TypedDict):
+class ProcessMessage(StreamMessage):
     """Whether a process of the service lives."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
     # outlet, core, refits, recorder, supervisor, or [drivers.NAME]
     name: str
     # whether it runs, and gave a sign of life within its time
@@ -917,7 +853,7 @@ class Process(TypedDict):
     deadline: float
 
 
-class MetaJointParameter(TypedDict):
+class MetaMessageJointParameter(TypedDict):
     """One parameter."""
 
     # SI
@@ -934,7 +870,7 @@ class MetaJointParameter(TypedDict):
     needs: NotRequired[str]
 
 
-class MetaJoint(TypedDict):
+class MetaMessageJoint(TypedDict):
     """One joint."""
 
     # kind of the model
@@ -944,39 +880,29 @@ class MetaJoint(TypedDict):
     # Hz of the samples
     rate: float
     # by name
-    parameters: dict[str, MetaJointParameter]
+    parameters: dict[str, MetaMessageJointParameter]
 
 
-class Meta(TypedDict):
+class MetaMessage(StreamMessage):
     """Names, units, models."""
 
-    # Unix s of the instant that the message speaks of
-    timestamp: float
-    # version of the stream; 2: a reason is a map with a code and its text, in 1 it was the text alone
-    v: Literal[2]
-    # [robot] name
-    robot: str
-    # counts up by one per topic; seen before: nothing new
-    seq: int
-    # another one: the core started anew, and seq with it
-    boot: int
     # digest of the configuration: another one, other settings
     configuration: str
     # by name
-    joints: dict[str, MetaJoint]
+    joints: dict[str, MetaMessageJoint]
 
 
-ESTIMATE: Final = Family[Estimate]("estimate/")
-RESIDUAL: Final = Family[Residual]("residual/")
-EVENT: Final = Family[Event]("event/")
-DRIFT: Final = Family[Drift]("drift/")
-CHANGE: Final = Family[Change]("change/")
-WEAR: Final = Family[Wear]("wear/")
-LOST_MOTION: Final = Family[LostMotion]("lost_motion/")
-SUMMARY: Final = Family[Summary]("summary/")
-CLEARANCE: Final = Family[Clearance]("clearance/")
-ROBOT: Final = Family[Robot]("robot")
-ROBOT_PARAMETERS: Final = Family[RobotParameters]("robot/parameters")
-MECHANISM: Final = Family[Mechanism]("mechanism")
-PROCESS: Final = Family[Process]("process/")
-META: Final = Family[Meta]("meta")
+ESTIMATE: Final = Family[EstimateMessage]("estimate/")
+RESIDUAL: Final = Family[ResidualMessage]("residual/")
+EVENT: Final = Family[EventMessage]("event/")
+DRIFT: Final = Family[DriftMessage]("drift/")
+CHANGE: Final = Family[ChangeMessage]("change/")
+WEAR: Final = Family[WearMessage]("wear/")
+LOST_MOTION: Final = Family[LostMotionMessage]("lost_motion/")
+SUMMARY: Final = Family[SummaryMessage]("summary/")
+CLEARANCE: Final = Family[ClearanceMessage]("clearance/")
+ROBOT: Final = Family[RobotMessage]("robot")
+ROBOT_PARAMETERS: Final = Family[RobotParametersMessage]("robot/parameters")
+MECHANISM: Final = Family[MechanismMessage]("mechanism")
+PROCESS: Final = Family[ProcessMessage]("process/")
+META: Final = Family[MetaMessage]("meta")

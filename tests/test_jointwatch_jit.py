@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -19,10 +20,31 @@ Run = Callable[[str], str]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """What a program prints in a process of its own, beside copies of our packages that it may change."""
+def beside(tmp_path: Path) -> None:
+    """Copies of our modules lie beside what a test writes."""
     for name in ("jointwatch_jit.py", "jointwatch_layout.py"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, beside: None, monkeypatch: pytest.MonkeyPatch, run_program: Callable[..., "CompletedProcess[str]"]
+) -> Run:
+    """What a program prints in a process of its own, which has imported numba but none of our packages."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def output(program: str) -> str:
+        done = run_program("afresh", program)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout).strip()
+
+    return output
+
+
+@pytest.fixture
+def run_anew(tmp_path: Path, beside: None) -> Run:
+    """What a program prints in an interpreter that has imported nothing."""
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
 
     def output(program: str) -> str:
@@ -206,13 +228,15 @@ def test_the_intermediate_code_of_a_kept_kernel_is_parsed_when_another_one_is_co
 
 
 def test_a_kept_kernel_is_loaded_without_the_modules_of_numba_that_it_was_compiled_from(
-    tmp_path: Path, run: Run
+    tmp_path: Path, run_anew: Run
 ) -> None:
     made = "import numpy as np\nfrom jointwatch_jit import kernel\n\n\n@kernel('f8(f8[::1])')\ndef answer(values):\n"
     write(tmp_path, {"top/mod.py": made + "    return np.median(values) + np.mean(values)\n"})
     program = "import sys, numpy; from top.mod import answer; print(answer(numpy.array([1.0, 2.0, 6.0])), {})"
-    assert run(program.format("'numba.np.arraymath' in sys.modules")) == "5.0 True", "to compile it they are needed"
-    assert run(program.format("[name in sys.modules for name in ('numba.np.arraymath', 'scipy.linalg')]")) == (
+    assert run_anew(program.format("'numba.np.arraymath' in sys.modules")) == "5.0 True", (
+        "to compile it they are needed"
+    )
+    assert run_anew(program.format("[name in sys.modules for name in ('numba.np.arraymath', 'scipy.linalg')]")) == (
         "5.0 [False, False]"
     )
 

@@ -12,7 +12,7 @@ from daq.recording.columns import Columns
 from daq.recording.proposal import propose
 from daq.recording.proposal.choice import Match, efforts, positions
 from daq.recording.proposal.document import ASK
-from daq.recording.proposal.families import Family, families_of, is_number
+from daq.recording.proposal.families import ColumnFamily, families_of, is_number
 from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
 from drivers.base import LayoutError
@@ -91,7 +91,7 @@ def _counter(layout: Layout, position: str) -> str:
     return ""
 
 
-def _pairs(position: Family, effort: Match) -> Iterator[tuple[str, str, str]]:
+def _pairs(position: ColumnFamily, effort: Match) -> Iterator[tuple[str, str, str]]:
     """Name of the joint, its position's column, its torque's."""
     keys = position.keys
     zero = all(is_number(key) for key in keys) and min((int(key[0]) for key in keys), default=1) == 0

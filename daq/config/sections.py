@@ -29,7 +29,17 @@ from estimators.conditioning.bridge import MOST
 from estimators.online.settings import LINK, NEAR, JointIdentification
 
 SCHEDULER: Final = "tls://HOST:PORT (whoever reaches one at tcp:// runs programs as its workers: docs/fleet.md)"
+Metres = Annotated[float, Field(ge=-10, le=10)]
 LAST_PORT: Final = 65535
+
+
+class ToolSection(Section):
+    """The tool as its controller was told: beyond what was carried when the robot's model was identified."""
+
+    mass: float = Field(ge=0, le=1000, description="kg")
+    centre: tuple[Metres, Metres, Metres] = Field(
+        default=(0.0, 0.0, 0.0), description="m, its centre of mass in the frame of the model's last link"
+    )
 
 
 class RobotSection(Section):
@@ -46,7 +56,9 @@ class RobotSection(Section):
         default=None,
         description="a mechanism with loops, by `jointwatch identify`: residuals, constraint forces",
     )
-
+    tool: ToolSection | None = Field(
+        default=None, description="what the controller was told of the tool: `robot` says by how much it differs"
+    )
     drift: DriftSettings = DriftSettings()
 
 

@@ -11,7 +11,7 @@ from daq.core.unattended import Unattended, settle
 from drivers.reading import words
 from estimators.conditioning.stop import REVIEW
 from estimators.numerics.jit import kernel
-from estimators.online.joint_pass import JointState, advance_readings, pass_on
+from estimators.online.joint_pass import JointPassState, advance_readings, pass_on
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_layout import Function, Layout
 
@@ -27,7 +27,7 @@ class Readings(NamedTuple):
 class RobotState(Layout):
     """The state of all joints of one robot, for the compiled pass."""
 
-    joints: tuple[JointState, ...]  # in the sorter's order
+    joints: tuple[JointPassState, ...]  # in the sorter's order
     unattended: tuple[Unattended, ...]  # in the same order
     advance: Function  # called by address: otherwise it would be compiled into this kernel once more
 
@@ -35,7 +35,7 @@ class RobotState(Layout):
 class BatchPass:
     """Runs the pass for the joints of one robot."""
 
-    def __init__(self, sorter: Sorter, joints: Sequence[JointState], unattended: Sequence[Unattended]) -> None:
+    def __init__(self, sorter: Sorter, joints: Sequence[JointPassState], unattended: Sequence[Unattended]) -> None:
         """joints: in the sorter's order; unattended: what their passes may settle by themselves."""
         self._sorter = sorter
         self._robot = RobotState(joints=tuple(joints), unattended=tuple(unattended), advance=advance_readings)
@@ -56,7 +56,7 @@ class BatchPass:
             yield index, Readings(times[start:end], values[start:end], columns[start:end])
 
 
-def _decides(joint: JointState) -> bool:
+def _decides(joint: JointPassState) -> bool:
     """Whether the joint stopped for a review, which takes as long as a dozen other joints."""
     return joint.estimator.stop == REVIEW
 

@@ -1,4 +1,4 @@
-"""The pipeline of one gear between two encoders: measures its lost motion and publishes it once a second."""
+"""The pipeline of one gear, between two encoders or behind one: its lost motion, published once a second."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,6 +12,7 @@ from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Knowledge, ParameterState
 from estimators.models.joints.lost_motion import LOST_MOTION, WEARS
 from estimators.online.gear.lost_motion import LostMotion
+from estimators.online.gear.one_encoder import OneEncoder
 from estimators.online.gear.two_encoders import WatchedGear, gear_of
 from estimators.quantities import Floats, Nanoseconds
 
@@ -33,7 +34,7 @@ class GearPipeline:
         self._columns = [channels.index(role) for role in gear.roles]
         self._publication = publication
         self._last = self._slot = 0  # ns, s of the rows' clock
-        self.watch = LostMotion(gear.settings, self._period)
+        self.watch = gear.watch(self._period)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Rows of the joint without wild samples: (rows,) ns, (rows, channels)."""
@@ -52,7 +53,7 @@ class GearPipeline:
         return messages
 
     @staticmethod
-    def body(watch: LostMotion) -> Map:
+    def body(watch: LostMotion | OneEncoder) -> Map:
         """The content of `lost_motion/<joint>`."""
         report, kept = watch.report(), watch.kept
         return {
@@ -88,7 +89,7 @@ class GearPipeline:
 
     def start_anew(self) -> None:
         """Forget what was measured."""
-        self.watch = LostMotion(self._gear.settings, self._period)
+        self.watch = self._gear.watch(self._period)
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
@@ -100,7 +101,7 @@ class GearPipeline:
 
 
 def gear_pipeline_of(joint: JointSection, channels: tuple[str, ...], publication: Publication) -> GearPipeline | None:
-    """The pipeline of a joint's gear; None where the joint has no second encoder."""
+    """The pipeline of a joint's gear; None where it is not watched."""
     gear = gear_of(joint, joint.rate)
     return None if gear is None else GearPipeline(gear, joint, channels, publication)
 

@@ -28,17 +28,19 @@ from numpy.typing import NDArray
 
 from daq.config.load import digest
 from daq.config.routes import routes
-from daq.config.sections import Config
+from daq.config.sections import Config, JointSection
 from daq.core.align import Sorter
 from daq.core.batch_pass import BatchPass
 from daq.core.changes.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
-from daq.core.joint_pipeline import JointPipeline, Message, described
+from daq.core.joint_pipeline import JointPipeline, Message
 from daq.core.mechanisms.clearance_pipeline import clearance_state_name
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
-from daq.stream.update import MECHANISM, ROBOT, Introduction, Publication
+from daq.stream.update import MECHANISM, ROBOT, Introduction, Map, Publication
 from estimators.base import Phase
+from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.online.gear.two_encoders import gear_of
 from estimators.quantities import Nanoseconds
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class Pipeline:
         self.mechanism = _mechanism_pipeline(config, boot, interval)
         self.together = [one for one in (self.robot, self.mechanism) if one is not None]
         for joint in self.joints:
-            joint.followers = tuple(one.note for one in self.together)
+            joint.followers.of_all_joints = tuple(one.note for one in self.together)
             joint.quiet = quiet and not self.together
         self._silence_due = 0  # monotonic ns before which no joint can have been silent for too long
         self._turn = 0  # index of the joint that is inspected next
@@ -143,8 +145,8 @@ class Pipeline:
     def report_channels(self, wanted: Collection[str], epoch: int) -> list[Message]:
         """The raw channels of these joints since the last call, for the page; internal messages."""
         for joint in self.joints:
-            joint.watch_channels(joint.name in wanted)
-        watches = [joint.channel_watch for joint in self.joints if joint.channel_watch is not None]
+            joint.followers.watch_channels(joint.name in wanted)
+        watches = [one for joint in self.joints if (one := joint.followers.channel_watch) is not None]
         return [message for watch in watches for message in watch.messages_due(epoch)]
 
     def check_silence(self, now: int, epoch: int) -> list[Message]:
@@ -152,7 +154,7 @@ class Pipeline:
         messages: list[Message] = []
         if now >= self._silence_due:
             messages += [message for joint in self.joints for message in joint.check_silence(now, epoch)]
-            self._silence_due = min(joint.silence_due for joint in self.joints)
+            self._silence_due = min(joint.silence.due for joint in self.joints)
         faults = {joint.name: found for joint in self.joints if (found := joint.faults)} if self.together else {}
         for together in self.together:
             messages += together.check_joints(faults, now, epoch)
@@ -222,9 +224,7 @@ def _robot_pipeline(config: Config, boot: int, interval: int, executor: Executor
     publication = Publication(config.robot.name, ROBOT, boot, "")
     learnt = model_of(config)
     return (
-        None
-        if learnt is None
-        else RobotPipeline(learnt, config.joints, publication, interval, config.robot.drift, executor)
+        None if learnt is None else RobotPipeline(learnt, config.joints, publication, interval, config.robot, executor)
     )
 
 
@@ -238,3 +238,25 @@ def _mechanism_pipeline(config: Config, boot: int, interval: int) -> "MechanismP
     description = mechanism_of(config)
     publication = Publication(config.robot.name, MECHANISM, boot, "")
     return None if description is None else MechanismPipeline(description, config.joints, publication, interval)
+
+
+def described(joint: JointSection) -> Map:
+    """The content of `meta` about a joint: model, unit, rate and parameters."""
+    model = joint.model.build()
+    gear = PARAMETERS if gear_of(joint, joint.rate) is not None else ()
+    return {
+        "model": joint.model.kind,
+        "unit": joint.model.unit(),
+        "rate": joint.rate,
+        "parameters": {
+            one.name: {
+                "unit": one.unit,
+                "low": one.low,
+                "high": one.high,
+                "equation": one.equation,
+                "meaning": one.meaning,
+                "needs": one.needs,
+            }
+            for one in (*model.parameters, *model.nonlinear, *gear)
+        },
+    }

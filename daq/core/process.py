@@ -214,13 +214,13 @@ def _totals(pipeline: Pipeline, receiver: CoreReceiver, boot: int) -> dict[str, 
         "malformed": receiver.malformed,
         "joints": {
             joint.name: {
-                "samples": joint.samples,
+                "samples": joint.followers.samples,
                 "updates": joint.updates,
                 "lost": dict(joint.aligner.lost()),
                 "interpolated": joint.aligner.interpolated(),
                 "skew": joint.skew,
                 "estimator": joint.estimator.counters(),
-                "use": joint.use.totals(),
+                "use": joint.followers.use.totals(),
             }
             for joint in pipeline.joints
         },

@@ -11,9 +11,8 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.drift_limits import DriftSettings
 from daq.config.robots.robot_model import torque_role
-from daq.config.sections import JointSection
+from daq.config.sections import JointSection, RobotSection
 from daq.core.changes.drift import Comparison
 from daq.core.mechanisms.joints_together import JointsTogether, Message
 from daq.state.baselines import Baseline, friction_names, friction_speeds
@@ -23,6 +22,8 @@ from estimators.base import Estimate, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.contact_force import ContactForce
+from estimators.online.robot.findings.tool import ToldTool, ToolDifference
 from estimators.online.settings import LINK
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -40,11 +41,11 @@ class RobotPipeline:
         joints: Mapping[str, JointSection],
         publication: Publication,
         interval: int,
-        drift: DriftSettings,
+        settings: RobotSection,
         executor: Executor | None = None,
     ) -> None:
         """learnt: the robot's model; joints: of the configuration, with all joints of the model; interval: ns between
-        two updates; executor: runs the refits of the frictions."""
+        two updates; settings: drift's limits and the tool; executor: runs the refits of the frictions."""
         self.name = ROBOT
         self._learnt = learnt
         self._names = learnt.robot.names
@@ -57,12 +58,14 @@ class RobotPipeline:
             columns.append(np.array([joints[name].roles().index(role) for role in roles], np.int64))
         self._together = JointsTogether(self._names, rates, columns)
         self.note = self._together.note
-        self._build = partial(RobotEstimator, learnt, self._together.period, executor=executor)
+        told = settings.tool
+        tool = None if told is None else ToldTool(told.mass, np.array(told.centre))
+        self._build = partial(RobotEstimator, learnt, self._together.period, executor=executor, tool=tool)
         self.estimator = self._build()
         self._publication = publication
         self._interval = interval
         self._slot, self._told = -1, -1
-        self._comparison = Comparison(ROBOT, drift, publication)
+        self._comparison = Comparison(ROBOT, settings.drift, publication)
         self._effort = [joint.axis.effort for joint in learnt.robot.joints]
 
     def messages_due(self, epoch: int) -> list[Message]:
@@ -160,6 +163,8 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
         one.tolist()
         for one in (found.measured, found.predicted, found.deviations, found.thresholds, found.compensation)
     )
+    more = {} if found.tool is None else {"tool": tool_body(found.tool)}
+    more |= {} if found.touch is None else {"contact": contact_body(found.touch, names)}
     return {
         "phase": str(found.phase),
         "health": {"status": str(found.status), "reasons": as_maps(found.reasons)},
@@ -183,6 +188,8 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
             "mass_deviation": payload.mass_deviation,
             "centre": payload.centre.tolist(),
             "centre_deviation": payload.centre_deviation.tolist(),
+            "inertia": payload.inertia.tolist(),
+            "inertia_deviation": payload.inertia_deviation.tolist(),
         },
         "findings": [
             {
@@ -196,6 +203,29 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
             }
             for one in found.findings
         ],
+    } | more
+
+
+def tool_body(found: ToolDifference) -> Map:
+    """What `robot` says of the tool that the controller was told of."""
+    return {
+        "differs": found.differs,
+        "text": found.text,
+        "mass": found.mass,
+        "mass_deviation": found.mass_deviation,
+        "centre": found.centre.tolist(),
+        "centre_deviation": found.centre_deviation.tolist(),
+    }
+
+
+def contact_body(found: ContactForce, names: Sequence[str]) -> Map:
+    """What `robot` says of where it is touched."""
+    return {
+        "link": names[found.link],
+        "probability": found.probability,
+        "point": found.point.tolist(),
+        "force": found.force.tolist(),
+        "force_deviation": found.deviation.tolist(),
     }
 
 

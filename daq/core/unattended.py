@@ -9,7 +9,7 @@ import numpy as np
 
 from estimators.conditioning.stop import DONE
 from estimators.numerics.jit import inline
-from estimators.online.joint_pass import JointState
+from estimators.online.joint_pass import JointPassState
 from estimators.plausibility.signals.watch import any_is_full
 from jointwatch_layout import Integers, Layout, Matrix
 
@@ -36,7 +36,7 @@ def unattended(channels: int) -> Unattended:
 
 
 @inline
-def settle(joint: JointState, own: Unattended) -> bool:
+def settle(joint: JointPassState, own: Unattended) -> bool:
     """Note what a pass has done; returns False where Python has to attend to it."""
     state = joint.estimator
     if own.room == 0 or state.stop != DONE or joint.full or any_is_full(joint.aligner):

@@ -24,6 +24,8 @@ from estimators.reasons import joined
 
 DELAY: Final = "delay."  # prefix of the role of a channel whose delay was measured
 LONGEST: Final = 0.1  # s that a channel may be late
+#: s, argued: A first time beyond this counts from 1970 (it is in 2001); smaller ones count from a recorder's own start.
+UNIX: Final = 1e9
 COLUMNAR: Final = (".csv", ".npz", ".mat")
 
 
@@ -98,6 +100,8 @@ def _examine(file: Path, address: Address, plan: Plan) -> ExaminedRecording:
     for topic, body in play(pipeline, source, played):
         if topic.startswith(b"event/"):
             counts[topic.decode().partition("/")[2], msgpack.unpackb(body)["kind"]] += 1
+    if not ours and played.first * 1e-9 > UNIX:
+        began = played.first * 1e-9
     delays = _delays(file, config, plan, ours) if plan.skew else {}
     joints = tuple(_joint(joint, config, counts, delays.get(joint.name, ())) for joint in pipeline.joints)
     robot = config.robot.name if ours else address.robot
@@ -133,7 +137,7 @@ def _joint(
         str(estimate.phase),
         str(estimate.status),
         joined(estimate.reasons),
-        joint.samples,
+        joint.followers.samples,
         sum(joint.aligner.lost().values()),
         estimate.error,
         counts[joint.name, "alarm"],

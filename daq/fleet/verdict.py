@@ -44,6 +44,23 @@ def judge(found: Iterable[ExaminedRecording]) -> list[JudgedQuantity]:
     )
 
 
+def between(found: Iterable[ExaminedRecording]) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Robot, joint and quantity → Unix s of the last of its earlier recordings and of the first of its later ones.
+
+    These are the halves that its change is taken from; of a single recording both are its beginning. Left out where a
+    recording does not say when it began.
+    """
+    began: dict[tuple[str, str, str], list[float]] = {}
+    for one in in_order(found):
+        for joint, quantity in _known(one.joints):
+            began.setdefault((one.robot, joint.joint, quantity.name), []).append(one.began)
+    return {
+        key: (times[max(len(times) // 2 - 1, 0)], times[len(times) // 2])
+        for key, times in began.items()
+        if all(map(math.isfinite, times))
+    }
+
+
 def _known(joints: Iterable[JointFound]) -> Iterable[tuple[JointFound, RecordedQuantity]]:
     """The quantities of each joint that count."""
     for joint in joints:

@@ -107,6 +107,7 @@ class JointHistory:
     channels: tuple[str, ...] = ()  # names of the raw channels; empty while nobody wants them
     raw: Trace = field(default_factory=lambda: Trace(1, RAW))  # time, raw channels
     state: Map = field(default_factory=dict)
+    since: float | None = None  # Unix s of the estimate that began its phase; None: before the first that was heard
     losses: Losses = field(default_factory=Losses)
     totals: Map = field(default_factory=dict)  # samples, updates, lost by cause
 
@@ -303,7 +304,11 @@ class History:
         if joint.estimates.wants(update["timestamp"]):
             head = (update["timestamp"], update["error"], update["forgetting"])
             joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
-        joint.state = {key: update[key] for key in (*SHOWN, *SPECTRUM) if key in update} | {"received": now}
+        before, phase = joint.state.get("phase"), update["phase"]
+        if phase != before:  # the first that is heard has begun before, but for a start, of which little is missed
+            joint.since = update["timestamp"] if before or phase == Phase.STARTING else None
+        joint.state = {key: update[key] for key in (*SHOWN, *SPECTRUM) if key in update}
+        joint.state |= {"received": now, "since": joint.since}
         if reasons := update["health"]["reasons"]:
             joint.state["health"] = update["health"] | {"reasons": with_todo(reasons)}
 
@@ -412,7 +417,7 @@ def _laws(joint: JointHistory) -> Map:
     if curves is None or joint.names != curves.names or not row:
         return {}
     reach = joint.points.largest()
-    if reach is None:
+    if reach is None or not reach[1] > 0.0:  # it has not moved: there is no range to draw over
         return {}
     baseline = joint.drift.get("baseline", {})
     every = {"": np.array(row[3 : 3 + len(joint.names)])}

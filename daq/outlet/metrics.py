@@ -88,6 +88,8 @@ TABLE: Final = (
     Metric("robot_payload_carried", Gauge, (), "", "1 while a body is carried that the whole robot's model lacks."),
     Metric("robot_payload_mass", Gauge, (), "", "Its mass as far as it is known, kg."),
     Metric("robot_payload_mass_deviation", Gauge, (), "", "Standard deviation of that mass, kg."),
+    Metric("robot_tool_differs", Gauge, (), "", "1 while what is carried is not what the controller was told."),
+    Metric("robot_tool_mass_difference", Gauge, (), "", "What is carried less what the controller was told, kg."),
     Metric("robot_blocks_total", Counter, (), "", "Seconds of motion that have taught the whole robot's model."),
     Metric(
         "mechanism_residual", Gauge, ("joint",), "", "Torque that the mechanism's model does not explain, N·m or N."
@@ -321,6 +323,9 @@ class Metrics:
         self._get("robot_payload_carried").set(payload["carried"])
         self._get("robot_payload_mass").set(payload["mass"])
         self._get("robot_payload_mass_deviation").set(payload["mass_deviation"])
+        if (tool := update.get("tool")) is not None:
+            self._get("robot_tool_differs").set(tool["differs"])
+            self._get("robot_tool_mass_difference").set(tool["mass"])
 
     def _friction(self, update: Mapping[str, Any]) -> None:
         self._total(update["learnt"], update["boot"], "robot_blocks_total")

@@ -38,8 +38,8 @@ class RobotHistory:
         payload = update["payload"]
         residuals = (one["residual"] for one in update["joints"].values())
         self._trace.append((update["timestamp"], payload["mass"], payload["mass_deviation"], *residuals))
-        kept = ("timestamp", "phase", "health", "progress", "joints", "payload")
-        self._state = {key: update[key] for key in kept} | {"received": now}
+        kept = ("timestamp", "phase", "health", "progress", "joints", "payload", "tool", "contact")
+        self._state = {key: update.get(key) for key in kept} | {"received": now}
         health = update["health"]
         self._state["health"] = health | {"reasons": with_todo(health["reasons"])}
         return fresh

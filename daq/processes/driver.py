@@ -36,6 +36,8 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
                 life.ready()
                 if not opened:
                     log.info("open")
+                    if sent := settings.drivers[name].sends():
+                        log.info("sends on the robot's wire: %s", sent)
                 opened, pause = True, BACK_OFF[0]
                 _serve(driver, sender, stop, totals, life, link)
         except LinkError as error:

@@ -29,7 +29,7 @@ from daq.recording.reader import SUFFIX, RecordingError, blocks, configuration
 from daq.recording.ros_bag import is_bag, read_bag
 from drivers.base import nearest
 from drivers.reading import READING
-from drivers.units import Quantity, Scale
+from drivers.units import QuantitySettings, Scale
 from estimators.alignment.channel_delay import ChannelSeries
 from estimators.numerics.named_arrays import named_columns
 from estimators.numerics.tables.named_columns import NamedColumns
@@ -43,7 +43,7 @@ FIRST_ROWS: Final = 1000  # by which the pace of a recording is judged
 _INDEX: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
 
 
-class Column(Quantity):
+class Column(QuantitySettings):
     """One channel of a joint: value = scale × (column in SI) + offset."""
 
     column: str
@@ -172,7 +172,7 @@ def _time(table: Mapping[str, Floats], columns: Columns, name: str | None, probl
         length = max(max(np.shape(one)) for one in table.values())
         return np.arange(length) / float(columns.rate or 1)
     try:
-        return _pick(table, name, 0) * Quantity(unit=columns.time_unit).conversion("").factor
+        return _pick(table, name, 0) * QuantitySettings(unit=columns.time_unit).conversion("").factor
     except ValueError as mistake:
         problems.append(str(mistake))
         return np.zeros(0)

@@ -17,7 +17,7 @@ import numpy as np
 from mcap.records import Attachment, Channel, Message, Metadata, Schema
 
 from daq.recording.reader import SUFFIX, RecordingError
-from daq.recording.ros_database import is_database, stored
+from daq.recording.ros_database import is_database, stored, stored_topics
 from daq.recording.ros_messages import Definition
 from drivers.files.mcap_records import records
 from estimators.quantities import Floats
@@ -82,6 +82,27 @@ def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:
         table = table[np.argsort(table[:, 0], kind="stable")]
         columns = {field: table[:, 1 + k] for k, field in enumerate(FIELDS) if np.isfinite(table[:, 1 + k]).any()}
         found[name] = (table[:, 0] - first, columns)
+    return found
+
+
+def topics_of(path: Path) -> dict[str, str]:
+    """Topic → type (or encoding, where the type has no name), whatever the topics carry. Raises RecordingError."""
+    found: dict[str, str] = {}
+    for file in _files(path):
+        try:
+            if is_database(file):
+                found |= stored_topics(file)
+                continue
+            types: dict[int, str] = {}
+            for record in records(file):
+                if isinstance(record, Schema):
+                    types[record.id] = record.name
+                elif isinstance(record, Channel):
+                    found[record.topic] = types.get(record.schema_id) or record.message_encoding
+        except OSError as error:
+            raise RecordingError(f"{file}: {error.strerror}") from error
+        except ValueError as error:
+            raise RecordingError(f"{file}: not a recording, or damaged: {error}") from error
     return found
 
 

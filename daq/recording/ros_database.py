@@ -3,7 +3,7 @@
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,6 +29,19 @@ def is_database(file: Path) -> bool:
 
 def stored(file: Path, kinds: tuple[str, ...]) -> Iterator[Stored]:
     """Every message of these types in order of time. Raises OSError, ValueError."""
+    with _opened(file) as database:
+        yield from _selected(database, kinds)
+
+
+def stored_topics(file: Path) -> dict[str, str]:
+    """Topic → type of every topic. Raises OSError, ValueError."""
+    with _opened(file) as database:
+        return {str(name): str(kind) for name, kind in database.execute("SELECT name, type FROM topics")}
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[sqlite3.Connection]:
+    """The database, unpacked where it is packed. Raises OSError, ValueError."""
     if file.suffix.lower() == ".zstd":
         with tempfile.TemporaryDirectory() as folder:
             plain = Path(folder) / file.stem
@@ -37,14 +50,15 @@ def stored(file: Path, kinds: tuple[str, ...]) -> Iterator[Stored]:
                     zstandard.ZstdDecompressor().copy_stream(packed, unpacked)
                 except zstandard.ZstdError as error:
                     raise ValueError(str(error)) from error
-            yield from stored(plain, kinds)
+            with _opened(plain) as database:
+                yield database
         return
     with file.open("rb") as opened:  # SQLite would make a file that is missing
         if not opened.read(16).startswith(b"SQLite format 3"):
             raise ValueError("no database of SQLite")
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
-            yield from _selected(database, kinds)
+            yield database
     except sqlite3.Error as error:
         raise ValueError(str(error)) from error
 

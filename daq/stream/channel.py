@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Final, Self
 
@@ -71,6 +72,9 @@ class DriverLink:
 
     boot: int = 0
     next: int = 0  # sequence expected
+    number: int = 0  # of this boot among those of all drivers that the core has heard of
+    since: int = 0  # the drain that heard of it first
+    before: dict[int, tuple[int, int]] = field(default_factory=dict)  # by earlier boots: sequence expected, number
     readings: int = 0
     lost: int = 0
     restarts: int = -1  # the first boot is a start, not a restart
@@ -127,6 +131,8 @@ class CoreReceiver:
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.bind(endpoint)
         self._timeout = -1  # ms, of the socket
+        self._boots = self._drains = 0
+        self._overtaken = False  # whether a driver's new process was heard before the last words of the old one
         self.links: dict[str, DriverLink] = {}
         self._named: dict[bytes, DriverLink] = {}  # the same, by the name as it comes
         self.malformed = 0
@@ -148,26 +154,33 @@ class CoreReceiver:
         if wait != self._timeout:
             self._timeout = wait
             self._socket.setsockopt(zmq.RCVTIMEO, wait)
-        bodies: list[bytes] = []
+        bodies: list[tuple[int, bytes]] = []
+        self._drains += 1
+        self._overtaken = False
         try:
             for _ in range(QUEUE):  # bounded: a flood must not keep the core from its other work
-                body = self._account(self._socket.recv(flags))
-                if body:
-                    bodies.append(body)
-                    (newest,) = TIME.unpack_from(body, len(body) - READING.itemsize)
+                taken = self._account(self._socket.recv(flags))
+                if taken:
+                    bodies.append(taken)
+                    (newest,) = TIME.unpack_from(taken[1], len(taken[1]) - READING.itemsize)
                 if newest >= until or time.monotonic_ns() > latest:
                     flags = zmq.NOBLOCK
         except zmq.Again:
             pass
-        return np.frombuffer(b"".join(bodies), READING)
+        if self._overtaken:
+            bodies.sort(key=itemgetter(0))
+        return np.frombuffer(b"".join(body for _, body in bodies), READING)
 
     def keep(self, held: Mapping[str, int]) -> None:
         """Note that everything that was drained is processed, except `held` readings of each driver."""
         if self._ledger is not None:
             self._ledger.keep(self.links, held)
 
-    def _account(self, message: bytes) -> bytes | None:
-        """The readings of a message as bytes, None where it has none; counts what is missing before them."""
+    def _account(self, message: bytes) -> tuple[int, bytes] | None:
+        """The readings of a message as bytes, behind the number of their driver's boot; counts what is missing.
+
+        None where it has no readings, or where its driver was killed and readings of the next process were handed on.
+        """
         if len(message) < HEADER.size:
             self.malformed += 1
             return None
@@ -178,25 +191,47 @@ class CoreReceiver:
             return None
         link = self._named.get(message[end:]) or self._new_link(message[end:])
         link.seen = time.monotonic()
+        count, odd = divmod(end - HEADER.size, READING.itemsize)
+        if kind == COUNTERS:
+            count = 0
+        elif kind != READINGS or odd:
+            self.malformed += 1
+            return None
+        number, late = self._continue(link, boot, made, count)
+        if kind == COUNTERS:
+            if number == link.number:
+                self._take_report(link, message[HEADER.size : end])
+            return None
+        if late:
+            link.lost += count
+            return None
+        link.up = True
+        link.readings += count
+        return number, message[HEADER.size : end]
+
+    def _continue(self, link: DriverLink, boot: int, made: int, count: int) -> tuple[int, bool]:
+        """Count what is missing before a message; the number of its boot, and whether it comes too late to be used.
+
+        A driver that was killed and the process that took its place send over two connections, and the messages of
+        both come in turns until those of the old one are used up.
+        """
+        if boot in link.before:
+            expected, number = link.before[boot]
+            link.lost += max(0, made - expected)
+            link.before[boot] = made + count, number
+            self._overtaken = True
+            return number, link.since != self._drains
         if boot != link.boot:
-            link.boot, link.next = boot, 0
+            if link.restarts >= 0:
+                link.before[link.boot] = link.next, link.number
+            self._boots += 1
+            link.boot, link.next, link.number, link.since = boot, 0, self._boots, self._drains
             link.restarts += 1
             if link.unknown:
                 link.next, link.unknown = made, False
-        if made > link.next:
-            link.lost += made - link.next
-        link.next = made
-        count, odd = divmod(end - HEADER.size, READING.itemsize)
-        if kind == COUNTERS:
-            self._take_report(link, message[HEADER.size : end])
-            return None
-        if kind != READINGS or odd:
-            self.malformed += 1
-            return None
-        link.up = True
-        link.next += count
-        link.readings += count
-        return message[HEADER.size : end]
+        link.lost += max(0, made - link.next)
+        link.next = made + count
+        return link.number, False
 
     def _new_link(self, name: bytes) -> DriverLink:
         """The counters of a driver that sends for the first time."""

@@ -362,8 +362,33 @@ def _robot(_: Iterable[str]) -> Schema:
                 "mass_deviation": _number("kg; where torque is motor current, with what is not known of its unit"),
                 "centre": _list("m, in the last link's frame"),
                 "centre_deviation": _list("m"),
+                "inertia": _list("kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where the motion tells none"),
+                "inertia_deviation": _list("kg·m²"),
             },
             ("carried",),
+        ),
+        "contact": _object(
+            "where it is touched, by the residual of all joints; missing while nothing touches it",
+            {
+                "link": _text("the joint that moves the link"),
+                "probability": _number("of that link against the others, 0 to 1"),
+                "point": _list("m, base frame: the link's outer end, at which the force is stated"),
+                "force": _list("N, base frame"),
+                "force_deviation": _list("N; about 1000 in a direction that the joints do not tell"),
+            },
+            ("link", "probability"),
+        ),
+        "tool": _object(
+            "what is carried less what the controller was told; missing where [robot.tool] is unset",
+            {
+                "differs": {"type": "boolean", "description": "by four deviations, and by 0.25 kg or 20 mm"},
+                "text": _text("in words; empty unless it differs"),
+                "mass": _number("kg"),
+                "mass_deviation": _number("kg"),
+                "centre": _list("m, in the last link's frame"),
+                "centre_deviation": _list("m"),
+            },
+            ("differs", "text"),
         ),
         "findings": {
             "type": "array",
@@ -374,7 +399,7 @@ def _robot(_: Iterable[str]) -> Schema:
                     "number": _number("its identity, which stays"),
                     "seconds": _number("since it began"),
                     "cause": _text(
-                        "contact, payload, friction, torque_constant, encoder_slip, offset, base_tilt, links"
+                        "contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, links"
                     ),
                     "joints": {"type": "array", "description": "that it names", "items": {"type": "string"}},
                     "text": _text("in words"),
@@ -480,7 +505,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "lost_motion/": ("the gear between two encoders", _lost_motion, frozenset(("first",))),
     "summary/": ("what a fleet keeps of a joint", _summary, frozenset(("error",))),
     "clearance/": ("the clearance of a joint's bearing", _clearance, frozenset(("first",))),
-    "robot": ("the whole robot", _robot, frozenset()),
+    "robot": ("the whole robot", _robot, frozenset(("contact", "tool"))),
     "robot/parameters": ("parameters of the whole robot", _robot_parameters, frozenset()),
     "mechanism": ("a mechanism with loops", _mechanism, frozenset()),
     "process/": ("whether a process of the service lives", _process, frozenset()),

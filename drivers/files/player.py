@@ -23,7 +23,7 @@ from drivers.files.can_log import LogFile
 from drivers.layout.can_settings import CanLayoutSettings, beside
 from drivers.layout.frame import Frames, Layout, Signal
 from drivers.reading import empty
-from drivers.units import Quantity, Scale
+from drivers.units import QuantitySettings, Scale
 
 LATEST: Final = float(1 << 62)  # ns
 ROWS: Final = 4096  # of a CSV file at a time
@@ -32,7 +32,7 @@ MESSAGE: Final = "row"
 _TIMES: Final = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
 
 
-class ColumnSettings(Quantity):
+class ColumnSettings(QuantitySettings):
     """One column of a CSV file."""
 
     column: str | None = Field(default=None, description="its heading, where it is not the signal's name")

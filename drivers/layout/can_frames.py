@@ -15,10 +15,10 @@ from pydantic import Field, FiniteFloat, model_validator
 from drivers.base import LayoutError, nearest
 from drivers.layout.frame import EXTENDED, FrameGuard, Layout, Selector, Signal
 from drivers.layout.integrity import GuardSettings, guard
-from drivers.units import Conversion, Quantity, Scale
+from drivers.units import Conversion, QuantitySettings, Scale
 
 
-class Correction(Quantity):
+class Correction(QuantitySettings):
     """What a DBC leaves out of a signal, or has wrong."""
 
     type: Literal["unsigned", "signed", "float"] | None = None

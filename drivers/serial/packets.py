@@ -22,7 +22,7 @@ from pydantic import Field, FiniteFloat, field_validator, model_validator
 from drivers.base import LayoutError, StrictSettings
 from drivers.layout.checksum import CHECKSUMS, Name, compute
 from drivers.layout.frame import Layout, Signal
-from drivers.units import Quantity, Scale
+from drivers.units import QuantitySettings, Scale
 
 LIMIT: Final = 253  # bytes of a packet: COBS then costs exactly one byte
 DELIMITERS: Final = {"cobs": 0x00, "slip": 0xC0, "hdlc": 0x7E}
@@ -71,7 +71,7 @@ class Framing(StrictSettings):
 COBS: Final = Framing()
 
 
-class FieldSettings(Quantity):
+class FieldSettings(QuantitySettings):
     """One field of a packet."""
 
     name: str = Field(pattern=r"^[^.]+$")

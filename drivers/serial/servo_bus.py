@@ -1,5 +1,7 @@
 """A servo bus, tapped: requests of its master and answers of the servos, heard on the same line; nothing is sent.
 
+With `poll = true` the driver is the bus's only master, and asks itself: it sends reads (drivers/serial/servo_poll.py).
+
 An answer does not say which registers it holds: that stands in the request before it. So the tap must hear both
 directions of the half-duplex line (its own transmit pin not connected). All answers to one request carry the time at
 which that request arrived, since servos sample when they are asked.
@@ -9,61 +11,19 @@ import os.path
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import ClassVar, Final, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import serial
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from drivers.base import DriverSettings, LinkError, Loss, Probe, StrictSettings, Wanted
+from drivers.base import DriverSettings, LayoutError, LinkError, Loss, Probe, StrictSettings, Wanted
 from drivers.drain import drain, link_error
 from drivers.reading import READING, empty
 from drivers.serial.servo_packets import PacketSplitter, Protocol, Range, ServoPacket, asked
-
-_TURN: Final = 2 * np.pi / 4096
-_RPM: Final = 2 * np.pi / 60
-
-
-class ServoRegister(NamedTuple):
-    """One register of a servo: where it is, and what it means: SI = scale × number + offset."""
-
-    address: int
-    size: int  # bytes, little-endian
-    scale: float
-    unit: str
-    sign: int = 0  # bit that is the sign, as in Feetech's; 0: two's complement; −1: unsigned
-    offset: float = 0.0
-
-
-def _x_series(current: dict[str, ServoRegister]) -> dict[str, ServoRegister]:
-    return {
-        "position": ServoRegister(132, 4, _TURN, "rad", offset=-np.pi),
-        "velocity": ServoRegister(128, 4, 0.229 * _RPM, "rad/s"),
-        "temperature": ServoRegister(146, 1, 1.0, "°C", sign=-1),
-        "voltage": ServoRegister(144, 2, 0.1, "V", sign=-1),
-    } | current
-
-
-# model → registers: of the makers' control tables; positions from the middle of the turn
-MODELS: Final[Mapping[str, Mapping[str, ServoRegister]]] = {
-    "xl330": _x_series({"current": ServoRegister(126, 2, 1e-3, "A")}),
-    "xm430": _x_series({"current": ServoRegister(126, 2, 2.69e-3, "A")}),
-    "xl430": _x_series({"load": ServoRegister(126, 2, 1e-3, "1")}),
-    "mx": {
-        "position": ServoRegister(36, 2, _TURN, "rad", sign=-1, offset=-np.pi),
-        "current": ServoRegister(68, 2, 4.5e-3, "A", sign=-1, offset=-2048 * 4.5e-3),
-        "temperature": ServoRegister(43, 1, 1.0, "°C", sign=-1),
-    },
-    "sts": {
-        "position": ServoRegister(56, 2, _TURN, "rad", sign=15, offset=-np.pi),
-        "velocity": ServoRegister(58, 2, _TURN, "rad/s", sign=15),
-        "load": ServoRegister(60, 2, 1e-3, "1", sign=10),
-        "voltage": ServoRegister(62, 1, 0.1, "V", sign=-1),
-        "temperature": ServoRegister(63, 1, 1.0, "°C", sign=-1),
-        "current": ServoRegister(69, 2, 6.5e-3, "A", sign=15),
-    },
-}
+from drivers.serial.servo_poll import Poll, cycle_of, wire_time
+from drivers.serial.servo_registers import MODELS, ServoRegister
 
 
 class ServoSettings(StrictSettings):
@@ -82,6 +42,8 @@ class ServoBusSettings(DriverSettings):
         "bad_crc": Loss("packets refused by their checksum", "a disturbed line, or two that spoke at once"),
         "unanswered": Loss("requests that a servo did not answer", "is it on? do two servos have its id?"),
         "unmatched": Loss("answers that nobody was heard to ask for", "the tap must hear the master, too"),
+        "skipped": Loss("polls left out: the answers before took too long", "a lower poll_rate, or no return delay"),
+        "other_master": Loss("requests of another master: polling has stopped", "poll = false: both would collide"),
         "device_errors": Loss("answers in which the servo reports an error", "its hardware error status says which"),
     }
     example: ClassVar[str] = """\
@@ -92,6 +54,7 @@ port = "/dev/serial/by-id/usb-FTDI_…"
 baudrate = 1_000_000
 protocol = "dynamixel2"              # "dynamixel1", "feetech"
 servos = [{ name = "elbow", id = 3, model = "xl330" }]
+# poll = true                        # only where nothing else is master: sends reads, poll_rate (Hz) times a second
 
 [joints.elbow]
 rate = 200.0                         # Hz at which the master asks
@@ -106,6 +69,8 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
     baudrate: int = Field(default=1_000_000, gt=0, description="bit/s")
     protocol: Protocol = "dynamixel2"
     servos: tuple[ServoSettings, ...] = Field(min_length=1)
+    poll: bool = Field(default=False, description="send reads on the bus: only where nothing else is master")
+    poll_rate: float = Field(default=100.0, gt=0, description="Hz at which every servo is read, with poll = true")
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -119,6 +84,36 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
     def signals(self) -> Mapping[str, str]:
         """SERVO.REGISTER of every servo."""
         return {f"{one.name}.{name}": at.unit for one in self.servos for name, at in MODELS[one.model].items()}
+
+    def ranges(self, wanted: Sequence[Wanted]) -> list[Range]:
+        """Registers to read for these signals, one range a servo."""
+        found = []
+        for servo in self.servos:
+            registers = [
+                MODELS[servo.model][one.signal.partition(".")[2]]
+                for one in wanted
+                if one.signal.partition(".")[0] == servo.name
+            ]
+            if registers:
+                first = min(one.address for one in registers)
+                found.append(Range(servo.id, first, max(one.address + one.size for one in registers) - first))
+        return found
+
+    def check(self, wanted: Sequence[Wanted]) -> None:
+        """Raise LayoutError for an unknown signal, and for polls that come faster than the bus can carry them."""
+        super().check(wanted)
+        if not self.poll:
+            return
+        took = sum(wire_time(self.protocol, one, self.baudrate) for one in cycle_of(self.protocol, self.ranges(wanted)))
+        if took * self.poll_rate > 1:
+            raise LayoutError(
+                f"poll_rate = {self.poll_rate:g} Hz is too fast: requests and answers take {took * 1e3:.2f} ms at "
+                f"{self.baudrate} bit/s: expected at most {int(1 / took)} Hz, or fewer signals"
+            )
+
+    def sends(self) -> str:
+        """What polling sends."""
+        return f"reads of registers, {self.poll_rate:g} times a second (poll = true)" if self.poll else ""
 
     def open(self, wanted: Sequence[Wanted]) -> "ServoBus":
         """A driver for exactly these signals. Raises LayoutError."""
@@ -176,12 +171,17 @@ class ServoBus:
         for one in wanted:
             name, _, register = one.signal.partition(".")
             self._wanted[servos[name].id].append((MODELS[servos[name].model][register], one))
+        self._cycle = cycle_of(settings.protocol, settings.ranges(wanted)) if settings.poll else []
         self._serial: serial.Serial | None = None
         self._start()
 
     def _start(self) -> None:
         self._splitter = PacketSplitter(self._settings.protocol)
-        self._counts = dict.fromkeys(("frames", "unanswered", "unmatched", "device_errors"), 0)
+        names = ("frames", "unanswered", "unmatched", "device_errors", "skipped", "other_master")
+        self._counts = dict.fromkeys(names, 0)
+        given = self._settings
+        made = Poll(given.protocol, self._cycle, given.poll_rate, given.baudrate) if self._cycle else None
+        self._poll: Poll | None = made
         self._waiting: dict[int, Range] = {}  # answers that are still to come, by id
         self._asked = 0  # monotonic ns at which the request arrived
         self.heard: dict[int, list[Range]] = {}
@@ -205,14 +205,42 @@ class ServoBus:
         """Readings of the answers that have come whole. Raises LinkError."""
         if self._serial is None:
             raise LinkError(f"{self._settings.port}: not open")
-        data = drain(self._serial.fileno(), self._settings.port, timeout)
-        now = time.monotonic_ns()
+        end = time.monotonic() + max(0.0, timeout)
         found: list[tuple[int, float, int, int]] = []
-        for packet in self._splitter.feed(data):
-            self._take(packet, now, found)
-        return np.array(found, READING) if found else empty()
+        while True:
+            wait = self._ask(self._serial, end) if self._poll is not None else end - time.monotonic()
+            data = drain(self._serial.fileno(), self._settings.port, max(0.0, wait))
+            now = time.monotonic_ns()
+            for packet in self._splitter.feed(data):
+                self._take(packet, now, found)
+            answered = found and not self._waiting
+            if self._poll is None or answered or time.monotonic() >= end:
+                return np.array(found, READING) if found else empty()
+
+    def _ask(self, line: serial.Serial, end: float) -> float:
+        """Send the next request if it is due; returns s until there is something to do. Raises LinkError."""
+        assert self._poll is not None
+        now = time.monotonic()
+        if self._waiting and self._poll.too_late(now):
+            self._forget()
+        if not self._waiting and (request := self._poll.due(now)) is not None:
+            self._counts["skipped"] = self._poll.skipped
+            self._waiting = {one.id: one for one in request.ranges}
+            self._asked = time.monotonic_ns()
+            try:
+                line.write(request.packet)
+            except OSError as error:
+                raise link_error(self._settings.port, error) from error
+        return min(end, self._poll.next(bool(self._waiting))) - time.monotonic()
+
+    def _forget(self) -> None:
+        """Count the answers that did not come."""
+        self._counts["unanswered"] += len(self._waiting.keys() & self._wanted.keys())
+        self._waiting = {}
 
     def _take(self, packet: ServoPacket, now: int, found: list[tuple[int, float, int, int]]) -> None:
+        if self._poll is not None and self._poll.is_echo(packet):
+            return
         expected = self._waiting.get(packet.id)
         error, data = self._answer(packet)
         request = asked(packet, self._settings.protocol)
@@ -226,7 +254,10 @@ class ServoBus:
         if request is None:
             self._counts["unmatched"] += packet.id in self._wanted
             return
-        self._counts["unanswered"] += len(self._waiting.keys() & self._wanted.keys())
+        if self._poll is not None:  # it is not alone: two masters would collide
+            self._poll = None
+        self._counts["other_master"] += bool(self._cycle)
+        self._forget()
         self._asked = now
         self._waiting = {one.id: one for one in request}
         for one in request:
@@ -245,17 +276,9 @@ class ServoBus:
             start = register.address - expected.address
             if start < 0 or start + register.size > len(data):
                 continue  # the master did not ask for it this time
-            value = register.scale * _number(register, data[start : start + register.size]) + register.offset
+            value = register.value(data[start : start + register.size])
             found.append((self._asked, one.scale * value + one.offset, one.channel, 0))
 
     def counters(self) -> Mapping[str, int]:
         """Answers and every loss by cause (see ServoBusSettings.losses); totals since opening."""
         return {**self._counts, **self._splitter.counts}
-
-
-def _number(register: ServoRegister, data: bytes) -> int:
-    raw = int.from_bytes(data, "little", signed=register.sign == 0)
-    if register.sign <= 0:
-        return raw
-    size = raw & ((1 << register.sign) - 1)
-    return -size if raw >> register.sign & 1 else size

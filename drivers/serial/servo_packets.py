@@ -5,7 +5,8 @@ within, FF FF FD is followed by another FD. 1.0 and Feetech: FF FF, id, length (
 and the complement of their sum. On the half-duplex line requests and answers follow each other.
 """
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 Protocol = Literal["dynamixel2", "dynamixel1", "feetech"]
@@ -109,6 +110,24 @@ class PacketSplitter:
         if (sum(packet[2:]) & 0xFF) != 0xFF:  # the sum and its complement
             return None
         return ServoPacket(packet[2], packet[4], packet[5:-1])
+
+
+def read_packet(protocol: Protocol, ranges: Sequence[Range]) -> bytes:
+    """A request that reads the same registers of some servos: a read of one, a sync read of several; nothing else."""
+    if len({(one.address, one.length) for one in ranges}) != 1 or (protocol == "dynamixel1" and len(ranges) > 1):
+        raise ValueError(f"expected the same registers of all servos that are asked together, found {ranges}")
+    first = ranges[0]
+    single = len(ranges) == 1
+    ident, instruction = (first.id, READ) if single else (BROADCAST, SYNC_READ)
+    idents = b"" if single else bytes(one.id for one in ranges)
+    if protocol == "dynamixel2":
+        inside = bytes([instruction]) + struct.pack("<HH", first.address, first.length) + idents
+        stuffed = inside.replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
+        packet = _HEAD2 + struct.pack("<BH", ident, len(stuffed) + 2) + stuffed
+        return packet + struct.pack("<H", crc16(packet))
+    inside = bytes([instruction, first.address, first.length]) + idents
+    packet = bytes([ident, len(inside) + 1]) + inside
+    return _HEAD1 + packet + bytes([~sum(packet) & 0xFF])
 
 
 def asked(packet: ServoPacket, protocol: Protocol) -> list[Range] | None:

@@ -5,9 +5,15 @@
     speed       v̄|v̄|, side·exp(−|v̄|/6v₀), side·exp(−|v̄|/30v₀)                 friction of another shape over speed
     direction   |v̄|, v̄²                                                         friction that differs by direction
     memory      stops at 1, 6 and 40 mrad (mm), each less side                  friction that remembers where it turned
+    torque      Φθ, clipped at 1, 3 and 10 % of the torque's rms                a torque that is not said in proportion
+                                                                                near zero: together any odd shape there
+    elastic     (sT/(1 + sT))² of the acceleration, T = 50 ms                   an elastic drive, of its lowest order
     angle       sin nq̄, cos nq̄, n = 1 … 4, where the joint turns                a torque that repeats with the angle
+    eccentric   d/dt and d²/dt² of sin q̄ and cos q̄, where the joint turns       an encoder whose disc is off its axis
 
-side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill speed. A column that the model already has
+side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill speed. A belt or a shaft of resonance ω passes
+an acceleration on as 1 − s²/ω² at low frequency; its column is a high-pass, since two derivatives more would be an
+encoder's noise. A column that the model already has
 explains nothing more. The columns need only what a row says of its joint, so every model has one set for each output.
 Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py).
 The sums do not depend on how rows are cut into batches. Rows that see a reversal are left out. Around a reversal a
@@ -34,6 +40,11 @@ from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 STOPS: Final = (0.001, 0.006, 0.04)
 #: 1, derived: Place in STOPS of the one that must have slipped again before a row counts as away from a reversal.
 NEAR: Final = 2
+#: 1, argued: Widths of what is odd about small torques, over the torque's rms: less than the first moves θ by less than
+#: is asked of it, and beyond the last it is no dead zone; between them shapes are composed of these.
+WIDTHS: Final = (0.01, 0.03, 0.1)
+#: s, argued: Of the high-pass that stands for an elastic drive: longer than a row's kernel, and short against a motion.
+HIGH_PASS: Final = 0.05
 #: 1, argued: Harmonics of the joint's angle that are tried; ripple of higher order has no column (decision 012).
 HARMONICS: Final = 4
 LAG: Final = 0  # causes
@@ -41,15 +52,21 @@ SPEED: Final = 1
 DIRECTION: Final = 2
 MEMORY: Final = 3
 ANGLE: Final = 4
-TURNS: Final = 9  # the first column that only a joint that turns has
-CAUSES: Final = (LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[ANGLE] * (2 * HARMONICS))
+TORQUE: Final = 5
+ELASTIC: Final = 6
+ECCENTRIC: Final = 7
+TURNS: Final = 13  # the first column that only a joint that turns has
+CAUSES: Final = (
+    *(LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[TORQUE] * len(WIDTHS), ELASTIC),
+    *([ANGLE] * (2 * HARMONICS) + [ECCENTRIC] * 4),
+)
 #: 1, argued: Standstill speeds over which a Stribeck-like column fades.
 SLOW: Final = 6.0
 #: 1, argued: Standstill speeds over which the wider Stribeck-like column fades.
 FAST: Final = 30.0
 
 
-class BlockSums(Layout, version=2):
+class BlockSums(Layout, version=3):
     """Products of the columns of the rows since the block began, and the last state of joints and outputs.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
@@ -58,12 +75,18 @@ class BlockSums(Layout, version=2):
     owners: Scratch[Annotated[Integers, "outputs"]]  # joint of each
     period: Scratch[float]  # ns between rows
     remembers: Scratch[bool]  # whether the model has columns of memory of its own
+    torque: Scratch[bool]  # whether outputs are torques
     row: Scratch[Annotated[Vector, "n"]]
     products: Annotated[Cube, "outputs", "n", "n"]  # lower triangles of [φ φ̇ w y]
     special: Annotated[Cube, "kinds", "p + 1", "p + 1"]  # of [φ y]: rows with a reversal, behind one, clear of any
     before: Annotated[Matrix, "outputs", "parameters"]  # φ of the last row
     stops: Annotated[Matrix, "joints", "stops"]  # deflections
     place: Annotated[Vector, "joints"]  # last position; NaN before the first
+    passed: Annotated[Matrix, "joints", "4"]  # low-pass of the speed, once and twice, its high-pass, and the speed
+    rates: Scratch[Annotated[Matrix, "joints", "2"]]  # accelerations: of the high-pass, and all of it
+    moment: Annotated[Vector, "1"]  # ns, of the last row
+    theta: Annotated[Vector, "parameters"]  # by which a row's torque is predicted: that at the end of the last block
+    level: Annotated[Vector, "outputs"]  # rms of y
     when: Annotated[Vector, "outputs"]  # ns, of the last row
     count: Annotated[Vector, "outputs"]  # rows of the block without a reversal
     turned_count: Annotated[Vector, "outputs"]  # with one
@@ -72,13 +95,16 @@ class BlockSums(Layout, version=2):
     forth: Annotated[Vector, "outputs"]  # of the former, those in which the joint moves forth
 
     @classmethod
-    def of(cls, owners: NDArray[np.int64], parameters: int, own: int, period: float, remembers: bool) -> "BlockSums":
-        """State before any row; own: misfit regressors of an output; period: ns between rows."""
+    def of(
+        cls, owners: NDArray[np.int64], parameters: int, own: int, period: float, remembers: bool, torque: bool = True
+    ) -> "BlockSums":
+        """State before any row; own: misfit regressors of an output; period: ns between rows; torque: what y is."""
         outputs, joints = len(owners), int(owners.max()) + 1
         return cls.zeros(
-            owners=owners, period=period, remembers=remembers, n=2 * parameters + own, outputs=outputs,
+            owners=owners, period=period, remembers=remembers, torque=torque, n=2 * parameters + own, outputs=outputs,
             parameters=parameters, joints=joints, stops=np.zeros((joints, len(STOPS))),
             special=np.zeros((3 * outputs, parameters + 1, parameters + 1)), place=np.full(joints, np.nan),
+            passed=np.zeros((joints, 4)), rates=np.zeros((joints, 2)), moment=np.array([-np.inf]),
             when=np.full(outputs, -np.inf),
         )  # fmt: skip
 
@@ -104,8 +130,34 @@ def _follow(sums: BlockSums, joint: int, q: float) -> None:
 
 
 @inline
-def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float, slow: float, remembers: bool) -> None:
-    """Write the columns of one row without the lag's from row[first + 1] on; joint: deflections of its stops."""
+def _accelerate(sums: BlockSums, joint: int, v: float, follows: bool) -> None:
+    """Move the filters of a joint to its next speed, and write its accelerations.
+
+    After a gap the filters begin with a steady speed, and the row says nothing of an acceleration.
+    """
+    passed, rates, rate = sums.passed, sums.rates, 1e9 / sums.period
+    if not follows:
+        passed[joint, 0] = passed[joint, 1] = passed[joint, 3] = v
+        passed[joint, 2] = rates[joint, 0] = rates[joint, 1] = 0.0
+        return
+    share = 1.0 - np.exp(-1.0 / (rate * HIGH_PASS))
+    passed[joint, 0] += share * (v - passed[joint, 0])
+    passed[joint, 1] += share * (passed[joint, 0] - passed[joint, 1])
+    high = v - 2.0 * passed[joint, 0] + passed[joint, 1]
+    rates[joint, 0], rates[joint, 1] = rate * (high - passed[joint, 2]), rate * (v - passed[joint, 3])
+    passed[joint, 2], passed[joint, 3] = high, v
+
+
+@inline
+def _fill(
+    row: Floats, first: int, joint: int, sums: BlockSums, motion: Floats, rms: float, slow: float, torque: float,
+    level: float,
+) -> None:  # fmt: skip
+    """Write the columns of one row without the lag's from row[first + 1] on.
+
+    motion: of the joint; torque: predicted; level: its rms.
+    """
+    q, v, stops, rates = motion[0], motion[1], sums.stops, sums.rates
     size = abs(v)
     side = v / (rms + AROUND * slow)
     row[first + 1] = v * size
@@ -114,10 +166,20 @@ def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float
     row[first + 4] = size
     row[first + 5] = v * v
     for i in range(len(STOPS)):
-        row[first + 6 + i] = 0.0 if remembers else joint[i] - side
-    for n in range((len(row) - 1 - first - TURNS) // 2):
+        row[first + 6 + i] = 0.0 if sums.remembers else stops[joint, i] - side
+    for i in range(len(WIDTHS)):
+        most = WIDTHS[i] * level
+        row[first + 9 + i] = min(max(torque / most, -1.0), 1.0) if sums.torque and most > 0.0 else 0.0
+    row[first + 12] = rates[joint, 0]
+    if len(row) - 1 - first <= TURNS:
+        return
+    for n in range(HARMONICS):
         row[first + TURNS + 2 * n] = np.sin((n + 1) * q)
         row[first + TURNS + 1 + 2 * n] = np.cos((n + 1) * q)
+    sine, cosine, last = np.sin(q), np.cos(q), first + TURNS + 2 * HARMONICS
+    row[last], row[last + 1] = cosine * v, -sine * v
+    row[last + 2] = cosine * rates[joint, 1] - sine * v * v
+    row[last + 3] = -sine * rates[joint, 1] - cosine * v * v
 
 
 @inline
@@ -141,11 +203,14 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
     last, outputs = len(row) - 1, len(sums.owners)
     for j in range(len(sums.place)):
         _follow(sums, j, motion[j, 0])
+        _accelerate(sums, j, motion[j, 1], time - sums.moment[0] <= SUCCESSIVE * period)
+    sums.moment[0] = time
     for o in range(outputs):
         j = sums.owners[o]
-        finite, weight = np.isfinite(y[o]), motion[j, WEIGHT]
+        finite, weight, torque = np.isfinite(y[o]), motion[j, WEIGHT], 0.0
         for i in range(p):
             row[i] = phi[o, i]
+            torque += row[i] * sums.theta[i] / weight
             finite = finite and np.isfinite(row[i])
         if not finite:
             continue
@@ -164,7 +229,7 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
             sums.turned_count[o] += 1.0
             sums.turned_noise[o] += motion[j, ROUNDING]
             continue
-        _fill(row, 2 * p - 1, sums.stops[j], motion[j, 0], motion[j, 1], speed[j], slow, sums.remembers)
+        _fill(row, 2 * p - 1, j, sums, motion[j], speed[j], slow, torque, sums.level[o])
         for i in range(2 * p, last):
             row[i] *= weight
         row[last] = y[o]

@@ -1,4 +1,6 @@
-"""What a torque of the angle that the model has not may have done to θ: considered, not learnt (Schmidt).
+"""What a torque that the model has not may have done to θ: considered, not learnt (Schmidt).
+
+A torque of the angle, and that of an elastic drive, each for itself; what follows is said of the first.
 
 Columns w: sin nq, cos nq of one joint, n = 1 … HARMONICS; along an arc cos q is nearly an offset, so no residual shows
 it, and it moves θ by hundreds of deviations. Each amplitude is δ ~ N(0, D²) before, D = GOOD of the torque's rms unless
@@ -11,7 +13,10 @@ a person says less: as much as a misfit that is allowed. With products A of [φ 
     δ = D E x     Σ_B = C(δδᵀ + D² E diag(left) Eᵀ)Cᵀ
 
 D follows from δ where that is larger, REPEATS times; neither is more than all of the torque, rms. The 4 in t² − 4 is
-two deviations, so noise alone (t² ~ 1) counts as nothing. θ itself is not changed. A column that is one of the model's,
+two deviations, so noise alone (t² ~ 1) counts as nothing. What σ told of a known value holds is of a smaller D where
+these rows say so: amplitudes are alike in size, so combinations that would be seen and are not tell of those that would
+not be. With t ~ N(0, 1 + h), it is the largest D whose likelihood is within DOUBT of the best. θ itself is not
+changed. A column that is one of the model's,
 as far as these rows tell, is left out.
 Reference: Schmidt 1966, Application of state-space methods to navigation problems (the consider covariance).
 """
@@ -21,7 +26,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.misfit.regressors import TURNS
+from estimators.misfit.regressors import ANGLE, CAUSES
 from estimators.misfit.scores import LEVEL
 from estimators.numerics.directions import Directions
 from estimators.quantities import Floats
@@ -42,6 +47,12 @@ SHOWN: Final = 3.0
 #: 1, argued: Share of the variance of what may be unseen that σ told of a known value holds in any case: half a
 #: deviation, so that what two deviations of the prior do to it is within four of σ.
 SHARE: Final = 0.25
+#: nats, derived: By how much less likely than the best a size of such torques may be: SHOWN deviations of a normal.
+DOUBT: Final = SHOWN**2 / 2.0
+#: 1, argued: Ratio of the sizes that are compared: the likelihood changes by less than a tenth of DOUBT between two.
+FINER: Final = 1.1
+#: 1, argued: The least size that is compared, over D: its square is far below the variance that any row tells.
+SMALLEST: Final = 1e-4
 #: times, argued: Rounds in which the prior follows what is seen; a fourth changes it by less than a tenth.
 REPEATS: Final = 3
 
@@ -67,13 +78,14 @@ class UntoldTorque(NamedTuple):
     prior: Floats  # the same if no row showed any of it
 
 
-def places(parameters: int, own: int, output: int) -> tuple[slice, slice]:
+def places(parameters: int, own: int, output: int, cause: int = ANGLE) -> tuple[slice, slice]:
     """Where the columns of one output are: in its products [φ φ̇ w y], and among the scores of all outputs.
 
-    own: misfit regressors of an output, the lag among them.
+    own: misfit regressors of an output, the lag among them; cause: of regressors.py, whose columns are considered.
     """
-    raw, all_of_them = 2 * parameters - 1 + TURNS, parameters + output * own + TURNS
-    return slice(raw, raw + 2 * HARMONICS), slice(all_of_them, all_of_them + 2 * HARMONICS)
+    first, count = CAUSES.index(cause), 2 * HARMONICS if cause == ANGLE else CAUSES.count(cause)
+    raw, all_of_them = 2 * parameters - 1 + first, parameters + output * own + first
+    return slice(raw, raw + count), slice(all_of_them, all_of_them + count)
 
 
 def untold_torque(
@@ -116,7 +128,7 @@ def untold_torque(
 def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, sizes: tuple[float, float]) -> UntoldTorque:
     """Covariances from the information on each combination of amplitudes E; pull: its score; sizes: D, and most."""
     prior, most = sizes
-    size = prior
+    size, likely = prior, _likely(information, pull, prior)
     for _ in range(REPEATS):
         h, m = size**2 * information, size * pull
         shows = h >= LEVEL**2
@@ -129,5 +141,20 @@ def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, sizes: 
         size = max(size, float(np.sqrt(np.mean(amplitude**2))))
     moved, shown, ways = C @ amplitude, C @ apparent, C @ E
     whole = np.outer(moved, moved) + (ways * left) @ ways.T
-    seen = whole if bool((t2 > SHOWN**2).any()) else np.outer(shown, shown) + SHARE * whole
-    return UntoldTorque(seen, whole, size**2 * C @ C.T)
+    if bool((t2 > SHOWN**2).any()):
+        return UntoldTorque(whole, whole, size**2 * C @ C.T)
+    h, m = likely**2 * information, likely * pull
+    hidden = ways * np.where(shows, 0.0, likely)
+    moved = hidden @ (m / (1.0 + h))
+    may = np.outer(moved, moved) + (hidden / (1.0 + h)) @ hidden.T
+    return UntoldTorque(np.outer(shown, shown) + SHARE * may, whole, size**2 * C @ C.T)
+
+
+def _likely(information: Floats, pull: Floats, prior: float) -> float:
+    """The largest size of amplitudes, D at most, that the scores of their combinations do not speak against."""
+    told = information > 0.0
+    t2 = pull[told] ** 2 / information[told]
+    sizes = prior * FINER ** np.arange(0.0, math.log(SMALLEST) / math.log(FINER), -1.0)
+    spread = 1.0 + sizes[:, None] ** 2 * information[told]
+    likelihood = -0.5 * (np.log(spread) + t2 / spread).sum(axis=1)
+    return float(sizes[np.argmax(likelihood >= likelihood.max() - DOUBT)])

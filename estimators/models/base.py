@@ -59,11 +59,9 @@ class Model(Protocol):
         signals: (rows, channels, SIGNALS); eta: (nonlinear,); phi: (rows, outputs, parameters) and y: (rows, outputs),
         all C-contiguous, every entry of phi and y is written.
         """
-        ...
 
     def constants(self, rows: Rows, taps: Floats, theta: Floats, /) -> tuple[Constant, ...]:
         """What is taken as known, over finished rows; taps: of the kernel that smoothed them."""
-        ...
 
 
 class ModelSettings(Settings):

@@ -25,7 +25,6 @@ class Part(Protocol):
     @property
     def kept(self) -> Any:
         """State that outlives a restart of the program."""
-        ...
 
 
 class NotTheSameError(ValueError):

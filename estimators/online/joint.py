@@ -47,7 +47,7 @@ KERNEL: Final = "kernel"  # of what is kept
 
 
 class JointEstimator:
-    """Identifies one joint from equidistant rows of its channels (estimators.base.Estimator)."""
+    """Identifies one joint from equidistant rows of its channels."""
 
     def __init__(
         self,

@@ -148,7 +148,7 @@ def _waits(state: EstimatorState) -> bool:
     return waits or state.front.stop != DONE or state.intervals.begun
 
 
-class JointState(Layout):
+class JointPassState(Layout):
     """State of one joint from its readings on."""
 
     aligner: AlignerState
@@ -167,8 +167,8 @@ READINGS: Final = (
 )
 
 
-@kernel((*READINGS, JointState))
-def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], joint: JointState) -> None:
+@kernel((*READINGS, JointPassState))
+def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], joint: JointPassState) -> None:
     """Go on with readings of one joint in order of arrival, up to a stop.
 
     times (readings,) ns; values SI; columns: of the samples; the same ones until all are taken. At a stop other than
@@ -193,4 +193,4 @@ def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int
     state.more = left or _waits(state)
 
 
-pass_on: Final = by_address("void", *READINGS, JointState)  # within a kernel: a pass by its address, its arguments
+pass_on: Final = by_address("void", *READINGS, JointPassState)  # within a kernel: a pass by its address, its arguments

@@ -58,7 +58,7 @@ class JointIdentification(Settings):
     def roles(self) -> tuple[str, ...]:
         """Channels that the joint must have: those of its model, and a second encoder where only the gear needs it."""
         own = self.model.roles()
-        watched = self.lost_motion is not None and self.lost_motion.watch
+        watched = self.lost_motion is not None and self.lost_motion.watch and self.lost_motion.encoders == 2
         return own + (LINK,) * (watched and LINK not in own)
 
     @model_validator(mode="after")
@@ -74,13 +74,14 @@ class JointIdentification(Settings):
             return self
         if "torque" not in self.model.roles():
             raise ValueError("lost_motion needs a joint that turns: expected a model whose effort is a torque")
-        missing = [name for name in ("inertia_motor", "inertia_link") if getattr(wish, name) is None]
+        needed = ("inertia_motor", "inertia_link")[: wish.encoders]
+        missing = [name for name in needed if getattr(wish, name) is None]
         if missing:
             raise ValueError(
                 f'lost_motion: expected {" and ".join(missing)}, which the model "{self.model.kind}" does not know, '
                 "found none"
             )
-        if not (wish.band or wish.gravity or wish.inertia_link):
+        if wish.encoders == 2 and not (wish.band or wish.gravity or wish.inertia_link):
             raise ValueError("lost_motion: expected band, gravity or inertia_link above 0: else nothing loads the gear")
         return self
 

@@ -73,7 +73,6 @@ class Search(Protocol):
 
     def search(self, problem: "SearchProblem", seed: int) -> SearchStatus:
         """Look for the minimum of problem; return why it ended (or let SearchOver through)."""
-        ...
 
 
 class SearchProblem:

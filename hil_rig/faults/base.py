@@ -10,7 +10,10 @@ from hil_rig.faults.servo_joint import ServoJoint, ServoJointSettings
 from hil_rig.plants.base import Floats
 
 CHUNK: Final = 0.05  # s after which parameters are set again
-PLACES: Final = ("order", "cable_from", "wedge_at", "wedge_width", "phase")  # where a fault is: these do not grow
+PLACES: Final = frozenset(  # where a fault is: these do not grow
+    ("order", "cable_from", "wedge_at", "wedge_width", "phase", "b_phase", "spall_order", "hose_from", "wall_at")
+    + ("wall_side", "flutter_at", "cogging_order", "wear_speed", "soft_twist", "poles")
+)
 
 
 class Push(NamedTuple):
@@ -28,6 +31,27 @@ class Drawn:
     values: Mapping[str, float] = field(default_factory=dict)
     sensors: Mapping[str, float] = field(default_factory=dict)
     pushes: tuple[Push, ...] = ()
+    follow: Callable[[ServoJoint, float], None] | None = None  # sets the joint by the seconds since the onset
+
+
+def linear(share: float) -> float:
+    """Growth by the same amount in the same time."""
+    return share
+
+
+def steps(share: float) -> float:
+    """Growth in four steps."""
+    return float(np.ceil(4.0 * share) / 4.0)
+
+
+def smooth(share: float) -> float:
+    """Growth that begins and ends slowly."""
+    return share * share * (3.0 - 2.0 * share)
+
+
+def saturating(share: float) -> float:
+    """Growth that is fast at first, as a body warms."""
+    return float((1.0 - np.exp(-3.0 * share)) / (1.0 - np.exp(-3.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +59,9 @@ class Fault:
     """One kind of fault."""
 
     name: str
-    sudden: bool  # it is there at once; otherwise it grows linearly up to its limit
+    sudden: bool  # it is there at once; otherwise it grows up to its limit
     draw: Callable[[ServoJoint, np.random.Generator], Drawn]
+    law: Callable[[float], float] = linear  # of growth: shares of the time and of the limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +75,19 @@ class Course:
         """Share of the limit at this time (s), between 0 and 1."""
         if time < self.onset:
             return 0.0
-        return 1.0 if fault.sudden else min((time - self.onset) / self.growth, 1.0)
+        return 1.0 if fault.sudden else fault.law(min((time - self.onset) / self.growth, 1.0))
 
 
-def play(settings: ServoJointSettings, fault: Fault | None, course: Course, seconds: float, seed: int) -> Floats:
+def play(
+    settings: ServoJointSettings,
+    fault: Fault | None,
+    course: Course,
+    seconds: float,
+    seed: int,
+    plant: type[ServoJoint] = ServoJoint,
+) -> Floats:
     """What the joint's channels tell, (samples, 2 or 3) as ServoJoint.rows; it warms by some kelvin meanwhile."""
-    joint = ServoJoint(settings, seed)
+    joint = plant(settings, seed)
     rng = np.random.default_rng([seed, 7])
     warming = float(rng.uniform(-2.0, 2.0))  # K over the whole time
     drawn = Drawn() if fault is None else fault.draw(joint, rng)
@@ -70,6 +102,8 @@ def play(settings: ServoJointSettings, fault: Fault | None, course: Course, seco
                 now[name] = before[name] + reached * (value - before[name])
         joint.values["heat"] += warming * CHUNK / seconds if "heat" not in drawn.values else 0.0
         joint.values["push"] = sum(_torque(one, time + CHUNK / 2 - course.onset) for one in drawn.pushes)
+        if drawn.follow is not None and time >= course.onset:
+            drawn.follow(joint, time - course.onset)
         parts.append(joint.rows(chunk))
     return np.concatenate(parts)
 

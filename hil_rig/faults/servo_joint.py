@@ -93,9 +93,9 @@ class ServoJoint:
         self.sensors: dict[str, float] = dict.fromkeys(SENSORS, 0.0) | {"gain": 1.0, "limit": 1e9}
         self.table = one.motion.table(self.rng)
         first = float(self.table[0, 1])
-        self._state = ServoState(q_m=first, q_l=first, q_t=first)
+        self.state = ServoState(q_m=first, q_l=first, q_t=first)
         inertia = own["J_m"] + own["J_l"] + own["J_t"]
-        self._control = np.array([inertia * one.bandwidth**2, 1.6 * inertia * one.bandwidth])
+        self.control = np.array([inertia * one.bandwidth**2, 1.6 * inertia * one.bandwidth])
         self._recent = np.zeros(64)  # torques of the last samples, which a late channel tells
         self._travel = 0.0
 
@@ -103,7 +103,7 @@ class ServoJoint:
         """The next samples as measured, (count, 2 or 3): position (rad), torque (N·m), link position (rad)."""
         out = np.empty((count, len(COLUMNS)))
         values = np.array([self.values[name] for name in PARAMETERS])
-        _run(values, self._control, self.table, round(1.0 / (self.settings.rate * STEP)), self._state, out)
+        _run(values, self.control, self.table, round(1.0 / (self.settings.rate * STEP)), self.state, out)
         sensors, settings = self.sensors, self.settings
         theta_m, theta_l, omega_l, torque = out.T
         way = self._travel + np.cumsum(np.abs(omega_l)) / settings.rate

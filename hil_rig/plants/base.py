@@ -55,19 +55,15 @@ class Plant(Protocol):
 
     def rows(self, count: int) -> Floats:
         """The next samples as measured, (≤ count, fields of all messages) in SI; fewer only at the end."""
-        ...
 
     def times(self) -> Floats | None:
         """When each sample of a finite recording is due, s after the first; None: one every 1/rate, without end."""
-        ...
 
     def truth(self) -> Mapping[str, float]:
         """What an estimator of `model` should find now; empty when nobody knows."""
-        ...
 
     def parameters(self) -> Mapping[str, float]:
         """All of the plant's own parameters, as they are now."""
-        ...
 
 
 class PlantSettings(FrozenSettings):

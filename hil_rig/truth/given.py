@@ -14,7 +14,7 @@ from hil_rig.truth.trial import Sampled, Trial
 MODEL: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 
 
-class Motion(NamedTuple):
+class GivenMotion(NamedTuple):
     """Where a joint is at every sample."""
 
     place: Floats  # rad
@@ -45,9 +45,9 @@ def drawn(rng: np.random.Generator, level: bool = False) -> dict[str, float]:
 
 def joint(
     rng: np.random.Generator,
-    motion: Motion,
+    motion: GivenMotion,
     truth: Mapping[str, float],
-    extra: Callable[[Motion, Floats], Floats] | None = None,
+    extra: Callable[[GivenMotion, Floats], Floats] | None = None,
 ) -> Joint:
     """A joint of these parameters in motion; extra: by motion and torque, what its model does not have."""
     place, speed, acceleration = motion
@@ -62,7 +62,7 @@ def joint(
 
 def measured(
     rng: np.random.Generator,
-    motion: Motion,
+    motion: GivenMotion,
     one: Joint,
     rate: float,
     bits: int,

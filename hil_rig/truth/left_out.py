@@ -9,25 +9,25 @@ import numpy as np
 from scipy.signal import lsim
 
 from hil_rig.plants.base import Floats
-from hil_rig.truth.given import MODEL, Motion, drawn, joint, measured
+from hil_rig.truth.given import MODEL, GivenMotion, drawn, joint, measured
 from hil_rig.truth.programs import SECONDS
 from hil_rig.truth.trial import Trial
 
 LEVEL: Final = {"kind": "rigid", "gravity_sin": True}  # of a base that is level
 RATE: Final = 1000.0  # Hz
 BITS: Final = 19
-Extra = Callable[[Motion, Floats], Floats]
+Extra = Callable[[GivenMotion, Floats], Floats]
 
 
 def free_motion(
     rng: np.random.Generator, rate: float = RATE, size: float = 1.0, speed: float = 1.0, seconds: float = SECONDS
-) -> Motion:
+) -> GivenMotion:
     """A motion that does not repeat: four sines; size: rad; speed: times of about 2 rad/s."""
     t, parts = np.arange(round(seconds * rate)) / rate, np.zeros((3, round(seconds * rate)))
     for w in speed * rng.uniform(0.5, 4.0, 4):
         x, amplitude = w * t + rng.uniform(0.0, 2.0 * np.pi), size * rng.uniform(0.2, 0.6) / max(w / speed, 1.0)
         parts += amplitude * np.array([np.sin(x), w * np.cos(x), -w * w * np.sin(x)])
-    return Motion(*parts)
+    return GivenMotion(*parts)
 
 
 def _one(
@@ -72,7 +72,7 @@ def balancer(seed: int) -> Trial:
     def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         size, lever, slack = 0.7 * truth["gravity_sin"], rng.uniform(0.3, 0.6), rng.uniform(0.2, 0.5)
 
-        def torque(motion: Motion, _torque: Floats) -> Floats:
+        def torque(motion: GivenMotion, _torque: Floats) -> Floats:
             length = np.sqrt(1.0 + lever**2 - 2.0 * lever * np.cos(motion.place))
             return np.asarray(-size * np.sin(motion.place) * (1.0 - slack / length))
 
@@ -85,7 +85,7 @@ def dead_zone(seed: int) -> Trial:
     """A torque sensor that says nothing below 3 % of the torque's rms, and as much less above."""
 
     def extra(_rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
-        def torque(_motion: Motion, torque: Floats) -> Floats:
+        def torque(_motion: GivenMotion, torque: Floats) -> Floats:
             width = 0.03 * float(np.sqrt(np.mean(torque**2)))
             return -np.clip(torque, -width, width)
 
@@ -100,7 +100,7 @@ def push(seed: int) -> Trial:
     def extra(rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
         at, side = round(60.0 * RATE), rng.choice([-1.0, 1.0])
 
-        def torque(motion: Motion, torque: Floats) -> Floats:
+        def torque(motion: GivenMotion, torque: Floats) -> Floats:
             pushed = np.zeros(len(motion.place))
             pushed[at : at + round(RATE)] = 0.3 * side * float(np.sqrt(np.mean(torque**2)))
             return pushed
@@ -117,7 +117,7 @@ def payloads(seed: int) -> Trial:
     t = np.arange(len(motion.place)) / RATE
     carried = 0.3 * ((t // 10.0) % 2.0)
 
-    def extra(motion: Motion, _torque: Floats) -> Floats:
+    def extra(motion: GivenMotion, _torque: Floats) -> Floats:
         return carried * (truth["inertia"] * motion.acceleration + truth["gravity_sin"] * np.sin(motion.place))
 
     changes = tuple(np.arange(10.0, SECONDS, 10.0).tolist())
@@ -141,7 +141,7 @@ def belt(seed: int) -> Trial:
     def extra(_rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
         behind, w = 0.5 * truth["inertia"], 2.0 * np.pi * 8.0
 
-        def torque(motion: Motion, _torque: Floats) -> Floats:  # of ë + 2ζωė + ω²e = q̈, less that of a stiff belt
+        def torque(motion: GivenMotion, _torque: Floats) -> Floats:  # of ë + 2ζωė + ω²e = q̈, less that of a stiff belt
             t = np.arange(len(motion.place)) / RATE
             _, transmitted, _ = lsim(([0.1 * w, w * w], [1.0, 0.1 * w, w * w]), motion.acceleration, t)
             return np.asarray(behind * (transmitted - motion.acceleration))

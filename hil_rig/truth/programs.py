@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from hil_rig.plants.base import Floats
-from hil_rig.truth.given import Motion, drawn, joint, measured
+from hil_rig.truth.given import GivenMotion, drawn, joint, measured
 from hil_rig.truth.trial import Trial
 
 SECONDS: Final = 120.0
@@ -37,10 +37,10 @@ def profile(s: Floats, shape: str) -> tuple[Floats, Floats, Floats]:
     return top * np.where(s < 1.0 - ramp, before, 1.0 - ramp - (1.0 - s) ** 2 / (2.0 * ramp)), speed, acceleration
 
 
-def moved(start: float, moves: Iterable[Move], rate: float, seconds: float, shape: str) -> Motion:
+def moved(start: float, moves: Iterable[Move], rate: float, seconds: float, shape: str) -> GivenMotion:
     """Moves from a place, one after the other, until the time is over. They begin and end between samples."""
     t = np.arange(round(seconds * rate)) / rate
-    motion, at, here = Motion(np.full(len(t), start), np.zeros(len(t)), np.zeros(len(t))), 0.3, start
+    motion, at, here = GivenMotion(np.full(len(t), start), np.zeros(len(t)), np.zeros(len(t))), 0.3, start
     for way, length, rest in moves:
         if at >= seconds:
             break
@@ -53,7 +53,7 @@ def moved(start: float, moves: Iterable[Move], rate: float, seconds: float, shap
     return motion
 
 
-def pick_motion(rng: np.random.Generator, rate: float, seconds: float = SECONDS) -> Motion:
+def pick_motion(rng: np.random.Generator, rate: float) -> GivenMotion:
     """A program of three to six stations, repeated: each has its own speed and dwell, the same every time round."""
     count, shape = int(rng.integers(3, 7)), str(rng.choice(SHAPES))
     stations = rng.uniform(-1.2, 1.2, count)
@@ -62,7 +62,7 @@ def pick_motion(rng: np.random.Generator, rate: float, seconds: float = SECONDS)
     speeds, dwells = rng.uniform(0.4, 1.5, count), rng.choice([0.0, 0.2, 0.5, 1.0], count)
     ways = np.diff(stations, append=stations[0])
     round_trip = [Move(*one) for one in zip(ways, np.maximum(0.3, np.abs(ways) / speeds), dwells, strict=True)]
-    return moved(float(stations[0]), cycle(round_trip), rate, seconds, shape)
+    return moved(float(stations[0]), cycle(round_trip), rate, SECONDS, shape)
 
 
 def pick(seed: int, rate: float, bits: int) -> Trial:
@@ -86,7 +86,7 @@ def sine(seed: int) -> Trial:
     size, w, phase = rng.uniform(0.4, 1.2), rng.uniform(0.6, 3.0), rng.uniform(0.0, 6.28)
     t = np.arange(round(SECONDS * rate)) / rate
     x = w * t + phase
-    motion = Motion(rng.uniform(-0.5, 0.5) + size * np.sin(x), size * w * np.cos(x), -size * w * w * np.sin(x))
+    motion = GivenMotion(rng.uniform(-0.5, 0.5) + size * np.sin(x), size * w * np.cos(x), -size * w * w * np.sin(x))
     return measured(rng, motion, joint(rng, motion, drawn(rng)), rate, 19)
 
 

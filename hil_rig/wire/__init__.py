@@ -9,7 +9,9 @@ from hil_rig.wire.base import Wire
 from hil_rig.wire.can import SlcanWire
 from hil_rig.wire.network.multicast import MulticastWire
 from hil_rig.wire.network.ros2 import Ros2Wire
+from hil_rig.wire.network.ros2_zenoh import ZenohWire
 from hil_rig.wire.network.rtde import RtdeWire
+from hil_rig.wire.polled_servo import PolledServoWire
 from hil_rig.wire.serial import Serial
 from hil_rig.wire.servo import ServoWire
 
@@ -20,5 +22,7 @@ WIRES: Final[Mapping[str, Made]] = {
     "udp": lambda link, *_: MulticastWire(link),
     "rtde": RtdeWire,
     "ros2": Ros2Wire,
+    "zenoh": ZenohWire,
     "servo": ServoWire,
+    "servo_polled": PolledServoWire,
 }

@@ -28,39 +28,30 @@ class Wire(Protocol):
 
     def listening(self) -> bool:
         """Whether somebody is there; also answers what the reader says."""
-        ...
 
     def send(self, units: Sequence[bytes]) -> None:
         """Hand over formed frames; returns at once."""
-        ...
 
     def full(self) -> bool:
         """Whether a frame would have to wait."""
-        ...
 
     def form(self, frame: MessageFrame) -> bytes:
         """A frame as it stands on the wire."""
-        ...
 
     def cut(self, frame: MessageFrame, rng: np.random.Generator) -> bytes:
         """The bytes of a frame without its end."""
-        ...
 
     def miscounted(self, frame: MessageFrame) -> bytes:
         """The bytes of a frame with a wrong checksum. Raises RigError where the wire has none of its own."""
-        ...
 
     def stranger(self, rng: np.random.Generator) -> bytes:
         """A good frame with an id that nobody knows."""
-        ...
 
     def rubbish(self, rng: np.random.Generator) -> bytes:
         """Bytes that are no frame; they do not damage the next one."""
-        ...
 
     def close(self) -> None:
         """Give the wire back, and remove what pointed at it."""
-        ...
 
 
 @runtime_checkable
@@ -69,11 +60,9 @@ class PackedWire(Wire, Protocol):
 
     def template(self, message: Message) -> tuple[bytes, int]:
         """A frame of this message as it stands on the wire, and where its fields begin; the counter is behind them."""
-        ...
 
     def send_packed(self, samples: NDArray[np.uint8], ends: Sequence[int]) -> None:
         """Hand over the frames of some samples, (samples, bytes); ends: of the frames within a sample."""
-        ...
 
 
 def without(rng: np.random.Generator, delimiters: bytes) -> bytes:

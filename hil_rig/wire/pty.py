@@ -31,13 +31,13 @@ class Pty:
         self._backlog: deque[tuple[bytes, int]] = deque()  # and how many frames each piece is: 1, an answer 0
         self._waiting = 0  # bytes in it
         self._present = False
-        self._master, slave = os.openpty()
+        self.master, slave = os.openpty()
         tty.setraw(slave)
         self.device = os.ttyname(slave)
-        os.set_blocking(self._master, False)
+        os.set_blocking(self.master, False)
         os.close(slave)  # from now on the master hears when the last reader hangs up
         self._poll = select.poll()
-        self._poll.register(self._master, select.POLLIN)
+        self._poll.register(self.master, select.POLLIN)
         if link is not None:
             self._point(link)
 
@@ -58,7 +58,7 @@ class Pty:
         hung_up = bool(events) and bool(events[0][1] & select.POLLHUP)
         if events and not hung_up:
             with suppress(OSError):
-                self.hear(os.read(self._master, 4096))
+                self.hear(os.read(self.master, 4096))
         if hung_up and self._present:
             self.forget()
         self._present = not hung_up
@@ -73,7 +73,7 @@ class Pty:
         self._backlog.clear()
         self._waiting = 0
         with suppress(termios.error):
-            termios.tcflush(self._master, termios.TCOFLUSH)
+            termios.tcflush(self.master, termios.TCOFLUSH)
 
     def send(self, units: Sequence[bytes]) -> None:
         """Queue what fits, write what the kernel takes."""
@@ -93,7 +93,7 @@ class Pty:
         """Write what the kernel takes now."""
         while self._backlog:
             try:
-                taken = os.write(self._master, b"".join(piece for piece, _ in islice(self._backlog, PIECES)))
+                taken = os.write(self.master, b"".join(piece for piece, _ in islice(self._backlog, PIECES)))
             except BlockingIOError:
                 return
             self._waiting -= taken
@@ -113,6 +113,6 @@ class Pty:
     def close(self) -> None:
         """Close the terminal; remove the link if it is still ours."""
         self.refused += sum(frames for _, frames in self._backlog)
-        os.close(self._master)
+        os.close(self.master)
         if self._link is not None and self._link.is_symlink() and str(self._link.readlink()) == self._target:
             self._link.unlink()

@@ -20,11 +20,9 @@ class Queue(Protocol):
 
     def prepare(self) -> None:
         """Do a little of what will be needed soon: to be called between two samples."""
-        ...
 
     def send(self, count: int) -> int:
         """Put the next samples on the wires; how many there were, fewer only at the end."""
-        ...
 
 
 def queue(robot: RigRobot, wires: Sequence[Wire], faults: Faults) -> Queue:

@@ -17,15 +17,12 @@ class Described(Protocol):
 
     def table(self) -> list[str]:
         """Lines of [drivers.NAME]."""
-        ...
 
     def signal(self, message: Message, field: str) -> str:
         """MESSAGE.signal of a field."""
-        ...
 
     def clock(self, message: Message) -> Mapping[str, Any]:
         """The joint's clock: {"device_time": {"signal": MESSAGE.signal}}."""
-        ...
 
 
 class SampleWire:

@@ -1,4 +1,7 @@
-"""A bus of Dynamixel servos (protocol 2.0) on a pseudo-terminal, as a tap hears it: requests and answers."""
+"""A bus of Dynamixel servos (protocol 2.0) on a pseudo-terminal, as a tap hears it: requests and answers.
+
+Servos of protocol 1.0 and Feetech's are here for drivers that poll.
+"""
 
 import math
 import struct
@@ -42,28 +45,58 @@ def sync_read(address: int, length: int, idents: Sequence[int]) -> bytes:
     return packet(MASTER, SYNC_READ, struct.pack("<HH", address, length) + bytes(idents))
 
 
-class ServoBank:
-    """Servos that answer a master: registers by id."""
+def old_packet(ident: int, code: int, body: bytes) -> bytes:
+    """A packet of protocol 1.0 or Feetech's: instruction or error, parameters, and the complement of their sum."""
+    inside = bytes([ident, len(body) + 2, code]) + body
+    return b"\xff\xff" + inside + bytes([~sum(inside) & 0xFF])
 
-    def __init__(self, idents: Sequence[int]) -> None:
+
+class ServoBank:
+    """Servos that answer a master: registers by id. `refused`: instructions that are no read."""
+
+    def __init__(self, idents: Sequence[int], old: bool = False) -> None:
+        """old: they speak protocol 1.0 (or Feetech's, which has the same form and a sync read)."""
         self.registers = {one: bytearray(256) for one in idents}
+        self.refused: list[int] = []
+        self._old = old
         self._heard = b""
 
     def hear(self, data: bytes) -> list[tuple[bytes, list[bytes]]]:
         """Each request that has come whole, and the answers to it."""
         self._heard += data
         found = []
-        while len(self._heard) >= 7:
-            size = 7 + int.from_bytes(self._heard[5:7], "little")
-            if len(self._heard) < size:
-                break
+        while (size := self._size()) and len(self._heard) >= size:
             request, self._heard = self._heard[:size], self._heard[size:]
-            words = struct.unpack_from("<HH", request, 8)
-            idents = list(request[12:-2]) if request[7] == SYNC_READ else [request[4]]
-            there = [one for one in idents if one in self.registers] if request[7] in (READ, SYNC_READ) else []
-            answers = [status(one, bytes(self.registers[one][words[0] : sum(words)])) for one in there]
-            found.append((request, answers))
+            found.append((request, self._answers(request)))
         return found
+
+    def _size(self) -> int:
+        """Bytes of the request that begins what was heard; 0: not yet known."""
+        if self._old:
+            return 4 + self._heard[3] if len(self._heard) >= 4 else 0
+        return 7 + int.from_bytes(self._heard[5:7], "little") if len(self._heard) >= 7 else 0
+
+    def _answers(self, request: bytes) -> list[bytes]:
+        ident, instruction = (request[2], request[4]) if self._old else (request[4], request[7])
+        if instruction not in (READ, SYNC_READ):
+            self.refused.append(instruction)
+            return []
+        if self._old:
+            (first, length), rest = request[5:7], request[7:-1]
+        else:
+            (first, length), rest = struct.unpack_from("<HH", request, 8), request[12:-2]
+        idents = list(rest) if instruction == SYNC_READ else [ident]
+        answer = (lambda one, data: old_packet(one, 0, data)) if self._old else status
+        return [
+            answer(one, bytes(self.registers[one][first : first + length])) for one in idents if one in self.registers
+        ]
+
+
+def registers(message: Message, values: Sequence[float]) -> bytes:
+    """The registers from CURRENT on, from a message's SI values."""
+    si = {CARRIERS[unit_of(field)]: value for field, value in zip(message.fields, values, strict=True)}
+    current = round(1e3 * si.get("current", 0.0))
+    return struct.pack("<hii", current, 0, round((si.get("position", 0.0) + math.pi) / STEP))
 
 
 class ServoWire(SampleWire):
@@ -75,29 +108,30 @@ class ServoWire(SampleWire):
             units = [unit_of(field) for field in one.fields]
             if [unit for unit in units if unit not in CARRIERS] or len(set(units)) < len(units):
                 raise RigError(f"expected fields of {one.name} in rad and A on servo, found {units}")
-        self._idents = list(range(1, len(messages) + 1))
-        self._request = sync_read(CURRENT, LENGTH, self._idents)
-        self._pty = Pty(link)
-        self.settle = self._pty.settle
-        self.device = self._pty.device
+        self.idents = list(range(1, len(messages) + 1))
+        self._request = sync_read(CURRENT, LENGTH, self.idents)
+        self.pty = self.line(link)
+        self.settle = self.pty.settle
+        self.device = self.pty.device
+
+    def line(self, link: Path | None) -> Pty:
+        """The terminal."""
+        return Pty(link)
 
     def listening(self) -> bool:
         """Whether a tap has the port open."""
-        return self._pty.listening()
+        return self.pty.listening()
 
     def full(self) -> bool:
         """Whether the kernel has not yet taken all."""
-        return self._pty.full()
+        return self.pty.full()
 
     def publish(self, _number: int, values: Sequence[tuple[float, ...]]) -> None:
         """The request of one sample, and every servo's answer."""
         units = [self._request]
-        for ident, one, mine in zip(self._idents, self.messages, values, strict=True):
-            si = {CARRIERS[unit_of(field)]: value for field, value in zip(one.fields, mine, strict=True)}
-            current = round(1e3 * si.get("current", 0.0))
-            counts = round((si.get("position", 0.0) + math.pi) / STEP)
-            units.append(status(ident, struct.pack("<hii", current, 0, counts)))
-        self._pty.send([b"".join(units)])
+        for ident, one, mine in zip(self.idents, self.messages, values, strict=True):
+            units.append(status(ident, registers(one, mine)))
+        self.pty.send([b"".join(units)])
 
     def stranger(self, _rng: np.random.Generator) -> bytes:
         """Not possible here. Raises RigError."""
@@ -109,14 +143,14 @@ class ServoWire(SampleWire):
 
     def close(self) -> None:
         """Close the terminal."""
-        self.refused += self._pty.refused * len(self.messages)
-        self._pty.close()
+        self.refused += self.pty.refused * len(self.messages)
+        self.pty.close()
 
     def table(self) -> list[str]:
         """Lines of [drivers.NAME]."""
         servos = ", ".join(
             f'{{ name = "{one.name}", id = {ident}, model = "xl330" }}'
-            for ident, one in zip(self._idents, self.messages, strict=True)
+            for ident, one in zip(self.idents, self.messages, strict=True)
         )
         lines = ['kind = "servo_bus"', f'port = "{self.device}"', "baudrate = 4_000_000"]
         return [*lines, 'protocol = "dynamixel2"', f"servos = [{servos}]"]

@@ -22,6 +22,7 @@ from hil_rig.live import Live
 CASES = {
     "7 joints × 1 kHz, udp_multicast": ["rigid", "--joints", "7", "--wire", "udp"],
     "7 joints × 1 kHz, ros2": ["rigid", "--joints", "7", "--wire", "ros2"],
+    "7 joints × 1 kHz, zenoh": ["rigid", "--joints", "7", "--wire", "zenoh"],
     "6 joints × 1 kHz, rtde": ["rigid", "--joints", "6", "--wire", "rtde"],
     "1 joint × 1 kHz, slcan": ["rigid", "--wire", "slcan"],
     "1 joint × 1 kHz, serial": ["rigid", "--wire", "serial"],

@@ -20,6 +20,7 @@ from drivers.catalogue import OURS
 from drivers.serial.packets import encode
 from drivers.testing import DriverRules, DriverWire
 from hil_rig.wire.network.ros2 import publisher
+from hil_rig.wire.network.ros2_zenoh import ZenohPublisher, joint_state
 from hil_rig.wire.network.rtde import RtdeController, message
 from hil_rig.wire.servo import status, sync_read
 from tests.support.answering import Answering
@@ -265,6 +266,40 @@ class JointStates(DriverWire):
         self.writer = None
 
 
+class ZenohJointStates(DriverWire):
+    """A publisher as rmw_zenoh's with a router of its own; it waits for the reader before its first message."""
+
+    position, torque = "elbow.position", "elbow.effort"
+    lost_words = "the router went away"
+
+    def __init__(self) -> None:
+        self.publisher = ZenohPublisher(0, "/joint_states")
+        joints = ["shoulder", "elbow"]
+        self.settings = {"kind": "zenoh", "router": self.publisher.endpoint, "joints": joints}
+
+    def write(self, names: list[str], positions: list[float], efforts: list[float]) -> None:
+        end = time.monotonic() + 5
+        while not self.publisher.matched() and time.monotonic() < end:
+            time.sleep(0.001)
+        self.publisher.put(joint_state(1_000_000_000, names, (positions, [], efforts)))
+
+    def send(self, count: int) -> None:
+        self.write(["elbow"], [0.001 * count], [0.01 * count])
+
+    def rubbish(self) -> set[str]:
+        self.write(["finger"], [1.0], [])
+        self.write(["shoulder", "elbow"], [1.0], [])
+        self.publisher.number -= 1  # the last number again
+        self.write(["elbow"], [9.0], [9.0])
+        return {"unmatched", "malformed", "stale"}
+
+    def lose(self) -> None:
+        self.publisher.close()
+
+    def close(self) -> None:
+        self.publisher.close()
+
+
 class TestSlcan(DriverRules):
     wire_type = Slcan
 
@@ -300,7 +335,21 @@ class TestJointStates(DriverRules):
     wire_type = JointStates
 
 
-RULES = (TestSlcan, TestSerial, TestServoTap, TestVirtual, TestMulticast, TestUrController, TestJointStates)
+@pytest.mark.skipif(find_spec("zenoh") is None, reason="eclipse-zenoh is not installed (jointwatch[zenoh])")
+class TestZenohJointStates(DriverRules):
+    wire_type = ZenohJointStates
+
+
+RULES = (
+    TestSlcan,
+    TestSerial,
+    TestServoTap,
+    TestVirtual,
+    TestMulticast,
+    TestUrController,
+    TestJointStates,
+    TestZenohJointStates,
+)
 
 
 def test_every_kind_of_the_catalogue_is_here() -> None:

@@ -8,8 +8,9 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_every_option_has_a_text_and_the_help_has_the_examples(command: str) -> 
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_examples_are_understood_by_the_command(command: str) -> None:
+def test_the_examples_are_understood_by_the_command(command: str, run_program: Callable[..., Any]) -> None:
     for line, _ in EXAMPLES[command]:
         words = shlex.split(re.split(r" (?:>|&&) ", line)[0])
         if words[1].startswith("--"):
@@ -78,9 +79,7 @@ def test_the_examples_are_understood_by_the_command(command: str) -> None:
         assert words[:2] == ["jointwatch", command]
         if command == "reproduce":  # whose options are those of the program of that name
             module = f"hil_rig.papers.{PROGRAMS_OF_REPRODUCE[words[2]]}"
-            asked = subprocess.run(
-                [sys.executable, "-m", module, *words[3:], "--help"], capture_output=True, text=True, check=False
-            )
+            asked = run_program(module, *words[3:], "--help")
             known = set(re.findall(r"--[\w-]+", asked.stdout))
             assert asked.returncode == 0
             assert {word for word in words[3:] if word.startswith("--")} <= known

@@ -1,13 +1,13 @@
 """Every command that has --json is run with it, and what it prints is JSON; a new one without an example fails."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgpack
 import numpy as np
@@ -103,10 +103,11 @@ def test_every_command_with_json_is_run_with_it() -> None:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("command", sorted(EXAMPLES.keys() - ELSEWHERE.keys()))
-def test_what_is_printed_is_json(command: str, folder: Path) -> None:
-    words = [sys.executable, "-m", "daq", command, *EXAMPLES[command], "--json"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+def test_what_is_printed_is_json(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, run_program: Callable[..., Any]
+) -> None:
+    monkeypatch.chdir(folder)
+    done = run_program("daq", command, *EXAMPLES[command], "--json")
     assert "Traceback" not in done.stderr
     assert done.returncode == 0, done.stderr
     for text in done.stdout.splitlines() if command in LINES else [done.stdout]:

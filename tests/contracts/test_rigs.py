@@ -68,6 +68,7 @@ CANNOT = {
     ("servo", "lwr4"): "in rad and A on servo",
     ("servo", "recording"): "in rad and A on servo",
 }
+CANNOT |= {("servo_polled", name): words for (wire, name), words in CANNOT.items() if wire == "servo"}
 
 
 def _still(channels: Sequence[Wanted], batches: Sequence[np.ndarray], wire: str) -> list[str]:
@@ -76,17 +77,17 @@ def _still(channels: Sequence[Wanted], batches: Sequence[np.ndarray], wire: str)
     values = {one.signal: readings["value"][readings["channel"] == one.channel] for one in channels}
     still = [signal for signal, value in values.items() if len(value) == 0 or np.ptp(value) == 0]
     # a register of a servo's current has steps of 1 mA: a small robot's may stay within one
-    return [signal for signal in still if not (wire == "servo" and signal.endswith("current"))]
+    return [signal for signal in still if not (wire.startswith("servo") and signal.endswith("current"))]
 
 
 def test_it_plays_what_its_configuration_listens_to(
-    name: str, wire: str, play: Play, file: Path, tmp_path: Path
+    name: str, wire: str, play: Play, file: Path, tmp_path: Path, run_program: Callable[..., Any]
 ) -> None:
     config, link = tmp_path / "rig.toml", tmp_path / "robot"
-    where = ["--link", str(link)] if wire in ("slcan", "serial", "servo") else []
+    where = ["--link", str(link)] if wire in ("slcan", "serial", "servo", "servo_polled") else []
     words = [name, "--wire", wire, "--config", str(config), *where]
     if (wire, name) in CANNOT:
-        done = subprocess.run([sys.executable, "-m", "hil_rig", *words], capture_output=True, text=True, check=False)
+        done = run_program("hil_rig", *words)
         assert done.returncode == 1
         assert CANNOT[wire, name] in done.stderr
         return
@@ -109,7 +110,9 @@ def test_it_plays_what_its_configuration_listens_to(
             batches.append(driver.read(0.5))
         counts = driver.counters()
     assert counts["frames"] > 0
-    assert not [cause for cause, count in counts.items() if count and cause not in TRAFFIC], "nothing lost"
+    # answers to polls come late where the rig, a process of this machine, gets no processor
+    late = {"skipped", "unanswered", "unmatched"} if wire == "servo_polled" else set()
+    assert not [cause for cause, count in counts.items() if count and cause not in {*TRAFFIC, *late}], "nothing lost"
     readings = np.concatenate(batches)
     for channel in channels:
         mine = readings[readings["channel"] == channel.channel]

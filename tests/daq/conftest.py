@@ -2,11 +2,10 @@
 
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,7 @@ from daq.stream.sockets import open_publisher
 from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.reasons import Reason
-
-ROOT = Path(__file__).parents[2]
-FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
+from tests.support.programs import Program
 
 
 def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
@@ -72,7 +69,7 @@ class FakeCore:
 class OutletProcess:
     """A running outlet."""
 
-    child: subprocess.Popen[str]
+    child: Program
     page: str  # http://…
     endpoint: str  # tcp://…
 
@@ -81,24 +78,16 @@ class OutletProcess:
         try:
             return self.child.wait(60)
         finally:
-            self.child.kill()
-            for pipe in (self.child.stdout, self.child.stderr):
-                if pipe:
-                    pipe.close()
+            self.child.close()
 
 
 def start_outlet(
-    folder: Path, page: str = "", endpoint: str = "tcp://127.0.0.1:0", more: Sequence[str] = ()
+    server: str, folder: Path, page: str = "", endpoint: str = "tcp://127.0.0.1:0", more: Sequence[str] = ()
 ) -> OutletProcess:
-    """Warnings are errors in the process, too."""
+    """Forked by this server (tests/support/programs.py). Warnings are errors in the process, too."""
     port = page.rsplit(":", 1)[-1] if page else "0"
-    child = subprocess.Popen(
-        [sys.executable, "-W", "error", FAKE_OUTLET, f"ipc://{folder}/u", f"ipc://{folder}/s", endpoint,
-         "--port", port, *more],
-        cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert child.stdout is not None
-    assert child.stderr is not None
+    words = (f"ipc://{folder}/u", f"ipc://{folder}/s", endpoint, "--port", port, *more)
+    child = Program(server, "fake_outlet", *words, strict=True)
     if child.stdout.readline() != "ready\n":
         pytest.fail(f"the outlet did not start: {child.stderr.read()}")
     found = re.search(r"page (\S+)  updates (\S+)", child.stderr.readline())
@@ -107,17 +96,17 @@ def start_outlet(
 
 
 @pytest.fixture
-def outlet(tmp_path: Path) -> Iterator[OutletProcess]:
-    process = start_outlet(tmp_path)
+def outlet(tmp_path: Path, program_server: str) -> Iterator[OutletProcess]:
+    process = start_outlet(program_server, tmp_path)
     yield process
     if process.child.poll() is None:
         assert process.stop() == 0
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OutletProcess]:
+def shared(tmp_path_factory: pytest.TempPathFactory, program_server: str) -> Iterator[OutletProcess]:
     """One that nobody publishes to, for everything that leaves no trace in it."""
-    process = start_outlet(tmp_path_factory.mktemp("shared"))
+    process = start_outlet(program_server, tmp_path_factory.mktemp("shared"))
     yield process
     assert process.stop() == 0
 
@@ -130,12 +119,12 @@ def core(tmp_path: Path) -> Iterator[FakeCore]:
 
 
 @pytest.fixture
-def restart() -> Iterator[Callable[..., OutletProcess]]:
+def restart(program_server: str) -> Iterator[Callable[..., OutletProcess]]:
     """Starts outlets and ends those that the test left."""
     started: list[OutletProcess] = []
 
     def start(*arguments: object, **more: object) -> OutletProcess:
-        started.append(start_outlet(*arguments, **more))  # type: ignore[arg-type]
+        started.append(start_outlet(program_server, *arguments, **more))  # type: ignore[arg-type]
         return started[-1]
 
     yield start
@@ -160,6 +149,6 @@ def make_core() -> type[FakeCore]:
 
 
 @pytest.fixture(scope="session")
-def make_outlet() -> Callable[..., OutletProcess]:
+def make_outlet(program_server: str) -> Callable[..., OutletProcess]:
     """Starts an outlet; who calls it stops it."""
-    return start_outlet
+    return partial(start_outlet, program_server)

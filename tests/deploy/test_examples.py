@@ -24,7 +24,7 @@ LINE = re.compile(r"joint1 \w+ \(\w+\): inertia \S+ ± \S+, viscous ")
 
 
 @pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
+def live(forked_programs: None) -> Iterator[Live]:
     with Live(["rigid", "--wire", "slcan"]) as started:
         yield started
 

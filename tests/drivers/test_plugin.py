@@ -1,5 +1,6 @@
 """A driver of another package: installed into an environment of its own, put to the kit's rules there, and used."""
 
+import json
 import os
 import re
 import shutil
@@ -96,9 +97,20 @@ def test_a_configuration_selects_it_and_check_says_whose_code_it_is(environment:
     assert run(environment, "-m", "daq", "check", "made.toml").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
+CHECK_EACH = """
+import contextlib, io, json, sys
+from daq.__main__ import main
+found = []
+for file in sys.argv[1:]:
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        found.append([main(["check", file]), said.getvalue()])
+print(json.dumps(found))
+"""
+
+
+def test_mistakes_are_told_with_their_line(environment: Path) -> None:
+    """Each in a file of its own, checked by one process."""
+    mistakes = [
         ('"udp_state"', '"udp_stat"', '2: drivers.arm: unknown kind "udp_stat"'),
         ('"udp_state"', '"udp_stat"', 'did you mean "udp_state"?'),
         ("port = 7777", "port = 77777", "4: drivers.arm.port: expected less than or equal to 65535, found 77777"),
@@ -111,14 +123,15 @@ def test_a_configuration_selects_it_and_check_says_whose_code_it_is(environment:
         ),
         ('"udp_state"', '"old_state"', "it is written for edition 0 of the contract for drivers, and found edition 1"),
         ('"udp_state"', '"can"', '4: drivers.arm.port: unknown key "port"'),
-    ],
-)
-def test_mistakes_are_told_with_their_line(environment: Path, old: str, new: str, said: str) -> None:
-    file = environment / "wrong.toml"
-    file.write_text(CONFIGURATION.replace(old, new, 1))
-    done = run(environment, "-m", "daq", "check", str(file))
-    assert done.returncode == 78
-    assert said in done.stderr
+    ]
+    files = [environment / f"wrong{number}.toml" for number in range(len(mistakes))]
+    for file, (old, new, _) in zip(files, mistakes, strict=True):
+        file.write_text(CONFIGURATION.replace(old, new, 1))
+    done = run(environment, "-c", CHECK_EACH, *map(str, files))
+    assert done.returncode == 0, done.stderr
+    for (code, told), (_, _, said) in zip(json.loads(done.stdout), mistakes, strict=True):
+        assert code == 78
+        assert said in told
 
 
 def test_importing_the_catalogue_loads_no_driver_and_costs_little() -> None:

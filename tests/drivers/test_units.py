@@ -6,7 +6,7 @@ import warnings
 import pint
 import pytest
 
-from drivers.units import USUAL, Quantity, parse
+from drivers.units import USUAL, QuantitySettings, parse
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -98,9 +98,9 @@ def test_what_has_no_unit_is_a_bare_number(written: str) -> None:
 def test_what_nobody_knows_is_none(written: str) -> None:
     assert parse(written) is None
     with pytest.raises(ValueError, match="found the unknown unit"):
-        Quantity(unit=written)
+        QuantitySettings(unit=written)
 
 
 def test_what_is_proposed_is_known() -> None:
     assert [unit for unit in USUAL if unit != "counts" and parse(unit) is None] == []
-    assert math.isclose(Quantity(unit="deg").conversion("").factor, math.pi / 180)
+    assert math.isclose(QuantitySettings(unit="deg").conversion("").factor, math.pi / 180)

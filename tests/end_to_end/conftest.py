@@ -1,4 +1,4 @@
-"""What guests of User-Mode-Linux share."""
+"""What live tests share, and guests of User-Mode-Linux."""
 
 import os
 import subprocess
@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 
 WHOLE_XSTATE = Path(__file__).with_name("whole_xstate.c")
+
+
+@pytest.fixture(autouse=True)
+def _forked(forked_programs: None) -> None:
+    """Rigs and services start at once."""
 
 
 @pytest.fixture(scope="session")

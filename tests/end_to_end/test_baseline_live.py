@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -12,13 +11,11 @@ import pytest
 from daq.config.load import load
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
+from tests.support.commands import called
 
 
 def baseline(config: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "daq", "baseline", str(config), *words],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    return called("baseline", config, *words)
 
 
 def statuses(live: Live) -> set[str]:

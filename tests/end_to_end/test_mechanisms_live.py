@@ -1,8 +1,6 @@
 """Mechanisms on a wire: recorded, identified as a whole with friction by constraint forces, and watched with that."""
 
 import json
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable
@@ -53,15 +51,20 @@ def until(condition: Callable[[], object], timeout: float) -> None:
         time.sleep(0.2)  # between two looks at a page
 
 
-def run(*words: object) -> str:
-    command = [sys.executable, "-m", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def run(run_program: Callable[..., Any]) -> Callable[..., str]:
+    def run(*words: object) -> str:
+        done = run_program(*words)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    return run
 
 
 @pytest.mark.parametrize("name", ["tree5", pytest.param("pointing", marks=pytest.mark.slow)])
-def test_a_mechanism_is_identified_as_a_whole_and_watched_with_that(name: str, tmp_path: Path) -> None:
+def test_a_mechanism_is_identified_as_a_whole_and_watched_with_that(
+    name: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
     whole = WHOLE[name]
     sheet, model = tmp_path / f"{name}.urdf", tmp_path / f"{name}.model.toml"
     run("hil_rig", *whole.rig, "--urdf", sheet, "--duration", "0.1")
@@ -105,7 +108,9 @@ LOOPED: Final = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["four_bar", "leg"])
-def test_a_mechanism_with_loops_is_identified_from_its_drive_and_watched(name: str, tmp_path: Path) -> None:
+def test_a_mechanism_with_loops_is_identified_from_its_drive_and_watched(
+    name: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
     looped = LOOPED[name]
     docs, model = Path(__file__).parents[2] / "docs", tmp_path / f"{name}.model.toml"
     sheet = tmp_path / "sheet.toml"

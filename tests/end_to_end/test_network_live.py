@@ -1,7 +1,8 @@
-"""Rig → network → service → subscriber: a controller over RTDE, and joint states of ROS 2."""
+"""Rig → service → subscriber: a controller over RTDE, joint states of ROS 2 over DDS and zenoh."""
 
 import urllib.request
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -15,22 +16,25 @@ def metric(page: str, start: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(start))
 
 
-@pytest.mark.parametrize("wire", ["rtde", "ros2"])
-def test_the_truth_comes_out_and_nothing_is_lost(wire: str) -> None:
-    if wire == "ros2" and find_spec("cyclonedds") is None:
-        pytest.skip("cyclonedds is not installed (pip install jointwatch[ros2])")
-    with (
-        Live(["rigid", "--joints", "2", "--wire", wire]) as live,
-        Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber,
-    ):
-        normal = {}
+def the_truth_comes_out(live: Live) -> None:
+    """Two joints come to normal mode with parameters near the rig's."""
+    normal: dict[str, Any] = {}
+    with Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         for _, update in subscriber:
             if update["phase"] == "normal":
                 normal[update["joint"]] = update
             if len(normal) == 2:
                 break
-        for joint, update in normal.items():
-            for name, truth in live.truth[joint].items():
-                assert update["parameters"][name] == pytest.approx(truth, abs=0.05 * abs(truth) + 0.1), (joint, name)
+    for joint, update in normal.items():
+        for name, truth in live.truth[joint].items():
+            assert update["parameters"][name] == pytest.approx(truth, abs=0.05 * abs(truth) + 0.1), (joint, name)
+
+
+@pytest.mark.parametrize(("wire", "needs"), [("rtde", ""), ("ros2", "cyclonedds"), ("zenoh", "zenoh")])
+def test_the_truth_comes_out_and_nothing_is_lost(wire: str, needs: str) -> None:
+    if needs and find_spec(needs) is None:
+        pytest.skip(f"{needs} is not installed (pip install jointwatch[{wire}])")
+    with Live(["rigid", "--joints", "2", "--wire", wire]) as live:
+        the_truth_comes_out(live)
         assert metric(live.page, "jointwatch_samples_lost_total{") == 0
         assert metric(live.page, "jointwatch_decode_errors_total{") == 0

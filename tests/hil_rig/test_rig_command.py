@@ -5,8 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,11 @@ RIG = [sys.executable, "-m", "hil_rig"]
 class Rig:
     """One `jointwatch rig` on a serial wire."""
 
-    def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen([*RIG, *words, "--json", "--wire", "serial"], stdout=subprocess.PIPE, text=True)
+    def __init__(self, start_program: Callable[..., Any], *words: str) -> None:
+        self.process = start_program("hil_rig", *words, "--json", "--wire", "serial")
         self.hello = self.line()
 
     def line(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
         said: dict[str, Any] = json.loads(self.process.stdout.readline())
         return said
 
@@ -43,16 +42,8 @@ class Rig:
 
 
 @pytest.fixture
-def rig() -> Iterator[Callable[..., Rig]]:
-    with ExitStack() as stack:
-
-        def start(*words: str) -> Rig:
-            one = Rig(*words)
-            stack.enter_context(one.process)
-            stack.callback(one.process.kill)
-            return one
-
-        yield start
+def rig(start_program: Callable[..., Any]) -> Callable[..., Rig]:
+    return partial(Rig, start_program)
 
 
 def read(port: serial.Serial, seconds: float) -> int:

@@ -20,10 +20,21 @@ from jointwatch_client import ESTIMATE, ROBOT, ROBOT_PARAMETERS, Family, Subscri
 ROOT = Path(__file__).parents[2]
 FAMILIES = {one.topic: one for one in vars(jointwatch_client).values() if isinstance(one, Family)}
 HINTS = {
-    "ESTIMATE": "Estimate", "RESIDUAL": "Residual", "EVENT": "Event", "DRIFT": "Drift", "CHANGE": "Change",
-    "WEAR": "Wear", "LOST_MOTION": "LostMotion", "SUMMARY": "Summary", "CLEARANCE": "Clearance", "ROBOT": "Robot",
-    "ROBOT_PARAMETERS": "RobotParameters", "MECHANISM": "Mechanism", "PROCESS": "Process", "META": "Meta",
-}  # fmt: skip
+    "ESTIMATE": "EstimateMessage",
+    "RESIDUAL": "ResidualMessage",
+    "EVENT": "EventMessage",
+    "DRIFT": "DriftMessage",
+    "CHANGE": "ChangeMessage",
+    "WEAR": "WearMessage",
+    "LOST_MOTION": "LostMotionMessage",
+    "SUMMARY": "SummaryMessage",
+    "CLEARANCE": "ClearanceMessage",
+    "ROBOT": "RobotMessage",
+    "ROBOT_PARAMETERS": "RobotParametersMessage",
+    "MECHANISM": "MechanismMessage",
+    "PROCESS": "ProcessMessage",
+    "META": "MetaMessage",
+}
 PLAIN = {"number": float, "integer": int, "string": str, "boolean": bool}
 FITTING = """
 import type { Estimate, Topics } from "./jointwatch";

@@ -20,8 +20,9 @@ SECONDS = 10.0
 WEAK = {"link_cyclic_sin": 0.12, "link_cyclic_cos": 0.07, "stiffness_cubic": 0.03}  # what noise alone does to these
 
 
+@cache
 def samples(seconds: float = SECONDS, **changes: Any) -> tuple[dict[str, Any], dict[str, Floats], dict[str, float]]:
-    """The rig's elastic joint: its model as a configuration has it, channels by role, truth."""
+    """The rig's elastic joint: its model as a configuration has it, channels by role, truth. Nobody changes them."""
     plant = Rig.model_validate({"identify": "elastic", **changes}).build(1, 1, [])
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(round(seconds * 1000))

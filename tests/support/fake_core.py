@@ -17,6 +17,7 @@ import msgpack
 import numpy as np
 import zmq
 
+from daq.core.changes.change_records import ChangeRecord
 from daq.core.gear_pipeline import GearPipeline
 from daq.core.mechanisms.clearance_pipeline import clearance_body
 from daq.core.mechanisms.mechanism_pipeline import mechanism_body
@@ -81,6 +82,7 @@ class Joint:
     period: float
     model: JointModelSettings = field(default_factory=RigidSettings)
     speed: float = 1.6  # rad/s, the largest
+    rate: float = 50.0  # Hz, of estimates
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
 
     def __post_init__(self) -> None:
@@ -120,11 +122,11 @@ class Joint:
                 reasons = (Reason("alarm_stands"),)
                 noise, settled = 0.16, 0.3 + since
                 measured *= 1.22
-            if since < 0.99 / 50:
+            if since < 0.99 / self.rate:
                 event = "residual left its start-up band (CUSUM 48 > 40)"
         elif self.kind == "held":
             phase, status, reasons = Phase.HELD, Status.HELD, (Reason("at_standstill"),)
-            measured = predicted = self.truth["offset"] + self.truth["coulomb"] * 0.4
+            measured = predicted = self.truth.get("offset", 0.0) + self.truth.get("coulomb", 5.0) * 0.4
             noise = 0.002
         elif self.kind == "faulted":
             phase, status = Phase.FAULTED, Status.FAULTED
@@ -220,12 +222,15 @@ def main() -> None:
     parser.add_argument(
         "--whole", action="store_true", help="the whole robot's model, too: 2 kg carried, one touched; the base's gear"
     )
+    parser.add_argument("--changed", nargs="*", default=[], help="joints with an open change; the first wears, too")
     options = parser.parse_args()
     context = zmq.Context()
     updates, status = open_publisher(context, options.updates), open_publisher(context, options.status)
     boot = int.from_bytes(os.urandom(6), "little")
     many = [replace(joint, name=f"{joint.name}{copy or ''}") for copy in range(8) for joint in JOINTS]
-    joints = tuple(replace(joint, kind=options.kind or joint.kind) for joint in many[: options.joints])
+    joints = tuple(
+        replace(joint, kind=options.kind or joint.kind, rate=options.rate) for joint in many[: options.joints]
+    )
     publications = [Publication("demo-arm", joint.name, boot, joint.unit) for joint in joints]
     lives = Liveliness("demo-arm", boot + 1)
     time.sleep(0.3)  # a publisher throws away what it says before the outlet has subscribed; later parts come anyway
@@ -272,6 +277,12 @@ def main() -> None:
             if step % int(options.rate) == 0:
                 updates.send_multipart(publications[0].lost_motion(gear(age), now))
                 updates.send_multipart(publications[1].clearance(bearing(), now))
+        if step % int(options.rate) == 0:
+            for publication in publications:
+                if publication.joint in options.changed:
+                    updates.send_multipart(changed(publication, now, start))
+                if options.changed and publication.joint == options.changed[0]:
+                    updates.send_multipart(worn(publication, now))
         samples += 20
         if step % int(options.rate) == 0:
             _report(status, joints, boot, samples, step, now)
@@ -279,6 +290,24 @@ def main() -> None:
                 told = lives.process(name, now, True, 2 * (name == "can1"), 4711, "", 0.05, 10.0)
                 updates.send_multipart(told)
         step += 1
+
+
+def changed(publication: Publication, now: float, since: float) -> tuple[bytes, bytes]:
+    """What is told of a joint whose viscous friction has grown by half and that nobody has acknowledged."""
+    record = ChangeRecord(
+        "viscous", "N·m·s/rad", 0.8, 0.002, 1.2, 0.003, 50.0, 90.0, since, since + 1.0, "alarm", "baseline",
+        diagnosis="likely the lubricant",
+    )  # fmt: skip
+    body = publication.head("change", now) | {"records": [record.plain()]}
+    return f"change/{publication.joint}".encode(), msgpack.packb(body)
+
+
+def worn(publication: Publication, now: float) -> tuple[bytes, bytes]:
+    """What the history tells of a joint whose dry friction has grown for forty days."""
+    text = "dry friction has grown by 24 ± 2 % beside heat and load; limit of 50 % in 30 to 60 days of use"
+    wear = {"since": now - 9e6, "judged": now, "days": 100, "wear": 0.24, "deviation": 0.02, "z": 12.0, "told": True}
+    more = {"onset": now - 40 * 86_400, "new": 0.0, "limit": 0.5, "left": [30.0, 42.0, 60.0], "text": text}
+    return publication.wear(wear | more, now)
 
 
 def gear(age: float) -> dict[str, object]:

@@ -2,10 +2,12 @@
 
     python tests/support/program_server.py SOCKET
 
-One connection a program: {"module", "arguments"} with the descriptors of its stdin, stdout and stderr; answered with
-its number, and when it has ended with its exit code, one line each. Ends with its own stdin.
+One connection a program: a line with {"module", "arguments", "strict": whether its warnings are errors, "folder" where
+it runs, "environment"}, and a line with the descriptors of its stdin, stdout and stderr; answered with its number, and
+when it has ended with its exit code, one line each. Ends with its own stdin.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -14,9 +16,17 @@ import select
 import signal
 import socket
 import sys
+import tempfile
+import warnings
 from typing import Any
 
-PREPARED = ("hil_rig.__main__", "daq.__main__", "daq.config.load")
+from daq.processes.child import die_with
+
+PREPARED = (
+    *("hil_rig.__main__", "daq.__main__", "daq.config.load", "daq.processes.supervisor", "daq.core.process"),
+    *("daq.outlet.process", "daq.recording.process", "daq.processes.driver", "drivers.catalogue", "hil_rig.plants"),
+    "fake_outlet",
+)
 
 
 def serve(path: str) -> dict[str, Any]:
@@ -38,9 +48,12 @@ def serve(path: str) -> dict[str, Any]:
             if listener not in readable:
                 continue
             connection, _ = listener.accept()
-            text, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, 3)
-            number = os.fork()
+            text = _line(connection)
+            _, descriptors, _, _ = socket.recv_fds(connection, 1, 3)
+            server, number = os.getpid(), os.fork()
             if number == 0:
+                os.setsid()
+                die_with(server)
                 for place, descriptor in enumerate(descriptors):
                     os.dup2(descriptor, place)
                 for mine in (connection, *(one for _, one in running.values())):
@@ -55,10 +68,27 @@ def serve(path: str) -> dict[str, Any]:
             connection.sendall(b"%d\n" % number)
 
 
+def _line(connection: socket.socket) -> bytes:
+    """The first line that is sent; the descriptors lie behind it, so no byte more is read."""
+    text = bytearray()
+    while not text.endswith(b"\n"):
+        there = connection.recv(1 << 16, socket.MSG_PEEK)
+        text += connection.recv(there.find(b"\n") + 1 or len(there))
+    return bytes(text)
+
+
 if __name__ == "__main__":
     for name in PREPARED:
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # no child has to look at what is here
     signal.signal(signal.SIGINT, signal.default_int_handler)
     wanted = serve(sys.argv[1])
+    os.environ.clear()
+    os.environ.update(wanted["environment"])
+    tempfile.tempdir = None  # which TMPDIR may have changed
+    os.chdir(wanted["folder"])
+    if wanted["strict"]:
+        warnings.simplefilter("error")
     sys.argv[1:] = wanted["arguments"]
     runpy.run_module(wanted["module"], run_name="__main__", alter_sys=True)

@@ -55,10 +55,12 @@ def of_plant(plant: Plant) -> tuple[Floats, list[Signal]]:
     return (np.arange(len(rows)) / plant.rate if times is None else times[: len(rows)]), signals
 
 
-def of_rig(name: str, seed: int = 1, jitter: float = 0.0) -> Iterator[tuple[str, list[Reason]]]:
-    """What is said of every joint of a rig whose frames come up to `jitter` s late: name, reasons."""
+def of_rig(
+    name: str, seed: int = 1, jitter: float = 0.0, most: int | None = None
+) -> Iterator[tuple[str, list[Reason]]]:
+    """What is said of a rig's joints, the first `most` if given, whose frames come up to `jitter` s late."""
     rig = RIGS[name]
-    for joint, plant in rig.settings().robot(rig.joints, seed, []).items():
+    for joint, plant in list(rig.settings().robot(rig.joints, seed, []).items())[:most]:
         times, signals = of_plant(plant)
         yield joint, said(times, plant.rate, signals, jitter)
 

@@ -514,6 +514,49 @@ def bag(folder: Path, t: Truth) -> Path:
     return inner
 
 
+def simulink_run(folder: Path, t: Truth) -> Path:
+    """What `out = sim(…)` holds: its times are called tout, and are a column."""
+    run = np.array([(t.time.reshape(-1, 1), t.q, t.tau)], dtype=[("tout", "O"), ("q_meas", "O"), ("tau_meas", "O")])
+    scipy.io.savemat(folder / "run.mat", {"out": run})
+    return folder / "run.mat"
+
+
+def episodes(folder: Path, t: Truth) -> Path:
+    """LeRobot with efforts: the state is the positions, but nothing says so."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    lists = pa.list_(pa.float64())
+    columns = {"observation.state": t.q, "observation.effort": t.tau, "action": t.q + 0.1}
+    table = {name: pa.array(list(one), lists) for name, one in columns.items()}
+    order = {"timestamp": t.time, "frame_index": np.arange(len(t.time)), "episode_index": np.zeros(len(t.time), int)}
+    pq.write_table(pa.table(table | order), folder / "episode.parquet")
+    return folder / "episode.parquet"
+
+
+def short_words(folder: Path, t: Truth) -> Path:
+    """JSON lines with ts, in s since 1970."""
+    with (folder / "log.jsonl").open("w") as file:
+        for k, time in enumerate(t.time):
+            file.write(json.dumps({"ts": 1.7e9 + time, "q": t.q[k].tolist(), "tau": t.tau[k].tolist()}) + "\n")
+    return folder / "log.jsonl"
+
+
+def ticks(folder: Path, t: Truth) -> Path:
+    """A microcontroller's log: ticks of a millisecond, and a current."""
+    rows = np.column_stack([np.round(1e3 * t.time), t.q, t.tau / 7.0])
+    np.savetxt(folder / "log.tsv", rows, "%.6f", "\t", header="tick\tangle(rad)\tI_motor(A)", comments="")
+    return folder / "log.tsv"
+
+
+def pos_and_tor(folder: Path, t: Truth) -> Path:
+    """Two files of one run."""
+    for name, values in (("pos", t.q), ("tor", t.tau)):
+        rows = np.column_stack([t.time, values])
+        np.savetxt(folder / f"run3_{name}.csv", rows, "%.9f", ",", header="t,j1,j2,j3", comments="")
+    return folder
+
+
 CASES: dict[str, Case] = {
     "kaggle": Case(kaggle, 3, names=("shoulder", "elbow", "wrist")),
     "rtde": Case(rtde, 6, asks=("motor current",), scale=1 / 12.0, role="current"),
@@ -577,5 +620,10 @@ CASES: dict[str, Case] = {
     "matrices that say nothing": Case(anonymous, 3, refused="like position and torque"),
     "commas in quoted names": Case(quoted_commas, 2),
     "several runs in one file": Case(several_runs, 2, asks=("several runs",), timed=False),
+    "Simulink run": Case(simulink_run, 3),
+    "LeRobot, efforts": Case(episodes, 3, asks=("are they positions",)),
+    "JSON lines, ts": Case(short_words, 3),
+    "ticks": Case(ticks, 1, asks=("motor current", "gear ratio"), scale=1 / 7.0, role="current"),
+    "pos and tor": Case(pos_and_tor, 3),
     "bag in SQLite": Case(bag, 2, names=("elbow_joint", "base_joint")),
 }  # fmt: skip

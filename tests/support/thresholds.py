@@ -51,7 +51,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/causes/kinds/torque_measurement.py": ("CAUSE",),
     "estimators/conditioning/row_kernels.py": ("LOAD_CHANNEL", "MOTION_SCALE", "LOAD_SCALE"),
     "estimators/conditioning/stop.py": ("*",),
-    "estimators/misfit/regressors.py": ("SPEED", "DIRECTION", "MEMORY", "ANGLE", "TURNS", "CAUSES"),
+    "estimators/misfit/regressors.py": ("SPEED", "DIRECTION", "MEMORY", "ANGLE", "TORQUE", "ELASTIC", "ECCENTRIC", "TURNS", "CAUSES"),
     "estimators/online/clearance/watch.py": ("VERSION",),
     "estimators/online/gear/rows.py": ("HEADER", "CHANNELS", "(DRY, VISCOUS)"),
     "estimators/online/judgement/parameter_state.py": ("KNOWN", "NOT_IDENTIFIABLE", "UNTOLD_TORQUE", "DOUBTFUL"),

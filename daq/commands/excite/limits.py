@@ -16,7 +16,7 @@ from daq.config.words import ConfigError, ConfigurationProblem
 from estimators.models.robots.description import RobotDescription, RobotJoint
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.excitation.shared_limits import SharedLimits, Torque, Workspace
-from estimators.offline.excitation.trajectory import JointLimits
+from estimators.offline.excitation.trajectory import TrajectoryLimits
 from estimators.quantities import Axis, Floats
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -65,7 +65,7 @@ class LimitsFile(BaseModel):
 class Limited(NamedTuple):
     """A robot within its limits."""
 
-    limits: JointLimits
+    limits: TrajectoryLimits
     home: Floats  # (n,)
     noise: Floats  # (n,)
     shared: SharedLimits | None  # torques and workspace
@@ -104,7 +104,7 @@ def load_limits(file: Path, robot: RobotDescription, torque: Torque | None) -> L
     if place is not None or np.isfinite(most).any():
         torque = torque if torque is not None else _by_description(robot)
         shared = SharedLimits(robot.tree(), home, torque if np.isfinite(most).any() else None, most, place)
-    return Limited(JointLimits(*columns[:4]), home, columns[5], shared)
+    return Limited(TrajectoryLimits(*columns[:4]), home, columns[5], shared)
 
 
 def _row(

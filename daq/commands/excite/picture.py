@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from estimators.offline.excitation.trajectory import FINER, Fourier, JointLimits, LimitCheck
+from estimators.offline.excitation.trajectory import FINER, Fourier, LimitCheck, TrajectoryLimits
 
 
-def draw(path: Path, names: tuple[str, ...], fourier: Fourier, limits: JointLimits, verdicts: list[LimitCheck]) -> None:
+def draw(
+    path: Path, names: tuple[str, ...], fourier: Fourier, limits: TrajectoryLimits, verdicts: list[LimitCheck]
+) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from daq.commands.fleet.page import STYLE, board, headline, scrolled_table, strips, who_stands_out
+from daq.commands.fleet.page import STYLE, board, headline, strips
+from daq.commands.fleet.stands_out import stacked_table, who_stands_out
 from daq.commands.report.document import page
 from daq.commands.report.words import date, readable
 from daq.fleet.live.standing import FleetStanding, JointStanding
@@ -17,7 +18,12 @@ LISTED: Final = 40  # rows of a table at most
 def document(standing: FleetStanding, left: Sequence[FleetTimeLeft], every: float) -> str:
     """The whole page. left: of limits that were asked for; every: s after which it loads itself again; 0: never."""
     robots = {one.robot for one in standing.joints}
-    parts = [_head(standing), who_stands_out(standing.quantities), _left(left), _silent(standing)]
+    parts = [
+        _head(standing),
+        who_stands_out(standing.quantities, lambda _: (standing.first, standing.end)),
+        _left(left),
+        _silent(standing),
+    ]
     parts += [board(robots, standing.quantities), strips(standing.quantities), _unsettled(standing.joints)]
     text = page("A fleet, live · jointwatch", parts, STYLE)
     again = f'<meta http-equiv="refresh" content="{max(5, round(every))}">'
@@ -46,7 +52,7 @@ def _left(left: Sequence[FleetTimeLeft]) -> str:
          escape(one.told.text))
         for one in left[:LISTED]
     ]  # fmt: skip
-    table = scrolled_table(("robot", "joint", "quantity", "limit", "time left"), rows)
+    table = stacked_table(("robot", "joint", "quantity", "limit", "time left"), rows)
     return f"<section><h2>How long to a limit</h2>{table}{_more(left)}</section>\n"
 
 
@@ -62,7 +68,7 @@ def _unsettled(joints: Sequence[JointStanding]) -> str:
     """Joints that are not valid: their values count with their σ, or not at all."""
     those = [one for one in joints if one.status not in ("valid", "held")]
     rows = [(escape(one.robot), escape(one.joint), escape(one.status)) for one in those[:LISTED]]
-    table = scrolled_table(("robot", "joint", "status"), rows)
+    table = stacked_table(("robot", "joint", "status"), rows)
     return f"<section><h2>Not valid at the end</h2>{table}{_more(those)}</section>\n" if rows else ""
 
 

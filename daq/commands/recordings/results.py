@@ -13,6 +13,7 @@ from daq.core.joint_pipeline import JointPipeline, Message
 from daq.core.pipeline import Pipeline
 from daq.recording.columns import is_configuration
 from daq.replay.plausibility import Mistakes
+from estimators.reasons import Reason
 
 CHANGES: Final = 5  # of each joint, at most
 
@@ -62,7 +63,7 @@ def tell_joint(
     missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
     lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())
     state = "faulted" if joint.refused else f"{estimate.phase}, {estimate.status}"
-    print(f"{joint.name}: {state}; {joint.samples} samples; {lost}", file=stream)
+    print(f"{joint.name}: {state}; {joint.followers.samples} samples; {lost}", file=stream)
     for reason in joint.refused or estimate.reasons:
         print(f"    {reason}", file=stream)
     for record in joint.comparison.records.records if joint.comparison.records is not None else ():
@@ -78,20 +79,28 @@ def tell_joint(
             print(f"    {word}: {text}", file=stream)
 
 
+def remedies(reasons: Mapping[str, Sequence[Reason]]) -> str:
+    """What to do about the reasons of each joint; joints that need the same are named together."""
+    found: dict[str, list[str]] = {}
+    for joint, those in reasons.items():
+        for reason in those:
+            if joint not in found.setdefault(reason.todo, []):
+                found[reason.todo].append(joint)
+    return "; ".join(f"{', '.join(names)}: {todo}" for todo, names in found.items())
+
+
 def next_step(pipeline: Pipeline, recording: Path, config: Path | None) -> str:
     """What a person does after these results. config: what the recording was played with, a table of columns too."""
     states = {joint.name: joint.estimator.estimate() for joint in pipeline.joints}
-    remedies: dict[str, list[str]] = {}
-    for joint in pipeline.joints:
-        for reason in joint.refused:
-            remedies.setdefault(reason.todo, []).append(joint.name)
-    if remedies:
-        return "; ".join(f"{', '.join(names)}: {todo}" for todo, names in remedies.items())
+    refused = remedies({joint.name: joint.refused for joint in pipeline.joints})
+    if refused:
+        return refused
     unsure = [name for name, one in states.items() if one.status != "valid"]
     if not states:
         return "a configuration with joints"
     if len(unsure) == len(states):
-        return "no joint is valid yet: jointwatch reasons CODE says what each reason wants (more motion, other units)"
+        told = remedies({name: one.reasons for name, one in states.items()})
+        return f"no joint is valid yet. {told}" if told else "a longer recording: no joint is valid yet"
     if unsure:
         return f"{', '.join(unsure)} not valid: see the reasons above; the others can be used"
     played = shlex.quote(str(recording))

@@ -16,6 +16,7 @@ GAP: Final = 2.0  # s without a value after which a line is interrupted
 SELDOM: Final = 0.04  # share of a plot's columns, either way, that may leave it
 LATE: Final = 0.2  # share of the time, of the samples that stand out
 ROOM: Final = 0.07  # of the range, left free above and below
+OVERLAY_WIDTH: Final = 1080.0  # px
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 8.0, 8.0, 20.0  # px around a plot
 
 
@@ -86,13 +87,13 @@ def curve(label: str, points: Floats, law: tuple[Floats, Floats] | None, baselin
     return _svg(frame, label, _axes(frame, timed=False) + drawn)
 
 
-def overlay(label: str, times: Floats, measured: Floats, predicted: Floats, width: float = 1080) -> str:
+def overlay(label: str, times: Floats, measured: Floats, predicted: Floats) -> str:
     """Measured and predicted values over time as lines: (rows,); lines are interrupted at gaps in time."""
     if not len(times):
         return _empty(label)
     values = np.concatenate([measured, predicted[np.isfinite(predicted)]])
     frame = PlotFrame(
-        width, 170, (0.0, max(float(np.ptp(times)), 1e-9)), _padded(float(values.min()), float(values.max()))
+        OVERLAY_WIDTH, 170, (0.0, max(float(np.ptp(times)), 1e-9)), _padded(float(values.min()), float(values.max()))
     )
     steps = np.diff(times)
     usual = float(np.median(np.abs(steps))) if len(steps) else 0.0

@@ -177,6 +177,6 @@ def _repeat(run: ReportContent, joints: dict[str, JointRun], repetition: Repetit
 
 def _count(run: ReportContent, pipeline: Pipeline, sign: int = 1) -> None:
     for joint, replayed in zip(run.joints, pipeline.joints, strict=True):
-        joint.samples += sign * replayed.samples
+        joint.samples += sign * replayed.followers.samples
         for cause, count in replayed.aligner.lost().items():
             joint.lost[cause] += sign * count

@@ -6,6 +6,7 @@ import textwrap
 from typing import Final
 
 from daq.commands.schema.typescript import type_name
+from daq.stream import schema as stream
 from daq.stream.schema import TOPICS, Schema, schema
 
 WIDTH: Final = 120
@@ -24,7 +25,9 @@ from jointwatch_client.family import Family
 def typed_dicts() -> str:
     """The text of the module, as ruff formats it."""
     module = _Module()
-    names = {family: module.typed_dict(type_name(family), schema(family)) for family in TOPICS}
+    module.base("StreamMessage", "what every message has", stream.HEAD, "TypedDict")
+    module.base("JointMessage", "what every message of a joint has", stream.JOINT, "StreamMessage")
+    names = {family: module.typed_dict(f"{type_name(family)}Message", schema(family)) for family in TOPICS}
     families = [f'{_constant(family)}: Final = Family[{name}]("{family}")' for family, name in names.items()]
     public = sorted([*module.names, *map(_constant, TOPICS)], key=lambda name: (not name.isupper(), name))
     exported = "\n".join(["__all__ = [", *(f'    "{name}",' for name in public), "]"])
@@ -42,20 +45,31 @@ class _Module:
         self.blocks: list[str] = []
         self.names: list[str] = []
         self._known: list[tuple[Schema, str]] = []  # of enumerations and objects that have a name already
+        self._bases: list[tuple[Schema, str]] = []  # fields and name, those with the fewest fields first
+
+    def base(self, name: str, text: str, fields: Schema, parent: str) -> None:
+        """Write a type whose fields others inherit; its own are added to those of its parent."""
+        inherited = next((known for known, its_name in self._bases if its_name == parent), {})
+        self.typed_dict(name, {"description": text, "properties": inherited | fields, "required": list(fields)})
+        self._bases.append((inherited | fields, name))
 
     def typed_dict(self, name: str, body: Schema) -> str:
         """Write the type of an object, after those of its fields; returns its name."""
-        types = {key: self._type(name, key, one) for key, one in body["properties"].items()}
-        required = body.get("required", ())
+        fields, required, parent = body["properties"], body.get("required", ()), "TypedDict"
+        whole = any(keyword.iskeyword(key) for key in fields)  # such a field has no place in a class
+        for inherited, base in self._bases:
+            if not whole and inherited.items() <= body["properties"].items():  # the last that fits has the most
+                fields, parent = {key: one for key, one in body["properties"].items() if key not in inherited}, base
+        types = {key: self._type(name, key, one) for key, one in fields.items()}
         types = {key: kind if key in required else f"NotRequired[{kind}]" for key, kind in types.items()}
-        if any(keyword.iskeyword(key) for key in types):
+        if whole:
             head, foot = f'{name} = TypedDict(\n    "{name}",\n    {{', "    },\n)"
             form, indent = '"{}": {},', " " * 8
         else:
-            head, foot, form, indent = f"class {name}(TypedDict):", "", "{}: {}", " " * 4
+            head, foot, form, indent = f"class {name}({parent}):", "", "{}: {}", " " * 4
         lines = [head] if foot else [head, *_docstring(body["description"]), ""]
         for key, kind in types.items():
-            if text := body["properties"][key].get("description"):
+            if text := fields[key].get("description"):
                 lines += textwrap.wrap(
                     text, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ", break_on_hyphens=False
                 )

@@ -1,11 +1,13 @@
 // What a person must know of a joint at once: which condition it is in, how bad, since when, and what to do about it.
 
 import * as format from "./format.js";
-import { phase, readable } from "./words.js";
+import { effort, phase, readable } from "./words.js";
 
 // worst first
 const ORDER = ["faulted", "transient", "changed", "waiting", "doubtful", "starting", "unsure", "learning", "held", "normal"];
 export const TROUBLES = ORDER.slice(0, 3); // what somebody should look at
+const CORE = ["core_down", "core_silent"]; // codes by which the outlet says that a state is out of date
+const URGENT = ["faulted", "transient"]; // states that come before what has changed
 
 // events that begin a condition, and those that end it
 export const BEGINS = { faulted: ["fault"], transient: ["alarm", "transient"], changed: ["drift"] };
@@ -71,24 +73,39 @@ function drifts(joint) {
   return changes.sort((a, b) => size(b) - size(a));
 }
 
-function kindOf(joint) {
-  if (joint.phase === "faulted" || joint.phase === "transient") return joint.phase;
-  if (joint.open.length || unrecorded(joint).length) return "changed";
-  return joint.phase === "normal" && joint.state.health?.status === "learning" ? unsureKey(joint) : joint.phase;
+// the state that a joint is in now, whatever has changed of it before
+const stateOf = (joint) => (joint.phase === "normal" && joint.state.health?.status === "learning" ? unsureKey(joint) : joint.phase);
+
+// What has changed of a joint and is not acknowledged, whatever state it is in now; null: nothing.
+function changeOf(joint) {
+  const found = drifts(joint), worst = found[0];
+  if (!worst) return null;
+  const since = joint.open.length ? Math.min(...joint.open.map((one) => one.since)) : null;
+  const size = Math.abs(worst.change) || 0;
+  if (joint.drift.cause) return { short: "torque scale", size, line: joint.drift.cause, todo: worst.todo ?? "", since };
+  const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
+  const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
+  const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
+  const against = worst.reference === "start" ? "; against its start, since no baseline is set" : "";
+  const todo = found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : worst.todo ?? "";
+  return { short: texts[0], size, line: `${all}${sudden}${against}`, todo, since };
+}
+
+// how much torque is not explained since the change, against what is usual
+function unexplained(joint, now) {
+  const rms = joint.residualRms?.(Math.min(5, Math.max(1, now - (joint.condition.since ?? now))));
+  if (!(rms > 0)) return [];
+  const times = joint.usual > 0 ? `, ${format.significant(rms / joint.usual, 2)} times as much as at its start` : "";
+  return [`${effort(joint.unit).toLowerCase()} differs from the model by ${format.significant(rms, 2)} ${joint.unit} rms${times}`];
 }
 
 // [short text for a chip, how bad as a number, lines for a headline, what to do]
 const TELL = {
   faulted: (joint) => [brief(joint.reasons)[0] ?? "", 1, brief(joint.reasons), asks(joint.reasons.slice(0, 1)) || "Do not use its values; jointwatch doctor looks closer."],
-  transient: (joint) => ["changed", 1, [...brief(joint.reasons), `prediction error ${format.percent(joint.state.error)}`], "Wait: the last good values stand. If it does not end: a collision, another load, a slipping brake?"],
-  changed: (joint) => {
-    const found = drifts(joint), worst = found[0];
-    if (joint.drift.cause) return ["torque scale", Math.abs(worst.change) || 0, [joint.drift.cause], worst.todo ?? ""];
-    const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
-    const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
-    const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
-    const against = worst.reference === "start" ? "; against its start, since no baseline is set" : "";
-    return [texts[0], Math.abs(worst.change) || 0, [`${all}${sudden}${against}`], found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : worst.todo ?? ""];
+  transient: (joint, now) => {
+    const others = joint.reasons.filter(({ code }) => code !== "alarm_stands");
+    return ["transient", 1, [...unexplained(joint, now), ...brief(others)],
+      "Wait some seconds: what has changed is being identified, and the last good values stand. If it does not end: a collision, another load, a slipping brake?"];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],
   starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint.reasons.filter(({ code }) => code !== "at_standstill")) || "Keep it moving."],
@@ -100,29 +117,40 @@ const TELL = {
 // when the condition began, Unix s: as its event says, else since the page has seen it; null: longer than anybody here knows
 function beginning(joint, key, events, now) {
   const kinds = BEGINS[key] ?? (key === "normal" ? SETTLES : []);
-  if (key === "changed" && joint.open.length) return Math.min(...joint.open.map(({ since }) => since));
   const told = events.findLast((event) => event.joint === joint.name && kinds.includes(event.kind))?.timestamp;
   if (joint.condition.key !== key) joint.seen = joint.condition.key === undefined ? null : now;
-  return joint.seen && (!told || told < joint.seen - 5) ? joint.seen : told ?? null;
+  const began = joint.phase === key ? joint.state.since : null;
+  return joint.seen && (!told || told < joint.seen - 5) ? began ?? joint.seen : told ?? began ?? null;
+}
+
+// what is known of a joint that was silent when the page was opened: its last state, unless the outlet has replaced that
+function lastKnown(joint, events, since) {
+  const replaced = !joint.state.phase || joint.reasons.some(({ code }) => CORE.includes(code));
+  return replaced ? joint.condition : judge(joint, events, since);
 }
 
 // a joint of which nothing comes any more; since: Unix s of the last update
-function silent(joint, since) {
-  const text = `no data since ${format.clock(since)}`, { key, word, lines } = joint.condition;
-  const before = key === "stale" ? joint.condition.before : word && [word.toLowerCase(), ...(lines.length ? [lines.join(", ")] : [])].join(": ");
-  const was = key === "stale" ? joint.condition.was : key;
-  return { key: "stale", rank: ORDER.length, word: phase("stale")[0], short: text, size: 0, lines: [text], todo: "", since, before, was };
+function silent(joint, events, since) {
+  const { key, state, lines } = joint.condition.key ? joint.condition : lastKnown(joint, events, since), again = key === "stale";
+  const told = state && [phase(state)[0].toLowerCase(), ...(key !== "changed" && lines.length ? [lines.join(", ")] : [])].join(": ");
+  const change = changeOf(joint), before = again ? joint.condition.before : told, was = again ? joint.condition.was : key;
+  const rank = ORDER.length + (was ? ORDER.indexOf(was) : 0);
+  return { key: "stale", state: "stale", rank, word: phase("stale")[0], short: before ? `before: ${before}` : "", size: change?.size ?? 0,
+    lines: [`no data since ${format.clock(since)}`], todo: "", since, before, was, change };
 }
 
+// key: what decides about order and colour, the worse of state and change; state: what the joint does now; change: see changeOf.
 export function judge(joint, events, now, silence = null) {
-  if (silence !== null) return silent(joint, silence);
-  const key = kindOf(joint);
-  const [short, size, lines, todo] = (TELL[key] ?? TELL.waiting)(joint);
-  const since = beginning(joint, key, events, now);
-  return { key, rank: ORDER.indexOf(key), word: phase(key)[0], short, size, lines, todo, since };
+  if (silence !== null) return silent(joint, events, silence);
+  const state = stateOf(joint), change = changeOf(joint), key = change && !URGENT.includes(state) ? "changed" : state;
+  const rank = ORDER.indexOf(key), word = phase(key)[0];
+  if (key === "changed") return { key, state, rank, word, change, lines: [change.line], ...change, since: change.since ?? beginning(joint, key, events, now) };
+  const [short, size, lines, todo] = (TELL[key] ?? TELL.waiting)(joint, now);
+  return { key, state, rank, word, short, size, lines, todo, since: beginning(joint, key, events, now), change };
 }
 
-export const trouble = (joint) => TROUBLES.includes(joint.condition.key);
+const troubling = ({ key, was }) => TROUBLES.includes(key === "stale" ? was : key);
+export const trouble = (joint) => troubling(joint.condition);
 
 // Joints, worst first; equal ones as they are configured.
 export const worstFirst = (joints) => [...joints].sort((a, b) => a.condition.rank - b.condition.rank || (trouble(a) ? b.condition.size - a.condition.size : 0));

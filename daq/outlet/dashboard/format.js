@@ -83,6 +83,9 @@ export const span = (from, to) => {
 
 export const clock = (timestamp) => new Date(1000 * timestamp).toLocaleTimeString("en-GB");
 
+// "since 22:10:03, 12 s"
+export const sinceAndFor = (since, now) => `since ${clock(since)}, ${duration(Math.max(1, now - since))}`;
+
 export const date = (timestamp) => new Date(1000 * timestamp).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
 export const bytes = (size) => (size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : size < 1e9 ? `${(size / 1e6).toFixed(1)} MB` : `${(size / 1e9).toFixed(2)} GB`);

@@ -70,13 +70,15 @@ function header(local) {
   const age = robot.age(local);
   const state = !connected ? "lost" : age === null ? "waiting" : age > STALE ? "stale" : "live";
   const since = robot.lastWord === null ? "" : `no data since ${clock(robot.lastWord)}`;
+  const joints = [...robot.joints.values()], silent = joints.filter((joint) => joint.silent).length;
+  const quiet = state === "live" && silent > 0;
   const text = {
     lost: age === null ? "Connecting…" : `Reconnecting · ${since}`,
     waiting: "Connected · no updates yet",
     stale: since.replace("no", "No"),
-    live: "Live",
+    live: !quiet ? "Live" : silent < joints.length ? `Live, ${silent} of ${joints.length} silent` : "Service up, no data from the robot",
   }[state];
-  mark(place("connection"), "state", state);
+  mark(place("connection"), "state", quiet ? "quiet" : state);
   write(place("connection").lastChild, text);
   mark(document.body, "stale", String(state !== "live"));
   return state;

@@ -21,6 +21,29 @@ export class PhasePill {
   }
 }
 
+// Two words in two places: the state that a joint is in, then that something has changed of it. Of a joint that is well but for a change only the change is said.
+export class Badges {
+  constructor() {
+    this.state = new PhasePill();
+    this.change = new PhasePill();
+    this.change.update("changed");
+    this.node = element("span", { class: "badges" });
+  }
+
+  // condition: see condition.js
+  update({ state, change }) {
+    this.state.update(state ?? "waiting");
+    const shown = [...(change && state === "normal" ? [] : [this.state.node]), ...(change ? [this.change.node] : [])];
+    if (shown.length !== this.node.children.length || shown[0] !== this.node.firstChild) this.node.replaceChildren(...shown);
+  }
+}
+
+// what has changed and since when, below what a joint does now; "" where that is a change itself
+export function changeBeside({ key, change }) {
+  if (!change || key === "changed") return "";
+  return `${change.line}${change.since ? `, since ${format.clock(change.since)}` : ""}`;
+}
+
 // "0.4127 ± 0.0015 kg·m²", in columns so that digits stand still
 export class Quantity {
   constructor(unit) {

@@ -96,6 +96,9 @@ class Joint {
 
   get valid() { return this.state.health?.status === "valid"; }
 
+  // no reading of it comes, though the service runs
+  get silent() { return this.reasons.some(({ code }) => code === "no_data"); }
+
   get reasons() { return this.state.health?.reasons ?? []; }
 
   hearChannels({ names, rows }, base) {

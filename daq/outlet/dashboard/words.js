@@ -49,7 +49,7 @@ const EVENTS = {
 };
 
 // how an event looks on a time axis: shape and colour both show its kind
-const TONES = { bad: ["mistake", "alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "clearance_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
+const TONES = { bad: ["mistake", "faulted", "fault", "stale", "gap"], warn: ["alarm", "transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "clearance_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 export const happened = (kind) => EVENTS[kind] ?? "";

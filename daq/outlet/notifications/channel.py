@@ -22,11 +22,11 @@ WAITING: Final = 300
 LONGEST: Final = 20.0
 
 
-class RefusedError(Exception):
+class DeliveryRefusedError(Exception):
     """The receiver has refused this notification for good: another attempt would have the same answer."""
 
 
-class Channel:
+class DeliveryChannel:
     """Delivers notifications by one function."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Channel:
     ) -> None:
         """Start the thread.
 
-        name: webhook or mail; send: delivers one, raises RefusedError where another attempt is useless and OSError
+        name: webhook or mail; send: delivers one, raises DeliveryRefusedError where another attempt is useless, OSError
         (which smtplib's errors are) or ValueError otherwise; done: called from the thread once a notification is
         delivered or given up.
         """
@@ -82,7 +82,7 @@ class Channel:
         try:
             self._send(one)
             result, trouble = "sent", ""
-        except RefusedError as error:
+        except DeliveryRefusedError as error:
             result, trouble = "dropped_refused", f"{error}; it is not tried again"
         except (OSError, ValueError) as error:
             more = attempts < len(self._pauses)

@@ -9,7 +9,7 @@ from email.utils import formatdate
 from typing import Final
 
 from daq.config.notify import MailSection
-from daq.outlet.notifications.channel import LONGEST, RefusedError, deadline
+from daq.outlet.notifications.channel import LONGEST, DeliveryRefusedError, deadline
 from daq.outlet.notifications.notification import Notification
 
 PERMANENT: Final = 500  # from this code on an answer is final (RFC 5321, 4.2.1)
@@ -23,17 +23,17 @@ class Mail:
         self._settings, self._password, self._longest = settings, password, longest
 
     def send(self, one: Notification) -> None:
-        """Send it. Raises RefusedError where the server will never take it, OSError otherwise."""
+        """Send it. Raises DeliveryRefusedError where the server will never take it, OSError otherwise."""
         try:
             self._send(self._message(one))
         except smtplib.SMTPRecipientsRefused as error:
             refused = "; ".join(f"{who}: {code} {_text(words)}" for who, (code, words) in error.recipients.items())
             if all(code >= PERMANENT for code, _ in error.recipients.values()):
-                raise RefusedError(f"{self._settings.server} takes no mail for {refused}") from error
+                raise DeliveryRefusedError(f"{self._settings.server} takes no mail for {refused}") from error
             raise OSError(f"{self._settings.server} takes no mail for {refused}") from error
         except smtplib.SMTPResponseException as error:
             told = f"{self._settings.server} answered {error.smtp_code} {_text(error.smtp_error)}"
-            raise (RefusedError if error.smtp_code >= PERMANENT else OSError)(told) from error
+            raise (DeliveryRefusedError if error.smtp_code >= PERMANENT else OSError)(told) from error
 
     def _message(self, one: Notification) -> EmailMessage:
         message = EmailMessage()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from daq.config.sections import Config
-from daq.outlet.notifications.channel import Channel
+from daq.outlet.notifications.channel import DeliveryChannel
 from daq.outlet.notifications.mail import Mail
 from daq.outlet.notifications.notification import Notification
 from daq.outlet.notifications.webhook import Webhook
@@ -34,7 +34,7 @@ class Notifier:
     def __init__(self, robot: str, page: str, file: Path) -> None:
         """robot: its name; page: the address that links begin with; file: what is remembered."""
         self._robot, self._page, self._file = robot, page.rstrip("/"), file
-        self._channels: dict[str, Channel] = {}
+        self._channels: dict[str, DeliveryChannel] = {}
         self._unusable: dict[str, int] = {}  # channel without its secret → notifications that were dropped
         self._taken: dict[str, dict[str, None]] = {}  # channel → keys, the oldest first
         self._told = _read(file)  # of these what is delivered or given up
@@ -47,7 +47,7 @@ class Notifier:
         if send is None:
             self._unusable[name] = 0
         else:
-            self._channels[name] = Channel(name, send, lambda one: self._notes.put((name, one.key)), **more)
+            self._channels[name] = DeliveryChannel(name, send, lambda one: self._notes.put((name, one.key)), **more)
 
     def changed(self, joint: str, records: Sequence[Mapping[str, Any]]) -> None:
         """The records of a joint; hands those that are new to every channel. Never waits."""

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
-from daq.outlet.notifications.channel import LONGEST, RefusedError, deadline
+from daq.outlet.notifications.channel import LONGEST, DeliveryRefusedError, deadline
 from daq.outlet.notifications.notification import Notification
 
 SIGNATURE: Final = "X-Jointwatch-Signature"
@@ -32,7 +32,7 @@ class Webhook:
         self._parts, self._secret, self._longest = urlsplit(url), secret, longest
 
     def send(self, one: Notification) -> None:
-        """Send it. Raises RefusedError where the receiver will never take it, OSError otherwise.
+        """Send it. Raises DeliveryRefusedError where the receiver will never take it, OSError otherwise.
 
         A redirection is not followed: the address in the configuration has to be the receiver's own.
         """
@@ -59,4 +59,4 @@ class Webhook:
         told = f"{parts.hostname} answered {answer.status} {answer.reason}"
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in AGAIN:
             raise OSError(told)
-        raise RefusedError(told)
+        raise DeliveryRefusedError(told)

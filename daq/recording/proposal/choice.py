@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.recording.proposal.families import BARE, Family, Key, Member, is_number
+from daq.recording.proposal.families import BARE, ColumnFamily, Key, Member, is_number
 from daq.recording.proposal.words import ROLES
 
 EFFORTS: Final = ("torque", "force", "input", "current", "load")  # the first of these that is there is proposed
@@ -15,12 +15,12 @@ EFFORTS: Final = ("torque", "force", "input", "current", "load")  # the first of
 class Match(NamedTuple):
     """A family beside the positions, joint by joint."""
 
-    family: Family
+    family: ColumnFamily
     members: list[Member | None]  # in the order of the positions; None where a joint has none
     by_order: bool  # whether the keys differ, and only the order says which is whose
 
 
-def measured(families: Sequence[Family], roles: Sequence[str]) -> list[Family]:
+def measured(families: Sequence[ColumnFamily], roles: Sequence[str]) -> list[ColumnFamily]:
     """Families of these quantities that are measurements of joints."""
     return [
         one
@@ -29,18 +29,18 @@ def measured(families: Sequence[Family], roles: Sequence[str]) -> list[Family]:
     ]
 
 
-def _estimated(families: Sequence[Family]) -> list[Family]:
+def _estimated(families: Sequence[ColumnFamily]) -> list[ColumnFamily]:
     """Torques that a drive or an observer computed."""
     computed = [one for one in families if one.role in EFFORTS and one.said.estimated]
     return [one for one in computed if not one.said.reference and not one.said.cartesian]
 
 
-def positions(families: Sequence[Family], count: int) -> list[Family]:
+def positions(families: Sequence[ColumnFamily], count: int) -> list[ColumnFamily]:
     """Candidates for the position, the best first; count: number of joints, or 0."""
     efforts = [*measured(families, EFFORTS), *_estimated(families)]
     found = measured(families, ("position",)) or measured(families, (BARE,))
 
-    def score(one: Family) -> float:
+    def score(one: ColumnFamily) -> float:
         partner = any(match(one, effort) is not None for effort in efforts)
         kinds = sum({"motor": 1.0, "link": 2.0, "filtered": 2.0}.get(kind, 0.5) for kind in one.said.kinds)
         return (
@@ -55,7 +55,7 @@ def positions(families: Sequence[Family], count: int) -> list[Family]:
     return sorted(found, key=score, reverse=True)
 
 
-def efforts(families: Sequence[Family], position: Family) -> list[Match]:
+def efforts(families: Sequence[ColumnFamily], position: ColumnFamily) -> list[Match]:
     """Candidates for the torque of these positions, the best first; columns that never change come last."""
     candidates = [*measured(families, EFFORTS), *_estimated(families)]
     found = [one for family in candidates if (one := match(position, family)) is not None]
@@ -80,12 +80,12 @@ def efforts(families: Sequence[Family], position: Family) -> list[Match]:
     return sorted(found, key=score, reverse=True)
 
 
-def _rank(family: Family) -> float:
+def _rank(family: ColumnFamily) -> float:
     words = ROLES.get(family.role, ("",))
     return 10.0 * (len(words) - family.said.rank) / len(words)
 
 
-def match(position: Family, other: Family) -> Match | None:
+def match(position: ColumnFamily, other: ColumnFamily) -> Match | None:
     """The columns of another family, joint by joint; None where they do not belong to these joints."""
     by_key = {one.key: one for one in other.members}
     keys = position.keys

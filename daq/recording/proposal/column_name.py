@@ -149,6 +149,12 @@ def is_bare(said: ColumnName) -> bool:
     )  # fmt: skip
 
 
+def is_state(said: ColumnName) -> bool:
+    """Whether a matrix is called the state and nothing more, as observation.state: it may be the positions."""
+    known = not (said.reference or said.cartesian) and bool({"state", "states"} & set(said.rest))
+    return known and all(one in SILENT for one in said.rest)
+
+
 def counts_rows(name: str) -> bool:
     """Whether a name is that of a counter of rows."""
     words = words_of(name)

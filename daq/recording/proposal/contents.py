@@ -12,15 +12,16 @@ import numpy as np
 from daq.recording.columns import named
 from daq.recording.proposal.clock import Clock, find_clock
 from daq.recording.proposal.column_name import read_name, words_of
-from daq.recording.proposal.families import Family, Member, families_of
+from daq.recording.proposal.families import ColumnFamily, Member, families_of
 from daq.recording.proposal.headerless import guess, is_clock
 from daq.recording.reader import SUFFIX, RecordingError, configuration
-from daq.recording.ros_bag import KINDS, is_bag
+from daq.recording.ros_bag import KINDS, is_bag, topics_of
 from daq.recording.ros_database import is_database
 from estimators.numerics.tables.named_columns import UNNAMED
 from estimators.quantities import Floats
 
 ROLES: Final = ("position", "velocity", "torque", "force", "current")
+TOPICS: Final = 20  # of a bag that are listed
 _FRAME: Final = re.compile(r"\(\d+\.\d+\)\s+\S+\s+[0-9A-Fa-f]+#")
 _JOINT_COLUMN: Final = ("joint", "jointname", "jointid", "axis", "name", "jointindex", "jointnumber")
 
@@ -30,14 +31,14 @@ class Contents:
     """A recording as the proposal sees it."""
 
     table: dict[str, Floats]
-    families: list[Family]
+    families: list[ColumnFamily]
     units: dict[str, str]
     notes: list[str]
     joint_names: dict[str, str] = field(default_factory=dict)  # key of a joint → its name in the file
     clock: Clock | None = None  # of a table without names
     unnamed: bool = False
 
-    def clock_of(self, family: Family) -> Clock | None:
+    def clock_of(self, family: ColumnFamily) -> Clock | None:
         """The times of a family's columns."""
         if self.unnamed:
             return self.clock
@@ -81,7 +82,11 @@ def _refuse_frames(file: Path) -> None:
         try:
             configuration(file)
         except RecordingError:
-            raise RecordingError(f"{file}: found no joint states in it ({', '.join(KINDS)})") from None
+            has = ", ".join(f"{topic} ({kind})" for topic, kind in list(topics_of(file).items())[:TOPICS])
+            raise RecordingError(
+                f"{file}: found no joint states in it ({', '.join(KINDS)}); it has {has or 'no topic'}: other types "
+                "need a table, as PlotJuggler exports one (CSV)"
+            ) from None
         raise RecordingError(f"{file}: a recording of jointwatch needs no table: jointwatch replay {file.name}")
     if file.suffix.lower() in (".blf", ".asc", ".trc") or (file.suffix.lower() in (".log", ".txt") and _frames(file)):
         raise RecordingError(
@@ -109,7 +114,7 @@ def _lengths(table: Mapping[str, Floats]) -> list[int]:
     return [rows for rows, _ in count.most_common() if rows > 2]
 
 
-def _without_clock(family: Family, contents: Contents) -> Family:
+def _without_clock(family: ColumnFamily, contents: Contents) -> ColumnFamily:
     """A matrix whose first column is the time (a file for each quantity) gives that column away."""
     if not family.matrix or family.role not in ROLES or len(family.members) < 2:
         return family
@@ -119,7 +124,7 @@ def _without_clock(family: Family, contents: Contents) -> Family:
         return family
     stem = first.column.rpartition("[")[0]
     contents.table[f"{stem}[0]"] = first.values
-    return Family(family.role, family.said, family.members[1:], stem, matrix=True)
+    return ColumnFamily(family.role, family.said, family.members[1:], stem, matrix=True)
 
 
 def _names(texts: Mapping[str, str]) -> dict[str, str]:
@@ -142,7 +147,7 @@ def _numbered_joints(table: Mapping[str, Floats]) -> str:
     return ""
 
 
-def _of_bag(table: Mapping[str, Floats], joints: Sequence[str]) -> list[Family]:
+def _of_bag(table: Mapping[str, Floats], joints: Sequence[str]) -> list[ColumnFamily]:
     """Positions, velocities and efforts of a bag, whose joints have names already."""
     found = []
     for last in ("position", "velocity", "effort"):
@@ -152,7 +157,7 @@ def _of_bag(table: Mapping[str, Floats], joints: Sequence[str]) -> list[Family]:
             if f"{joint}.{last}" in table
         ]
         if members:
-            found.append(Family("torque" if last == "effort" else last, read_name(last), members))
+            found.append(ColumnFamily("torque" if last == "effort" else last, read_name(last), members))
     return found
 
 

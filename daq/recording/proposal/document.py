@@ -11,12 +11,16 @@ from daq.recording.proposal.choice import EFFORTS, Match, efforts, match, measur
 from daq.recording.proposal.clock import FACTORS, Clock, by_velocity
 from daq.recording.proposal.contents import Contents, read_contents
 from daq.recording.proposal.derivative import FOLLOWS, NONE, Rate, together
-from daq.recording.proposal.families import BARE, Family, Key, is_number
+from daq.recording.proposal.families import BARE, ColumnFamily, Key, is_number
 from daq.recording.proposal.units import Guess, effort_unit, position_unit, velocity_unit
 from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
 
 ASK: Final = "ASK: "
+BY_HAND: Final = (  # what to do where names say too little
+    'if it has them under other names, write a table by hand: a line time = "COLUMN", then [joints.NAME] with '
+    'position = { column = "COLUMN", unit = "deg" } and torque = { column = "COLUMN" } (docs/files.md)'
+)
 LISTED: Final = 60  # columns that are not used, at most
 RATE: Final = 1000.0  # Hz, where the file says nothing
 _BAD: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -45,7 +49,7 @@ def questions_of(table: str) -> list[str]:
     return [line.partition(ASK)[2].strip() for line in table.splitlines() if ASK in line]
 
 
-def _lacking(file: Path, contents: Contents, position: Family | None) -> str:
+def _lacking(file: Path, contents: Contents, position: ColumnFamily | None) -> str:
     """What a recording lacks, and what it has."""
     still = [one for one in efforts(contents.families, position) if not one.family.moving] if position else []
     if position is not None and still:
@@ -63,7 +67,7 @@ def _lacking(file: Path, contents: Contents, position: Family | None) -> str:
     kept = [one.names for one in contents.families if one.said.reference and one.role in ("position", "torque")]
     plans = f" ({', '.join(kept[:4])}: plans or answers of a model, not measured)" if kept else ""
     listed = ", ".join(f"{name} {list(one.shape)}" for name, one in list(contents.table.items())[:30])
-    return f"{file}: {why}{plans}; it has {listed}"
+    return f"{file}: {why}{plans}; it has {listed}; {BY_HAND}"
 
 
 class _Document:
@@ -73,7 +77,7 @@ class _Document:
         self,
         file: Path,
         contents: Contents,
-        position: Family,
+        position: ColumnFamily,
         found: Sequence[Match],
         names: tuple[str, ...],
         within: Sequence[str],

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.recording.proposal.column_name import ColumnName, counts_rows, is_bare, read_name
+from daq.recording.proposal.column_name import ColumnName, counts_rows, is_bare, is_state, read_name
 from daq.recording.proposal.words import SILENT
 from drivers.units import parse
 from estimators.quantities import Floats
@@ -30,7 +30,7 @@ class Member(NamedTuple):
 
 
 @dataclass(slots=True)
-class Family:
+class ColumnFamily:
     """One quantity, joint by joint."""
 
     role: str
@@ -63,21 +63,23 @@ class Family:
         )
 
 
-def families_of(table: Mapping[str, Floats], rows: int, units: Mapping[str, str]) -> list[Family]:
+def families_of(table: Mapping[str, Floats], rows: int, units: Mapping[str, str]) -> list[ColumnFamily]:
     """Every family of columns and every matrix, whatever its quantity; scalars and other lengths are left out.
 
     units: column → unit, from a row of units: it tells the quantity of columns that are called after a joint alone.
     """
-    found: list[Family] = []
+    found: list[ColumnFamily] = []
     loose: dict[tuple[object, ...], list[tuple[str, ColumnName, Floats]]] = {}
     for name, values in table.items():
         said = read_name(name)
         if is_bare(said) and values.size == rows:
             said = said._replace(role=_BY_UNIT.get(_si(units.get(name) or said.unit), BARE))
         if values.ndim == 2 and min(values.shape) > 1 and rows == max(values.shape):
+            if not said.role and is_state(said):
+                said = said._replace(role=BARE)
             across = values if values.shape[0] == rows else values.T
             members = [Member((str(i),), f"{name}[{i}]", across[:, i].astype(float)) for i in range(across.shape[1])]
-            found.append(Family(said.role, said, members, _container(name), matrix=True))
+            found.append(ColumnFamily(said.role, said, members, _container(name), matrix=True))
         elif values.size == rows and not counts_rows(name):
             about = (said.role, said.kinds, said.reference, said.estimated, said.cartesian, said.measured, _shape(name))
             loose.setdefault(about, []).append((name, said, values.ravel().astype(float)))
@@ -111,13 +113,13 @@ def _mixed(
         yield from split.values()
 
 
-def _family(members: list[tuple[str, ColumnName, Floats]]) -> Family:
+def _family(members: list[tuple[str, ColumnName, Floats]]) -> ColumnFamily:
     keys = _keys([one[1].rest for one in members])
     whole = [Member(key, name, values) for key, (name, _, values) in zip(keys, members, strict=True)]
     if all(is_number(one.key) for one in whole):
         whole.sort(key=lambda one: int(one.key[-1]))
     said = members[0][1]
-    return Family(said.role, said, whole, _container(members[0][0]))
+    return ColumnFamily(said.role, said, whole, _container(members[0][0]))
 
 
 def _keys(rests: list[tuple[str, ...]]) -> list[Key]:
@@ -148,7 +150,7 @@ def _container(name: str) -> str:
     return head if dot else ""
 
 
-def _quaternion(family: Family) -> bool:
+def _quaternion(family: ColumnFamily) -> bool:
     """Whether four columns are an orientation: their norm is one in every row."""
     if len(family.members) != 4:
         return False

@@ -12,7 +12,7 @@ import numpy as np
 from daq.recording.proposal.clock import Clock
 from daq.recording.proposal.column_name import read_name
 from daq.recording.proposal.derivative import FOLLOWS, together
-from daq.recording.proposal.families import Family, Member
+from daq.recording.proposal.families import ColumnFamily, Member
 from estimators.quantities import Floats
 
 ROWS: Final = 4000  # that are compared
@@ -24,7 +24,7 @@ class Guessed(NamedTuple):
     """What a table without names holds."""
 
     clock: Clock | None
-    families: list[Family]  # position, velocity, torque
+    families: list[ColumnFamily]  # position, velocity, torque
     form: str  # in words
     lacking: str = ""  # why nothing can be proposed
 
@@ -95,6 +95,6 @@ def is_clock(values: Floats) -> bool:
     return middle > 0 and bool((steps > 0).all()) and float(np.median(np.abs(steps - middle))) < EVEN * middle
 
 
-def _family(role: str, columns: list[tuple[int, Floats]], name: str) -> Family:
+def _family(role: str, columns: list[tuple[int, Floats]], name: str) -> ColumnFamily:
     members = [Member((str(k),), f"{name}[{i}]", values.astype(float)) for k, (i, values) in enumerate(columns)]
-    return Family(role, read_name(role), members, matrix=True)
+    return ColumnFamily(role, read_name(role), members, matrix=True)

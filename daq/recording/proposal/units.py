@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.recording.proposal.families import Family
-from drivers.units import Quantity
+from daq.recording.proposal.families import ColumnFamily
+from drivers.units import QuantitySettings
 
 #: rad, argued: Largest |position| above which it is none in rad: two turns, which a joint with a range of travel lacks.
 DEGREES: Final = 13.0
@@ -33,7 +33,7 @@ class Guess(NamedTuple):
     usable: bool = True  # a line with it can be used before the question is answered
 
 
-def position_unit(family: Family, declared: str, gain: float) -> Guess:
+def position_unit(family: ColumnFamily, declared: str, gain: float) -> Guess:
     """The unit of positions; gain: Δq over ∫ v dt of a velocity in rad/s (NaN where there is none)."""
     named = declared or family.said.unit
     if named:
@@ -53,7 +53,7 @@ def position_unit(family: Family, declared: str, gain: float) -> Guess:
     return Guess("", f"rad: values reach {most:.3g}")
 
 
-def effort_unit(family: Family, declared: str) -> Guess:
+def effort_unit(family: ColumnFamily, declared: str) -> Guess:
     """The unit of torques, forces or currents."""
     named = declared or family.said.unit
     role = family.role
@@ -84,7 +84,7 @@ def velocity_unit(declared: str, named: str, gain: float, position: str) -> Gues
     in_rad = gain * (np.pi / 180.0 if position == "deg" else 1.0)  # rad by what the velocity is
     if written:
         guess = _named(written, ("rad/s", "m/s"))
-        factor = Quantity(unit=guess.unit or None).conversion("").factor if guess.usable else 1.0
+        factor = QuantitySettings(unit=guess.unit or None).conversion("").factor if guess.usable else 1.0
         return guess if abs(in_rad / factor - 1.0) < 0.2 else None
     if abs(in_rad - 1.0) < 0.2:
         return Guess("")
@@ -95,7 +95,9 @@ def velocity_unit(declared: str, named: str, gain: float, position: str) -> Gues
 
 def _named(written: str, fitting: tuple[str, ...]) -> Guess:
     try:
-        found = Quantity(unit=written, counts_per_rev=1.0 if written in ("counts", "ticks") else None).conversion("")
+        found = QuantitySettings(
+            unit=written, counts_per_rev=1.0 if written in ("counts", "ticks") else None
+        ).conversion("")
     except ValueError:
         return Guess("", "", f'"{written}" stands in its name and is no known unit', usable=False)
     if written in ("counts", "ticks"):

@@ -7,18 +7,33 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "acceleration": ("acceleration", "accelerations", "accel", "acc", "ddq", "qdd", "qddot", "qacc", "ddtheta", "qpp",
                      "ddpos"),
     "velocity": ("velocity", "velocities", "vel", "vels", "speed", "speeds", "dq", "qd", "qdot", "qvel", "jvel",
-                 "dtheta", "thetadot", "omega", "qp", "dpos", "dp"),
-    "torque": ("torque", "torques", "effort", "efforts", "tau", "taus", "trq", "tq", "moment", "moments", "eff",
-               "qfrc"),
+                 "dtheta", "thetadot", "omega", "qp", "dpos", "dp", "geschwindigkeit"),
+    "torque": ("torque", "torques", "effort", "efforts", "tau", "taus", "trq", "tq", "tor", "moment", "moments", "eff",
+               "qfrc", "drehmoment", "drehmomente"),
     "force": ("force", "forces"),
-    "current": ("current", "currents", "curr", "cur", "iq", "amp", "amps", "i"),
+    "current": ("current", "currents", "curr", "cur", "iq", "amp", "amps", "i", "strom"),
     "position": ("position", "positions", "pos", "angle", "angles", "qpos", "jpos", "theta", "q", "qs", "ang", "th",
-                 "phi", "encoder", "enc"),
+                 "phi", "encoder", "enc", "winkel", "drehwinkel", "lage"),
     "load": ("load", "loads"),
     "input": ("u",),  # what a toolbox of identification calls the torque
     "temperature": ("temp", "temps", "temperature", "temperatures", "voltage", "voltages", "volts", "pwm", "winding"),
 }  # fmt: skip
-TIME: Final = ("stamp", "timestamp", "timestamps", "time", "times", "t", "clock", "zeit", "tijd", "sec", "secs")
+TIME: Final = (
+    "stamp",
+    "timestamp",
+    "timestamps",
+    "time",
+    "times",
+    "t",
+    "clock",
+    "zeit",
+    "tijd",
+    "sec",
+    "secs",
+    "ts",
+    "tout",
+    "tick",
+)
 COUNTERS: Final = (
     "seq",
     "index",
@@ -79,7 +94,7 @@ KINDS: Final[dict[str, str]] = (
 )
 # words that say nothing of which joint it is
 SILENT: Final = frozenset(
-    ("joint", "joints", "jnt", "jnts", "j", "axis", "axes", "a", "motor", "of", "the", "states", "state", "jointstate",
-     "jointstates", "field", "data", "values", "value", "robot", "arm", "rec", "all", "entries", "observation", "obs",
-     "per", "s", "dof", "array", "as", "no", "nr", "log", "header")
+    ("joint", "joints", "jnt", "jnts", "j", "axis", "axes", "achse", "achsen", "a", "motor", "of", "the", "states",
+     "state", "jointstate", "jointstates", "field", "data", "values", "value", "robot", "arm", "rec", "all",
+     "entries", "observation", "obs", "per", "s", "dof", "array", "as", "no", "nr", "log", "header")
 )  # fmt: skip

@@ -18,7 +18,7 @@ A spring that is soft beyond the smallest loads used gives itself away: with a c
 """
 
 import math
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from pydantic import Field
@@ -82,11 +82,20 @@ class GearWatchSettings(Watching):
     """`lost_motion` of a joint in the configuration; what its model knows need not be said."""
 
     watch: bool = True
+    encoders: Literal[1, 2] = 2  # 1: the motor's alone, the link's is not there or not used
     inertia_motor: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None  # kg·m², on the link side
     inertia_link: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None  # kg·m²
     gravity: Annotated[float, Field(allow_inf_nan=False)] | None = None  # N·m, signed, θ_l from the upright
     ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None  # N; without it the model's, else 100
     band: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None  # N·m of load whose sign is noise
+
+
+class OneEncoderSettings(Settings):
+    """What is known of a joint whose gear is watched from the motor alone."""
+
+    inertia_motor: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # kg·m², on the link side
+    ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0  # N
+    growth: Annotated[float, Field(gt=0)] = 0.25  # of the first lost motion: growth from which an event is reported
 
 
 class LostMotionSettings(Watching):

@@ -9,7 +9,7 @@ What is discarded is said: a motion with stick-slip has harmonics above N_h. Din
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.signal import freqz, savgol_coeffs, savgol_filter
+from scipy.signal import savgol_filter
 
 from estimators.quantities import Floats
 
@@ -31,13 +31,6 @@ def smoothed(values: Floats, passes: int = 3) -> Floats:
     for _ in range(passes):
         values = savgol_filter(values, POINTS, CUBIC, axis=0, mode="interp")
     return values
-
-
-def bandwidth(rate: float, passes: int = 3) -> float:
-    """Where the smoothing has lost 3 dB, Hz; rate: Hz."""
-    frequency, response = freqz(savgol_coeffs(POINTS, CUBIC), worN=4096, fs=rate)
-    lost = np.flatnonzero(np.abs(response) ** passes < np.sqrt(0.5))
-    return float(frequency[lost[0]]) if len(lost) else rate / 2
 
 
 def averaged(values: Floats, rows: int) -> Floats:

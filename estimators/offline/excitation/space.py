@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import null_space
 
 from estimators.offline.excitation.shared_limits import SharedLimits, shrunk
-from estimators.offline.excitation.trajectory import FINER, SAMPLES, Fourier, JointLimits, TrajectoryMotion, basis
+from estimators.offline.excitation.trajectory import FINER, SAMPLES, Fourier, TrajectoryLimits, TrajectoryMotion, basis
 from estimators.quantities import Floats
 
 Mode = Literal["peak", "bound"]
@@ -23,7 +23,7 @@ class Space:
 
     def __init__(
         self,
-        limits: JointLimits,
+        limits: TrajectoryLimits,
         home: Floats,
         frequency: float,
         harmonics: int,

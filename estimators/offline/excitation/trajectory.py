@@ -16,7 +16,7 @@ FINER: Final = 10  # × the samples of the search, on which limits are verified
 SAMPLES: Final = 200  # of a period, in the search
 
 
-class JointLimits(NamedTuple):
+class TrajectoryLimits(NamedTuple):
     """Limits of every joint, (n,): rad, rad/s, rad/s² (m, m/s, m/s²)."""
 
     lower: Floats
@@ -82,7 +82,7 @@ def basis(frequency: float, harmonics: int, times: Floats) -> tuple[Floats, Floa
     return q, np.concatenate([c, s], axis=1), np.concatenate([-s, c], axis=1) * np.tile(order, 2)
 
 
-def judge(motion: TrajectoryMotion, limits: JointLimits) -> list[LimitCheck]:
+def judge(motion: TrajectoryMotion, limits: TrajectoryLimits) -> list[LimitCheck]:
     """Every limit of every joint, by the motion's samples."""
     found = []
     for j in range(len(limits.lower)):

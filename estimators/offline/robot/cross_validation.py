@@ -36,19 +36,19 @@ def blocks_of(rows: RobotRows) -> NDArray[np.int64]:
     return (np.arange(len(rows.y)) * BLOCKS // max(len(rows.y), 1)).astype(np.int64)
 
 
-def motions_of(rows: RobotRows, blocks: int = BLOCKS) -> NDArray[np.int64]:
+def motions_of(rows: RobotRows) -> NDArray[np.int64]:
     """Number of the motion of every row, which is left out as one: (rows,)."""
     counts = np.bincount(rows.piece)
     if len(counts) < 2 or counts.max() > MOST * len(rows.y):
-        return np.arange(len(rows.y)) * blocks // max(len(rows.y), 1)
+        return blocks_of(rows)
     middle = np.cumsum(counts) - 0.5 * counts
     group = (middle * BLOCKS // len(rows.y)).astype(np.int64)
     return np.asarray(group[rows.piece])
 
 
-def validated(model: WholeRobot, rows: RobotRows, kind: Weights = "honest", blocks: int = BLOCKS) -> Validated:
+def validated(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> Validated:
     """Cross-validate one model on its rows."""
-    motions, predicted = motions_of(rows, blocks), np.full_like(rows.y, np.nan)
+    motions, predicted = motions_of(rows), np.full_like(rows.y, np.nan)
     prior = prior_of(model, rows.part(rows.moves))
     taught = rows.teaching()
     whole = sums(taught)

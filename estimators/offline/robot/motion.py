@@ -9,7 +9,6 @@ but for the first and last 0.3 s, in which the low-pass has not settled (to 0.3 
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from estimators.numerics.splines import cubic_spline, zero_phase_low_pass
 from estimators.quantities import Floats
@@ -150,8 +149,3 @@ def _even(time: Floats, values: Floats, grid: Floats) -> Floats:
 def low_pass(values: Floats, rate: float) -> Floats:
     """Values (samples, …) at `rate` Hz, forwards and backwards."""
     return zero_phase_low_pass(values, ORDER, CUTOFF, rate, padding=min(len(values) - 1, int(rate)))
-
-
-def moving(dq: Floats, slow: float) -> NDArray[np.bool_]:
-    """Rows in which some joint exceeds `slow` rad/s (m/s): (rows,)."""
-    return np.asarray((np.abs(dq) > slow).any(axis=1))

@@ -4,8 +4,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.models.joints.lost_motion import GearWatchSettings, LostMotionSettings, Watching
+from estimators.models.joints.lost_motion import GearWatchSettings, LostMotionSettings, OneEncoderSettings, Watching
 from estimators.models.joints.two_mass import TwoMassSettings
+from estimators.online.gear.lost_motion import LostMotion
+from estimators.online.gear.one_encoder import OneEncoder
 from estimators.online.settings import LINK, JointIdentification
 from estimators.quantities import Floats
 
@@ -22,14 +24,25 @@ SPEEDING: Final = 2.0
 class WatchedGear(NamedTuple):
     """Declares a gear that is watched."""
 
-    settings: LostMotionSettings
+    settings: LostMotionSettings | OneEncoderSettings
     roles: tuple[str, ...]  # of the joint's channels, in the order in which the watch takes them
     scale: Floats  # (roles,) from the channel to the link's side
 
+    def watch(self, period: float) -> LostMotion | OneEncoder:
+        """What watches it; period: s between samples."""
+        settings = self.settings
+        return (
+            LostMotion(settings, period) if isinstance(settings, LostMotionSettings) else OneEncoder(settings, period)
+        )
+
 
 def gear_of(joint: JointIdentification, rate: float) -> WatchedGear | None:
-    """Return the gear of a joint; None without two encoders, or where it is not wanted. rate: Hz of the samples."""
+    """Return the gear of a joint; None where it is not wanted, or has one encoder and nobody says so. rate: Hz."""
     wish, model = joint.lost_motion or GearWatchSettings(), joint.model
+    if wish.watch and wish.encoders == 1:
+        assert wish.inertia_motor is not None  # by the settings' own check
+        one = OneEncoderSettings(inertia_motor=wish.inertia_motor, ratio=wish.ratio or RATIO, growth=wish.growth)
+        return WatchedGear(one, ("position", "torque"), np.ones(2))
     elastic = isinstance(model, TwoMassSettings)
     if not wish.watch or not (elastic or joint.lost_motion):
         return None

@@ -11,7 +11,7 @@ from estimators.quantisation.shifted_quantiser import QuantiserState
 from jointwatch_layout import Layout, Matrix, Vector
 
 
-class FitState(Layout, version=9):
+class FitState(Layout, version=10):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -44,14 +44,20 @@ class FitState(Layout, version=9):
     forgotten: float = 0.0  # of the learner, when the last block ended
 
     @classmethod
-    def of(cls, p: int, owners: NDArray[np.int64], own: int, row: float, remembers: bool, unread: int) -> "FitState":
+    def of(
+        cls, p: int, owners: NDArray[np.int64], own: int, row: float, remembers: bool, torque: bool, unread: int
+    ) -> "FitState":
         """State before any row.
 
         p: parameters; owners: joint of each output; own: misfit regressors of each output; row: s between rows;
-        remembers: whether friction has a memory of its own; unread: room for rows of the shifted quantiser.
+        remembers: whether friction has a memory of its own; torque: whether outputs are torques; unread: room for rows
+        of the shifted quantiser.
         """
         m = len(owners)
-        sums, quantiser = BlockSums.of(owners, p, own, 1e9 * row, remembers), QuantiserState.room(unread, p, row)
+        sums, quantiser = (
+            BlockSums.of(owners, p, own, 1e9 * row, remembers, torque),
+            QuantiserState.room(unread, p, row),
+        )
         scores = ScoreState.zeros(outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own)
         return cls.zeros(
             sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p, regressors=m * own,

@@ -16,10 +16,11 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.misfit import regressors, scores
-from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
+from estimators.misfit.regressors import ANGLE, DIRECTION, ECCENTRIC, ELASTIC, LAG, MEMORY, SPEED, TORQUE
 from estimators.numerics.directions import Directions
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.validity import SMALL
 from estimators.online.judgement.widening import EITHER, Widening, consider, tell_directions, widen
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
@@ -47,7 +48,13 @@ FOLLOWS: Final = 2.0 ** (1.0 / 60.0)
 WAITING: Final = 16
 
 # codes of reasons, by the regressor that shows them
-SHAPES: Final = {SPEED: "friction_shape", DIRECTION: "friction_direction", MEMORY: "friction_memory"}
+SHAPES: Final = {
+    SPEED: "friction_shape",
+    DIRECTION: "friction_direction",
+    MEMORY: "friction_memory",
+    ELASTIC: "drive_elastic",
+    ECCENTRIC: "encoder_eccentric",
+}
 
 
 class ModelFit:
@@ -83,7 +90,7 @@ class ModelFit:
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
-        self.kept = kept = FitState.of(p, self._owners, own, row, remembers, unread)
+        self.kept = kept = FitState.of(p, self._owners, own, row, remembers, torque, unread)
         self.quantiser = ShiftedQuantiser(kept.quantiser)
 
     @property
@@ -147,6 +154,7 @@ class ModelFit:
         """Begin with the rows of a start, block by block; now: number of the next row."""
         self.begin(now)
         self.kept.sums.place[:] = np.nan
+        self._predict_by(learner)
         for first in range(0, len(rows.time) - self._block + 1, self._block):
             part = rows.part(slice(first, first + self._block))
             self.absorb(part, learner.reversal)
@@ -161,6 +169,7 @@ class ModelFit:
         """
         kept, rls, sums = self.kept, learner.rls, self.kept.sums
         kept.due = now + self._block
+        self._predict_by(learner)
         forgotten = rls.state.forgotten
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
         sums.special[: 2 * len(kept.rows)] *= fade
@@ -187,7 +196,8 @@ class ModelFit:
         told = kept.scores
         kept.gains[:], kept.found[:], kept.late[:] = told.gains, told.coefficients, told.lag
         kept.share, kept.left = told.explained, told.unexplained
-        kept.spoiled = kept.share > (MISFIT_OVER if kept.spoiled else 1.0) * GOOD
+        over = MISFIT_OVER if kept.spoiled else 1.0
+        kept.spoiled = kept.share > over * GOOD or self._disproportion() > over * SMALL
         if settled:
             self._weigh_steps(rls.noise[0] / rls.noise, time)
             self.correct(learner, time)
@@ -195,6 +205,11 @@ class ModelFit:
             widen(kept, learner, self._left_of_steps(learner), self._known)
             self._lose(learner)
             self.roughen(learner, time)
+
+    def _predict_by(self, learner: Learner) -> None:
+        """Let rows of the next block be predicted by the present θ."""
+        sums = self.kept.sums
+        sums.theta[:], sums.level[:] = learner.rls.theta, learner.kept.signal * np.sqrt(learner.rls.noise)
 
     def follow(self, learner: Learner, settled: bool) -> None:
         """Update the weight of rows with a reversal, and the usual residual; settled: whether θ is published."""
@@ -212,6 +227,16 @@ class ModelFit:
 
         if settled:
             learner.rls.follow_noise(FOLLOWS**BLOCK)
+
+    def _disproportion(self) -> float:
+        """Share of the torque, rms, that is not in proportion near zero, where nothing explains more than that.
+
+        A measurement that bends is wrong in every row, so its limit is that of the prediction.
+        """
+        gains = self.kept.gains.reshape(-1, self._own)
+        near = np.array(regressors.CAUSES[: self._own]) == TORQUE
+        most = gains[:, near].max(initial=0.0)
+        return math.sqrt(float(gains[:, near].sum())) if most >= gains.max(initial=0.0) else 0.0
 
     @property
     def _corrected(self) -> bool:
@@ -368,6 +393,11 @@ class ModelFit:
                 told.append(reason)
         return tuple(told)
 
+    def _near_zero(self, output: int) -> float:
+        """By how much a measured torque is too small (or, below 0, too large) as soon as it is no longer near zero."""
+        first = output * self._own + regressors.CAUSES.index(TORQUE)
+        return -float(self.kept.found[first : first + len(regressors.WIDTHS)].sum())
+
     def _reason(self, k: int) -> Reason:
         """One cause, with its size."""
         output, column = divmod(k, self._own)
@@ -381,4 +411,6 @@ class ModelFit:
             first = output * self._own + regressors.TURNS + (column - regressors.TURNS) // 2 * 2
             size, times = math.hypot(*self.kept.found[first : first + 2]), (column - regressors.TURNS) // 2 + 1
             return Reason("torque_repeats", None, {"times": float(times), "torque": size, **numbers})
+        if cause == TORQUE:
+            return Reason("torque_not_proportional", None, {"torque": self._near_zero(output), **numbers})
         return Reason(SHAPES[cause], None, numbers)

@@ -19,12 +19,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.misfit import scores
-from estimators.misfit.regressors import columns
-from estimators.misfit.untold_torque import Floor, places, untold_torque
+from estimators.misfit.regressors import ANGLE, ELASTIC, columns
+from estimators.misfit.untold_torque import SHARE, Floor, UntoldTorque, places, untold_torque
 from estimators.numerics.directions import Directions, contrast
 from estimators.online.judgement.fit_state import FitState
+from estimators.online.judgement.validity import SMALL
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learner
+from estimators.thresholds import LEAST_DIVISOR
 
 #: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
 #: point 4).
@@ -133,24 +135,43 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
 
     At the poses of this motion they make the prediction right, so they are no part of Σ.
     """
-    rls, p = learner.rls, learner.rls.p
+    rls = learner.rls
     learner.kept.untold[:] = learner.kept.seen[:] = np.outer(kept.scores.bias, kept.scores.bias)
+    learner.kept.seen -= (1.0 - SHARE) * kept.late.T @ kept.late  # it is in Σ as a whole
     kept.prior[:] = 0.0
     if not known.prior > 0.0 or not known.linear or known.own < columns(turns=True):
         return
     factor = float(np.mean(learner.honesty**2))
     floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
-    variance, covariance = rls.variance() * float(rls.noise[0]), kept.scores.covariance
-    for o, share in enumerate(rls.noise[0] / rls.noise):
-        inside, among = places(p, known.own, o)
-        which = np.r_[0:p, inside, kept.scores.gram.shape[1] - 1]
-        lower = kept.scores.gram[o][np.ix_(which, which)]
-        most = float(np.sqrt(lower[-1, -1] / max(kept.rows[o], 1.0)))
-        products = share * (np.tril(lower) + np.tril(lower, -1).T)
-        own = np.r_[0:p, among]
-        spread, size = covariance[np.ix_(own, own)], known.prior * most
-        found = untold_torque(directions, products, spread, kept.scores.theta, variance, floor, size, most)
-        if found is not None:
-            learner.kept.seen[:] += found.seen
-            learner.kept.untold[:] += found.whole
-            kept.prior[:] += found.prior
+    for output in range(len(rls.noise)):
+        angle = _of_cause(kept, learner, directions, floor, known, (output, ANGLE, known.prior))
+        elastic = _of_cause(kept, learner, directions, floor, known, (output, ELASTIC, SMALL))
+        for found in (angle, elastic):
+            if found is not None:
+                learner.kept.seen[:] += found.seen
+                learner.kept.untold[:] += found.whole
+        if angle is not None:
+            kept.prior[:] += angle.prior
+
+
+def _of_cause(
+    kept: FitState,
+    learner: Learner,
+    directions: Directions,
+    floor: Floor,
+    known: Widening,
+    what: tuple[int, int, float],
+) -> UntoldTorque | None:
+    """What one cause may have done to θ by one output; what: output, cause, and its size as a share of the torque."""
+    (output, cause, size), rls, p = what, learner.rls, learner.rls.p
+    inside, among = places(p, known.own, output, cause)
+    lower = kept.scores.gram[output][np.ix_(*2 * (np.r_[0:p, inside, kept.scores.gram.shape[1] - 1],))]
+    rows = max(float(kept.rows[output]), 1.0)
+    most = float(np.sqrt(lower[-1, -1] / rows))
+    if cause != ANGLE:  # whose columns have a unit of their own
+        column = float(np.sqrt(np.diag(lower)[p:-1].mean() / rows))
+        most /= max(column, LEAST_DIVISOR)
+    products = rls.noise[0] / rls.noise[output] * (np.tril(lower) + np.tril(lower, -1).T)
+    own, variance = np.r_[0:p, among], rls.variance() * float(rls.noise[0])
+    spread = kept.scores.covariance[np.ix_(own, own)]
+    return untold_torque(directions, products, spread, kept.scores.theta, variance, floor, size * most, most)

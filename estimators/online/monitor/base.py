@@ -1,4 +1,4 @@
-"""Protocol of a monitor: it gets numbers and returns a decision, and changes nothing but its own memory.
+"""What every monitor is: it gets numbers and returns a decision, and changes nothing but its own memory.
 
 At the end of a block it gets a Moment, and answers with a decision, or with a request for a window. The Evidence of
 that window then gives the decision. Decisions are carried out in phases.py and relearning.py.
@@ -6,7 +6,7 @@ that window then gives the decision. Decisions are carried out in phases.py and 
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from estimators.quantities import Floats
 
@@ -133,64 +133,60 @@ class Rejection(NamedTuple):
     needed: float  # rows that a start takes
 
 
-class Monitor(Protocol):
-    """Follows up alarms and looks after what is in force."""
+class Monitor:
+    """Follows up alarms and looks after what is in force. Where a design says nothing else, nothing follows."""
 
     kept: Any  # what outlives a restart of the program, a dataclass
-
-    def started(self, noise: float, first: int, now: int) -> None:
-        """Begin normal mode. noise: residual variance; first: number of the first row that it rests on."""
-        ...
-
-    def alarmed(self, began: int, moment: Moment) -> bool:
-        """Take an alarm; began: number of the row of its cause. Returns whether it is a change of its own."""
-        ...
-
-    @property
-    def onset(self) -> int:
-        """Number of the row from which on what is in force, or looked into, has been so."""
-        ...
 
     @property
     def settled(self) -> bool:
         """Whether nothing is to be confirmed."""
-        ...
+        return True
+
+    @property
+    def onset(self) -> int:
+        """Number of the row from which on what is in force, or looked into, has been so."""
+        return 0
+
+    def started(self, noise: float, first: int, now: int) -> None:
+        """Begin normal mode. noise: residual variance; first: number of the first row that it rests on."""
+
+    def alarmed(self, began: int, moment: Moment) -> bool:
+        """Take an alarm; began: number of the row of its cause. Returns whether it is a change of its own."""
+        return True
 
     def due(self, searching: bool) -> int | None:
         """Number of the row from which a review in normal mode may decide something; None: every one may.
 
         searching: whether a refit is under way.
         """
-        ...
+        return None
 
     def period_due(self, now: int) -> bool:
         """Whether the motion's period may be looked for, where it is not known."""
-        ...
+        return False
 
     def transient(self, moment: Moment) -> WindowRequest | Decision:
         """Decide while an alarm stands."""
-        ...
+        return Wait()
 
     def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
         """Decide in motion, while no alarm stands."""
-        ...
+        return iter(())
 
     def review(self, evidence: Evidence) -> Decision:
         """Decide from a window that it has requested."""
-        ...
+        return Wait()
 
     def learnt(self, now: int, first: int | None = None) -> None:
         """Note that θ was learnt anew; first: number of the row from which on it holds, if that is new."""
-        ...
 
     def accepted(self, purpose: str, first: int, moment: Moment) -> None:
         """Note that a refit is accepted; first: number of its window's first row."""
-        ...
 
     def rejected(self, rejection: Rejection, alarmed: bool) -> Decision:
         """Decide what follows from a rejected refit; alarmed: whether an alarm stands."""
-        ...
+        return Wait()
 
     def resume(self, now: int) -> None:
         """Go on after a restart of the program; now: number of the next row."""
-        ...

@@ -26,6 +26,7 @@ from estimators.online.monitor.base import (
     Evidence,
     LearnTheta,
     Moment,
+    Monitor,
     Purpose,
     Rejection,
     Restore,
@@ -60,7 +61,7 @@ class Nothing:
     VERSION: ClassVar[int] = 1
 
 
-class FastMonitor:
+class FastMonitor(Monitor):
     """Distinguishes a change of θ from one of η as soon as the window allows."""
 
     def __init__(self, row: float, settings: MonitorSettings | None = None) -> None:

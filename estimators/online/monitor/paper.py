@@ -16,12 +16,10 @@ from typing import ClassVar, Final
 from estimators.online.monitor.base import (
     Before,
     Decision,
-    Evidence,
     Moment,
+    Monitor,
     Recover,
-    Rejection,
     SearchEta,
-    Wait,
     WindowRequest,
 )
 from estimators.online.monitor.threshold import ErrorThreshold
@@ -40,11 +38,8 @@ class PaperState:
     usual: float = 0.0  # residual variance of the start, whitened
 
 
-class PaperMonitor:
+class PaperMonitor(Monitor):
     """Searches η whenever the error exceeds δ."""
-
-    onset = 0
-    settled = True
 
     def __init__(self, row: float, settings: MonitorSettings | None = None) -> None:
         """row: s between rows."""
@@ -57,18 +52,6 @@ class PaperMonitor:
     def started(self, noise: float, _first: int, _now: int) -> None:
         """Begin normal mode."""
         self.kept.usual = noise
-
-    def alarmed(self, _began: int, _moment: Moment) -> bool:
-        """Take an alarm: it has only made the least squares forget faster."""
-        return True
-
-    def due(self, _searching: bool) -> int | None:
-        """Every block."""
-        return None
-
-    def period_due(self, _now: int) -> bool:
-        """False: the motion's period is not needed."""
-        return False
 
     def transient(self, _moment: Moment) -> WindowRequest | Decision:
         """Go on with what the least squares have learnt."""
@@ -83,20 +66,3 @@ class PaperMonitor:
             exceeded = self._threshold.exceeded(moment)
         if exceeded:
             yield SearchEta("threshold", moment.now - round(moment.needed), Before.NOTHING)
-
-    def review(self, _evidence: Evidence) -> Decision:
-        """No window was wanted."""
-        return Wait()
-
-    def learnt(self, now: int, first: int | None = None) -> None:
-        """Do nothing."""
-
-    def accepted(self, purpose: str, first: int, moment: Moment) -> None:
-        """Do nothing: nothing is confirmed."""
-
-    def rejected(self, _rejection: Rejection, _alarmed: bool) -> Decision:
-        """Do nothing: the next measurement decides anew."""
-        return Wait()
-
-    def resume(self, now: int) -> None:
-        """Do nothing."""

@@ -5,11 +5,10 @@ one. An alarm that follows soon after another and has changed no value belongs t
 friction makes it stick longer at each reversal; such residuals raise no alarm again.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from estimators.online.monitor.base import Decision, Evidence, Moment, Recover, Rejection, Wait, WindowRequest
+from estimators.online.monitor.base import Decision, Moment, Monitor, Recover, Wait, WindowRequest
 from estimators.thresholds import ENDLESS
 
 #: 1, argued: Times the usual variance below which the residual is quiet again.
@@ -32,11 +31,8 @@ class PlainState:
     soon: bool = False  # whether an alarm followed soon upon it
 
 
-class PlainMonitor:
+class PlainMonitor(Monitor):
     """Ends transients, and decides nothing else."""
-
-    onset = 0
-    settled = True
 
     def __init__(self) -> None:
         self.kept = PlainState()
@@ -54,10 +50,6 @@ class PlainMonitor:
         """Never: without an alarm there is nothing to decide."""
         return None if searching else ENDLESS
 
-    def period_due(self, _now: int) -> bool:
-        """False: the motion's period is not needed."""
-        return False
-
     def transient(self, moment: Moment) -> WindowRequest | Decision:
         """Wait until new values are there, or as long as a start takes."""
         quiet, own = moment.variance <= self.kept.quiet, self.kept.soon and moment.same
@@ -70,24 +62,3 @@ class PlainMonitor:
         self.kept.quiet = max(self.kept.quiet, QUIET * moment.level)
         why = "some lack excitation" if quiet else "the residual stays larger than before"
         return Recover(f"new values; {why}", usual=True, own=own)
-
-    def routine(self, _moment: Moment) -> Iterator[WindowRequest | Decision]:
-        """Nothing."""
-        return iter(())
-
-    def review(self, _evidence: Evidence) -> Decision:
-        """No window was wanted."""
-        return Wait()
-
-    def learnt(self, now: int, first: int | None = None) -> None:
-        """Do nothing."""
-
-    def accepted(self, purpose: str, first: int, moment: Moment) -> None:
-        """There are no refits."""
-
-    def rejected(self, _rejection: Rejection, _alarmed: bool) -> Decision:
-        """There are no refits."""
-        return Wait()
-
-    def resume(self, now: int) -> None:
-        """Do nothing."""

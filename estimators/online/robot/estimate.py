@@ -7,13 +7,18 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Phase, Status
+from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.findings.carried import Payload
+from estimators.online.robot.findings.contact_force import ContactForce
 from estimators.online.robot.findings.friction_discrepancy import KNOTS, SUMS
 from estimators.online.robot.findings.record import RobotFinding
+from estimators.online.robot.findings.tool import ToolDifference
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
 VERSION: Final = 3  # of what is kept
+
+BAD: Final = np.array([np.nan])  # what cannot be read
 
 
 class Friction(NamedTuple):
@@ -44,6 +49,8 @@ class RobotEstimate:
     progress: float  # of the start, per cent
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
     findings: tuple[RobotFinding, ...] = ()  # what has happened, the oldest first
+    touch: ContactForce | None = None  # where it is touched, and the force; None while nothing touches it
+    tool: ToolDifference | None = None  # what is carried less what the controller was told; None: nothing was told
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class Kept:
     moved: Floats  # (p + n, n, knots) by it
     seen: Floats  # (SUMS, n, knots) of it
     etas: list[float] = field(default_factory=list)  # nonlinear parameters of the frictions, see friction_refit.py
+    payload: Floats = field(default_factory=lambda: np.zeros((0, PARAMETERS)))  # see ResidualAttribution.keep
 
 
 def read_kept(kept: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
@@ -77,6 +85,8 @@ def read_kept(kept: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
     right = kept.get("version") == VERSION and isinstance(kept.get("learnt"), int)
     if not right or any(found[name].shape != shape for name, shape in shapes.items()):
         raise ValueError("what was kept of the robot is of another model or version: it starts anew")
+    payload = np.array(kept.get("payload", ()), np.float64)
+    found["payload"] = payload.reshape(-1, PARAMETERS) if payload.size in (0, (1 + PARAMETERS) * PARAMETERS) else BAD
     if not all(np.isfinite(one).all() for one in found.values()):
         raise ValueError("what was kept of the robot is damaged: it starts anew")
     return found

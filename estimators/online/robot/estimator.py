@@ -22,7 +22,9 @@ from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.contact import SOON
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
+from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.record import RobotFinding
+from estimators.online.robot.findings.tool import ToldTool
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
@@ -55,17 +57,19 @@ class RobotEstimator:
         start: float = START,
         teaches: bool = True,
         executor: Executor | None = None,
+        tool: ToldTool | None = None,
     ) -> None:
         """period: s between rows; start: s of motion that the start lasts; teaches: False keeps the parameters.
 
-        executor: where searches of a friction's nonlinear parameters run, by default inline.
+        executor: where searches of a friction's nonlinear parameters run, by default inline; tool: what the controller
+        was told of it.
         """
         self.model = model = learnt.model()
         self._n = n = model.tree.size()
         self._chunk, self._stride = max(1, round(CHUNK / period)), max(1, round(1.0 / (ROWS * period)))
         self._units = tuple(joint.axis.effort for joint in learnt.robot.joints)
         self._channels = 2 + bool(model.twisted)  # of each joint
-        self._watch = RobotWatch(model, learnt, self._chunk * period)
+        self._watch = RobotWatch(model, learnt, self._chunk * period, tool)
         compensates = bool(self._watch.compensation.joints)
         self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates)
         attribution = self._watch.attribution
@@ -76,6 +80,7 @@ class RobotEstimator:
         self._now, self._samples, self._moves = Block(model.size + n, n), 0, False
         self._time = self._doubted = self._changing = 0  # ns
         self._measured, self._predicted = np.full((2, n), np.nan)
+        self._touched = ""  # words about the last contact
         self._events: list[Event] = []
         self._findings = ToldFindings(model.robot.names)
 
@@ -116,7 +121,7 @@ class RobotEstimator:
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, contact.deviations, contact.limits,
             contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
-            self._findings.every,
+            self._findings.every, watch.location.found, None if watch.tool is None else watch.tool.difference,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -155,13 +160,13 @@ class RobotEstimator:
     def keep(self) -> Kept | None:
         """State that outlives a restart; None while the start lasts or something is wrong."""
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy
-        if self._start.active or contact.reported.any() or self._findings.held:
+        if self._start.active or contact.reported.any() or self._findings.held.keys() - {BODY}:
             return None
         bayesian = learner.bayesian
         return Kept(
             VERSION, bayesian.theta, bayesian.covariance + learner.quantiser.covariance, learner.variance,
             contact.thresholds, contact.deviations, self.learnt, self._watch.compensation.keep(), discrepancy.spread,
-            discrepancy.moved, discrepancy.seen, self._refits.etas,
+            discrepancy.moved, discrepancy.seen, self._refits.etas, self._watch.attribution.keep(),
         )  # fmt: skip
 
     def resume(self, kept: Mapping[str, Any]) -> None:
@@ -177,6 +182,9 @@ class RobotEstimator:
         watch.contact.resume(found["thresholds"], found["deviations"])
         learner.learnt, self._start.active = int(kept["learnt"]), False
         learner.adopt()
+        carried = watch.attribution.resume(found["payload"], learner.variance)
+        if carried is not None:
+            self._findings.resume(self._time, carried, carried.cause.words(watch.attribution.known(bare=True), carried))
         self._mark_reference()
 
     def _absorb(self, time: Nanoseconds, chunk: Chunk) -> None:
@@ -208,13 +216,15 @@ class RobotEstimator:
         changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
         if not watch.contact.calm and not starting:
             self._learner.drop_waiting()
+        watch.locate(chunk, unexplained, friction, starting)
         if changes is None:
             return
         fresh, over = changes
         names = self.model.robot.names
         if fresh.any():
             watch.attribution.mark()
-            text = watch.contact.words(fresh, unexplained, names, self._units)
+            self._touched = watch.contact.words(fresh, unexplained, names, self._units)
+            text = self._touched + watch.where(names)
             touched = tuple(name for name, one in zip(names, fresh, strict=True) if one)
             if self._findings.examine(self._time, "contact", touched, text):
                 self._say("contact", text)
@@ -253,7 +263,11 @@ class RobotEstimator:
         switched, verdict = watch.absorb(now, learner.variance, pulls)
         for one in switched:
             self._say("compensation", one.words(self.model.robot))
+        examined, where = self._findings.examined, watch.where(self.model.robot.names)
+        if examined is not None and examined.cause == "contact" and not examined.others and where:
+            self._findings.refine(self._time, examined.number, self._touched + where)
         self._findings.follow(self._time, watch.attribution)
+        self._check_tool()
         if verdict is not None and verdict.silent:
             self._learn(verdict)
         elif verdict is not None:
@@ -263,6 +277,17 @@ class RobotEstimator:
         elif watch.attribution.over and not watch.contact.reported.any():
             self._end_examination()
 
+    def _check_tool(self) -> None:
+        """Compare what is carried with what the controller was told, once the start is over, and while it moves."""
+        tool, attribution = self._watch.tool, self._watch.attribution
+        if tool is None or self._start.active or not self._moves or not self._watch.contact.calm:
+            return
+        change = tool.compare(attribution.payload, attribution.theta, attribution.known().root)
+        if change is not None:
+            self._say("tool", tool.difference.text or "the tool is the one that was told to the controller")
+        if change is not None or tool.difference.differs:
+            self._findings.tell_tool(self._time, tool.difference.text)
+
     def _carry_out(self, verdict: AttributionVerdict) -> None:
         """Hold what was found beside the model, or learn it."""
         watch, start, cause = self._watch, self._start, verdict.fitted.cause
@@ -271,6 +296,8 @@ class RobotEstimator:
             start.changed.add(key)
             self._begin_anew()
         new = self._findings.take(self._time, verdict)
+        if watch.tool is not None:
+            watch.tool.forget()
         if new and (verdict.held or not start.active):  # of a start nothing is known yet that could have changed
             self._say(cause.name, verdict.text)
         watch.contact.explained()

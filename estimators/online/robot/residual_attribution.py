@@ -22,7 +22,7 @@ from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
 from estimators.online.robot.findings.competition import CERTAIN, Standing, compete, refitted
-from estimators.online.robot.findings.explanation import Explanation
+from estimators.online.robot.findings.explanation import BODY, Explanation
 from estimators.online.robot.findings.looks import FADE, Looks, Sums, sums_of
 from estimators.quantities import Floats
 from estimators.thresholds import RIDGE
@@ -113,6 +113,11 @@ class ResidualAttribution:
         return self.explanation.payload
 
     @property
+    def units(self) -> Floats:
+        """Variance (n,) of the usual residual, times the rows that count as one."""
+        return np.asarray(self._usual * self._correlation)
+
+    @property
     def suspects(self) -> bool:
         """Whether looks in a row have said that what is examined is no contact."""
         return self.open and self._times >= SUSPECT and self._suspect[0] != "contact"
@@ -125,7 +130,7 @@ class ResidualAttribution:
     def absorb(self, rows: LookRows, variance: Floats) -> None:
         """Take a look; variance: (n,) R of the residual where nothing is wrong."""
         self._usual = self._level * variance + (BEYOND * self.discrepancy) ** 2
-        units = self._usual * self._correlation
+        units = self.units
         moved = rows.there.sum(axis=0)
         if self._starting:
             self._shares.append(
@@ -246,6 +251,23 @@ class ResidualAttribution:
             if self.looks.since is not None:
                 self._hold(known, one)
 
+    def keep(self) -> Floats:
+        """The payload that holds, (11, 10): its parameters, then their covariance; (0, 10) without one."""
+        fitted = self.explanation.holding.get(BODY)
+        return np.zeros((0, PARAMETERS)) if fitted is None else np.vstack([fitted.values, fitted.covariance])
+
+    def resume(self, kept: Floats, variance: Floats) -> Fitted | None:
+        """Hold the payload that `keep` gave; variance: (n,) R. What was known of it counts as a look, and fades so."""
+        self._usual = variance + (BEYOND * self.discrepancy) ** 2
+        if not len(kept):
+            return None
+        cause, known = PayloadCause(), self.known(bare=True)
+        fitted = Fitted(cause, kept[0], kept[1:], 0.0, cause.moves(known))
+        self.explanation.hold(fitted)
+        self.looks.resume(_as_look(fitted, cause.prior(known), self.columns, float(self.units[0])))
+        self.open = True
+        return fitted
+
     def gather_anew(self) -> None:
         """Forget what was usual in the start so far."""
         self._shares = []
@@ -265,6 +287,17 @@ class ResidualAttribution:
         self.open = bool(self.explanation.holding)
         self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
         self.standing = None
+
+
+def _as_look(fitted: Fitted, prior: Floats, columns: CauseColumns, unit: float) -> Sums:
+    """What was known of a payload beyond its prior (10, 10), as if the first joint had said it in one look."""
+    inverse = np.linalg.inv(fitted.covariance)
+    information, pull = inverse - np.linalg.inv(prior), inverse @ fitted.values
+    G, d = np.zeros((columns.n, columns.size, columns.size)), np.zeros((columns.n, columns.size))
+    G[0, columns.body, columns.body], d[0, columns.body] = unit * information, unit * pull
+    squares = np.zeros(columns.n)
+    squares[0] = unit * float(pull @ np.linalg.lstsq(information, pull)[0])
+    return Sums(G, d, squares, np.zeros(columns.n), np.zeros(columns.size))
 
 
 def _large(excess: float, variance: float) -> bool:

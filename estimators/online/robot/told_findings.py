@@ -3,6 +3,7 @@
 from typing import Final
 
 from estimators.base import Phase, Status
+from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.record import Findings
 from estimators.online.robot.residual_attribution import AttributionVerdict, ResidualAttribution
 from estimators.online.robot.watch import Unexplained
@@ -25,6 +26,7 @@ class ToldFindings(Findings):
         """names: of the joints."""
         super().__init__()
         self._names = names
+        self._tool = 0  # number of the finding that the tool differs from the one that was told
         self.held: dict[tuple[str, tuple[int, ...]], int] = {}  # numbers of what holds beside the model
 
     def follow(self, time: int, attribution: ResidualAttribution) -> None:
@@ -40,6 +42,21 @@ class ToldFindings(Findings):
             fitted = attribution.explanation.holding.get(key)
             if fitted is not None:
                 self.refine(time, number, fitted.cause.words(known, fitted))
+
+    def resume(self, time: int, fitted: Fitted, text: str) -> None:
+        """Write down what holds beside the model since before this start."""
+        key = fitted.cause.name, fitted.cause.joints
+        self.held[key] = self.decide(time, fitted.cause.name, (), text, False)
+
+    def tell_tool(self, time: int, text: str) -> None:
+        """The tool differs from the one that was told, or what is known of that; "": it no longer does."""
+        if text and self._tool:
+            self.refine(time, self._tool, text)
+        elif text:
+            self._tool = self.note(time, "tool", text)
+        elif self._tool:
+            self.close(time, self._tool)
+            self._tool = 0
 
     def take(self, time: int, verdict: AttributionVerdict) -> bool:
         """Write a verdict into the records; returns whether it is new, or the end of something."""

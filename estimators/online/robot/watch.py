@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import Block
 from estimators.online.robot.compensation import Compensation, Switched
 from estimators.online.robot.contact import ContactWatch
+from estimators.online.robot.findings.contact_force import ContactLocation
+from estimators.online.robot.findings.tool import ToldTool, ToolCheck
 from estimators.online.robot.motion import Chunk
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import (
@@ -63,16 +66,18 @@ class Unexplained:
 class RobotWatch:
     """Compares the residual with thresholds, and finds what explains it; it changes no parameter."""
 
-    def __init__(self, model: WholeRobot, learnt: IdentifiedRobot, chunk: float) -> None:
-        """chunk: s."""
+    def __init__(self, model: WholeRobot, learnt: IdentifiedRobot, chunk: float, tool: ToldTool | None) -> None:
+        """chunk: s; tool: what the controller was told of it."""
         self._model, self._n = model, model.tree.size()
         base, prior = model.base, learnt.prior_covariance
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
         scale = torque_scale(learnt.prior[:base], prior[:base, :base]) if motor_side else 0.0
         self.attribution = ResidualAttribution(model, prior, learnt.correlation, learnt.reach(), scale)
+        self.tool = None if tool is None else ToolCheck(tool, self.attribution.columns.q, scale)
         self.compensation = Compensation(model, learnt.learned)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self.contact = ContactWatch(learnt.peaks, deviations, chunk)
+        self.location = ContactLocation(model.tree)
         self.unexplained = Unexplained()
         self.compensated = np.full(self._n, np.nan)  # of the last row, by the compensation in use
 
@@ -111,6 +116,19 @@ class RobotWatch:
         self.contact.unknown[:] = 0.0
         return None if starting else changes
 
+    def locate(self, chunk: Chunk, unexplained: Floats, friction: Floats, starting: bool) -> None:
+        """Follow where a contact is, and its force; arguments as of `judge`, whose chunk this is."""
+        contact, attribution = self.contact, self.attribution
+        touched = bool(contact.reported.any()) and not starting
+        held = np.where(contact.moving, 0.0, friction)  # torque that a joint at rest may hide
+        last = attribution.bodies[-1] + attribution.explanation.carried if touched else np.zeros(PARAMETERS)
+        self.location.follow(touched, chunk.q[-1], unexplained, np.hypot(contact.deviations, held), last)
+
+    def where(self, names: tuple[str, ...]) -> str:
+        """Words about where a contact is, to go behind others; "" where there is none."""
+        found = self.location.found
+        return "" if found is None else f"; {found.words(names)}"
+
     def absorb(
         self, block: Block, variance: Floats, pulls: Sequence[Floats] | None
     ) -> tuple[list[Switched], AttributionVerdict | None]:
@@ -127,4 +145,6 @@ class RobotWatch:
         attribution.absorb(rows, variance)
         if not block.disturbed:  # a push is told by itself
             self.unexplained.absorb(rows.u, torque)
+            if self.tool is not None:
+                self.tool.absorb(X, Y, torque, there / attribution.units)
         return self.compensation.compare(), attribution.verdict() if self.contact.ready else None

@@ -37,29 +37,22 @@ class Start(Protocol):
     @property
     def spectrum(self) -> Spectrum:
         """Identifiable directions of the window so far."""
-        ...
 
     @property
     def unsure(self) -> tuple[Reason, ...]:
         """What is uncertain beside the learner's parameters."""
-        ...
 
     def absorb(self, rows: Rows) -> int:
         """Take rows that taught; returns how many had no finite output."""
-        ...
 
     def begin(self) -> bool:
         """Learn the scale of columns and outputs; returns whether enough rows are finite."""
-        ...
 
     def verdict(self, resting: bool) -> Verdict:
         """Decide at the end of a block what follows; may start a refit."""
-        ...
 
     def found(self, found: EndedRefit) -> Verdict:
         """Decide what follows from a refit that the start has asked for."""
-        ...
 
     def restart(self) -> None:
         """Forget everything."""
-        ...

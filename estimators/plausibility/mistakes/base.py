@@ -75,4 +75,3 @@ class Mistake(Protocol):
 
     def __call__(self, subject: Subject, /) -> Finding | None:
         """Return what the data show."""
-        ...

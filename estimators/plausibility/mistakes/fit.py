@@ -57,7 +57,7 @@ LATE: Final = 0.05
 SIGNED: Final = 3 + len(PEAKS)  # columns whose coefficients are not negative: inertia and friction
 
 
-class Comparison(NamedTuple):
+class FitComparison(NamedTuple):
     """How much better a fit is than another."""
 
     factor: float  # residual power of the other over its own
@@ -170,11 +170,11 @@ def solve(columns: Floats, effort: Floats, usable: Mask, signed: int = SIGNED) -
     return JointFit(best / scale, columns[usable], residual, float(np.sqrt(np.mean(residual[usable] ** 2))))
 
 
-def compare(better: JointFit, other: JointFit) -> Comparison:
+def compare(better: JointFit, other: JointFit) -> FitComparison:
     """Compare two fits of the same rows, where both know them."""
     both = np.isfinite(better.residual) & np.isfinite(other.residual)
     if np.count_nonzero(both) < LEAST:
-        return Comparison(0.0, 0.0)
+        return FitComparison(0.0, 0.0)
     r, s = better.residual[both] ** 2, other.residual[both] ** 2
     mine, theirs = float(r.mean()) + LEAST_DIVISOR, float(s.mean()) + LEAST_DIVISOR
     gain = 0.5 * (np.log(theirs / mine) + s / theirs - r / mine)
@@ -182,7 +182,7 @@ def compare(better: JointFit, other: JointFit) -> Comparison:
     for blocks in BLOCKS:
         means = np.array([part.mean() for part in np.array_split(gain, blocks)])
         scores.append(float(means.mean() * np.sqrt(blocks) / (means.std(ddof=1) + LEAST_DIVISOR)))
-    return Comparison(theirs / mine, min(scores))
+    return FitComparison(theirs / mine, min(scores))
 
 
 def explains(found: JointFit) -> bool:

@@ -36,18 +36,18 @@ class StreamFacts(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Frames:
+class StreamFrames:
     """Frames of one stream in order of arrival; the first was the last one of the look before, where there was one."""
 
     arrivals: Nanoseconds  # (frames,) ns
     counters: Integers  # (frames,) -1: none
     values: Floats  # (frames, channels) SI; NaN: none
     _steps: Floats | None = field(default=None, init=False, repr=False)  # what was asked for before
-    _distinct: "Frames | None" = field(default=None, init=False, repr=False)
+    _distinct: "StreamFrames | None" = field(default=None, init=False, repr=False)
 
-    def part(self, which: slice | Flags) -> "Frames":
+    def part(self, which: slice | Flags) -> "StreamFrames":
         """Some of them."""
-        return Frames(self.arrivals[which], self.counters[which], self.values[which])
+        return StreamFrames(self.arrivals[which], self.counters[which], self.values[which])
 
     @property
     def repeated(self) -> tuple[Flags, Flags]:
@@ -61,12 +61,11 @@ class Frames:
 class Validator(Protocol):
     """Looks for one kind of lie in the frames of one stream."""
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block of frames, none of which was left out; returns what cannot be, None where all can."""
-        ...
 
 
-def steps(frames: Frames, stream: StreamFacts) -> Floats:
+def steps(frames: StreamFrames, stream: StreamFacts) -> Floats:
     """(frames − 1,) how much the counter grows from frame to frame, in samples, at most half a turn; NaN: unknown."""
     if frames._steps is None:
         frames._steps = _grown(frames.counters, stream.modulo, stream.unit)
@@ -86,7 +85,7 @@ def _grown(counters: Integers, modulo: int, unit: float) -> Floats:
     return grown
 
 
-def distinct(frames: Frames, stream: StreamFacts) -> Frames:
+def distinct(frames: StreamFrames, stream: StreamFacts) -> StreamFrames:
     """The frames without those that the counter shows to be there already, which the aligner drops."""
     if stream.modulo == 0:
         return frames
@@ -96,7 +95,7 @@ def distinct(frames: Frames, stream: StreamFacts) -> Frames:
     return frames._distinct
 
 
-def is_regular(frames: Frames, stream: StreamFacts) -> bool:
+def is_regular(frames: StreamFrames, stream: StreamFacts) -> bool:
     """Whether a counter says that each frame is the next sample."""
     return stream.modulo > 0 and _always(steps(frames, stream), 1.0)
 

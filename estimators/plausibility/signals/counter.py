@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.signals.base import Frames, StreamFacts, is_regular, steps
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames, is_regular, steps
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
@@ -42,13 +42,13 @@ class CounterValidator:
         self._turn = 0  # counts after which it starts again, where that is less than what is configured
         self._fast = deque[tuple[float, float, float]](maxlen=BLOCKS)  # samples a frame, frames, periods, by block
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         if self._stream.modulo == 0:
             return None
         return self._smaller(frames) or self._irregular(frames)
 
-    def _smaller(self, frames: Frames) -> Reason | None:
+    def _smaller(self, frames: StreamFrames) -> Reason | None:
         """A counter that starts again before it should: it is 0 behind one less than a power of two."""
         counters = frames.counters
         if self._stream.stamped or not len(counters):
@@ -65,7 +65,7 @@ class CounterValidator:
             return None
         return Reason("counter_smaller", None, {"modulo": float(self._turn)}, {"signal": self._stream.signal})
 
-    def _irregular(self, frames: Frames) -> Reason | None:
+    def _irregular(self, frames: StreamFrames) -> Reason | None:
         """A counter that does not grow by one from frame to frame."""
         if is_regular(frames, self._stream):
             self._fast.clear()
@@ -95,7 +95,7 @@ class CounterValidator:
             return Reason("counter_backwards", None, {}, words)
         return Reason("frames_disordered", None, {"percent": 100.0 * len(behind) / count}, words)
 
-    def _counts(self, frames: Frames, grown: Floats) -> float | None:
+    def _counts(self, frames: StreamFrames, grown: Floats) -> float | None:
         """Samples that are counted from frame to frame, where frames arrive at the configured rate; else None."""
         if self._stream.stamped:
             return None

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
@@ -42,7 +42,7 @@ class DeadZoneValidator:
         self._edges = np.full(len(stream.efforts), np.nan)  # N·m (N), size at which each last came to zero
         self._runs: deque[int] = deque(maxlen=REMEMBERED)  # dead zones that were passed, by block
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames, runs = distinct(frames, self._stream), 0
         for number, place in enumerate(self._stream.efforts):

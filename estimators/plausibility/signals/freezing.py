@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, moved, steps
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved, steps
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from jointwatch_layout import Layout
@@ -50,7 +50,7 @@ class FreezingValidator:
             _EncoderHistory(stream, place, wrap) for place, wrap in zip(stream.positions, stream.wraps, strict=True)
         ]
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
         apart = _apart(frames.arrivals, steps(frames, self._stream), self._stream.period)
@@ -66,7 +66,7 @@ class _EncoderHistory:
         self._bounds: deque[float] = deque([0.0], maxlen=REMEMBERED)  # largest change of speed, block by block
         self._state = FrozenState(smallest=np.inf)
 
-    def frozen(self, frames: Frames, apart: Floats) -> bool:
+    def frozen(self, frames: StreamFrames, apart: Floats) -> bool:
         """Look at another block; returns whether it was frozen in it. apart: samples from frame to frame."""
         found, bound = _frozen(
             self._state, frames.values, self._place, self._wrap, apart, self._fewest, max(self._bounds)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, moved
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
@@ -42,9 +42,9 @@ class LeapValidator:
         self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
         self._known = np.zeros(len(stream.positions), np.int64)  # ways that were not zero
         self._seen = 0  # frames
-        self._last: Frames | None = None  # frames in which a leap could not be judged yet
+        self._last: StreamFrames | None = None  # frames in which a leap could not be judged yet
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
         before = frames.values[:1] if self._last is None else self._last.values

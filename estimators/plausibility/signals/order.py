@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, moved, unwrapped
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved, unwrapped
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
@@ -53,7 +53,7 @@ class OrderValidator:
         self._last: Floats | None = None  # values of frames before, where a block has few of them
         self._found: deque[int] = deque(maxlen=BLOCKS)  # windows out of order, by block
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames, found = distinct(frames, self._stream), 0
         before = frames.values[:1] if self._last is None else self._last

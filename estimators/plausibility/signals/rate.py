@@ -17,7 +17,7 @@ import numpy as np
 from estimators.alignment.clock_rate import FASTEST_DRIFT, MOST_DRIFTED, MOST_PACE, PROPORTIONAL, WINDOW
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.numerics.jit import inline, kernel
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, steps
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, steps
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 
@@ -61,10 +61,10 @@ class RateValidator:
 
     def __init__(self, stream: StreamFacts) -> None:
         self._stream = stream
-        self._blocks: list[Frames] = []
+        self._blocks: list[StreamFrames] = []
         self._owed = 0.0  # ns of samples that a silence may have kept back
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
         if self._owes(frames.arrivals):
@@ -92,7 +92,7 @@ class RateValidator:
         self._owed = max(0.0, self._owed) + silent
         return self._owed > 0.0
 
-    def _wrong(self, blocks: list[Frames]) -> float | None:
+    def _wrong(self, blocks: list[StreamFrames]) -> float | None:
         """The rate that these blocks show (Hz), where the configured one is wrong."""
         half = len(blocks) // 2
         first = self._line(blocks[:half])
@@ -109,7 +109,7 @@ class RateValidator:
         changed = abs(first.off - second.off) > second.limit  # the rate became another one in the window
         return self._stream.rate / (1.0 + (second if changed else whole).off)
 
-    def _line(self, blocks: list[Frames]) -> _RateLine | None:
+    def _line(self, blocks: list[StreamFrames]) -> _RateLine | None:
         """The line through the arrivals of these blocks; None where nothing can be said."""
         stream = self._stream
         grown = np.concatenate([steps(one, stream) for one in blocks])
@@ -117,7 +117,7 @@ class RateValidator:
         return _RateLine(off, limit, walks) if known else None
 
 
-def _arrivals(blocks: list[Frames]) -> Nanoseconds:
+def _arrivals(blocks: list[StreamFrames]) -> Nanoseconds:
     """The arrivals of all frames of these blocks, each of which begins with the last frame of the one before."""
     return np.concatenate([blocks[0].arrivals[:1], *(one.arrivals[1:] for one in blocks)])
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, moved
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_layout import Integers
@@ -56,7 +56,7 @@ class RepeatsValidator:
         self._steps: Floats = np.zeros(0)  # smallest change of each channel
         self._own = np.array(stream.positions, np.int64)
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
         count = len(frames.arrivals) - 1

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct, moved
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_layout import Layout
@@ -58,7 +58,7 @@ class FlatTorqueValidator:
         self._clipped = [deque[int](maxlen=REMEMBERED) for _ in stream.efforts]
         self._longest = round(FROZEN * stream.rate), max(FEWEST, round(CLIPPED * stream.rate))
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
         if not self._stream.positions or len(frames.arrivals) < 2:

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.signals.base import Frames, StreamFacts, distinct
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
@@ -38,7 +38,7 @@ class TorqueHeldValidator:
         self._stream = stream
         self._torques = [deque[Floats](maxlen=BLOCKS) for _ in stream.efforts]  # block by block
 
-    def look(self, frames: Frames) -> Reason | None:
+    def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
         for place, blocks in zip(self._stream.efforts, self._torques, strict=True):

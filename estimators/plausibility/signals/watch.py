@@ -10,7 +10,7 @@ from estimators.alignment.frame_block import SPAN, is_full
 from estimators.alignment.resampler import AlignerState, Stream
 from estimators.numerics.jit import inline, kernel
 from estimators.plausibility.signals import VALIDATORS
-from estimators.plausibility.signals.base import Frames, StreamFacts
+from estimators.plausibility.signals.base import StreamFacts, StreamFrames
 from estimators.reasons import Reason
 
 #: blocks, argued: A stream is believed again after this many without a lie, a second.
@@ -51,7 +51,7 @@ class SignalWatch:
             count = block.count
             block.count = 0
             newest = max(newest, int(block.arrivals[count - 1]))
-            watched.look(Frames(block.arrivals[:count], block.counters[:count], block.values[:count]))
+            watched.look(StreamFrames(block.arrivals[:count], block.counters[:count], block.values[:count]))
         reasons = tuple(one.reason for one in self._watched if one.reason is not None)
         return Look(newest + self._aligner.origin, reasons)
 
@@ -62,13 +62,13 @@ class _WatchedStream:
     def __init__(self, stream: StreamFacts, clean: int) -> None:
         self.reason: Reason | None = None
         self._validators = [kind(stream) for kind in VALIDATORS]
-        self._last: Frames | None = None  # the last frame of the look before
+        self._last: StreamFrames | None = None  # the last frame of the look before
         self._needed, self._clean = clean, 0
 
-    def look(self, frames: Frames) -> None:
+    def look(self, frames: StreamFrames) -> None:
         """Look at another block of frames, which may be views of what will be written over."""
         last = self._last or frames.part(slice(0, 0))
-        whole = Frames(
+        whole = StreamFrames(
             np.concatenate((last.arrivals, frames.arrivals)),
             np.concatenate((last.counters, frames.counters)),
             np.concatenate((last.values, frames.values)),

@@ -64,7 +64,7 @@ class GearPlantSettings(PlantSettings):
         return GearPlant(self, node, seed, jumps)
 
 
-class GearState(Layout):
+class GearPlantState(Layout):
     """Where a gear is; m: motor, l: link, both behind the gear."""
 
     q_m: float  # rad
@@ -93,7 +93,7 @@ class GearPlant(SimulatedPlant):
         self._rng = np.random.default_rng([seed, node])
         self._motion = settings.motion.table(self._rng, settings.centre)
         first = float(self._motion[0, 1])
-        self._state = GearState(q_m=first, q_l=first + settings.T_g * np.sin(first) / settings.K)
+        self._state = GearPlantState(q_m=first, q_l=first + settings.T_g * np.sin(first) / settings.K)
         motor = (
             MessageField("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
             MessageField("current", 16, "A", 2e-3),
@@ -133,8 +133,10 @@ class GearPlant(SimulatedPlant):
         return {"ratio": one.ratio / (one.ratio_told or one.ratio)} if one.identify == "transmission" else {}
 
 
-@kernel(("f8[::1]", "f8[::1]", "f8[:, ::1]", "f8", GearState, "f8[:, ::1]"))
-def _run(parameters: Floats, constants: Floats, motion: Floats, step: float, state: GearState, out: Floats) -> None:
+@kernel(("f8[::1]", "f8[::1]", "f8[:, ::1]", "f8", GearPlantState, "f8[:, ::1]"))
+def _run(
+    parameters: Floats, constants: Floats, motion: Floats, step: float, state: GearPlantState, out: Floats
+) -> None:
     J_m, J_l, K, b, F_c, F_v, f_c, f_v, E, T_g, T_1, soft = parameters
     kp, kd, N, skew = constants
     for row in range(len(out)):

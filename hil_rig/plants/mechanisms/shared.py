@@ -19,11 +19,9 @@ class Simulation(Protocol):
 
     def exact(self, count: int) -> Floats:
         """(count, columns) of the next samples, without sensors."""
-        ...
 
     def parameters(self) -> Mapping[str, float]:
         """As they are now."""
-        ...
 
 
 class Shared:

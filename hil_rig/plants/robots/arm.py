@@ -1,12 +1,12 @@
 """One simulation of a whole arm, and its axes: each a joint that is sampled like any other."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from hil_rig.messages import Message
-from hil_rig.plants.base import Floats, Jump, Parameters, RigError, Role
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError, Role
 from hil_rig.plants.robots.dynamics import body
 
 PAYLOAD: Final = {"mass": 0.0, "x": 0.0, "y": 0.0, "z": 0.0, "gyration": 0.06}  # kg, m in the last link's frame
@@ -109,8 +109,27 @@ class Arm:
         """What the sensors make of it, (count, joints, fields of all messages of an axis) in SI."""
         raise NotImplementedError
 
+    def axis(self, node: int) -> ArmAxis:
+        """One axis, with what its sensors send."""
+        raise NotImplementedError
 
-def exactly(joints: int, wanted: int) -> None:
-    """Raises RigError when a robot is asked to have another number of joints."""
-    if joints != wanted:
-        raise RigError(f"expected --joints {wanted} or none: this robot has as many, found {joints}")
+
+class ArmSettings(PlantSettings):
+    """Settings of a robot whose joints are axes of one simulation."""
+
+    axes: ClassVar[int]
+
+    def arm(self, seed: int, jumps: Sequence[Jump]) -> Arm:
+        """The whole simulation. Raises RigError."""
+        raise NotImplementedError
+
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> Plant:
+        """One axis of the whole."""
+        return self.robot(self.axes, seed, jumps)[f"joint{node}"]
+
+    def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
+        """All axes of one simulation. Raises RigError."""
+        if joints != self.axes:
+            raise RigError(f"expected --joints {self.axes} or none: this robot has as many, found {joints}")
+        arm = self.arm(seed, jumps)
+        return {f"joint{node}": arm.axis(node) for node in range(1, self.axes + 1)}

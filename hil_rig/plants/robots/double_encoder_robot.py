@@ -11,15 +11,15 @@ on the other.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 from pydantic import Field as Setting
 
 from hil_rig.messages import Message, MessageField
-from hil_rig.plants.base import Floats, Jump, Plant, PlantSettings, RigError, Role, encoder
+from hil_rig.plants.base import Floats, Jump, RigError, Role, encoder
 from hil_rig.plants.jit import inline, kernel
-from hil_rig.plants.robots.arm import Arm, ArmAxis, exactly
+from hil_rig.plants.robots.arm import Arm, ArmAxis, ArmSettings
 from hil_rig.plants.robots.dynamics import (
     GRAVITY,
     body,
@@ -101,9 +101,10 @@ FRICTION: Final = 4  # N·m, of the motor
 JOINT: Final = 5  # N·m, through the spring
 
 
-class DoubleEncoderRobotSettings(PlantSettings):
+class DoubleEncoderRobotSettings(ArmSettings):
     """What may be chosen; the drives' parameters change by jumps."""
 
+    axes: ClassVar[int] = JOINTS
     trajectory: FourierMotion = FourierMotion()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     gear: int = Setting(default=100, gt=0, description="N")
@@ -114,15 +115,9 @@ class DoubleEncoderRobotSettings(PlantSettings):
     coulomb: float = Setting(default=1.0, ge=0, description="× dry friction of all joints, from the beginning")
     gap: float = Setting(default=0.0, ge=0, le=0.01, description="rad, half of the lost motion of every gear")
 
-    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> Plant:
-        """One axis of the whole."""
-        return self.robot(JOINTS, seed, jumps)[f"joint{node}"]
-
-    def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
-        """All axes of one simulation. Raises RigError."""
-        exactly(joints, JOINTS)
-        arm = DoubleEncoderRobot(self, seed, jumps)
-        return {f"joint{node}": arm.axis(node) for node in range(1, JOINTS + 1)}
+    def arm(self, seed: int, jumps: Sequence[Jump]) -> "DoubleEncoderRobot":
+        """The whole simulation. Raises RigError."""
+        return DoubleEncoderRobot(self, seed, jumps)
 
 
 class DoubleEncoderRobotState(Layout):

@@ -7,14 +7,14 @@ zero, they make the same torque. The paper gives no geometry: d1 = 0.5, a1 = 0.1
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from pydantic import Field as Setting
 
 from hil_rig.messages import Message, MessageField
-from hil_rig.plants.base import Floats, Jump, Plant, PlantSettings, Role
-from hil_rig.plants.robots.arm import ArmAxis, exactly
+from hil_rig.plants.base import Floats, Jump, Role
+from hil_rig.plants.robots.arm import ArmAxis, ArmSettings
 from hil_rig.plants.robots.dynamics import LINK
 from hil_rig.plants.robots.fourier import FourierMotion, MotionLimits
 from hil_rig.plants.robots.rigid_arm import TORQUE, RigidArm
@@ -52,24 +52,19 @@ NOISE: Final = np.array((3.0, 8.0, 4.0))  # N·m
 TORQUE_CONSTANT: Final = np.array((60.0, 80.0, 50.0))  # N·m/A at the joint
 
 
-class Er16Settings(PlantSettings):
+class Er16Settings(ArmSettings):
     """What may be chosen; the friction changes by jumps."""
 
+    axes: ClassVar[int] = JOINTS
     trajectory: FourierMotion = FourierMotion()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     encoder_bits: int = Setting(default=24, ge=8, le=28, description="at the joint")
     bandwidth: float = Setting(default=40.0, gt=0, description="rad/s, of the controller")
     noise: float = Setting(default=1.0, ge=0, description="× the torque noise 3, 8, 4 N·m")
 
-    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> Plant:
-        """One axis of the whole."""
-        return self.robot(JOINTS, seed, jumps)[f"joint{node}"]
-
-    def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
-        """All axes of one simulation. Raises RigError."""
-        exactly(joints, JOINTS)
-        arm = Er16(self, seed, jumps)
-        return {f"joint{node}": arm.axis(node) for node in range(1, JOINTS + 1)}
+    def arm(self, seed: int, jumps: Sequence[Jump]) -> "Er16":
+        """The whole simulation. Raises RigError."""
+        return Er16(self, seed, jumps)
 
 
 class Er16(RigidArm):

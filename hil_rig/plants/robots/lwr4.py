@@ -5,14 +5,14 @@ bends near standstill more than the law of an identification does, so a model of
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from pydantic import Field as Setting
 
 from hil_rig.messages import Message, MessageField
-from hil_rig.plants.base import Floats, Jump, Plant, PlantSettings, Role
-from hil_rig.plants.robots.arm import ArmAxis, exactly
+from hil_rig.plants.base import Floats, Jump, Role
+from hil_rig.plants.robots.arm import ArmAxis, ArmSettings
 from hil_rig.plants.robots.data_sheet import DataSheet
 from hil_rig.plants.robots.dynamics import body
 from hil_rig.plants.robots.fourier import FourierMotion, MotionLimits
@@ -58,24 +58,19 @@ EFFORT: Final = (176.0, 176.0, 100.0, 100.0, 100.0, 38.0, 38.0)  # N·m
 NOISE: Final = np.array((0.15, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05))  # N·m
 
 
-class Lwr4Settings(PlantSettings):
+class Lwr4Settings(ArmSettings):
     """What may be chosen; the friction changes by jumps."""
 
+    axes: ClassVar[int] = JOINTS
     trajectory: FourierMotion = FourierMotion(frequency=0.1)
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     encoder_bits: int = Setting(default=20, ge=8, le=28, description="at the joint")
     bandwidth: float = Setting(default=40.0, gt=0, description="rad/s, of the controller")
     noise: float = Setting(default=1.0, ge=0, description="× the torque noise 0.15 … 0.05 N·m")
 
-    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> Plant:
-        """One axis of the whole."""
-        return self.robot(JOINTS, seed, jumps)[f"joint{node}"]
-
-    def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
-        """All axes of one simulation. Raises RigError."""
-        exactly(joints, JOINTS)
-        arm = Lwr4(self, seed, jumps)
-        return {f"joint{node}": arm.axis(node) for node in range(1, JOINTS + 1)}
+    def arm(self, seed: int, jumps: Sequence[Jump]) -> "Lwr4":
+        """The whole simulation. Raises RigError."""
+        return Lwr4(self, seed, jumps)
 
     def data_sheet(self) -> str:
         """Bodies about right, lengths and limits right."""

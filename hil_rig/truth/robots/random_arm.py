@@ -99,6 +99,10 @@ class ArmInMotion(RigidArm):
         noise = self._noise * self._rng.standard_normal(exact.shape[:2])
         return self.encoded(exact, self._bits), exact[:, :, TORQUE] + noise
 
+    def reference_at(self, times: Floats) -> Floats:
+        """Positions (times, joints) that the controller is told to follow, rad."""
+        return self._series.at(times)[0]
+
     def friction_at(self, speeds: Floats) -> Floats:
         """Torque at speeds (joints, k), rad/s, as it is now, without the offset."""
         now = self.parameters.as_dict()

@@ -193,6 +193,11 @@ def test_a_wrong_rate_is_what_to_do_next(tmp_path: Path, capsys: pytest.CaptureF
     assert "nan" not in told
     assert "no value yet" in told
     assert told.splitlines()[-1].startswith("next: joint1, joint2: Set rate = 500 ")
+    (tmp_path / "r.toml").write_text((tmp_path / "r.toml").read_text().replace("rate = 1000.0", "rate = 500.0"))
+    assert main(["replay", str(tmp_path / "x.log"), str(tmp_path / "r.toml")]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("next: no joint is valid yet. joint1, joint2: "), "three seconds are too few: with what to do"
+    assert "CODE" not in last
 
 
 def test_times_that_are_taken_for_ms_are_asked_for_in_a_proposed_configuration(

@@ -11,6 +11,7 @@ import pytest
 
 from estimators.base import Estimate, Phase
 from estimators.reasons import Reason
+from tests.support.commands import called
 
 ROOT = Path(__file__).parents[3]
 TOP = [sys.executable, "-W", "error", "-m", "daq", "top"]
@@ -81,15 +82,15 @@ def test_it_shows_follows_and_leaves(
 def test_without_a_terminal_it_prints_once(outlet: Any, core: Any, wait: Callable[..., None]) -> None:
     def printed() -> bool:
         core.estimate("elbow")
-        done = subprocess.run([*TOP, "--page", outlet.page], cwd=ROOT, capture_output=True, text=True, check=True)
-        assert done.stderr == ""
+        done = called("top", "--page", outlet.page)
+        assert (done.returncode, done.stderr) == (0, "")
         return "normal" in done.stdout and "elbow" in done.stdout
 
     wait(printed, 30)
 
 
 def test_no_service_is_one_clear_line() -> None:
-    done = subprocess.run([*TOP, "--page", "http://127.0.0.1:1"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = called("top", "--page", "http://127.0.0.1:1")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "does not answer" in done.stderr
 
@@ -104,8 +105,7 @@ def test_drift_stands_beside_the_values(outlet: Any, core: Any, wait: Callable[.
     def shown() -> str:
         core.estimate("base")
         core.updates.send_multipart(core.publications["base"].drift(drift, 1.0))
-        once = subprocess.run([*TOP, "--page", outlet.page, "--once"], capture_output=True, text=True, timeout=60)
-        return once.stdout
+        return called("top", "--page", outlet.page, "--once").stdout
 
     wait(lambda: "◆ +25.0 %" in shown(), 30)
     assert "z +2.0" in shown()

@@ -1,8 +1,6 @@
 """A configuration's mistakes are all reported at once, each with its line, what was expected and the nearest name."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from daq.config.load import load
 from daq.config.routes import routes, wanted
 from daq.config.sections import Config
 from daq.config.words import ConfigError
+from tests.support.commands import called
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 
@@ -136,18 +135,15 @@ def test_nothing_configured_is_said(tmp_path: Path) -> None:
 
 
 def test_check_exits_78_and_init_writes_what_check_accepts(tmp_path: Path) -> None:
-    def jointwatch(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "daq", *words], capture_output=True, text=True, check=False)
-
-    bad = jointwatch("check", str(write(tmp_path, FIVE_MISTAKES)))
+    bad = called("check", str(write(tmp_path, FIVE_MISTAKES)))
     assert bad.returncode == 78
     assert len(bad.stderr.strip().splitlines()) == 5
     assert bad.stderr.startswith(f"{tmp_path}/jointwatch.toml:2: robot.name:")
     good = tmp_path / "new.toml"
-    assert jointwatch("init", str(good)).returncode == 0
-    assert jointwatch("check", str(good)).returncode == 0
-    assert jointwatch("init", str(good)).returncode == 1
-    assert jointwatch("listen", "--nonsense").returncode == 2
+    assert called("init", str(good)).returncode == 0
+    assert called("check", str(good)).returncode == 0
+    assert called("init", str(good)).returncode == 1
+    assert called("listen", "--nonsense").returncode == 2
 
 
 def test_the_devices_time_stands_alone_and_in_the_references_frame(tmp_path: Path) -> None:

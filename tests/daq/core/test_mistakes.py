@@ -91,9 +91,16 @@ def found(messages: list[Message]) -> set[str]:
     return {one["text"] for one in maps(messages, b"event") if one["kind"] == "mistake"}
 
 
+@cache
+def told(mistake: str = "none", torque: str = "u") -> list[Message]:
+    """What is said of a motion with a mistake, whose signal of torque has this name."""
+    motion = MADE[mistake].make(sound())
+    return played(motion, config_of(motion, torque))
+
+
 @pytest.mark.parametrize("mistake", LIVE)
 def test_a_mistake_is_a_reason_and_an_event_and_nothing_is_valid(mistake: str) -> None:
-    messages = played(MADE[mistake].make(sound()))
+    messages = told(mistake)
     estimates = maps(messages, b"estimate")
     last = estimates[-1]["health"]
     assert last["reasons"][0]["code"] == LIVE[mistake]
@@ -116,7 +123,7 @@ def test_a_finding_says_the_unix_time_of_the_motion_that_it_is_about() -> None:
 
 
 def test_a_signal_that_is_called_a_current_and_has_no_scale_is_named() -> None:
-    (text,) = found(played(sound(), config_of(sound(), "motor_current")))
+    (text,) = found(told(torque="motor_current"))
     assert "current" in text
     assert "Set scale to the torque constant" in text
     scaled = config_of(sound(), "motor_current").model_dump()
@@ -127,8 +134,7 @@ def test_a_signal_that_is_called_a_current_and_has_no_scale_is_named() -> None:
 def test_a_joint_with_a_finding_is_neither_valid_nor_held() -> None:
     """A sound joint is both in the same motion: it moves and it rests."""
     right, wrong = (
-        {one["health"]["status"] for one in maps(played(sound(), config), b"estimate")}
-        for config in (None, config_of(sound(), "motor_current"))
+        {one["health"]["status"] for one in maps(told(torque=torque), b"estimate")} for torque in ("u", "motor_current")
     )
     assert right >= {"valid", "held"}
     assert wrong == {"unestimated", "learning"}
@@ -162,7 +168,7 @@ def test_known_bodies_tell_millinewtonmetres_of_an_elastic_joint() -> None:
 
 
 def test_a_sound_joint_becomes_valid_and_no_mistake_is_said() -> None:
-    messages = played(sound())
+    messages = told()
     assert found(messages) == set()
     assert maps(messages, b"estimate")[-1]["health"] == {"status": "valid", "reasons": []}
 
@@ -170,7 +176,7 @@ def test_a_sound_joint_becomes_valid_and_no_mistake_is_said() -> None:
 @pytest.mark.parametrize("mistake", ["none", "torque 5 ms late", "mN·m, limit known"])
 def test_updates_do_not_depend_on_how_readings_are_batched(mistake: str) -> None:
     motion = MADE[mistake].make(sound())
-    one, other = played(motion, batches=37), played(motion, batches=900)
+    one, other = played(motion, batches=37), told(mistake)
 
     def of(messages: list[Message]) -> list[Any]:
         left = ("arrival", "latency")
@@ -216,7 +222,7 @@ def roles_of(plant: Plant) -> tuple[list[str], np.ndarray]:
 
 
 def test_a_look_that_finds_nothing_changes_no_message() -> None:
-    assert played(sound()) == played(sound(), looks=Never())
+    assert told() == played(sound(), looks=Never())
 
 
 def test_the_stream_does_not_wait_for_the_look_and_a_replay_lets_it_count_where_it_did() -> None:
@@ -235,7 +241,7 @@ def test_the_stream_does_not_wait_for_the_look_and_a_replay_lets_it_count_where_
 
 def test_a_finding_is_logged_with_its_remedy(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        _log_mistakes(played(MADE["sign of the torque"].make(sound())))
+        _log_mistakes(told("sign of the torque"))
     (record,) = caplog.records
     assert record.getMessage().startswith("j: the sign of the torque looks reversed")
     assert "scale = -1" in record.getMessage()

@@ -210,7 +210,7 @@ def test_a_core_that_is_late_gives_up_updates_and_no_sample(config: Config) -> N
         pipeline.absorb(part.reshape(-1), 0, lambda: 0)
     assert len(maps(pipeline.absorb(table[4].reshape(-1), 0, lambda: 0, late=True), b"estimate/elbow")) == 1
     assert len(maps(pipeline.absorb(table[5].reshape(-1), 0, lambda: 0), b"estimate/elbow")) == 50
-    assert pipeline.joints[0].samples == 6000
+    assert pipeline.joints[0].followers.samples == 6000
 
 
 def test_not_a_number_never_reaches_the_parameters(config: Config) -> None:
@@ -306,7 +306,7 @@ def test_lost_samples_are_counted(config: Config) -> None:
     pipeline = Pipeline(config, boot=1)
     pipeline.absorb(table[keep], 0, lambda: 0)
     assert pipeline.joints[0].aligner.lost()["lost"] == 7
-    assert pipeline.joints[0].samples == 5000
+    assert pipeline.joints[0].followers.samples == 5000
 
 
 def test_every_update_says_in_unix_time_when_its_reading_came(config: Config) -> None:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from daq.commands.fleet.page import document
+from daq.commands.report.words import date
 from daq.fleet.comparison import JudgedQuantity
 from daq.fleet.examine import ExaminedRecording, JointFound, RecordedQuantity
-from daq.fleet.verdict import in_order, judge, unsettled
+from daq.fleet.verdict import between, in_order, judge, unsettled
 from estimators.offline.siblings import threshold
 
 
@@ -183,6 +184,22 @@ def test_the_odd_one_and_the_one_that_drifts_are_told_and_no_other() -> None:
     assert page.count("<circle") == 24
     assert "src=" not in page
     assert "<link" not in page
+    assert page.count("×\u00a0limit") == 2, "evidence in the place of z"
+    assert 'data-name="since when"' in page, "on a phone each number has its name beside it"
+
+
+def test_the_page_says_between_which_recordings_a_drift_began_and_that_it_does_not_know_without_dates() -> None:
+    values = 5.0 + 0.02 * np.random.default_rng(3).standard_normal((12, 4))
+    values[7] += [0.0, 0.0, 0.4, 0.4]
+    days = [1.78e9 + 86_400.0 * k for k in range(4)]
+    found = [one._replace(began=days[k % 4]) for k, one in enumerate(fleet(values))]
+    assert between(found)["r07", "elbow", "coulomb"] == (days[1], days[2])
+    assert f"between {date(days[1])} and {date(days[2])}" in document(found, judge(found))
+    undated = [one._replace(began=math.nan) for one in found]
+    assert between(undated) == {}
+    assert '<td data-name="since when">no dates</td>' in document(undated, judge(undated))
+    single = [one for k, one in enumerate(found) if k % 4 == 2]
+    assert between(single)["r07", "elbow", "coulomb"] == (days[2], days[2])
 
 
 def test_one_that_still_learns_is_compared_by_what_it_has_told_and_named() -> None:

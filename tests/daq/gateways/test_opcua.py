@@ -1,9 +1,13 @@
 """The OPC UA server, read by asyncua's own client: values, deviations, units, status and times; a write is refused."""
 
 import asyncio
+import signal
+import statistics
+import subprocess
+import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -104,3 +108,65 @@ def test_with_a_certificate_nobody_reads_without_encryption(scene: Any) -> None:
     files = (f'certificate = "{scene.folder}/server.der"', f'key = "{scene.folder}/server.pem"')
     scene.start("locked", 'kind = "opcua"', f'endpoint = "{endpoint}"', *files)
     asyncio.run(read_locked(endpoint, scene.folder))
+
+
+CLIENT = """
+import asyncio, sys
+from asyncua import Client
+
+class Told:
+    def datachange_notification(self, node, value, data):
+        print(value, flush=True)
+
+async def main():
+    async with Client(sys.argv[1], timeout=60) as client:
+        index = await client.get_namespace_index("urn:jointwatch")
+        joint = await client.nodes.objects.get_child([f"{index}:robot", f"{index}:elbow"])
+        inertia = await joint.get_child([f"{index}:inertia"])
+        subscription = await client.create_subscription(20, Told())
+        await subscription.subscribe_data_change(await joint.get_variables() if len(sys.argv) > 2 else inertia)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+def until(lines: IO[str], wanted: str) -> None:
+    """Read up to this line; before it come older values, and None while there was no estimate for a while."""
+    while (line := lines.readline()) != wanted:
+        assert line, "the client has ended"
+
+
+def test_a_client_that_stops_moves_nothing(
+    scene: Any, wait: Any, make_estimate: Any, latencies: Any, metric: Any
+) -> None:
+    """A stopped client has subscribed to every node; another one beside it gets the newest value all the same."""
+    scene.last = make_estimate(inertia=9.0)
+    endpoint = f"opc.tcp://127.0.0.1:{free_port()}"
+    scene.introduce(time.time())
+    scene.start("halt", 'kind = "opcua"', f'endpoint = "{endpoint}"', "rate = 50")
+    scene.core.estimate("elbow", make_estimate(inertia=1.0))
+    wait(lambda: metric(scene.outlet.page, "gateway_sent_total", "halt") > 0)
+    before = latencies(scene, 200, 1000)
+    words = [sys.executable, "-c", CLIENT, endpoint]
+    with (
+        subprocess.Popen([*words, "all"], stdout=subprocess.PIPE, text=True) as stopped,
+        subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as reading,
+    ):
+        assert stopped.stdout is not None
+        assert reading.stdout is not None
+        try:
+            assert stopped.stdout.readline()
+            assert reading.stdout.readline()
+            wait(lambda: metric(scene.outlet.page, "gateway_clients", "halt") == 2)
+            stopped.send_signal(signal.SIGSTOP)
+            scene.core.estimate("elbow", make_estimate(inertia=1.5))
+            until(reading.stdout, "1.5\n")
+            after = latencies(scene, 1200, 1200)
+            until(reading.stdout, "9.0\n")
+        finally:
+            stopped.kill()
+            reading.kill()
+    assert statistics.median(after) < 3 * statistics.median(before) + 5e-3
+    assert metric(scene.outlet.page, "gateway_missed_total", "halt") == 0
+    assert metric(scene.outlet.page, "page_skipped_total") == 0

@@ -1,8 +1,13 @@
 """Diagnostics for ROS 2, read in the same DDS domain: bytes from a reader of its own, decoded by rosbags."""
 
 import os
+import signal
+import statistics
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -146,4 +151,62 @@ def test_each_joint_is_a_status_and_has_its_numbers(scene: Any, wait: Any, make_
     silent = time.monotonic() + 20
     while newest(diagnostics, "diagnostic_msgs/DiagnosticArray", wait).status[0].level != 3:
         assert time.monotonic() < silent, "five seconds without an estimate"
+    assert domain is not None
+
+
+READER = """
+import sys, time
+from tests.daq.gateways.test_ros2 import XML, Diagnostics, Joints, Domain, DomainParticipant, Policy, Qos, DataReader
+from tests.daq.gateways.test_ros2 import Topic, duration
+
+number = int(sys.argv[1])
+domain = Domain(number, XML)
+participant = DomainParticipant(number)
+qos = Qos(Policy.Reliability.Reliable(duration(seconds=100)), Policy.History.KeepAll)
+readers = [DataReader(participant, Topic(participant, name, kind), qos=qos)
+           for name, kind in (("rt/diagnostics", Diagnostics), ("rt/health", Joints))]
+while not all([reader.take(100) for reader in readers]):
+    time.sleep(0.01)
+print("reading", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_reader_that_stops_moves_nothing(
+    scene: Any, wait: Any, make_estimate: Any, latencies: Any, metric: Any
+) -> None:
+    """It is reliable and would keep everything; another reader beside it gets the newest numbers all the same."""
+    scene.last = make_estimate(inertia=9.0)
+    number = 20 + os.getpid() % 90
+    domain = Domain(number, XML)
+    numbers = reader(DomainParticipant(number), "rt/health", Joints)
+    scene.introduce(time.time())
+    place = (f"domain = {number}", 'interface = "lo"', 'peers = ["127.0.0.1"]', "rate = 50", 'topic = "/health"')
+    scene.start("halt_ros", 'kind = "ros2"', *place)
+    scene.core.estimate("elbow", make_estimate(inertia=1.0))
+    before = latencies(scene, 200, 1000)
+
+    def inertia() -> float:
+        told = newest(numbers, "control_msgs/DynamicJointState", wait)
+        values = dict(zip(told.joint_names, told.interface_values, strict=True))["elbow"]
+        return float(dict(zip(values.interface_names, values.values, strict=True))["inertia"])
+
+    words = [sys.executable, "-c", READER, str(number)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as stopped:
+        assert stopped.stdout is not None
+        try:
+            assert stopped.stdout.readline() == "reading\n"
+            wait(lambda: metric(scene.outlet.page, "gateway_clients", "halt_ros") == 3)
+            stopped.send_signal(signal.SIGSTOP)
+            scene.core.estimate("elbow", make_estimate(inertia=1.5))
+            wait(lambda: inertia() == 1.5)
+            after = latencies(scene, 1200, 1200)
+            sent = metric(scene.outlet.page, "gateway_sent_total", "halt_ros")
+            wait(lambda: inertia() == 9.0)
+            wait(lambda: metric(scene.outlet.page, "gateway_sent_total", "halt_ros") > sent)
+        finally:
+            stopped.kill()
+    assert statistics.median(after) < 3 * statistics.median(before) + 5e-3
+    assert metric(scene.outlet.page, "gateway_missed_total", "halt_ros") == 0
+    assert metric(scene.outlet.page, "page_skipped_total") == 0
     assert domain is not None

@@ -66,7 +66,7 @@ def state(live: Live) -> dict:  # type: ignore[type-arg]
 
 
 @pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
+def live(forked_programs: None) -> Iterator[Live]:
     with Live(["rigid", "--wire", "slcan"], more=f"\n[processes]\nhang = {HANG:g}\n") as started:
         assert started.service is not None
         within(20, lambda: metric(started, 'samples_total{joint="joint1"}') > 0)

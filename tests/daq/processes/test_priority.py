@@ -52,7 +52,9 @@ def children(pid: int) -> dict[str, int]:
     return {Path(f"/proc/{number}/comm").read_text().strip(): int(number) for number in numbers}
 
 
-def test_the_way_of_an_update_comes_first_and_page_recorder_and_supervisor_do_not(tmp_path: Path) -> None:
+def test_the_way_of_an_update_comes_first_and_page_recorder_and_supervisor_do_not(
+    tmp_path: Path, forked_programs: None
+) -> None:
     if not allowed(PRIORITY):
         pytest.skip("needs to be allowed a real-time priority (root, or RLIMIT_RTPRIO)")
     recorder = f'\n[recorder]\nfolder = "{tmp_path}"\nreserve = 0\n'

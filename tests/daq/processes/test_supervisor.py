@@ -50,7 +50,7 @@ fields = [{{ name = "q", type = "f32", unit = "rad" }}, {{ name = "tau", type = 
 
 
 def run(file: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*RUN, str(file), *more], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([*RUN, str(file), *more], capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_a_missing_device_is_one_line_and_exit_1(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def gone(pid: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def live() -> Live:  # type: ignore[misc]
+def live(forked_programs: None) -> Live:  # type: ignore[misc]
     with Live(["rigid", "--wire", "slcan"]) as started:
         yield started
 

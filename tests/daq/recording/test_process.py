@@ -530,7 +530,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def live(folder: Path) -> Iterator[Live]:
+def live(folder: Path, forked_programs: None) -> Iterator[Live]:
     more = f'\n[recorder]\nfolder = "{folder}"\nreserve = 0\n'
     with Live(["rigid", "--joints", "2", "--wire", "udp"], more=more) as started:
         yield started

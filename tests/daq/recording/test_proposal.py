@@ -93,6 +93,18 @@ def test_the_better_word_counts_and_as_many_columns_as_there_are_joints_count_mo
     assert columns_of(table, "position")[0] == "angle[0]", "what never moves is rather not the position"
 
 
+def test_names_may_be_german(tmp_path: Path) -> None:
+    table, text = proposed(tmp_path, (), **{"Zeit_s": T, "Winkel_Achse1_rad": Q[:, 0], "Drehmoment_Achse1_Nm": U[:, 0]})
+    assert columns_of(table, "position") == ["Winkel_Achse1_rad"]
+    assert columns_of(table, "torque") == ["Drehmoment_Achse1_Nm"]
+    assert "ASK" not in text
+
+
+def test_what_names_do_not_say_can_be_written_by_hand_and_the_refusal_says_how(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=r"write a table by hand: a line time = .* \[joints.NAME\] with position"):
+        proposed(tmp_path, (), temps=T, kulma=Q, vaanto=U)
+
+
 def test_words_within_others_are_no_words(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="no column has a name like position and torque; it has"):
         proposed(tmp_path, (), time=T, sequence=Q, status=U)

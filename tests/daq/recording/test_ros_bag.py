@@ -1,6 +1,8 @@
 """Bags of ROS 2 whose joint states are those of ros2_control, written by the official library for such messages."""
 
+import sqlite3
 import struct
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +15,7 @@ from mcap_ros2.writer import Writer
 
 from daq.__main__ import main
 from daq.recording.columns import load_columns, read
+from daq.recording.proposal import propose
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import decode, is_bag, is_ours, read_bag
 from daq.recording.ros_messages import Definition
@@ -321,6 +324,27 @@ def test_what_is_a_bag_and_what_is_ours(tmp_path: Path) -> None:
     assert not is_bag(tmp_path / "none.mcap")
     (tmp_path / "empty").mkdir()
     assert not is_bag(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("kind", ["json", "sqlite"])
+def test_a_bag_without_joint_states_is_refused_with_what_it_has(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ("run.mcap" if kind == "json" else "run.db3")
+    if kind == "json":
+        with path.open("wb") as stream:
+            writer = PlainWriter(stream)
+            writer.start()
+            schema = writer.register_schema("Motor", "jsonschema", b"{}")
+            for topic, known in (("/motor/hip", schema), ("/notes", 0)):
+                writer.add_message(writer.register_channel(topic, "json", known), 1, b"{}", 1)
+            writer.finish()
+    else:
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("CREATE TABLE topics (id INTEGER, name TEXT, type TEXT, serialization_format TEXT)")
+            database.execute("CREATE TABLE messages (id INTEGER, topic_id INTEGER, timestamp INTEGER, data BLOB)")
+            database.execute("INSERT INTO topics VALUES (1, '/motor/hip', 'my_msgs/msg/Motor', 'cdr')")
+    named = {"json": r"/motor/hip \(Motor\), /notes \(json\)", "sqlite": r"/motor/hip \(my_msgs/msg/Motor\)"}[kind]
+    with pytest.raises(RecordingError, match=rf"found no joint states .*; it has {named}: other types need a table"):
+        propose(path)
 
 
 def test_joint_states_in_another_encoding_are_refused(tmp_path: Path) -> None:

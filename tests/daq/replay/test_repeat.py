@@ -51,7 +51,7 @@ def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def files(tmp_path_factory: pytest.TempPathFactory, forked_programs: None) -> list[Path]:
     """Files of a second of two starts of the core; jointwatch.toml lies beside them."""
     folder = tmp_path_factory.mktemp("records")
     with Live(["rigid", "--joints", "2", "--wire", "udp"], more=recorder(folder, 1.0)) as live:

@@ -116,6 +116,46 @@ def test_what_a_restarted_driver_lost_before_it_was_heard_is_counted(address: st
         assert (link.restarts, link.lost, link.readings) == (1, 7, 40)
 
 
+def _message(boot: int, made: int, count: int, begin: int = 0) -> bytes:
+    return HEADER.pack(MAGIC, 0, 1, boot, made) + batch(begin + 1000 * boot + made, count).tobytes() + b"x"
+
+
+def test_a_killed_driver_and_the_next_one_are_told_apart_while_their_messages_come_in_turns(address: str) -> None:
+    """Each has a connection of its own, and both queues are served in turns: none is lost, the old come first."""
+    with CoreReceiver(address) as receiver:
+        driver = zmq.Context.instance().socket(zmq.PUSH)
+        driver.connect(address)
+        driver.send(_message(7, 0, 100))
+        gather(receiver, 100)
+        now = time.monotonic_ns()
+        for made in (0, 10):
+            driver.send(_message(7, 100 + made, 10, now))
+            driver.send(_message(8, made, 10, now))
+        driver.send(_message(7, 120, 10, now))
+        driver.send(_message(7, 135, 10, now))  # five are missing
+        driver.send(_message(8, 20, 10, now))
+        readings = receiver.drain(30.0, until=now + 8029)  # one look finds all
+        assert list(readings["time"] - now) == [*range(7100, 7130), *range(7135, 7145), *range(8000, 8030)]
+        link = receiver.links["x"]
+        assert (link.restarts, link.lost, link.readings) == (1, 5, 170)
+        driver.close(0)
+
+
+def test_the_last_words_of_a_killed_driver_are_lost_once_readings_of_the_next_are_in_use(address: str) -> None:
+    with CoreReceiver(address) as receiver:
+        driver = zmq.Context.instance().socket(zmq.PUSH)
+        driver.connect(address)
+        for message in (_message(7, 0, 100), _message(8, 0, 10)):
+            driver.send(message)
+            gather(receiver, 10)
+        driver.send(_message(7, 100, 20))
+        driver.send(_message(8, 10, 10))
+        assert list(gather(receiver, 10)["time"]) == list(range(8010, 8020))
+        link = receiver.links["x"]
+        assert (link.restarts, link.lost, link.readings) == (1, 20, 120)
+        driver.close(0)
+
+
 def test_what_a_killed_core_had_not_done_with_is_missing(address: str, tmp_path: Path) -> None:
     for made, held in ((0, 40), (100, 0)):
         with CoreReceiver(address, tmp_path / "heard") as receiver:

@@ -3,17 +3,16 @@
 import json
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from daq.config.load import digest, load
 from daq.config.words import ConfigError
+from tests.support.commands import called
 
 TEMPLATE = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text()
 LOCAL = 'endpoint = "tcp://127.0.0.1:5556"'
-JOINTWATCH = [sys.executable, "-m", "daq"]
 
 
 def write(folder: Path, publish: str) -> Path:
@@ -24,7 +23,7 @@ def write(folder: Path, publish: str) -> Path:
 
 
 def keys(folder: Path, *clients: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*JOINTWATCH, "keys", str(folder), *clients], capture_output=True, text=True, check=False)
+    return called("keys", folder, *clients)
 
 
 @pytest.mark.parametrize("host", ["*", "0.0.0.0", "192.168.1.7", "robot.local", "[::]", "127.evil.com"])
@@ -76,8 +75,7 @@ def test_a_key_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> Non
 
 def test_listen_with_half_a_key_is_one_line(tmp_path: Path) -> None:
     keys(tmp_path, "laptop")
-    command = [*JOINTWATCH, "listen", "--key", str(tmp_path / "laptop.key_secret")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = called("listen", "--key", tmp_path / "laptop.key_secret")
     assert done.returncode == 1
     assert done.stderr == "jointwatch: expected both key and server_key, or neither\n"
 
@@ -91,7 +89,8 @@ def test_the_digest_changes_with_a_setting_and_not_with_the_folder(tmp_path: Pat
 
 def test_schemas_are_printed() -> None:
     def printed(*what: str) -> dict[str, object]:
-        done = subprocess.run([*JOINTWATCH, "schema", *what], capture_output=True, text=True, check=True)
+        done = called("schema", *what)
+        assert done.returncode == 0
         return json.loads(done.stdout)
 
     assert printed().keys() == {
@@ -112,6 +111,6 @@ def test_schemas_are_printed() -> None:
     }
     assert "parameters" in printed("estimate")["properties"]  # type: ignore[operator]
     assert {"robot", "publish", "drivers", "joints"} <= printed("config")["properties"].keys()  # type: ignore[attr-defined]
-    wrong = subprocess.run([*JOINTWATCH, "schema", "estimates"], capture_output=True, text=True, check=False)
+    wrong = called("schema", "estimates")
     assert wrong.returncode == 2
     assert "config" in wrong.stderr

@@ -14,7 +14,7 @@ from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
 from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import Frames
-from drivers.units import Quantity
+from drivers.units import QuantitySettings
 
 DATA = Path(__file__).parents[3] / "../shared/data/can"
 ODRIVE = DATA / "odrive/odrive-cansimple.dbc"
@@ -121,7 +121,7 @@ def test_the_real_odrive_layout_in_si() -> None:
     ],
 )
 def test_units_in_si(quantity: dict[str, object], value: float, si: tuple[float, str]) -> None:
-    unit, factor, offset = Quantity(**quantity).conversion("")
+    unit, factor, offset = QuantitySettings(**quantity).conversion("")
     assert (pytest.approx(factor * value + offset, abs=1e-12), unit) == si
 
 

@@ -10,10 +10,10 @@ from estimators.models.robots.tree import PARAMETERS, Tree
 from estimators.offline.excitation.criteria import Judge
 from estimators.offline.excitation.search import search
 from estimators.offline.excitation.space import Mode, Space
-from estimators.offline.excitation.trajectory import FINER, Fourier, JointLimits, joined, judge, sampled
+from estimators.offline.excitation.trajectory import FINER, Fourier, TrajectoryLimits, joined, judge, sampled
 
 pytestmark = pytest.mark.compiled
-LIMITS = JointLimits(
+LIMITS = TrajectoryLimits(
     np.array([-1.0, -0.5, -2.0]), np.array([2.0, 0.7, 1.0]), np.array([1.0, 0.8, 1.2]), np.array([0.9, 0.7, 1.1])
 )
 HOME = np.array([0.5, 0.0, -0.3])

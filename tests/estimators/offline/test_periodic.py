@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.offline.excitation.periodic import averaged, bandwidth, differentiated, smoothed
+from estimators.offline.excitation.periodic import averaged, differentiated, smoothed
 
 
 def test_five_point_cubic_smoothing_is_the_published_one() -> None:
@@ -15,7 +15,6 @@ def test_five_point_cubic_smoothing_is_the_published_one() -> None:
     assert found[2:-2] == pytest.approx(middle, abs=1e-12)
     assert found[:2] == pytest.approx([first, second], abs=1e-12)
     assert smoothed(y[::-1], 1)[:2] == pytest.approx(found[:-3:-1], abs=1e-12)
-    assert 5.0 < bandwidth(100.0) < bandwidth(100.0, 1) < 50.0
 
 
 def test_derivatives_of_a_noisy_period() -> None:

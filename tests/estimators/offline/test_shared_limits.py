@@ -12,10 +12,10 @@ from estimators.offline.excitation.criteria import Judge
 from estimators.offline.excitation.search import NAMES, search
 from estimators.offline.excitation.shared_limits import SharedLimits, Workspace
 from estimators.offline.excitation.space import Space
-from estimators.offline.excitation.trajectory import FINER, JointLimits, TrajectoryMotion, judge
+from estimators.offline.excitation.trajectory import FINER, TrajectoryLimits, TrajectoryMotion, judge
 
 pytestmark = pytest.mark.compiled
-LIMITS = JointLimits(np.full(3, -2.0), np.full(3, 2.0), np.array([2.0, 1.8, 2.2]), np.array([4.0, 3.5, 5.0]))
+LIMITS = TrajectoryLimits(np.full(3, -2.0), np.full(3, 2.0), np.array([2.0, 1.8, 2.2]), np.array([4.0, 3.5, 5.0]))
 HOME = np.array([0.3, -1.2, 0.4])
 MOST = np.array([6.0, 45.0, 14.0])  # N·m; without a limit such motions take up to 20, 70 and 25
 PLACE = np.array([0.35, 0.02, 0.0])

@@ -1,9 +1,13 @@
 """Robust z against siblings: the published estimator, and how often a page accuses somebody though all are alike."""
 
+import time
+
 import numpy as np
 import pytest
 
+from estimators.numerics.jit import INTERPRETED
 from estimators.offline.siblings import ERROR, FEWEST, against_siblings, qn, threshold
+from estimators.quantities import Floats
 
 
 @pytest.mark.parametrize("n", [5, 6, 9, 10, 41, 200])
@@ -14,6 +18,32 @@ def test_the_spread_is_that_of_normal_values(n: int) -> None:
     assert spreads.mean() == pytest.approx(1.0, abs=0.03)
     if n > 40:
         assert np.var(spreads) * 2 * n < 1.35 / 0.82
+
+
+def distances(values: Floats) -> Floats:
+    """All distances between two of them, ascending."""
+    return np.sort(np.abs(values[:, None] - values[None, :])[np.triu_indices(len(values), 1)])
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 9, 10, 11, 40, 301])
+def test_the_spread_is_the_brute_force_to_the_last_bit(n: int) -> None:
+    """Also with ties, with outliers of 300 decades, and with values that differ by their last bit only."""
+    rng = np.random.default_rng(n)
+    wide = rng.standard_normal(n) * 10.0 ** rng.uniform(-150, 150, n)
+    close = 1.0 + np.finfo(np.float64).eps * rng.integers(0, 4, n)
+    half = n // 2 + 1
+    rank = half * (half - 1) // 2
+    factor = qn(np.arange(n, dtype=np.float64)) / distances(np.arange(n, dtype=np.float64))[rank - 1]
+    for values in (rng.standard_normal(n), np.round(rng.standard_normal(n), 1), wide, close, np.full(n, 3.0)):
+        assert qn(values) == pytest.approx(factor * distances(values)[rank - 1], rel=1e-14, abs=0.0)
+
+
+def test_ten_thousand_siblings_take_milliseconds() -> None:
+    """All 5·10⁷ distances would take seconds, and 400 MB."""
+    values = np.random.default_rng(1).standard_normal(10_000)
+    begin = time.process_time()
+    assert qn(values) == pytest.approx(1.0, abs=0.03)
+    assert INTERPRETED or time.process_time() - begin < 0.2
 
 
 def test_half_of_the_siblings_may_be_odd() -> None:

@@ -77,7 +77,7 @@ def reference(use: Floats, drift: Floats, draws: int, seed: int) -> tuple[Floats
     return left[order][places], float(weights[steps].sum()), float(1.0 / (weights**2).sum())
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_it_agrees_with_a_monte_carlo_of_the_same_model(seed: int) -> None:
     random = np.random.default_rng(seed)
     use = np.cumsum(random.gamma(4.0, 0.25, 24))

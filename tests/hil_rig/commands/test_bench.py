@@ -48,6 +48,20 @@ def test_the_command_writes_the_page_only_when_a_benchmark_ran(tmp_path: Path) -
     assert page.read_text() == PAGE
 
 
+def test_a_benchmark_finds_its_parts_under_a_safe_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`jointwatch` sets one, so that a file of the user's folder is no module of the programs that it starts."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "size.py").write_text("SIZE = 7")
+    (tmp_path / "one.py").write_text("from parts.size import SIZE\nprint(SIZE)")
+    monkeypatch.setattr(bench, "FOLDER", tmp_path)
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    monkeypatch.setattr(sys, "argv", ["bench", "one"])
+    assert bench.main() == 0
+    assert capfd.readouterr().out == "7\n"
+
+
 def test_figures_that_miss_a_limit_are_written_too_and_said_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "figures.md"
     page.write_text(PAGE)

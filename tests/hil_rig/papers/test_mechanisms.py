@@ -1,11 +1,13 @@
 """`jointwatch reproduce` of mechanisms: every figure inside its limit, JSON, plot, exit code."""
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from hil_rig.commands.reproduce import PROGRAMS
 
 pytestmark = pytest.mark.compiled
 SLOW = pytest.mark.slow
@@ -22,10 +24,9 @@ MISSED = {"KR300 axis 3: K of A and B apart"}  # 1.1 σ of 1.0, and so it stays:
         pytest.param("lost-motion", ["--seeds", "1"], marks=SLOW),
     ],
 )
-def test_it_is_reproduced(name: str, words: list[str], tmp_path: Path) -> None:
+def test_it_is_reproduced(name: str, words: list[str], tmp_path: Path, run_program: Callable[..., Any]) -> None:
     plot = tmp_path / "plot.svg"
-    command = [sys.executable, "-m", "daq", "reproduce", name, "--json", "--plot", str(plot), *words]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run_program(f"hil_rig.papers.{PROGRAMS[name]}", "--json", "--plot", plot, *words)
     told = json.loads(done.stdout)
     beyond = [figure for figure in told["figures"] if not figure["ok"]]
     assert {figure["name"] for figure in beyond} <= MISSED

@@ -65,8 +65,8 @@ export class BaselineOffer {
   update() {
     const without = this.joints.filter((joint) => joint.valid && (!joint.drift.since || joint.drift.reference === "start") && joint.condition.key !== "stale");
     this.node.hidden = without.length < this.joints.length; // offered for all of them at once
-    const [whose, their] = this.joints.length > 1 ? ["The values of all joints are", "they have"] : ["Its values are", "it has"];
-    if (!this.node.hidden) write(this.text, `${whose} valid now, and ${their} no baseline yet. Once the robot is warm, set one: drift is measured against it.`);
+    const what = this.joints.length > 1 ? "The values of all joints are valid" : "Its values are valid";
+    if (!this.node.hidden) write(this.text, `${what}, and no baseline is set. Set one once the robot is warm: drift is measured against it.`);
   }
 }
 

@@ -5,6 +5,7 @@ import * as format from "../format.js";
 import { CalmLimits, colour, FONT, numbers, rem, watch } from "../plots.js";
 
 const FADE = 0.25; // of the newest points' strength that the oldest keep
+const NARROW = 16; // rem, below which a plot has no room for names of its axes
 const STEPS = [1, 2, 5, 10];
 
 function ticks(low, high, count) {
@@ -19,6 +20,7 @@ function ticks(low, high, count) {
 export class CurvePlot {
   constructor(label) {
     this.node = element("canvas", { class: "curve", role: "img", "aria-label": label });
+    this.names = ["", ""]; // of abscissa and ordinate, with units
     watch(this.node);
     this.x = new CalmLimits();
     this.y = new CalmLimits();
@@ -49,6 +51,21 @@ export class CurvePlot {
     if (baseline) this.line(pen, baseline, "baseline", 2.4 * unit / 15, [0.5 * unit, 0.35 * unit]);
     if (law) this.line(pen, law, "estimate", 2.2 * unit / 15, []);
     pen.restore();
+    this.axisNames(pen, box, unit);
+  }
+
+  // in the corners that a torque which grows with its abscissa leaves free
+  axisNames(pen, box, unit) {
+    pen.fillStyle = colour("muted");
+    pen.strokeStyle = colour("card");
+    pen.lineWidth = 3;
+    pen.lineJoin = "round";
+    if (box.right - box.left < NARROW * unit) return;
+    const [across, up] = this.names, gap = 0.3 * unit;
+    pen.textAlign = "left"; pen.textBaseline = "top";
+    pen.strokeText(up, box.left + gap, box.top + gap / 2); pen.fillText(up, box.left + gap, box.top + gap / 2);
+    pen.textAlign = "right"; pen.textBaseline = "bottom";
+    pen.strokeText(across, box.right - gap, box.bottom - gap); pen.fillText(across, box.right - gap, box.bottom - gap);
   }
 
   cover(horizontal, vertical, since, laws) {
@@ -70,7 +87,7 @@ export class CurvePlot {
     pen.font = `${Math.round(0.73 * unit)}px ${FONT}`;
     pen.fillStyle = colour("muted");
     pen.lineWidth = 1;
-    const vertical = ticks(this.y.low, this.y.high, Math.max(2, (box.bottom - box.top) / (2.6 * unit)));
+    const vertical = ticks(this.y.low, this.y.high, Math.max(4, (box.bottom - box.top) / (2.6 * unit)));
     const horizontal = ticks(this.x.low, this.x.high, Math.max(2, (box.right - box.left) / (5 * unit)));
     const rule = (at, x1, y1, x2, y2) => {
       pen.strokeStyle = colour(at === 0 ? "line-strong" : "grid");
@@ -140,6 +157,7 @@ export class CurvePanel {
   constructor(what) {
     this.what = what;
     this.plot = new CurvePlot(what.title);
+    this.plot.names = what.axes;
     this.readout = element("span", { class: "readout" });
     this.baselineKey = element("span", { class: "key baseline" }, "baseline");
     this.node = element("article", { class: "panel wide curves" },
@@ -171,17 +189,21 @@ export class CurvePanel {
   }
 }
 
+const speedUnit = (joint) => (joint.unit === "N" ? "m/s" : "rad/s");
+const frictionUnits = (joint) => [`speed, ${speedUnit(joint)}`, `friction, ${joint.unit}`];
+export const frictionCaption = (joint) => `${joint.unit} over ${speedUnit(joint)}`;
+
 export function frictionPanel(joint) {
-  const speed = joint.unit === "N" ? "m/s" : "rad/s";
+  const speed = speedUnit(joint);
   return new CurvePanel({
-    title: "Friction", hint: `${joint.unit} over ${speed}`,
+    title: "Friction", hint: `${joint.unit} over ${speed}`, axes: frictionUnits(joint),
     abscissa: 1, ordinate: 2, law: "friction", baseline: "friction_baseline", units: [speed, joint.unit],
   });
 }
 
 export function torsionPanel(joint) {
   return new CurvePanel({
-    title: "Torsion", hint: `${joint.unit} over rad of twist`,
+    title: "Torsion", hint: `${joint.unit} over rad of twist`, axes: ["twist, rad", `torque, ${joint.unit}`],
     abscissa: 3, ordinate: 4, law: "spring", baseline: "spring_baseline", units: ["rad", joint.unit],
   });
 }

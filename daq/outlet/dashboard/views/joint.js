@@ -14,7 +14,7 @@ import { TimeLine } from "./timeline.js";
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 import { brief } from "../condition.js";
-import { EventLog, PhasePill } from "../page.js";
+import { Badges, changeBeside, EventLog } from "../page.js";
 import { inView } from "../plots.js";
 import { Past } from "./past.js";
 import { ViewBar } from "../view_bar.js";
@@ -37,7 +37,8 @@ export class JointView {
   constructor(robot, joint) {
     this.joint = joint;
     this.pace = 12; // drawings a second
-    this.pill = new PhasePill();
+    this.badges = new Badges();
+    this.change = element("p", { class: "change" });
     this.explanation = element("p", { class: "explanation" });
     this.reasons = element("ul", { class: "reasons" });
     this.since = element("span", { class: "since" });
@@ -87,10 +88,10 @@ export class JointView {
     return element("section", { class: "joint", "aria-label": `Joint ${this.joint.name}` },
       tabs,
       element("header", { class: "head" },
-        element("div", { class: "title" }, element("h1", {}, this.joint.name), this.pill.node, this.since),
-        element("div", { class: "health" }, this.explanation, this.reasons, this.todo, this.offer.node,
+        element("div", { class: "title" }, element("h1", {}, this.joint.name), this.badges.node, this.since),
+        element("div", { class: "health" }, this.explanation, this.reasons, this.change, this.todo,
           element("div", { class: "startup" }, this.progress, this.progressText)),
-        figureList(this.figures), this.line.node),
+        figureList(this.figures), this.offer.node, this.line.node),
       this.changes.node,
       this.bar.node,
       element("div", { class: "torques" }, plots.residual.node, plots.torque.node, this.raw.node),
@@ -118,15 +119,16 @@ export class JointView {
   words(robot, now) {
     const { joint, figures, experts } = this, { key, since, todo, lines } = joint.condition;
     this.tabs.forEach(([tab, other]) => mark(tab, "phase", other.condition.key ?? other.phase));
-    this.pill.update(key);
+    this.badges.update(joint.condition);
+    write(this.change, changeBeside(joint.condition));
     mark(this.node, "phase", key);
     write(this.explanation, phase(key)[1]);
-    const reasons = key === "stale" ? lines : key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons);
+    const reasons = ["stale", "transient"].includes(key) ? lines : key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons);
     if (reasons.join() !== this.told) {
       this.told = reasons.join();
       this.reasons.replaceChildren(...reasons.map((reason) => element("li", {}, reason)));
     }
-    write(this.since, since ? `since ${format.clock(since)}, ${format.duration(Math.max(1, now - since))}` : "");
+    write(this.since, since ? format.sinceAndFor(since, now) : "");
     write(this.todo, key === "stale" && joint.condition.before ? `Before: ${joint.condition.before}.` : todo);
     this.line.update([joint], robot.events, now);
     const starting = joint.phase === "starting" && key !== "stale";

@@ -14,7 +14,8 @@ const amount = (value, unit) => (Number.isFinite(value) ? `${format.significant(
 // the mechanism's condition; silence: Unix s of the last update where none comes
 export function standing(state, silence = null) {
   if (silence !== null) return { key: "stale", text: `No data since ${format.clock(silence)}`, todo: "" };
-  const reasons = state.health?.reasons ?? [], key = state.phase ?? "waiting";
+  const reasons = state.health?.reasons ?? [], worn = reasons.some(({ code }) => code === "mechanism_friction");
+  const key = state.phase === "normal" && worn ? "changed" : state.phase ?? "waiting";
   const todo = reasons.map((one) => one.todo).filter(Boolean).join(" ");
   const touched = Object.entries(state.drives ?? {}).filter(([, told]) => told.contact)
     .map(([name, told]) => `${name}: ${amount(told.residual, told.unit)} unexplained, threshold ${amount(told.threshold, told.unit)}`);

@@ -3,7 +3,7 @@
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 import { worstFirst, trouble } from "../condition.js";
-import { EventLog, PhasePill, Quantity } from "../page.js";
+import { Badges, changeBeside, EventLog, Quantity } from "../page.js";
 import { effortLimits, inView, Sparkline, TimePlot, watch } from "../plots.js";
 import { tellLosses } from "./losses.js";
 import { StatusStrip } from "./status.js";
@@ -15,8 +15,9 @@ const SHOWN = 6; // parameters on a card; the rest stand on the joint's own page
 class Card {
   constructor(joint) {
     this.joint = joint;
-    this.pill = new PhasePill();
+    this.badges = new Badges();
     this.meaning = element("p", { class: "meaning" });
+    this.change = element("p", { class: "change" });
     this.progress = element("div", { class: "progress" }, element("i"));
     this.rows = joint.names.slice(0, joint.names.length > SHOWN + 1 ? SHOWN : SHOWN + 1).map((name, i) => ({ spark: new Sparkline(`${readable(name)}, last seconds`), quantity: new Quantity(joint.units[i]) }));
     const table = element("div", { class: "parameters" });
@@ -33,8 +34,8 @@ class Card {
     this.lost = element("b");
     this.losing = element("small");
     this.node = element("article", { class: "card", "data-joint": joint.name },
-      element("header", {}, element("h2", {}, element("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, joint.name)), this.pill.node),
-      element("div", {}, this.meaning, this.progress), table,
+      element("header", {}, element("h2", {}, element("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, joint.name)), this.badges.node),
+      element("div", {}, this.meaning, this.change, this.progress), table,
       element("p", { class: "caption" }, element("span", {}, `${effort(joint.unit)}, ${joint.unit}`),
         element("span", { class: "key measured" }, "measured"), element("span", { class: "key predicted" }, "predicted")),
       this.plot.node,
@@ -46,11 +47,13 @@ class Card {
   }
 
   words(now) {
-    const { joint } = this, { key, lines, since } = joint.condition;
-    this.pill.update(key);
+    const { joint } = this, { key, lines, since, before } = joint.condition;
+    this.badges.update(joint.condition);
     mark(this.node, "phase", key);
-    const before = joint.condition.before ? [`before: ${joint.condition.before}`] : [];
-    write(this.meaning, lines.length ? [...lines, ...before].join("; ") : since ? `for ${format.duration(Math.max(1, now - since))}` : "");
+    const lasting = since ? `for ${format.duration(Math.max(1, now - since))}` : "";
+    const told = key === "stale" ? [before && `before: ${before}`] : key === "starting" || !lines.length ? [lasting, ...lines] : lines;
+    write(this.meaning, told.filter(Boolean).join("; "));
+    write(this.change, changeBeside(joint.condition));
     mark(this.progress, "on", String(key === "starting"));
     this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;
     this.rows.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));

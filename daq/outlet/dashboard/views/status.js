@@ -2,10 +2,10 @@
 
 import { listed, trouble, worstFirst } from "../condition.js";
 import { BaselineOffer } from "./baseline.js";
-import { CurvePlot } from "./curves.js";
+import { CurvePlot, frictionCaption } from "./curves.js";
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
-import { PhasePill } from "../page.js";
+import { Badges, changeBeside } from "../page.js";
 import { TimeLine } from "./timeline.js";
 
 const HEADLINES = 3;
@@ -17,33 +17,39 @@ const FEW = 8; // joints whose chips stand in one row
 class Headline {
   constructor() {
     this.name = element("a", { class: "which" });
-    this.pill = new PhasePill();
+    this.badges = new Badges();
     this.what = element("p", { class: "what" });
+    this.change = element("p", { class: "change" });
     this.since = element("span", { class: "since" });
     this.todo = element("p", { class: "todo" });
     this.plot = new CurvePlot("Friction now, and at the baseline");
+    this.axes = element("span");
     this.picture = element("figure", { class: "picture" }, this.plot.node,
-      element("figcaption", {}, element("span", { class: "key estimate" }, "now"), element("span", { class: "key baseline" }, "baseline")));
+      element("figcaption", {}, this.axes, element("span", { class: "key estimate" }, "now"), element("span", { class: "key baseline" }, "baseline")));
     this.node = element("article", { class: "headline" },
-      element("div", { class: "words" }, element("header", {}, this.name, this.pill.node, this.since), this.what, this.todo), this.picture);
+      element("div", { class: "words" }, element("header", {}, this.name, this.badges.node, this.since), this.what, this.change, this.todo), this.picture);
   }
 
   // joints that have the same; all: how many there are
   show(joints, now, all) {
     const joint = this.joint = joints?.[0];
     this.node.hidden = !joint;
+    mark(this.node, "headline", joint?.name ?? "");
     if (!joint) return;
-    const { key, lines, todo } = joint.condition;
+    const { key, state, lines, todo, before } = joint.condition, changed = joints.filter((one) => one.condition.change);
     const since = Math.min(...joints.map((one) => one.condition.since ?? Infinity));
     mark(this.node, "phase", key);
-    mark(this.node, "headline", joint.name);
     write(this.name, named(joints, all));
     this.name.setAttribute("href", `#/joint/${encodeURIComponent(joint.name)}`);
-    this.pill.update(key);
-    write(this.what, lines.join("; "));
-    write(this.since, Number.isFinite(since) ? `since ${format.clock(since)}, ${format.duration(Math.max(1, now - since))}` : "");
+    this.badges.update({ state, change: changed[0]?.condition.change });
+    // of a joint that is silent the banner above says since when
+    write(this.what, key === "stale" ? `before: ${before}` : lines.join("; "));
+    write(this.change, changed.map((one) => (joints.length > 1 ? `${one.name}: ` : "") + changeBeside(one.condition)).join("; "));
+    write(this.since, Number.isFinite(since) && key !== "stale" ? format.sinceAndFor(since, now) : "");
     write(this.todo, todo);
-    mark(this.node, "curve", String(key === "changed" && Boolean(joint.laws.friction && joint.laws.friction_baseline)));
+    write(this.axes, frictionCaption(joint));
+    mark(this.node, "group", String(joints.length > 1));
+    mark(this.node, "curve", String(changed.length > 0 && key !== "faulted" && Boolean(joint.laws.friction && joint.laws.friction_baseline)));
   }
 
   draw() {
@@ -63,7 +69,8 @@ function news(joints) {
   for (const joint of joints) {
     const { key, todo } = joint.condition;
     const codes = joint.reasons.map(({ code, parameter }) => `${code} ${parameter ?? ""}`);
-    const cause = key === "faulted" ? `${key} ${todo} ${codes.join()}` : joint.name;
+    const alike = key === "faulted" || (key === "stale" && joint.condition.was === "faulted");
+    const cause = alike ? `${key} ${todo} ${codes.join()}` : joint.name;
     groups.set(cause, [...(groups.get(cause) ?? []), joint]);
   }
   return [...groups.values()];
@@ -74,31 +81,38 @@ class Chip {
     this.joint = joint;
     this.many = many; // one line each
     this.short = element("span", { class: "short" });
+    this.change = element("span", { class: "more", hidden: "" });
     this.sign = element("i", { class: "sign" });
-    this.node = element("a", { class: "chip", href: `#/joint/${encodeURIComponent(joint.name)}`, "data-chip": joint.name }, this.sign, element("b", {}, joint.name), this.short);
+    this.node = element("a", { class: "chip", href: `#/joint/${encodeURIComponent(joint.name)}`, "data-chip": joint.name }, this.sign, element("b", {}, joint.name), this.short, this.change);
   }
 
   words() {
-    const { key, word, short } = this.joint.condition;
+    const { key, word, short, change } = this.joint.condition, beside = change && key !== "changed" ? change.short : "";
     mark(this.node, "phase", key);
-    write(this.short, this.many ? short.replace(/^error |^no data (?=since)/, "") : short);
-    this.node.title = `${this.joint.name}: ${word}${short && `, ${short}`}`;
+    write(this.short, this.many ? short.replace(/^error |^before: /, "") : short);
+    write(this.change, beside && `◆ ${this.many ? "" : beside}`);
+    this.change.hidden = !beside;
+    this.node.title = `${this.joint.name}: ${word}${short && `, ${short}`}${beside && `, changed: ${beside}`}`;
   }
 }
 
 // "Nothing to do" has its words, too.
 function summary(joints, stale, lastWord) {
   if (stale && lastWord === null) return ["waiting", "No update has come yet", "The core is starting, which takes a minute or two where it compiles. If this lasts, the service's log says why."];
-  if (stale) {
-    const before = joints.filter((joint) => joint.condition.before && !/^(normal|held)/.test(joint.condition.before)).slice(0, NAMED);
-    return ["stale", `No data since ${format.clock(lastWord)}`, `Is the service running, and this screen's network up? ${before.length ? `Before: ${before.map((joint) => `${joint.name} ${joint.condition.before}`).join("; ")}.` : ""}`.trim()];
-  }
+  if (stale) return ["stale", `No data since ${format.clock(lastWord)}`, "Is the service running, and this screen's network up? What stands below is the last that was known."];
   const counts = (key) => joints.filter((joint) => joint.condition.key === key).length;
   const others = ["doubtful", "starting", "unsure", "learning", "held", "waiting"].map((key) => [counts(key), { doubtful: "in doubt", starting: "starting up", unsure: "in need of other motion", learning: "still learning", held: "standing still", waiting: "without data yet" }[key]]).filter(([count]) => count);
   if (!others.length) return ["normal", joints.length > 1 ? `All ${joints.length} joints are normal` : "Normal", "Nothing to do."];
   const names = others.length === 1 && others[0][0] === joints.length ? [`All ${joints.length} joints are ${others[0][1]}`] : others.map(([count, text]) => `${count} ${text}`);
   const todo = counts("waiting") ? "Is every drive on? Acquisition shows what comes." : counts("starting") || counts("unsure") || counts("learning") ? "Let the robot move: every joint, both directions, slow and fast." : "Nothing to do.";
   return [others[0][1] === "standing still" ? "held" : counts("waiting") ? "waiting" : counts("doubtful") ? "doubtful" : "starting", `${names.join(", ")}${names.length === 1 && others[0][0] === joints.length ? "" : counts("normal") ? `, ${counts("normal")} normal` : ""}`, todo];
+}
+
+// since when they are as the summary says, the longest of them; of what is silent for how long
+function since(joints, key, lastWord, now) {
+  if (lastWord !== null) return `for ${format.duration(Math.max(1, now - lastWord))}`;
+  const known = joints.filter(({ condition }) => key === "starting" ? condition.key !== "normal" : condition.key === key).map(({ condition }) => condition.since);
+  return known.length && known.every((one) => one) ? format.sinceAndFor(Math.min(...known), now) : "";
 }
 
 export class StatusStrip {
@@ -108,7 +122,8 @@ export class StatusStrip {
     this.headlines = Array.from({ length: Math.min(HEADLINES, joints.length) }, () => new Headline());
     this.calm = element("p", { class: "what" });
     this.calmTodo = element("p", { class: "todo" });
-    this.all = element("article", { class: "headline all" }, element("div", { class: "words" }, this.calm, this.calmTodo));
+    this.calmSince = element("span", { class: "since" });
+    this.all = element("article", { class: "headline all" }, element("div", { class: "words" }, element("header", {}, this.calm, this.calmSince), this.calmTodo));
     this.chips = new Map(joints.map((joint) => [joint, new Chip(joint, joints.length > MANY)]));
     this.list = element("nav", { class: "chips", "aria-label": "Every joint, the worst first" }, ...[...this.chips.values()].map((chip) => chip.node));
     this.line = new TimeLine();
@@ -134,6 +149,7 @@ export class StatusStrip {
       const [key, text, todo] = summary(this.joints, stale, robot.lastWord);
       mark(this.all, "phase", key);
       write(this.calm, text);
+      write(this.calmSince, since(this.joints, key, stale ? robot.lastWord : null, now));
       write(this.calmTodo, todo);
     }
     this.offer.update();

@@ -7,6 +7,7 @@ import { readable, toneOf } from "../words.js";
 
 const SPANS = [[120, 4], [300, 5], [600, 5], [1800, 6], [3600, 4], [6 * 3600, 6], [24 * 3600, 4]]; // s, parts of whole minutes
 const TONES = ["bad", "warn", "busy", "good"]; // of signs that share a place the worst is drawn
+const MEANINGS = { bad: "fault", warn: "change or warning", busy: "new fit or baseline", good: "started, or over" };
 const APART = 1.15; // rem between two signs: the width of one
 const TOLD = 8; // events in the tooltip of one sign
 
@@ -43,7 +44,8 @@ export class TimeLine {
     this.titled = titled;
     this.lanes = element("div", { class: "lanes" });
     this.scale = element("div", { class: "scale", "aria-hidden": "true" });
-    this.node = element("div", { class: `timeline ${titled ? "" : "single"}`, role: "group", "aria-label": "What happened" }, this.lanes, this.scale);
+    this.legend = element("p", { class: "legend" });
+    this.node = element("div", { class: `timeline ${titled ? "" : "single"}`, role: "group", "aria-label": "What happened" }, this.lanes, this.scale, this.legend);
   }
 
   update(joints, events, now) {
@@ -62,6 +64,17 @@ export class TimeLine {
       tick.style.left = `${(100 * i) / parts}%`;
       return tick;
     }));
+    this.explain();
+  }
+
+  // the signs that are there, and what they mean
+  explain() {
+    const shown = TONES.filter((tone) => this.lanes.querySelector(`[data-tone="${tone}"]`));
+    const signs = shown.map((tone) => element("span", { class: "kind", "data-tone": tone }, MEANINGS[tone]));
+    const bar = this.lanes.querySelector(".lasting") ? [element("span", { class: "bar-key" }, "how long it lasted")] : [];
+    const several = this.lanes.querySelector(".event small") ? [element("span", { class: "several" }, "several at one place")] : [];
+    this.legend.replaceChildren(...signs, ...bar, ...several);
+    this.legend.hidden = !signs.length;
   }
 
   lane(joint, events, now, span, share) {

@@ -14,6 +14,7 @@ const FIRST = 3; // columns of the trace before the residuals: time, mass, its d
 const TODO = {
   contact: "Check whether something touches the joint or is caught there. If not, its friction, a cable or the tool has changed.",
   payload: "Nothing to do; the model does not learn meanwhile. If nothing is carried, the tool differs from the model's.",
+  tool: "Weigh the tool, or tell the controller what it carries: its limits and its contact detection rest on that.",
   drifting: "Wear, lubrication or temperature: compare with the sister joints, and with a warm robot.",
   starting: "Let the robot move: thresholds come from undisturbed motion.",
   faulted: "These values do not count until updates arrive again.",
@@ -27,6 +28,8 @@ function changed({ percent = {}, drifted = [] }, name) {
 
 const size = (told) => (told.threshold > 0 ? Math.abs(told.residual) / told.threshold : null);
 const torque = (value, unit) => `${format.significant(value, 2)} ${unit}`;
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // the joints, those beyond their threshold first, the nearest to it first
 export function ranked(state) {
@@ -46,6 +49,7 @@ export function standing(state, silence = null) {
     return { key: "transient", text: words.join("; "), todo: TODO.contact };
   }
   if (key === "starting") return { key, text: "The model of the whole robot is starting", todo: TODO.starting };
+  if (state.tool?.differs) return { key: "drifting", text: sentence(state.tool.text), todo: TODO.tool };
   if (carried) return { key: "held", text: `A payload of ${format.significant(mass, 3)} ± ${format.significant(sigma, 1)} kg is carried`, todo: TODO.payload };
   const drifted = state.drift?.drifted ?? [];
   if (drifted.length) {
@@ -144,6 +148,7 @@ export class WholeView {
     this.figures = Object.fromEntries([
       ["mass", "payload", "mass that the last link carries beyond the model, ± one standard deviation"],
       ["centre", "its centre", "in the last link's frame, ± one standard deviation"],
+      ["inertia", "its inertia", "about its centre, axes of the last link: xx, yy, zz, ± one standard deviation"],
       ["nearest", "nearest to its threshold", ""],
       ["learnt", "learnt from", "seconds of motion that have taught the model since the start"],
     ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
@@ -184,6 +189,9 @@ export class WholeView {
     write(figures.mass.more, carried ? `± ${format.significant(sigma, 1)} kg` : "");
     write(figures.centre.value, carried && centre.every(Number.isFinite) ? `${centre.map((value) => Math.round(1000 * value) || 0).join(", ").replaceAll("-", "−")} mm` : "–");
     write(figures.centre.more, carried && centre.every(Number.isFinite) ? `± ${around.map((value) => Math.max(1, Math.round(1000 * value))).join(", ")} mm` : "");
+    const { inertia = [], inertia_deviation: spread = [] } = state.payload, own = [0, 2, 5].filter((i) => Number.isFinite(inertia[i]));
+    write(figures.inertia.value, carried && own.length === 3 ? `${own.map((i) => format.significant(inertia[i], 2)).join(", ")} kg·m²` : "–");
+    write(figures.inertia.more, carried && own.length === 3 ? `± ${own.map((i) => format.significant(spread[i], 1)).join(", ")} kg·m²` : "");
     const order = ranked(state), [name, told] = order[0] ?? [];
     write(figures.nearest.value, name ? name : "–");
     write(figures.nearest.more, name && size(told) !== null ? format.percent(size(told)) : "");

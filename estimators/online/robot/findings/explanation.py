@@ -3,15 +3,19 @@
 It is taken off the residual of every chunk, refined look by look, and holds until it is gone.
 """
 
+from typing import Final
+
 import numpy as np
 
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload, as_payload
+from estimators.online.robot.findings.carried import NO_PAYLOAD, as_payload
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
 from estimators.online.robot.motion import Chunk
 from estimators.quantities import Floats
+
+BODY: Final = ("payload", ())  # the key of a payload among what holds
 
 
 class Explanation:
@@ -22,21 +26,13 @@ class Explanation:
         self._model, self._columns, self._scale = model, columns, scale
         self.holding: dict[tuple[str, tuple[int, ...]], Fitted] = {}
         self.psi = np.zeros(columns.size)  # without θ
+        self.payload = NO_PAYLOAD
+        """The body that is carried."""
 
     @property
     def carried(self) -> Floats:
         """The payload's ten parameters; zeros where none is carried."""
         return self.psi[self._columns.body]
-
-    @property
-    def payload(self) -> Payload:
-        """The body that is carried."""
-        fitted = self.holding.get(("payload", ()))
-        return (
-            NO_PAYLOAD
-            if fitted is None
-            else as_payload(fitted.values, fitted.covariance, self._scale)._replace(carried=True)
-        )
 
     @property
     def others(self) -> list[Fitted]:
@@ -53,6 +49,7 @@ class Explanation:
         before = self.holding.get(key)
         self.psi = self.psi + fitted.moved - (0.0 if before is None else before.moved)
         self.holding[key] = fitted
+        self._weigh()
 
     def end(self, fitted: Fitted) -> None:
         """This cause is gone."""
@@ -61,6 +58,16 @@ class Explanation:
             self.psi = self.psi - before.moved
         if not self.holding:
             self.psi = np.zeros_like(self.psi)
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """Say what is carried; here and not where it is asked for, as that is done fifty times a second."""
+        fitted = self.holding.get(BODY)
+        self.payload = (
+            NO_PAYLOAD
+            if fitted is None
+            else as_payload(fitted.values, fitted.covariance, self._scale)._replace(carried=True)
+        )
 
     def torque(self, chunk: Chunk, predicted: Floats, bodies: Floats) -> Floats:
         """What it explains, (rows, n); predicted: (rows, n) by the model; bodies: (n, 10) its links."""

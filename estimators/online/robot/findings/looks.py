@@ -69,6 +69,11 @@ class Looks:
         """A change may have begun: the long window begins with the next look; the short ones keep what they have."""
         self._since, self.count = None, 0
 
+    def resume(self, sums: Sums) -> None:
+        """Go on from what was known before this start, as from one look of the long window."""
+        self.clear()
+        self._since, self.count = sums, 1
+
     def clear(self) -> None:
         """Forget everything."""
         self._last.clear()

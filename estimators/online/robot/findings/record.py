@@ -70,6 +70,10 @@ class Findings:
         self._every[number] = found._replace(updated=time, cause=cause, joints=joints, text=text, others=(), over=over)
         return number
 
+    def note(self, time: int, cause: str, text: str) -> int:
+        """A finding of its own, whatever is examined; returns its number."""
+        return self._new(time, cause, (), text)
+
     def drop(self) -> None:
         """What is examined was no finding of its own, but the end of another."""
         self._every.pop(self._examined, None)

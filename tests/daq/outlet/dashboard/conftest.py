@@ -1,29 +1,27 @@
 """The page in a real Chromium: it draws, it updates, it reconnects, it explains, and it stays on this machine."""
 
-import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.util import module_from_spec, spec_from_file_location
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from daq.state.history.file import HistoryFile
 from daq.state.history.interval import Interval, Quantity, SeenUse
 from estimators.base import Estimate
 from estimators.wear.use_counts import UseCounts
+from tests.support.programs import Program
 
-ROOT = Path(__file__).parents[4]
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run",
     "--disable-quic", "--disable-component-update",
 ]  # fmt: skip
 SOON = 60_000  # ms that a loaded machine may take: nothing waits longer than it must
+SIZE = ViewportSize(width=1440, height=900)
 expect.set_options(timeout=SOON)
 
 
@@ -44,6 +42,36 @@ def troubles() -> list[str]:
     return []
 
 
+@pytest.fixture(scope="module")
+def _opened(browser: Browser, seven: str) -> Iterator[tuple[Page, list[str]]]:
+    troubles: list[str] = []
+    page = browser.new_page(viewport=SIZE, timezone_id="UTC")
+    page.set_default_timeout(SOON)
+    _watch(page, seven, troubles)
+    page.goto(seven)
+    yield page, troubles
+    page.close()
+
+
+@pytest.fixture
+def overview(_opened: tuple[Page, list[str]]) -> Iterator[Page]:
+    """The first view of seven joints, opened once for all tests of a file that leave it as they found it."""
+    page, troubles = _opened
+    page.set_viewport_size(SIZE)
+    page.evaluate("location.hash = '#/'")
+    expect(page.locator(".card[data-joint]")).to_have_count(7)
+    yield page
+    assert not troubles
+
+
+def _watch(page: Page, address: str, troubles: list[str]) -> None:
+    """Collect what the browser complains about."""
+    own = (address.split("/#")[0], "data:")
+    page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda asked: None if asked.url.startswith(own) else troubles.append(asked.url))
+
+
 @pytest.fixture
 def open_page(browser: Browser, troubles: list[str]) -> Iterator[Callable[..., Page]]:
     """Opens pages; at the end of the test none may have had trouble, unless the test emptied the list."""
@@ -54,10 +82,7 @@ def open_page(browser: Browser, troubles: list[str]) -> Iterator[Callable[..., P
         context.set_default_timeout(SOON)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        own = (address.split("/#")[0], "data:")
-        page.on("request", lambda asked: None if asked.url.startswith(own) else troubles.append(asked.url))
+        _watch(page, address, troubles)
         page.goto(address)
         return page
 
@@ -67,33 +92,33 @@ def open_page(browser: Browser, troubles: list[str]) -> Iterator[Callable[..., P
     assert not troubles
 
 
-def fed(folder: Path, *words: str, outlet: tuple[str, ...] = ()) -> Iterator[str]:
-    """The address of an outlet that a core with seven joints of every kind feeds. outlet: more of its arguments."""
-    spec = spec_from_file_location("outlet_conftest", ROOT / "tests/daq/conftest.py")
-    assert spec is not None
-    assert spec.loader is not None
-    conftest = module_from_spec(spec)
-    sys.modules["outlet_conftest"] = conftest
-    spec.loader.exec_module(conftest)
-    process = conftest.start_outlet(folder, more=outlet)
-    child = subprocess.Popen(
-        [sys.executable, ROOT / "tests/support/fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", *words],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    yield process.page
-    child.terminate()
-    child.wait(10)
-    assert process.stop() == 0
+@pytest.fixture(scope="session")
+def fed(program_server: str, make_outlet: Callable[..., Any]) -> Callable[..., AbstractContextManager[str]]:
+    """fed(folder, *words of the core, outlet=more of its arguments): for the address of an outlet's page.
+
+    A core with seven joints of every kind feeds it ten times a second, as often as the page draws what it compares.
+    """
+
+    @contextmanager
+    def feeding(folder: Path, *words: str, outlet: tuple[str, ...] = ()) -> Iterator[str]:
+        process = make_outlet(folder, more=outlet)
+        core = Program(program_server, "fake_core", f"ipc://{folder}/u", f"ipc://{folder}/s", "--rate", "10", *words)
+        yield process.page
+        core.close()
+        assert process.stop() == 0
+
+    return feeding
 
 
 @pytest.fixture(scope="module")
-def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def seven(fed: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Its joints have moved for a minute."""
-    yield from fed(tmp_path_factory.mktemp("seven"), "--past", "40")
+    with fed(tmp_path_factory.mktemp("seven"), "--past", "40") as page:
+        yield page
 
 
 @pytest.fixture(scope="module")
-def aged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def aged(fed: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """There is a history of a year of its shoulder: 2 N·m of Coulomb friction, 3 in the last month, used for an hour a
     day; a row a day, and of the last hour a row a minute."""
     folder = tmp_path_factory.mktemp("aged")
@@ -106,13 +131,16 @@ def aged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         interval.see([SeenUse(1, "shoulder", "rad", UseCounts(3600.0 * hours, 10.0 * hours, 2 * hours, hours))])
         file.write(interval)
     file.close()
-    yield from fed(folder, outlet=("--history", str(folder / "old.sqlite")))
+    with fed(folder, outlet=("--history", str(folder / "old.sqlite"))) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """There is a model of the whole robot; the second joint is touched now and then, two kilograms are carried."""
-    yield from fed(tmp_path_factory.mktemp("whole"), "--whole")
+def whole(fed: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """There is a model of the whole robot; the second joint is touched now and then, two kilograms are carried.
+    Two joints have an open change, one of them wears."""
+    with fed(tmp_path_factory.mktemp("whole"), "--whole", "--changed", "shoulder", "wrist_pitch") as page:
+        yield page
 
 
 def _painted(page: Page, selector: str) -> int:

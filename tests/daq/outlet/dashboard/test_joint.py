@@ -47,19 +47,15 @@ def test_a_started_joint_says_what_it_started_from_and_events_which_rows_they_sp
         (79803.96, 79923.0, "119.0 s window, 22:10:03.9–22:12:03.0"),
     ],
 )
-def test_a_window_is_written_no_longer_than_it_must(
-    seven: str, open_page: Callable[..., Page], first: float, last: float, text: str
-) -> None:
-    page = open_page(seven, timezone_id="UTC")
+def test_a_window_is_written_no_longer_than_it_must(overview: Page, first: float, last: float, text: str) -> None:
     script = "async ([from, to]) => (await import('./format.js')).span(from, to)"
-    assert page.evaluate(script, [first, last]) == text
+    assert overview.evaluate(script, [first, last]) == text
 
 
-def test_a_condition_is_written_as_far_as_it_is_known(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(seven)
+def test_a_condition_is_written_as_far_as_it_is_known(overview: Page) -> None:
     script = "async () => { const { condition } = await import('./format.js'); "
     script += "return [1.234, 38.4, 1234, Infinity, null].map(condition); }"
-    assert page.evaluate(script) == ["1.2", "38", "1\u202f234", "> 10⁷", "> 10⁷"]
+    assert overview.evaluate(script) == ["1.2", "38", "1\u202f234", "> 10⁷", "> 10⁷"]
 
 
 def test_one_joint_in_full(
@@ -193,7 +189,7 @@ def test_every_event_is_told_with_its_cause_and_what_it_means(
         core.updates.send_multipart(core.publications["elbow"].event(kind, f"the cause of {kind}", time.time()))
     rows = page.locator(".panel.log .events li")
     expect(rows).to_have_count(len(EVENTS))
-    tones = {"alarm": "bad", "fault": "bad", "transient": "warn", "drift": "warn", "refit_rejected": "warn"}
+    tones = {"fault": "bad", "alarm": "warn", "transient": "warn", "drift": "warn", "refit_rejected": "warn"}
     tones |= {"refit_started": "busy", "refit_accepted": "busy", "law": "busy", "started": "good", "recovered": "good"}
     for row, kind in zip(reversed(rows.all()), EVENTS, strict=True):
         told = row.locator(".kind")

@@ -47,7 +47,11 @@ def test_it_says_stale_and_reconnects_by_itself(
     page.wait_for_timeout(1200)
     assert state.text_content() == since, "when, not how long ago"
     chip, pill = page.locator('[data-chip="elbow"]'), page.locator('[data-joint="elbow"] .pill')
-    expect(chip.locator(".short")).to_have_text((since or "").replace("No", "no"))
+    expect(chip.locator(".short")).to_have_text("before: normal")
+    banner = page.locator(".status .headline.all")
+    expect(banner.locator(".since")).to_have_text(re.compile(r"^for \d+ s$"))
+    colour = "(e) => getComputedStyle(e).backgroundColor"
+    assert banner.evaluate(colour) != page.locator(".card").first.evaluate(colour), "it is not grey on grey"
     clipped = "(e) => e.scrollWidth > e.clientWidth"
     assert not chip.locator(".short").evaluate(clipped)
     expect(page.locator('[data-joint="elbow"] .meaning')).to_contain_text("before: normal")

@@ -1,5 +1,6 @@
 """The view of the whole robot."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +13,7 @@ def test_the_whole_robot_says_what_touches_it_what_it_carries_and_what_is_compen
 ) -> None:
     page = open_page(f"{whole}/#/robot", width, 900)
     expect(page.locator(".whole h1")).to_have_text("Whole robot")
-    expect(page.locator("#connection")).to_have_text("Live")
+    expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     panels = page.locator(".panel.residual")
     expect(panels).to_have_count(7)
     rows = page.locator(".residual-table tbody tr")
@@ -43,7 +44,7 @@ def test_a_mechanism_says_what_its_drive_feels_and_every_joint_carries(
 ) -> None:
     page = open_page(f"{whole}/#/mechanism", width, 900)
     expect(page.locator(".whole h1")).to_have_text("Mechanism")
-    expect(page.locator("#connection")).to_have_text("Live")
+    expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     expect(page.locator(".explanation")).to_contain_text("crank feels 150 % of the friction that the model says")
     drive = page.locator("table[aria-label^=Torque] tbody tr")
     expect(drive).to_have_count(1)
@@ -64,3 +65,29 @@ def test_a_bearing_that_has_worn_is_told_on_the_joints_page(whole: str, open_pag
     expect(section.locator(".verdict")).to_have_text("Grown from 50.0 µm at first: wear of the bearing.")
     expect(section.locator(".quantity")).to_contain_text("75.0")
     expect(section).to_have_attribute("data-grown", "true")
+
+
+def test_an_open_change_is_not_buried_by_a_fault(whole: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(whole, 1280, 800)
+    faulted = page.locator('[data-headline="wrist_pitch"]')
+    expect(faulted.locator(".pill")).to_have_text(["Faulted", "Changed"])
+    expect(faulted.locator(".change")).to_contain_text("viscous +50.0\u00a0%, suddenly, since ")
+    expect(page.locator('[data-chip="wrist_pitch"] .more')).to_have_text("◆ viscous +50.0\u00a0%")
+    header = page.locator(".bar").bounding_box()
+    assert header
+    assert header["height"] < 60, "one row, with every view in it"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_wear_stands_by_itself_with_its_day(whole: str, open_page: Callable[..., Page], width: int) -> None:
+    page = open_page(f"{whole}/#/joint/shoulder", width, 900)
+    panel = page.locator(".panel:has(.wear)")
+    expect(panel.locator(".wear")).to_have_text(re.compile("^Dry friction has grown by 24 ± 2 % .*days of use[.]$"))
+    expect(panel.locator("small")).to_have_text(re.compile(r"^since \d+ \w+ \d{4}$"))
+    over = page.locator(".joint > .grid:has(.parameter)").bounding_box()
+    mine = panel.bounding_box()
+    assert over
+    assert mine
+    assert mine["y"] - over["y"] - over["height"] > 8, "it does not touch what is above"
+    numbers = page.locator(".changes .number").first
+    assert numbers.evaluate("(e) => e.getBoundingClientRect().right <= innerWidth - 8")

@@ -18,7 +18,7 @@ PLOTTED = """() => [...document.querySelectorAll(".torques .panel, .parameter")]
 
 
 def ready(page: Page) -> None:
-    expect(page.locator("#connection")).to_have_text("Live")
+    expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     expect(page.locator(".torques .u-over")).to_have_count(2)
     box = page.locator(".torques .u-over").first.bounding_box()
     assert box
@@ -110,16 +110,15 @@ def test_what_is_seen_is_saved_as_a_table(seven: str, open_page: Callable[..., P
     assert start <= times[0] < start + 0.2
     assert end - 0.2 < times[-1] <= end
     full = [row for row in rows if row["measured torque [N·m]"]]
-    assert len(full) == pytest.approx(50 * (end - start), rel=0.2)
+    assert len(full) == pytest.approx(10 * (end - start), rel=0.2)
     for row in full:
         residual = float(row["measured torque [N·m]"]) - float(row["predicted torque [N·m]"])
         assert float(row["residual [N·m]"]) == pytest.approx(residual, abs=1e-4)
     assert any(row["coulomb [N·m]"] and row["coulomb deviation [N·m]"] for row in rows)
 
 
-def test_while_it_is_paused_the_page_keeps_what_is_looked_at(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(seven)
-    expect(page.locator("#connection")).to_have_text("Live")
+def test_while_it_is_paused_the_page_keeps_what_is_looked_at(overview: Page) -> None:
+    expect(overview.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     kept = """async (pause) => {
       const { Trace } = await import("./robot.js");
       const { shown } = await import("./time_window.js");
@@ -128,24 +127,23 @@ def test_while_it_is_paused_the_page_keeps_what_is_looked_at(seven: str, open_pa
       for (let i = 0; i < 400; i++) { rows[0] = i; trace.append(rows.buffer, 1000); }
       return trace.columns[0][0] - 1000;
     }"""
-    assert page.evaluate(kept, True) == 0, "the window that stands does not run empty"
-    assert page.evaluate(kept, False) > 200, "two minutes are enough otherwise"
+    assert overview.evaluate(kept, True) == 0, "the window that stands does not run empty"
+    assert overview.evaluate(kept, False) > 200, "two minutes are enough otherwise"
 
 
-def test_one_spike_does_not_flatten_a_plot(seven: str, open_page: Callable[..., Page]) -> None:
+def test_one_spike_does_not_flatten_a_plot(overview: Page) -> None:
     script = """async ([spike, count]) => {
       const { calmExtent } = await import("./plots.js");
       const values = Array.from({ length: 1000 }, (_, i) => Math.sin(i / 5));
       for (let i = 0; i < count; i++) values[300 + i] = spike;
       return calmExtent(values);
     }"""
-    page = open_page(seven)
-    low, high, beyond = page.evaluate(script, [50.0, 1])
+    low, high, beyond = overview.evaluate(script, [50.0, 1])
     assert (low >= -2.1, high <= 2.1, beyond) == (True, True, 50.0)
-    low, high, beyond = page.evaluate(script, [-50.0, 3])
+    low, high, beyond = overview.evaluate(script, [-50.0, 3])
     assert (low >= -2.1, high <= 2.1, beyond) == (True, True, -50.0)
-    assert page.evaluate(script, [50.0, 40])[1:] == [50.0, None], "what lasts is no spike"
-    assert page.evaluate(script, [1.5, 1])[1:] == [1.5, None], "what is not far out stays in view"
+    assert overview.evaluate(script, [50.0, 40])[1:] == [50.0, None], "what lasts is no spike"
+    assert overview.evaluate(script, [1.5, 1])[1:] == [1.5, None], "what is not far out stays in view"
 
 
 def test_the_keys_are_told(seven: str, open_page: Callable[..., Page]) -> None:
@@ -204,7 +202,11 @@ def test_a_baseline_is_offered_as_soon_as_a_joint_is_valid(
     learning = make_estimate(Phase.STARTING)._replace(status=Status.LEARNING)
     feed(page, core, learning, lambda: page.locator(".head .pill").text_content() == "Starting up")
     expect(offer).to_be_hidden()
-    feed(page, core, make_estimate(), lambda: offer.is_visible())
-    expect(offer).to_contain_text("no baseline yet")
-    offer.get_by_role("button").click()
+    taken = """() => {
+      const offer = document.querySelector(".offer");
+      const there = offer?.checkVisibility() && offer.textContent.includes("no baseline yet");
+      if (there) offer.querySelector("button").click();
+      return Boolean(there);
+    }"""  # at once: on a slow machine the joint would have no data by the time of the click, and no offer
+    feed(page, core, make_estimate(), lambda: page.evaluate(taken))
     expect(page.get_by_role("dialog")).to_contain_text("Baseline of elbow")

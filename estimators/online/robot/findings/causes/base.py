@@ -84,37 +84,29 @@ class Cause(Protocol):
     @property
     def name(self) -> str:
         """Its kind: payload, friction, …; causes of one name do not compete for being named."""
-        ...
 
     @property
     def joints(self) -> tuple[int, ...]:
         """The joints that it names; none where it is of the whole robot."""
-        ...
 
     @property
     def looks(self) -> int:
         """Looks in a row that must say the same before it is told."""
-        ...
 
     def moves(self, known: RobotKnowledge) -> Floats:
         """Columns that it moves together, (columns, k)."""
-        ...
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """Covariance of its coefficients, (k, k)."""
-        ...
 
     def lasts(self, looks: int, starting: bool) -> bool:
         """Whether it may be the cause of what has lasted for so many looks; starting: or for longer than is known."""
-        ...
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
         """Whether these coefficients (k,) are physically possible as far as they are known."""
-        ...
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
         """Sentence for a person."""
-        ...
 
 
 def chosen(known: RobotKnowledge, places: Integers) -> Floats:

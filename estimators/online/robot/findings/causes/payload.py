@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.models.robots.inertia import metric, standard
+from estimators.online.robot.findings.carried import tool_prior
 from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
@@ -13,8 +13,6 @@ from estimators.quantities import Floats
 MASS: Final = 0.25
 #: deviations, argued: Deviations of a payload's mass from which it is reported.
 CERTAIN: Final = 4.0
-#: kg and m, argued: What a payload may weigh and measure, one deviation.
-TOOL: Final = (5.0, 0.15)
 #: m, argued: Farther from the last link's frame no centre of mass is held: four deviations of a tool's size.
 WITHIN: Final = 0.6
 #: deviations, argued: Deviations by which a bound may seem to be passed.
@@ -39,8 +37,7 @@ class PayloadCause:
 
     def prior(self, known: RobotKnowledge) -> Floats:
         """The pullback metric's of a tool."""
-        mass, size = TOOL
-        return np.asarray(np.linalg.inv(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3)))), np.float64)
+        return tool_prior()
 
     def lasts(self, looks: int, starting: bool) -> bool:
         """As the protocol says."""

@@ -1,0 +1,102 @@
+"""The table of a fleet's page that names who stands out: which quantity, how much, and since when."""
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Final
+
+from daq.commands.report.words import date, readable
+from daq.fleet.comparison import JudgedQuantity
+
+LISTED: Final = 40  # rows of a table at most; the Parquet file has all
+UNDATED: Final = "no dates"
+HEAD: Final = ("robot", "joint", "quantity", "", "value", "siblings", "differs by", "change", "since when", "evidence")
+TEXT: Final = (
+    "<b>odd</b>: its value differs from its siblings' (the same joint of the other robots) by more than they scatter. "
+    "<b>drifts</b>: from its earlier recordings to its later ones it has changed by more than its siblings have. "
+    "<b>evidence</b>: how many times the limit; the limit is so high that of twenty pages about robots which are all "
+    "alike, one names a robot."
+)
+
+When = Callable[
+    [JudgedQuantity], tuple[float, float]
+]  # Unix s: last of before the change, first of after; NaN: unknown
+
+
+def who_stands_out(judged: Sequence[JudgedQuantity], when: When) -> str:
+    """The table of what is odd or drifts, the worst first; nothing where nothing is."""
+    out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
+    if not out:
+        return ""
+    rows = [_row(one, since(one, when(one))) for one in out[:LISTED]]
+    more = f"<p>and {len(out) - LISTED} more.</p>" if len(out) > LISTED else ""
+    undated = any(row[8] == UNDATED for row in rows)
+    note = f'<p class="none">{UNDATED}: the recordings\' times do not count from 1970.</p>' if undated else ""
+    text = f"<section><h2>Who stands out</h2>{stacked_table(HEAD, rows)}{more}"
+    return f'{text}{note}<p class="none">{TEXT}</p></section>\n'
+
+
+def what(one: JudgedQuantity) -> str:
+    """In a word or two what is noticed about a quantity."""
+    return " and ".join(word for word, told in (("odd", one.odd), ("drifts", one.drifts)) if told)
+
+
+def number(value: float) -> str:
+    """Four digits."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+def differs(one: JudgedQuantity) -> str:
+    """Per cent of the siblings' median by which it differs; "–" where that is zero."""
+    return _percent(one.value - one.median, one.median)
+
+
+def since(one: JudgedQuantity, between: tuple[float, float]) -> str:
+    """Since when it is so, as far as the recordings tell."""
+    last, first = between
+    if not math.isfinite(first):
+        return UNDATED
+    if not one.drifts:
+        return f"as long as it is watched (up to {date(first)})"
+    return f"between {date(last)} and {date(first)}"
+
+
+def stacked_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose rows become lists of name and value where the page is narrow; cells are HTML."""
+    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>'
+        + "".join(f'<td data-name="{escape(name)}">{cell}</td>' for name, cell in zip(head[1:], row[1:], strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    return f'<table class="stacked"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _row(one: JudgedQuantity, told: str) -> tuple[str, ...]:
+    before = one.value - one.change / 2.0  # roughly: the value is the middle of both halves
+    change = f"{one.change:+.3g} ({_percent(one.change, before)})".replace("-", "−")
+    return (
+        escape(one.robot),
+        escape(one.joint),
+        escape(quantity_words(one.quantity)),
+        f'<span class="{"bad" if one.odd else "warn"}">{what(one)}</span>',
+        f"{number(one.value)} ± {one.deviation:.2g} {escape(one.unit)}",
+        number(one.median),
+        differs(one),
+        change if math.isfinite(one.change) else "–",
+        escape(told),
+        f'<span title="z {one.z:.1f}, z of the change {one.change_z:.1f}">{one.worst:.1f} ×\u00a0limit</span>',
+    )
+
+
+def quantity_words(name: str) -> str:
+    """A quantity's name as words: "delay.torque" is the delay of the torque."""
+    kind, _, channel = name.partition(".")
+    return f"{kind} of {readable(channel)}" if channel else readable(name)
+
+
+def _percent(part: float, whole: float) -> str:
+    if not whole or not math.isfinite(part / whole):
+        return "–"
+    return f"{100 * part / abs(whole):+.3g}\u00a0%".replace("-", "−")

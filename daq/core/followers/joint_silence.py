@@ -1,0 +1,113 @@
+"""Notices that a joint gives no data: channels that are silent, and readings of which no row can be formed."""
+
+from typing import Final
+
+import numpy as np
+
+from daq.config.sections import JointSection
+from estimators.base import Estimate, Phase, Status
+from estimators.online.joint import JointEstimator
+from estimators.reasons import Reason
+
+#: ns, argued: Time between two updates of a joint that has no data.
+STALE_EVERY: Final = 500_000_000
+ROWLESS: Final = ("no_rows", "channel_dead")  # codes of readings that arrive, and of which no row can be formed
+#: rows, argued: Rows that a joint's silence about rows covers at least, where `stale` is shorter than that.
+FEWEST_ROWS: Final = 3
+
+
+class JointSilence:
+    """What one joint lacks. Times are monotonic, in ns; `estimator` is the joint's, which may have begun anew."""
+
+    def __init__(self, joint: JointSection, channels: tuple[str, ...]) -> None:
+        """channels: the columns of the joint's samples."""
+        self.missing: tuple[Reason, ...] = ()  # what does not come although it should
+        self.stale = False  # whether an event has said so
+        self.due = 0  # before which no channel can have been silent for too long
+        self.seen = np.zeros(len(channels) + 1, np.int64)  # last arrival of each column; the compiled pass writes it
+        self.last_arrival = 0
+        self._sources = [(role, joint.channels[role].signal) for role in channels]
+        rates = [joint.channels[role].rate or joint.rate for role in channels]
+        self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])
+        self.newest = 0  # last sample of the newest window without a gap, and when that came
+        self._row_arrival = 0
+        self._clipped = 0  # samples at saturation until then
+
+    def note_rows(self, arrival: int, refused: bool, estimator: JointEstimator) -> None:
+        """Note when the newest window of samples without a gap came. refused: the joint's frames are not used."""
+        self.last_arrival = arrival
+        newest = estimator.conditioner.former.newest
+        silent = bool(self.missing) and self.missing[0].code not in ROWLESS  # no row is to be expected meanwhile
+        if newest != self.newest or not self._row_arrival or silent or refused:
+            self.newest, self._row_arrival = newest, arrival
+            self._clipped = estimator.front.state.clipped
+
+    def catch_up(self, arrival: int, newest: int, row_arrival: int, clipped: int) -> None:
+        """Take what passes have noted that nobody attended to, as `note_rows` would have."""
+        self.last_arrival = arrival
+        if newest != self.newest:
+            self.newest, self._row_arrival, self._clipped = newest, row_arrival, clipped
+
+    def recovers(self, now: int, estimator: JointEstimator) -> bool:
+        """Whether the joint was silent until now."""
+        if not self.stale or self._unusable(now, estimator):
+            return False
+        self.stale, self.missing = False, ()
+        return True
+
+    def look(self, now: int, estimator: JointEstimator) -> None:
+        """See what is missing now."""
+        if self.last_arrival == 0:
+            self.last_arrival = now
+        self.seen[self.seen == 0] = now
+        self.missing = self._unusable(now, estimator)
+        if not self.missing:
+            rows_due = self._row_arrival + self._rowless_after(estimator)
+            self.due = min(int((self.seen[:-1] + self._stale_after).min()), rows_due)
+
+    def faulted(self, estimate: Estimate, mistakes: tuple[Reason, ...]) -> Estimate:
+        """The estimate of a joint that lacks something. mistakes: what a person may have done wrong."""
+        reasons = self.missing
+        if reasons[0].code in ROWLESS:
+            codes = {one.named for one in reasons}
+            more = tuple(one for one in estimate.reasons if one.code.startswith("channel_") and one.named not in codes)
+            more += mistakes
+            reasons += more
+        return estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=reasons)
+
+    def _unusable(self, now: int, estimator: JointEstimator) -> tuple[Reason, ...]:
+        """Why nothing can be learnt: channels that give no data, or data that make no rows."""
+        return self._silent_channels(now) or self._missing_rows(estimator)
+
+    def _silent_channels(self, now: int) -> tuple[Reason, ...]:
+        """Every channel that gives no data."""
+        silence = now - self.seen[:-1]
+        silent = (silence >= self._stale_after).nonzero()[0]
+        if len(silent) == 0:
+            return ()
+        if len(silent) == len(silence):
+            return (Reason("no_data", None, {"seconds": float(silence.min()) / 1e9}),)
+        return tuple(
+            Reason("channel_silent", role, {"seconds": float(silence[at]) / 1e9}, {"signal": signal})
+            for at, (role, signal) in enumerate(self._sources)
+            if at in silent
+        )
+
+    def _rowless_after(self, estimator: JointEstimator) -> int:
+        """ns without a row after which the joint is faulted: as for its channels, and the time that a row spans."""
+        own = estimator.conditioner
+        spanned = 1e9 * own.support * own.period
+        return round(max(float(self._stale_after.max()), FEWEST_ROWS * 1e9 * own.row_period) + spanned)
+
+    def _missing_rows(self, estimator: JointEstimator) -> tuple[Reason, ...]:
+        """That readings arrive, and no row can be formed of them, if that is so."""
+        waited = self.last_arrival - self._row_arrival
+        if not self._row_arrival or waited < self._rowless_after(estimator):
+            return ()
+        support, former = estimator.conditioner.support, estimator.conditioner.former
+        finite = np.isfinite(former.raw[max(0, former.filled - support) : former.filled])
+        dead = [role for (role, _), there in zip(self._sources, finite.T, strict=False) if not there.any()]
+        clipped = estimator.front.state.clipped - self._clipped >= support  # left out, although they are numbers
+        if dead and len(finite) == support and not clipped:
+            return tuple(Reason("channel_dead", role, {"seconds": round(waited / 1e9, 1)}) for role in dead)
+        return (Reason("no_rows", None, {"seconds": waited / 1e9, "samples": float(support)}),)

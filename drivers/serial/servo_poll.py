@@ -1,0 +1,94 @@
+"""Polling of a servo bus: which requests go out and when. The only place where jointwatch writes on a robot's bus.
+
+It is done only where the configuration says `poll = true`, and only by the packets of servo_packets.read_packet, which
+can make no other instruction than a read. The first request waits until the line has been quiet, and as soon as another
+master is heard polling ends: the driver goes on as a tap.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from drivers.serial.servo_packets import PacketSplitter, Protocol, Range, ServoPacket, read_packet
+
+LISTEN_FIRST: Final = 0.3  # s before the first request: a master that is there has asked meanwhile
+RETURN_DELAY: Final = 5e-4  # s between request and answer as the factory sets it, the longest that a servo can have
+PATIENCE: Final = 0.02  # s more for an answer: a USB adapter's latency timer is 16 ms
+BITS: Final = 10  # of a byte on the line, with start and stop
+_OVERHEAD: Final = {"dynamixel2": 11, "dynamixel1": 6, "feetech": 6}  # bytes of an answer beside its data
+
+
+class ReadRequest(NamedTuple):
+    """One request, and the answers that it will bring."""
+
+    packet: bytes
+    ranges: tuple[Range, ...]
+
+
+def cycle_of(protocol: Protocol, ranges: Sequence[Range]) -> list[ReadRequest]:
+    """Requests that read all these ranges once: one a group of equal registers, in 1.0 one a servo."""
+    if protocol == "dynamixel1":  # it has no sync read
+        groups = [[one] for one in ranges]
+    else:
+        ordered = sorted(ranges, key=lambda one: (one.address, one.length))
+        groups = [list(group) for _, group in groupby(ordered, key=lambda one: (one.address, one.length))]
+    return [ReadRequest(read_packet(protocol, group), tuple(group)) for group in groups]
+
+
+def wire_time(protocol: Protocol, request: ReadRequest, baudrate: int) -> float:
+    """s that a request and its answers take on the line, without any return delay."""
+    answers = sum(_OVERHEAD[protocol] + one.length for one in request.ranges)
+    return (len(request.packet) + answers) * BITS / baudrate
+
+
+class Poll:
+    """When which request of a cycle goes out. `skipped`: cycles left out, since those before took too long."""
+
+    def __init__(self, protocol: Protocol, cycle: Sequence[ReadRequest], rate: float, baudrate: int) -> None:
+        """rate: cycles a second, Hz; baudrate: bit/s."""
+        self._cycle = cycle
+        self._period = 1 / rate
+        self._patience = [
+            PATIENCE + RETURN_DELAY * len(one.ranges) + wire_time(protocol, one, baudrate) for one in cycle
+        ]
+        self._own = [next(PacketSplitter(protocol).feed(one.packet)) for one in cycle]
+        self._place = 0  # of the next request in the cycle
+        self._sent = -1  # place of the newest request, until its echo has come
+        self._start = 0.0  # s at which this cycle is due; 0: not yet known
+        self._latest = 0.0  # s until when answers may come
+        self.skipped = 0
+
+    def due(self, now: float) -> ReadRequest | None:
+        """The request to send now, if one is due."""
+        if not self._start:
+            self._start = now + LISTEN_FIRST
+        if self._place == 0:
+            if now < self._start:
+                return None
+            behind = int((now - self._start) / self._period)
+            self.skipped += behind
+            self._start += behind * self._period
+        request = self._cycle[self._place]
+        self._sent = self._place
+        self._latest = now + self._patience[self._place]
+        self._place = (self._place + 1) % len(self._cycle)
+        if self._place == 0:
+            self._start += self._period
+        return request
+
+    def too_late(self, now: float) -> bool:
+        """Whether answers to the newest request are not to be expected any more."""
+        return now >= self._latest
+
+    def next(self, waiting: bool) -> float:
+        """s of the clock at which there is something to do. waiting: for answers."""
+        if waiting:
+            return self._latest
+        return self._start if self._place == 0 else 0.0
+
+    def is_echo(self, packet: ServoPacket) -> bool:
+        """Whether a packet is our own newest request, heard once on the shared line."""
+        if self._sent < 0 or packet != self._own[self._sent]:
+            return False
+        self._sent = -1
+        return True

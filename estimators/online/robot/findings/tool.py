@@ -1,0 +1,110 @@
+"""The tool that the robot carries against the one that its controller was told.
+
+    m − m_told,  c − c_told        each against its deviation, and against what matters on any robot
+
+Where a payload holds, it is what is carried. Where none does, the last link's ten parameters are still estimated, from
+the last seconds of motion: so a tool that was told and is not there is noticed as well.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.models.robots.tree import PARAMETERS
+from estimators.online.robot.findings.carried import Payload, as_payload, tool_prior
+from estimators.online.robot.findings.looks import FADE
+from estimators.quantities import Floats
+
+#: deviations, argued: Deviations by which the tool must differ from what was told; as for a payload.
+CERTAIN: Final = 4.0
+#: kg, argued: Difference of mass below which nothing is told; as for a payload.
+MASS: Final = 0.25
+#: m, argued: Difference of the centre below which nothing is told: less than a hand's breadth of a gripper's fingers.
+CENTRE: Final = 0.02
+#: looks, argued: Looks in a row that must say the same: two seconds, as for friction.
+LOOKS: Final = 4
+
+
+class ToldTool(NamedTuple):
+    """What the controller was told of the tool, beyond what the robot carried when its model was identified."""
+
+    mass: float  # kg
+    centre: Floats  # (3,) m, in the last link's frame
+
+
+class ToolDifference(NamedTuple):
+    """Declares what is carried less what was told."""
+
+    mass: float  # kg
+    mass_deviation: float
+    centre: Floats  # (3,) m; NaN where one of both weighs nothing that is known
+    centre_deviation: Floats  # (3,)
+    differs: bool  # in LOOKS looks in a row
+    text: str  # in words; "" unless it differs
+
+
+def unknown() -> ToolDifference:
+    """What is said before any motion."""
+    return ToolDifference(np.nan, np.inf, np.full(3, np.nan), np.full(3, np.inf), False, "")
+
+
+class ToolCheck:
+    """Compares, each half second of motion, what is carried with what was told."""
+
+    def __init__(self, told: ToldTool, parameters: int, scale: float) -> None:
+        """parameters: of θ with the lags; scale: relative deviation of the torque."""
+        self.told, self._scale = told, scale
+        self.difference = unknown()
+        self._size = parameters
+        self._looks = 0  # in a row that say otherwise than `differs`
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the motion: what is carried, or the model, is another now."""
+        k = self._size + PARAMETERS
+        self._information, self._moments = np.zeros((k, k)), np.zeros(k)
+
+    def absorb(self, X: Floats, Y: Floats, torque: Floats, weights: Floats) -> None:
+        """Take a look: (rows, n, q), (rows, n, 10), and torque and weights (rows, n), 0 where nothing is said."""
+        root = np.sqrt(weights)[:, :, None]
+        columns = (np.concatenate([X, Y], axis=2) * root).reshape(-1, len(self._moments))
+        self._information = FADE * self._information + columns.T @ columns
+        self._moments = FADE * self._moments + columns.T @ (torque[:, :, None] * root).ravel()
+
+    def compare(self, payload: Payload, theta: Floats, root: Floats) -> bool | None:
+        """Compare; whether it differs from now on, or None where that is as before.
+
+        payload: that holds; theta: (q,); root: (q, q) L of its covariance L Lᵀ.
+        """
+        body = payload if payload.carried else as_payload(*self._body(theta, root), self._scale)
+        mass, told = body.mass - self.told.mass, self.told
+        centre, around = np.full(3, np.nan), np.full(3, np.inf)
+        if told.mass > 0.0 and body.mass > 0.0 and np.isfinite(body.centre).all():
+            centre, around = body.centre - told.centre, body.centre_deviation
+        away = float(np.linalg.norm(centre))
+        along = float(np.linalg.norm(centre * around)) / away if away > 0.0 else np.nan  # deviation along it
+        heavy = abs(mass) > max(CERTAIN * body.mass_deviation, MASS)
+        aside = away > max(CERTAIN * along, CENTRE)
+        before = self.difference.differs
+        self._looks = self._looks + 1 if (heavy or aside) != before else 0
+        changes = self._looks >= LOOKS
+        differs = before != changes
+        words = [f"{abs(mass):.2g} kg"] * heavy + [f"{1e3 * away:.0f} mm"] * aside
+        text = f"the tool told to the controller differs by {', '.join(words)}: {body.mass:.3g} ± " + (
+            f"{body.mass_deviation:.1g} kg are carried, {told.mass:.3g} kg were told"
+        )
+        text = text if differs and words else self.difference.text * differs
+        self.difference = ToolDifference(mass, body.mass_deviation, centre, around, differs, text)
+        self._looks *= not changes
+        return differs if changes else None
+
+    def _body(self, theta: Floats, root: Floats) -> tuple[Floats, Floats]:
+        """Ten parameters (10,) and covariance (10, 10) of what the motion shows beyond the model, θ as it is known."""
+        q, S, b = self._size, self._information, self._moments
+        b = b - S[:, :q] @ theta
+        inverse = root @ np.linalg.solve(np.eye(q) + root.T @ S[:q, :q] @ root, root.T)
+        gain = S[q:, :q] @ inverse
+        own, pull = S[q:, q:] - gain @ S[:q, q:], b[q:] - gain @ b[:q]
+        covariance = np.linalg.inv(own + np.linalg.inv(tool_prior()))
+        covariance = 0.5 * (covariance + covariance.T)
+        return covariance @ pull, covariance

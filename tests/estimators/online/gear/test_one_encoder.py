@@ -1,0 +1,114 @@
+"""Lost motion from the motor alone: the rig `gear` without its link's encoder."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from estimators.base import Event
+from estimators.models.joints.lost_motion import LOST_MOTION, STIFFNESS, GearWatchSettings, OneEncoderSettings
+from estimators.models.joints.rigid import RigidSettings
+from estimators.online.checkpoint import NotTheSameError
+from estimators.online.gear.lost_motion import GearReport
+from estimators.online.gear.one_encoder import OneEncoder
+from estimators.online.gear.two_encoders import gear_of
+from estimators.online.settings import JointIdentification
+from estimators.quantities import Floats
+from hil_rig.plants.base import Jump
+from hil_rig.plants.joints.gear import GearPlantSettings
+
+pytestmark = pytest.mark.compiled
+KNOWN = OneEncoderSettings(inertia_motor=0.5, ratio=100.0)
+
+
+@cache
+def samples(gap: float, seed: int, seconds: int = 60, later: float = 1.0) -> Floats:
+    """Position and torque (rows, 2) on the link's side; later: factor of the gap after half of it."""
+    settings = GearPlantSettings(half_gap=0.5 * gap)
+    plant = settings.build(1, seed, [Jump(0.5 * seconds, "lost_motion", later)])
+    rows = plant.rows(1000 * seconds)
+    return np.column_stack([rows[:, 0] / settings.ratio, rows[:, 1] * settings.torque_constant])
+
+
+def play(watch: OneEncoder, values: Floats, cut: int = 1000, first: int = 0) -> OneEncoder:
+    for at in range(0, len(values), cut):
+        part = values[at : at + cut]
+        watch.absorb(1_000_000 * (1 + first + at + np.arange(len(part))), part)
+    return watch
+
+
+@cache
+def watched(gap: float, seed: int) -> tuple[OneEncoder, GearReport, tuple[Event, ...]]:
+    watch = play(OneEncoder(KNOWN, 1e-3), samples(gap, seed))
+    return watch, watch.report(), tuple(watch.events())
+
+
+@pytest.mark.parametrize("seed", [21, 22])
+def test_a_gap_is_found_within_a_fifth_without_the_links_encoder(seed: int) -> None:
+    _, report, events = watched(600e-6, seed)
+    assert not report.reasons
+    assert report.values[LOST_MOTION] == pytest.approx(600e-6, rel=0.2)
+    assert report.deviations[LOST_MOTION] <= 0.1 * report.values[LOST_MOTION]
+    assert report.values[STIFFNESS] == pytest.approx(2e4, rel=0.25)
+    assert [one.kind for one in events] == ["lost_motion_known"]
+
+
+@pytest.mark.parametrize("seed", [23, 24])
+def test_a_gear_without_a_gap_has_no_number_and_says_why(seed: int) -> None:
+    _, report, events = watched(0.0, seed)
+    assert np.isnan(report.values[LOST_MOTION])
+    assert [one.code for one in report.reasons] == ["gear_gap_uncertain"]
+    assert not events
+
+
+def test_few_reversals_have_no_number() -> None:
+    report = play(OneEncoder(KNOWN, 1e-3), samples(600e-6, 21)[:15000]).report()
+    assert np.isnan(report.values[LOST_MOTION])
+    assert [one.code for one in report.reasons] == ["gear_few_reversals"]
+    assert 0.0 < report.progress < 100.0
+
+
+@pytest.mark.slow
+def test_a_gap_that_grows_is_told() -> None:
+    watch = play(OneEncoder(KNOWN, 1e-3), samples(300e-6, 25, 140, 2.5))
+    kinds = [one.kind for one in watch.events()]
+    assert kinds == ["lost_motion_known", "lost_motion_grown"]
+    assert watch.kept.told
+
+
+def test_the_cut_of_batches_changes_nothing() -> None:
+    whole, small = (play(OneEncoder(KNOWN, 1e-3), samples(600e-6, 21)[:20000], cut) for cut in (20000, 77))
+    assert whole.kept.counts.max() > 5
+    np.testing.assert_array_equal(whole.kept.sums, small.kept.sums)
+
+
+def test_a_missing_sample_breaks_the_stretch_and_nothing_else() -> None:
+    values = samples(600e-6, 21)[:20000].copy()
+    values[10_000] = np.nan
+    watch = play(OneEncoder(KNOWN, 1e-3), values)
+    assert np.isfinite(watch.kept.sums).all()
+    before = play(OneEncoder(KNOWN, 1e-3), samples(600e-6, 21)[:20000]).kept.counts.max()
+    assert before - 3 <= watch.kept.counts.max() <= before
+
+
+def test_what_is_kept_goes_on_after_a_restart() -> None:
+    watch, report, _ = watched(600e-6, 21)
+    kept = watch.keep()
+    assert kept is not None
+    again = OneEncoder(KNOWN, 1e-3)
+    again.resume(kept)
+    np.testing.assert_array_equal(again.report().values, report.values)
+    with pytest.raises(NotTheSameError):
+        OneEncoder(KNOWN, 1e-3).resume({"one_encoder": {"version": 99}})
+
+
+def test_a_joint_whose_gear_is_watched_from_the_motor_needs_no_second_encoder() -> None:
+    wish = GearWatchSettings(encoders=1, inertia_motor=0.5)
+    joint = JointIdentification(model=RigidSettings(), lost_motion=wish)
+    assert "link_position" not in joint.roles()
+    gear = gear_of(joint, 1000.0)
+    assert gear is not None
+    assert gear.roles == ("position", "torque")
+    assert isinstance(gear.watch(1e-3), OneEncoder)
+    with pytest.raises(ValueError, match="inertia_motor"):
+        JointIdentification(model=RigidSettings(), lost_motion=GearWatchSettings(encoders=1))

@@ -1,0 +1,76 @@
+"""The body that is carried: it can exist, and its inertia and deviations are right."""
+
+import numpy as np
+from scipy.optimize import minimize
+
+from estimators.models.robots.inertia import metric, nearest_physical, parameters_of, pseudo_inertia, standard
+from estimators.online.robot.findings.carried import as_payload, tool_prior
+from estimators.quantities import Floats
+
+BODY = standard(2.2, np.array([0.05, 0.02, 0.1]), np.array([[0.02, 0.003, 0.0], [0.003, 0.03, 0.0], [0.0, 0.0, 0.015]]))
+CERTAIN = 1e-4 * tool_prior()
+
+
+def distance(x: Floats, values: Floats, covariance: Floats) -> float:
+    return float((x - values) @ np.linalg.solve(covariance, x - values))
+
+
+def test_the_nearest_body_that_can_exist_is_as_near_as_a_general_minimiser_finds_one() -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        root = np.linalg.cholesky(0.05 * np.linalg.inv(metric(BODY)))
+        values = BODY + 3.0 * root @ rng.normal(size=10)
+        while np.linalg.eigvalsh(pseudo_inertia(values))[0] > 0.0:
+            values = BODY + 3.0 * root @ rng.normal(size=10)
+        covariance = root @ root.T
+        found = nearest_physical(values, covariance)
+        assert np.linalg.eigvalsh(pseudo_inertia(found))[0] > 0.0
+        lower = np.tril_indices(4)
+
+        def objective(free: Floats, lower=lower, values=values, covariance=covariance) -> float:  # type: ignore[no-untyped-def]
+            L = np.zeros((4, 4))
+            L[lower] = free
+            return distance(parameters_of(L @ L.T), values, covariance)
+
+        start = np.linalg.cholesky(pseudo_inertia(BODY))[lower]
+        best = min(minimize(objective, start, method="BFGS", options={"gtol": 1e-6}).fun, np.inf)
+        assert distance(found, values, covariance) <= 1.01 * best + 1e-3
+
+
+def test_a_body_that_can_exist_stays_as_it_is() -> None:
+    assert nearest_physical(BODY, CERTAIN) is BODY
+
+
+def test_inertia_is_about_the_centre_and_its_deviations_are_those_of_draws() -> None:
+    found = as_payload(BODY, CERTAIN, 0.0)
+    np.testing.assert_allclose(found.inertia, [0.02, 0.003, 0.03, 0.0, 0.0, 0.015], atol=1e-12)
+    np.testing.assert_allclose(found.centre, [0.05, 0.02, 0.1], rtol=1e-12)
+    draws = np.random.default_rng(1).multivariate_normal(BODY, 1e-2 * CERTAIN, 1000)
+    each = [as_payload(one, 1e-2 * CERTAIN, 0.0) for one in draws]
+    np.testing.assert_allclose(10.0 * np.std([one.inertia for one in each], axis=0), found.inertia_deviation, rtol=0.15)
+    np.testing.assert_allclose(10.0 * np.std([one.centre for one in each], axis=0), found.centre_deviation, rtol=0.15)
+    assert as_payload(BODY, CERTAIN, 0.1).inertia_deviation[2] > 0.003, "as the torque's unit is known"
+
+
+def test_an_inertia_that_the_motion_does_not_tell_is_not_given() -> None:
+    covariance = CERTAIN.copy()
+    covariance[9, 9] = tool_prior()[9, 9]
+    found = as_payload(BODY, covariance, 0.0)
+    assert np.isfinite(found.inertia).tolist() == [True, True, True, True, True, False]
+    assert np.isfinite(found.mass)
+
+
+def test_a_body_that_cannot_exist_is_published_as_one_that_can() -> None:
+    flat = BODY.copy()
+    flat[4:] *= 0.1  # less inertia than the mass at its centre has alone
+    found = as_payload(flat, 1e-2 * tool_prior(), 0.0)
+    xx, xy, yy, xz, yz, zz = np.where(np.isfinite(found.inertia), found.inertia, 0.0)
+    moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    assert moments[0] > 0.0
+    assert moments[2] <= moments[0] + moments[1]
+
+
+def test_a_body_that_the_model_has_and_the_robot_lacks_keeps_its_negative_mass() -> None:
+    found = as_payload(-BODY, CERTAIN, 0.0)
+    assert found.mass == -2.2
+    assert np.isnan(found.inertia).all()

@@ -1,0 +1,99 @@
+"""Where an arm is touched, and how strongly: against Pinocchio's Jacobian and drawn contacts."""
+
+import numpy as np
+import pytest
+
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
+from estimators.models.robots.tree import Tree
+from estimators.online.robot.findings.contact_force import WIDE, ContactLocation, frames, jacobian, locate
+from estimators.quantities import Axis, Floats
+from tests.support.three_joints import arm
+
+LAST = np.array(arm().parameters[-1])
+Q = np.array([0.4, -0.7, 1.1])
+NOISE = np.array([0.3, 0.3, 0.2])
+
+
+def branched() -> RobotDescription:
+    """Axes that are skew, a prismatic joint, and two branches."""
+    places = [pose((0.1 * i, -0.4, 0.3 * i), (0.1, 0.2 * i, 0.3)) for i in range(4)]
+    axes = [np.array(one, float) for one in ((0, 0, 1), (0, 1, 1), (1, 0, 0), (1, 2, 0))]
+    kinds = (Axis.ROTARY, Axis.PRISMATIC, Axis.ROTARY, Axis.ROTARY)
+    parents = (-1, 0, 1, 0)
+    joints = tuple(
+        RobotJoint(f"j{i}", kind, parent, place, axis)
+        for i, (kind, parent, place, axis) in enumerate(zip(kinds, parents, places, axes, strict=True))
+    )
+    return RobotDescription("branched", joints, np.ones((4, 10)))
+
+
+def test_the_jacobian_is_that_of_pinocchio_of_a_branched_robot() -> None:
+    pin = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install pin")
+    model, robot, q = pin.Model(), branched(), np.array([0.3, 0.2, -0.8, 1.2])
+    for joint in robot.joints:
+        z = joint.direction / np.linalg.norm(joint.direction)
+        sliding = joint.axis is Axis.PRISMATIC
+        kind = pin.JointModelPrismaticUnaligned(z) if sliding else pin.JointModelRevoluteUnaligned(z)
+        place = pin.SE3(joint.placement[:3, :3], joint.placement[:3, 3])
+        model.addJoint(joint.parent + 1, kind, place, joint.name)
+    data, tree = model.createData(), robot.tree()
+    pin.computeJointJacobians(model, data, q)
+    rotations, origins = frames(tree, q)
+    for link in range(4):
+        expected = pin.getJointJacobian(model, data, link + 1, pin.LOCAL_WORLD_ALIGNED)
+        turning, moving = jacobian(tree, link, origins[link], rotations, origins)
+        np.testing.assert_allclose(moving, expected[:3], atol=1e-12)
+        np.testing.assert_allclose(turning, expected[3:], atol=1e-12)
+        np.testing.assert_allclose(origins[link], data.oMi[link + 1].translation, atol=1e-12)
+
+
+def torque_of(tree: Tree, link: int, share: float, force: Floats) -> Floats:
+    """Torque (n,) of a force (3,) at that share of the way from the link's origin to its outer end."""
+    rotations, origins = frames(tree, Q)
+    end = origins[link + 1] if link < 2 else origins[2] + rotations[2] @ (LAST[1:4] / LAST[0])
+    point = origins[link] + share * (end - origins[link])
+    return np.asarray(force @ jacobian(tree, link, point, rotations, origins)[1])
+
+
+def test_a_force_on_the_last_link_is_found_within_its_deviation() -> None:
+    tree, rng, z = arm().tree(), np.random.default_rng(0), []
+    for _ in range(200):
+        force = rng.normal(scale=30.0, size=3)
+        torque = torque_of(tree, 2, 1.0, force)
+        residual = -torque + np.hypot(NOISE, 0.03 * torque) * rng.normal(size=3)
+        found = locate(tree, Q, residual, NOISE, LAST)
+        if found.link == 2:
+            z.append((found.force - force) / found.deviation)
+    assert len(z) > 150
+    assert 0.7 < float(np.std(z)) < 1.3
+
+
+def test_the_link_is_named_as_often_as_its_probability_says() -> None:
+    tree, rng, right, said = arm().tree(), np.random.default_rng(1), 0, 0.0
+    for _ in range(300):
+        link = int(rng.integers(3))
+        force = rng.normal(scale=float(rng.choice([10.0, 30.0, 100.0])), size=3)
+        residual = -torque_of(tree, link, rng.uniform(0.2, 0.9), force) + NOISE * rng.normal(size=3)
+        found = locate(tree, Q, residual, NOISE, LAST)
+        right, said = right + (found.link == link), said + found.probability
+    assert right > 0.8 * 300
+    assert abs(right - said) < 0.1 * 300
+
+
+def test_a_direction_that_the_joints_do_not_tell_is_wide_and_said_to_be_so() -> None:
+    tree = arm().tree()
+    found = locate(tree, Q, np.array([-8.0, 0.0, 0.0]), NOISE, LAST)
+    assert found.link == 0
+    assert found.deviation.max() > 0.9 * WIDE
+    assert "at least" in found.words(("a", "b", "c"))
+
+
+def test_a_contact_that_is_over_is_forgotten_and_the_next_is_another() -> None:
+    tree, location = arm().tree(), ContactLocation(arm().tree())
+    pushed = -torque_of(tree, 2, 1.0, np.array([0.0, 0.0, 40.0]))[None]
+    for residual, touched in ((np.zeros((1, 3)), False), (pushed, True), (pushed, True)):
+        location.follow(touched, Q, residual, NOISE, LAST)
+    assert location.found is not None
+    np.testing.assert_allclose(location.found.force[2], 40.0, rtol=0.2)
+    location.follow(False, Q, np.zeros((1, 3)), NOISE, LAST)
+    assert location.found is None

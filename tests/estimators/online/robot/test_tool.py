@@ -1,0 +1,114 @@
+"""A tool that the arm carries: against what its controller was told, with its inertia, and over a restart."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from estimators.base import Event, Status
+from estimators.models.robots.inertia import standard
+from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.tool import ToldTool, ToolCheck
+from estimators.quantities import Floats
+from tests.support.three_joints import RATE, arm, measured, taught
+
+pytestmark = pytest.mark.compiled
+TOLD = ToldTool(1.5, np.array([0.3, 0.0, 0.0]))
+CARRIED = standard(2.2, np.array([0.3, 0.04, 0.0]), np.diag([0.01, 0.02, 0.025]))
+
+
+def loaded() -> Floats:
+    parameters = np.array(arm().parameters)
+    parameters[-1] += CARRIED
+    return parameters
+
+
+def play(estimator: RobotEstimator, seed: int, seconds: float, parameters: Floats, first: float) -> list[Event]:
+    t, q, tau, _ = measured(seed, seconds, parameters)
+    ticks = np.round((first + t) * 1e9).astype(np.int64)
+    for at in range(0, len(t), 50):
+        part = slice(at, at + 50)
+        estimator.absorb(ticks[part], q[part], tau[part])
+    return estimator.events()
+
+
+@cache
+def carrying() -> tuple[dict[str, object], list[Event], RobotEstimator]:
+    """An arm that takes the tool after 8 s, and what it keeps for another start."""
+    estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=TOLD)
+    events = play(estimator, 2, 8.0, np.array(arm().parameters), 0.0)
+    events += play(estimator, 4, 16.0, loaded(), 8.002)
+    kept = estimator.keep()
+    assert kept is not None
+    return {name: np.asarray(getattr(kept, name)).tolist() for name in kept.__slots__}, events, estimator
+
+
+def test_a_tool_that_differs_is_told_by_its_mass_and_its_centre() -> None:
+    _, events, estimator = carrying()
+    [empty] = [one for one in events if one.kind == "tool"]
+    assert "differs by 1.5 kg" in empty.text, "none was carried at first, though one was told"
+    assert empty.time < 8e9
+    found = estimator.estimate().tool
+    assert found is not None
+    assert found.differs
+    assert abs(found.mass - 0.7) < 4.0 * found.mass_deviation < 0.4
+    np.testing.assert_array_less(np.abs(found.centre - [0.0, 0.04, 0.0]), 4.0 * found.centre_deviation)
+    assert found.text in [one.text for one in estimator.findings() if one.cause == "tool" and not one.over]
+    assert found.text.startswith("the tool told to the controller differs by 0.7 kg, 40 mm: 2.2 ±"), found.text
+
+
+def test_mass_centre_and_inertia_are_within_their_deviations() -> None:
+    payload = carrying()[2].estimate().payload
+    assert payload.carried
+    told = np.isfinite(payload.inertia)
+    assert told[5], "the third joint turns it about z"
+    error = np.abs(payload.inertia - [0.01, 0.0, 0.02, 0.0, 0.0, 0.025])[told]
+    assert (error < 4.0 * payload.inertia_deviation[told]).all()
+    assert abs(payload.mass - 2.2) < 4.0 * payload.mass_deviation
+
+
+def test_the_payload_outlives_a_restart_and_is_still_put_down() -> None:
+    state, _, before = carrying()
+    again = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=TOLD)
+    again.resume(state)
+    known, told = before.estimate().payload, again.estimate().payload
+    assert told.carried
+    assert told.mass == known.mass
+    play(again, 5, 2.0, loaded(), 30.0)
+    estimate = again.estimate()
+    assert estimate.status is Status.HELD
+    assert abs(estimate.payload.mass - 2.2) < 4.0 * estimate.payload.mass_deviation
+    assert estimate.payload.mass_deviation < 1.5 * known.mass_deviation, "two seconds alone would not tell as much"
+    [finding] = [one for one in again.findings() if one.cause == "payload"]
+    assert not finding.over
+    events = play(again, 6, 6.0, np.array(arm().parameters), 32.0)
+    assert "the payload is gone" in [one.text for one in events]
+    assert not again.estimate().payload.carried
+
+
+def test_a_payload_that_is_damaged_is_refused_in_words() -> None:
+    state = carrying()[0]
+    for wrong in ([1.0], np.full((11, 10), np.nan).tolist()):
+        with pytest.raises(ValueError, match="anew"):
+            RobotEstimator(taught(), 1.0 / RATE).resume(state | {"payload": wrong})
+
+
+def test_a_tool_that_is_as_told_is_not_mentioned() -> None:
+    """Also where it is no payload of the model at all: 0 kg told, 0 kg carried."""
+    estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=ToldTool(0.0, np.zeros(3)))
+    events = play(estimator, 2, 12.0, np.array(arm().parameters), 0.0)
+    assert [one.kind for one in events] == ["started"]
+    found = estimator.estimate().tool
+    assert found is not None
+    assert abs(found.mass) < 4.0 * found.mass_deviation < 0.4
+    assert not found.differs
+
+
+def test_what_is_carried_without_a_finding_is_what_least_squares_say() -> None:
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(40, 3, 4)), rng.normal(size=(40, 3, 10))
+    theta, body = rng.normal(size=4), CARRIED
+    check = ToolCheck(ToldTool(2.2, np.array([0.3, 0.04, 0.0])), 4, 0.0)
+    check.absorb(X, Y, X @ theta + Y @ body, np.full((40, 3), 1e8))
+    values, _ = check._body(theta, 1e-3 * np.eye(4))
+    np.testing.assert_allclose(values, body, atol=1e-4)

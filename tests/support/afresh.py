@@ -1,0 +1,15 @@
+"""Runs a program's text where numba is imported already and none of our packages is: for kernels of changed sources.
+
+python -m afresh TEXT       (forked by program_server.py; the working folder is where packages are found first)
+"""
+
+import os
+import sys
+
+OURS = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_jit", "jointwatch_layout")
+
+if __name__ == "__main__":
+    for name in [one for one in sys.modules if one.partition(".")[0] in OURS]:
+        del sys.modules[name]
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109
+    exec(sys.argv[1], {"__name__": "__main__"})

@@ -1,0 +1,18 @@
+"""Commands called as functions, for tests to which it is no matter that a command is a process."""
+
+import contextlib
+import io
+import subprocess
+
+from daq.__main__ import main
+
+
+def called(*words: object) -> "subprocess.CompletedProcess[str]":
+    """What `jointwatch WORDS` prints, and its exit code."""
+    arguments = list(map(str, words))
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        try:
+            code = main(arguments)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
