@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from mcap.records import Channel, Message, Schema
+from mcap.records import Attachment, Channel, Message, Metadata, Schema
 
 from daq.recording.reader import SUFFIX, RecordingError
 from daq.recording.ros_database import is_database, stored, stored_topics
@@ -46,7 +46,20 @@ def is_bag(path: Path) -> bool:
 
 def is_ours(file: Path) -> bool:
     """Whether a file is one of our own recordings: an .mcap that is not a bag, and that holds its configuration."""
-    return file.suffix.lower() == SUFFIX and not is_bag(file)
+    return file.suffix.lower() == SUFFIX and (_begins_as_ours(file) or not is_bag(file))
+
+
+def _begins_as_ours(file: Path) -> bool:
+    """Whether our configuration comes before any message, so that the rest need not be searched for joint states."""
+    try:
+        for record in records(file):
+            if isinstance(record, Metadata) and record.name == "configuration":
+                return "digest" in record.metadata
+            if isinstance(record, Message | Attachment):
+                return False
+    except (OSError, ValueError):
+        pass
+    return False
 
 
 def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:

@@ -113,12 +113,12 @@ class SocketCan:
         self._socket.close()
 
     def _is_up(self) -> bool:
-        request = struct.pack("16s16x", self._name.encode())
+        request = struct.pack("@16s16x", self._name.encode())
         try:
             answer = fcntl.ioctl(self._socket, _SIOCGIFFLAGS, request)
         except OSError as error:  # removed
             raise link_error(self._name, error) from error
-        return bool(struct.unpack_from("H", answer, 16)[0] & _UP)
+        return bool(struct.unpack_from("@H", answer, 16)[0] & _UP)
 
     def _paused(self) -> LinkPausedError:
         return LinkPausedError(str(link_error(self._name, OSError(errno.ENETDOWN, "down"))))
