@@ -68,8 +68,9 @@ def main() -> int:
                 webbrowser.open(live.page)
             end = time.monotonic() + (options.duration or float("inf"))
             while time.monotonic() < end:
-                if live.service is not None and live.service.poll() is not None:
-                    raise LiveError(f"the service ended with exit code {live.service.returncode}")
+                ended = None if live.service is None else live.service.poll()
+                if ended is not None:
+                    raise LiveError(f"the service ended with exit code {ended}")
                 time.sleep(0.1)
     except LiveError as error:
         print(f"jointwatch demo: {error}", file=sys.stderr)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.base import Event
 from estimators.models.joints.lost_motion import LOST_MOTION, PARAMETERS, STIFFNESS, OneEncoderSettings
@@ -91,7 +92,7 @@ class OneEncoder:
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant samples. time: (rows,) ns; values: (rows, 2) position, torque; a NaN is a break."""
-        whole = np.isfinite(values).all(axis=1)
+        whole: NDArray[np.bool_] = np.isfinite(values).all(axis=1)
         step = 1e9 * self.period
         steps = np.diff(time, prepend=self._last or time[0] - round(step)) if len(time) else time
         broken = np.logical_or(~whole, np.abs(np.asarray(steps, np.float64) - step) > 0.5 * step)

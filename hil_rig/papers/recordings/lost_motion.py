@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from daq.config.sections import JointSection
+from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.gear.two_encoders import gear_of
 from estimators.reasons import joined
@@ -39,7 +40,7 @@ def watch_of(gear: GearPlant, **wishes: float) -> LostMotion:
     channels = {role: {"signal": f"rig.{one.signal}"} for role, one in gear.roles.items()}
     settings = {"rate": gear.rate, "model": gear.model, "channels": channels, "lost_motion": wishes}
     watched = gear_of(JointSection.model_validate(settings), gear.rate)
-    assert watched is not None
+    assert watched is not None and isinstance(watched.settings, LostMotionSettings)
     return LostMotion(watched.settings, 1.0 / gear.rate)
 
 
