@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.core.align import Sorter, sort
-from daq.core.unattended import Unattended, settle
 from drivers.reading import words
 from estimators.conditioning.stop import REVIEW
 from estimators.numerics.jit import kernel
@@ -28,20 +27,18 @@ class RobotState(Layout):
     """The state of all joints of one robot, for the compiled pass."""
 
     joints: tuple[JointPassState, ...]  # in the sorter's order
-    unattended: tuple[Unattended, ...]  # in the same order
     advance: Function  # called by address: otherwise it would be compiled into this kernel once more
 
 
 class BatchPass:
     """Runs the pass for the joints of one robot."""
 
-    def __init__(self, sorter: Sorter, joints: Sequence[JointPassState], unattended: Sequence[Unattended]) -> None:
-        """joints: in the sorter's order; unattended: what their passes may settle by themselves."""
-        self._sorter = sorter
-        self._robot = RobotState(joints=tuple(joints), unattended=tuple(unattended), advance=advance_readings)
+    def __init__(self, sorter: Sorter, joints: Sequence[JointPassState]) -> None:
+        """joints: in the sorter's order."""
+        self._sorter, self._robot = sorter, RobotState(joints=tuple(joints), advance=advance_readings)
 
     def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, Readings]]:
-        """Run the pass; yields (joint, its readings) where Python attends, joints that stopped for a review last.
+        """Run the pass; yields (joint, its readings), joints that stopped for a review last.
 
         late: make only the last update of each joint.
         """
@@ -79,16 +76,12 @@ def _through(
     late: bool,
     robot: RobotState,
 ) -> int:
-    """Sort the readings and advance each joint to its first stop; returns how many joints Python has to attend to."""
+    """Sort the readings and advance each joint to its first stop; returns how many joints have readings."""
     present = sort(rows, reals, joints, wanted, places, times, values, columns)
-    attended = 0
     for at in range(present):
-        index, start, end = places[at, 0], places[at, 1], places[at, 2]
-        joint = robot.joints[index]
+        start, end = places[at, 1], places[at, 2]
+        joint = robot.joints[places[at, 0]]
         joint.taken = 0
         joint.estimator.late = late
         pass_on(robot.advance, times[start:end], values[start:end], columns[start:end], joint)
-        if not settle(joint, robot.unattended[index]):
-            places[attended, 0], places[attended, 1], places[attended, 2] = index, start, end
-            attended += 1
-    return attended
+    return int(present)

@@ -11,20 +11,17 @@ from numpy.typing import NDArray
 from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
-from daq.core.changes.drift import EVERY as COMPARED_EVERY
 from daq.core.changes.drift import Comparison
 from daq.core.followers.joint_silence import STALE_EVERY, JointSilence
 from daq.core.followers.joint_summary import JointSummary
 from daq.core.followers.sample_followers import SampleFollowers, cause_watch_of
 from daq.core.gear_pipeline import gear_pipeline_of
 from daq.core.mechanisms.clearance_pipeline import clearance_pipeline_of
-from daq.core.reading_buffer import NEVER
-from daq.core.unattended import unattended
 from daq.state.baselines import Baseline
 from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.preprocessing import clipped_from
-from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, ROOM, TAUGHT
+from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.joint import JointEstimator
 from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
@@ -38,7 +35,6 @@ Message = tuple[bytes, bytes]  # topic, msgpack map
 LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
 WAIT_OF_STALE = 0.1
-UNDECIDED = (DONE, DRAIN, INTERVAL, TAUGHT, ROOM)  # stops after which nothing is decided
 
 
 class JointPipeline:
@@ -66,8 +62,6 @@ class JointPipeline:
         self._watch = SignalWatch(aligner, channels, self.aligner.signals, clipped_from(joint.saturation))
         self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
-        self.quiet = False  # whether only events are wanted, and where the joint stands at the end
-        self.unattended = unattended(len(channels))
         self.updates = 0
         self._publication = publication
         self.offset = offset
@@ -113,7 +107,6 @@ class JointPipeline:
     def handle_stops(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
         """Answer the stops of a pass over these readings, until it has used all of them; returns the messages."""
         joint, state, messages = self.state, self.state.estimator, list[Message]()
-        self.catch_up()
         arrival = joint.arrival
         self.silence.note_rows(arrival, bool(self.refused), self.estimator)
         if self.silence.recovers(arrival, self.estimator):
@@ -125,8 +118,6 @@ class JointPipeline:
             if state.stop == COLUMN:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
-            if state.stop not in UNDECIDED:
-                self._intervals.silent_until = 0  # something may have been decided that the next update says
             if state.stop == INTERVAL:
                 skipped = self._intervals.tick if state.late and joint.taken < len(readings.times) else None
                 if skipped is None:
@@ -147,44 +138,7 @@ class JointPipeline:
             self.followers.diagnosed = False
             messages += self.comparison.diagnose(self._unit, epoch, (arrival + epoch) / 1e9)
         self.due = arrival + self._waiting_time(last) if last else arrival
-        self._leave_alone()
         return messages
-
-    def _leave_alone(self) -> None:
-        """Let the next passes settle by themselves, where nothing but samples and rows is to be noted of them."""
-        own, watched = self.unattended, self.followers.channel_watch is not None
-        faulted = self.silence.stale or self.silence.missing or self.refused
-        alone = self.quiet and self._trusted and not faulted and not watched and self._undisturbed
-        causes = self.comparison.causes
-        own.room = 0 if not alone else len(own.ticks) if causes is None else min(len(own.ticks), causes.room)
-        own.newest = self.silence.newest
-
-    def _silent_until(self) -> int:
-        """ns, time of the first row whose update changes what is told at the end, if nothing is decided before."""
-        if self.gear is not None or self.clearance is not None or self.followers.channel_watch is not None:
-            return 0
-        if self.estimator.phases.phase in (Phase.WAITING, Phase.STARTING):
-            return NEVER  # values are not compared before the end of a start, which is a decision
-        time = self.estimator.phases.report.time
-        if not self._trusted or self.comparison.due(time):
-            return 0
-        return (time // COMPARED_EVERY + 1) * COMPARED_EVERY
-
-    @property
-    def _undisturbed(self) -> bool:
-        """Whether nobody reads the samples of each pass along."""
-        return self.gear is None and self.clearance is None and self.estimator.undisturbed
-
-    def catch_up(self) -> None:
-        """Take what passes have noted that were not attended to."""
-        own = self.unattended
-        if own.room == 0:
-            return
-        count, own.count, own.room = own.count, 0, 0
-        self.silence.catch_up(self.state.arrival, own.newest, own.row_arrival, own.clipped)
-        if count:
-            step = self.estimator.step_of(self.followers.use.position)
-            self.followers.absorb(own.ticks[:count], own.samples[:count], step, self._trusted)
 
     def _follow(self, state: EstimatorState) -> int:
         """Give the aligned samples to those that follow them; returns the time of the last one (ns), 0: none."""
@@ -200,8 +154,6 @@ class JointPipeline:
         figured = self.state.estimator.certain, self.state.estimator.resting
         messages += filled or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
         self._words = words
-        if self.quiet:
-            self._intervals.silent_until = self._silent_until()
         beside = [one for one in (self.gear, self.clearance) if one is not None]
         return messages + [message for one in beside for message in one.messages_due(epoch)]
 
@@ -225,10 +177,8 @@ class JointPipeline:
         silence = self.silence
         if now < silence.due:
             return []
-        self.catch_up()
         silence.look(now, self.estimator)
         if not silence.missing:
-            self._leave_alone()
             return []
         messages: list[Message] = []
         if not silence.stale:
@@ -276,7 +226,6 @@ class JointPipeline:
 
     def _build_anew(self) -> None:
         """Forget what the estimator has learnt."""
-        self._intervals.silent_until = 0
         self.estimator = self._build()
         self._connect_aligner()
         self.state.estimator = self.estimator.state
@@ -295,14 +244,12 @@ class JointPipeline:
 
     def set_baseline(self, baseline: Baseline) -> None:
         """Measure drift against this baseline from the next update on."""
-        self._intervals.silent_until = 0
         self.comparison.set_baseline(baseline)
         if self.clearance is not None:
             self.clearance.watch.refer()
 
     def acknowledge(self, timestamp: float) -> list[Message]:
         """A person has seen what has changed. timestamp: Unix s. Returns the message about it."""
-        self._intervals.silent_until = 0
         if self.clearance is not None:
             self.clearance.watch.refer()
         return self.comparison.acknowledge(timestamp)

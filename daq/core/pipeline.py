@@ -57,16 +57,10 @@ class Pipeline:
     """All joints of one robot."""
 
     def __init__(
-        self,
-        config: Config,
-        boot: int,
-        executor: Executor | None = None,
-        looks: Executor | None = None,
-        quiet: bool = False,
+        self, config: Config, boot: int, executor: Executor | None = None, looks: Executor | None = None
     ) -> None:
         """boot: number of this start of the core; executor and looks: run the refits and the plausibility looks.
-        Without them they run inline, so that a replay is reproducible. quiet: only events are wanted, and where the
-        joints stand at the end, so updates that change nothing are left out."""
+        Without them they run inline, so that a replay is reproducible."""
         interval = round(1e9 / config.publish.rate)
         self.joints = [
             JointPipeline(
@@ -84,18 +78,13 @@ class Pipeline:
         self.due: Nanoseconds = np.zeros(len(self.joints), np.int64)
         names = [joint.name for joint in self.joints]
         columns = {joint.name: joint.estimator.channels for joint in self.joints}
-        self._pass = BatchPass(
-            Sorter(routes(config), names, columns),
-            [joint.state for joint in self.joints],
-            [joint.unattended for joint in self.joints],
-        )
+        self._pass = BatchPass(Sorter(routes(config), names, columns), [joint.state for joint in self.joints])
         introduced = {name: described(joint) for name, joint in config.joints.items()}
         self.robot = _robot_pipeline(config, boot, interval, executor)
         self.mechanism = _mechanism_pipeline(config, boot, interval)
         self.together = [one for one in (self.robot, self.mechanism) if one is not None]
         for joint in self.joints:
             joint.followers.of_all_joints = tuple(one.note for one in self.together)
-            joint.quiet = quiet and not self.together
         self._silence_due = 0  # monotonic ns before which no joint can have been silent for too long
         self._turn = 0  # index of the joint that is inspected next
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
@@ -125,11 +114,6 @@ class Pipeline:
             self.due[index] = joint.due
         for together in self.together:
             yield together.messages_due(epoch)
-
-    def catch_up(self) -> None:
-        """Count what passes have done since Python last attended to each joint: a quiet pipeline's last step."""
-        for joint in self.joints:
-            joint.catch_up()
 
     def inspect(self, epoch: int) -> list[Message]:
         """Curve points and excitation of every joint since the last call, for the page; internal messages."""

@@ -38,14 +38,13 @@ class Turn(NamedTuple):
 class Repetition:
     """Replays consecutive recordings: first `lead`, then `turns`."""
 
-    def __init__(self, files: Sequence[Path], config: Config | None = None, quiet: bool = False) -> None:
-        """config: in place of the recorded one; it must have the same channels; quiet: only events are wanted, and
-        where the joints stand at the end. Raises RecordingError."""
+    def __init__(self, files: Sequence[Path], config: Config | None = None) -> None:
+        """config: in place of the recorded one; it must have the same channels. Raises RecordingError."""
         recorded = configuration(files[0])
         self.config = config or recorded
         for file in files:
             _same_channels(file, configuration(file), self.config)
-        self.files, self._quiet = files, quiet
+        self.files = files
         self.played = Played()
         self.gaps: list[str] = []  # missing blocks; updates after a gap differ from the recorded ones
         self._same = (recorded.joints, recorded.publish.rate) == (self.config.joints, self.config.publish.rate)
@@ -71,7 +70,6 @@ class Repetition:
         for file in self.files:
             for block in blocks(file):
                 yield from self._repeat(block)
-        self._pipeline.catch_up()
 
     def messages(self) -> Iterator[Message]:
         """Every message of all turns. Raises RecordingError."""
@@ -85,8 +83,7 @@ class Repetition:
     def _begin(self, boot: int) -> None:
         """Start a new pipeline. Another configuration submits other refits, so their results count at once."""
         self._refits, self._looks = DeferredExecutor(Inline()), DeferredExecutor(Inline(), LOOKS)
-        refits, looks = (self._refits, self._looks) if self._same else (None, None)
-        self._pipeline = Pipeline(self.config, boot, refits, looks, self._quiet)
+        self._pipeline = Pipeline(self.config, boot, *((self._refits, self._looks) if self._same else ()))
 
     def _repeat(self, block: TurnBlock) -> Iterator[Turn]:
         boot, number = self._expected

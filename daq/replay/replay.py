@@ -48,7 +48,6 @@ def play(pipeline: Pipeline, source: Iterator[Batch], played: Played, speed: flo
             time.sleep(max(0.0, begin + (now - played.first) * 1e-9 / speed - time.monotonic()))
         yield from pipeline.absorb(batch, 0, lambda now=now: now)  # type: ignore[misc]
         yield from pipeline.check_silence(played.last, 0)
-    pipeline.catch_up()
 
 
 def _sliced(source: Iterator[Batch]) -> Iterator[Batch]:

@@ -67,11 +67,6 @@ class SignatureFormer:
         self._values: list[Floats] = []
         self._count = 0
 
-    @property
-    def room(self) -> int:
-        """How many samples do not fill the chunk yet."""
-        return max(0, self._chunk + 2 * self._half - self._count - 1)
-
     def absorb(self, times: Nanoseconds, values: Floats) -> SignatureRows | None:
         """Take samples (n,) ns, (n, channels); returns the rows of a chunk once it is full."""
         if len(times) == 0:

@@ -94,11 +94,6 @@ class CauseWatch:
             self._since_look = 0.0
             self._look(self.healthy)
 
-    @property
-    def room(self) -> int:
-        """How many samples can come together before there is something to be found in them; 0: anything may be."""
-        return 0 if self._job is not None else self._former.room
-
     def keep(self) -> Mapping[str, Any] | None:
         """The reference as plain data; None before there is one."""
         return None if self.healthy is None else self.healthy.keep()

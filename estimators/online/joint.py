@@ -147,12 +147,6 @@ class JointEstimator:
             self._make_sure()
             self.phases.ready()
 
-    @property
-    def undisturbed(self) -> bool:
-        """Whether samples are read by the compiled pass alone."""
-        waits = self._look.open or self._look.pending is not None or self._bandwidth_checks
-        return not waits and self.front.follower is None
-
     def step_of(self, channel: int) -> float:
         """The step of a channel's encoder, SI; 0 where none is known."""
         return self._steps[channel].step if channel in self._steps else 0.0

@@ -34,7 +34,6 @@ class Intervals(Layout):
     last: int = -1  # number of that of the last tick
     begun: bool = False  # whether one begins with the last sample that was taken
     tick: int = 0  # ns, of the sample with which the last one began
-    silent_until: int = 0  # ns, time of the row from which on updates are made
 
 
 class EstimatorState(Layout):
@@ -125,8 +124,6 @@ def advance_samples(state: EstimatorState) -> int:
             return stop
         if intervals.begun:
             intervals.begun = False
-            if learning.time < intervals.silent_until:
-                continue
             state.certain = figures(learning.idle, learning.alarmed, state.report)
             state.resting = learning.gate.resting
             intervals.tick = state.ticks[state.next - 1]

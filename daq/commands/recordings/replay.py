@@ -91,7 +91,7 @@ def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> 
 def _play(options: argparse.Namespace, config: Config, columns: Columns | None) -> int:
     """Play a recording of any other kind; where it breaks off, everything before counts."""
     counts: Counts = {}
-    pipeline = Pipeline(config, BOOT, quiet=not options.json)
+    pipeline = Pipeline(config, BOOT)
     begin = time.monotonic()
     failed = ""
     played, changes = Played(), Changes()
@@ -130,7 +130,7 @@ def _repeat(options: argparse.Namespace, config: Config | None) -> int:
     changes = Changes()
     try:
         with Progress("replay") as progress:
-            repetition = Repetition([options.file], config, quiet=not (options.check or options.json))
+            repetition = Repetition([options.file], config)
             size = options.file.stat().st_size
             if options.check:
                 progress.stage("comparing", 2 * size, "B")

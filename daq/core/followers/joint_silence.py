@@ -29,7 +29,7 @@ class JointSilence:
         self._sources = [(role, joint.channels[role].signal) for role in channels]
         rates = [joint.channels[role].rate or joint.rate for role in channels]
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])
-        self.newest = 0  # last sample of the newest window without a gap, and when that came
+        self._newest = 0  # last sample of the newest window without a gap, and when that came
         self._row_arrival = 0
         self._clipped = 0  # samples at saturation until then
 
@@ -38,15 +38,9 @@ class JointSilence:
         self.last_arrival = arrival
         newest = estimator.conditioner.former.newest
         silent = bool(self.missing) and self.missing[0].code not in ROWLESS  # no row is to be expected meanwhile
-        if newest != self.newest or not self._row_arrival or silent or refused:
-            self.newest, self._row_arrival = newest, arrival
+        if newest != self._newest or not self._row_arrival or silent or refused:
+            self._newest, self._row_arrival = newest, arrival
             self._clipped = estimator.front.state.clipped
-
-    def catch_up(self, arrival: int, newest: int, row_arrival: int, clipped: int) -> None:
-        """Take what passes have noted that nobody attended to, as `note_rows` would have."""
-        self.last_arrival = arrival
-        if newest != self.newest:
-            self.newest, self._row_arrival, self._clipped = newest, row_arrival, clipped
 
     def recovers(self, now: int, estimator: JointEstimator) -> bool:
         """Whether the joint was silent until now."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from estimators.alignment.frame_block import SPAN, is_full
 from estimators.alignment.resampler import AlignerState, Stream
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import kernel
 from estimators.plausibility.signals import VALIDATORS
 from estimators.plausibility.signals.base import StreamFacts, StreamFrames
 from estimators.reasons import Reason
@@ -100,15 +100,9 @@ def _stream(stream: Stream, aligner: AlignerState, roles: Sequence[str], signals
     )
 
 
-@inline
-def any_is_full(aligner: AlignerState) -> bool:
-    """Whether a block of frames of any stream has to be looked at."""
+@kernel((AlignerState,))
+def _any_is_full(aligner: AlignerState) -> bool:
     found = False
     for i in range(len(aligner.streams)):
         found = found or is_full(aligner.streams[i].block)
     return found
-
-
-@kernel((AlignerState,))
-def _any_is_full(aligner: AlignerState) -> bool:
-    return any_is_full(aligner)

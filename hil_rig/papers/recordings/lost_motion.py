@@ -40,7 +40,8 @@ def watch_of(gear: GearPlant, **wishes: float) -> LostMotion:
     channels = {role: {"signal": f"rig.{one.signal}"} for role, one in gear.roles.items()}
     settings = {"rate": gear.rate, "model": gear.model, "channels": channels, "lost_motion": wishes}
     watched = gear_of(JointSection.model_validate(settings), gear.rate)
-    assert watched is not None and isinstance(watched.settings, LostMotionSettings)
+    assert watched is not None
+    assert isinstance(watched.settings, LostMotionSettings)
     return LostMotion(watched.settings, 1.0 / gear.rate)
 
 
