@@ -70,7 +70,7 @@ class RigidArm(Arm):
         values = [{key: float(friction[key][j]) for key in FRICTION} for j in range(n)]
         super().__init__(rate, values, links, jumps, GROUPS)
         self.geometry = geometry(rows)
-        self._series = series
+        self.series = series
         self._state = RigidArmState.zeros(joints=n)
         self._state.position[:] = series.at(np.zeros(1))[0]
         weight, none = np.empty((1, n)), np.zeros((1, n))
@@ -87,8 +87,8 @@ class RigidArm(Arm):
         """As the class says."""
         out = np.empty((count, self.joints, 4))
         step = 1 / (self.rate * SUBSTEPS)
-        drag, amplitude = np.ascontiguousarray(values), self._series.amplitude
-        motion = (amplitude, self._series.omega)
+        drag, amplitude = np.ascontiguousarray(values), self.series.amplitude
+        motion = (amplitude, self.series.omega)
         _run(self.geometry, links, drag, self._gains, self._rotors, step, *motion, self._state, out)
         if not np.isfinite(out[-1]).all():
             raise RigError("the arm flew apart: its controller does not hold what it was told to carry or to do")

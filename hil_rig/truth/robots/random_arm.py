@@ -101,7 +101,7 @@ class ArmInMotion(RigidArm):
 
     def reference_at(self, times: Floats) -> Floats:
         """Positions (times, joints) that the controller is told to follow, rad."""
-        return self._series.at(times)[0]
+        return self.series.at(times)[0]
 
     def friction_at(self, speeds: Floats) -> Floats:
         """Torque at speeds (joints, k), rad/s, as it is now, without the offset."""

@@ -225,7 +225,8 @@ def test_a_push_is_what_is_measured_beyond_the_prediction_of_that_joint(
     assert 6.03 <= begun < 6.1
     assert 6.8 <= over < 6.95
     assert text.startswith(f"{name}: ")
-    assert text.endswith(f" {unit} that the model does not explain, threshold {told.at(6.0).thresholds[joint]:.3g}")
+    threshold = told.at(6.0).thresholds[joint]
+    assert f" {unit} that the model does not explain, threshold {threshold:.3g}; it acts on the link of {name}" in text
     assert words == f"{name}: the model explains the torque again"
     during, behind = told.at(6.5), told.at(over + 2.9)
     assert during.contact == (joint == 0, joint == 1)
