@@ -327,8 +327,8 @@ def _meta(_: Iterable[str]) -> Schema:
     }
 
 
-def _robot(_: Iterable[str]) -> Schema:
-    joint = _object(
+def _robot_joint() -> Schema:
+    return _object(
         "one joint",
         {
             "measured": _number("torque (force), low-passed"),
@@ -342,6 +342,76 @@ def _robot(_: Iterable[str]) -> Schema:
         },
         ("contact", "unit"),
     )
+
+
+def _payload() -> Schema:
+    return _object(
+        "what the last link carries beyond the model",
+        {
+            "carried": {"type": "boolean", "description": "certain enough to be counted"},
+            "mass": _number("kg"),
+            "mass_deviation": _number("kg; where torque is motor current, with what is not known of its unit"),
+            "centre": _list("m, in the last link's frame"),
+            "centre_deviation": _list("m"),
+            "inertia": _list("kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where the motion tells none"),
+            "inertia_deviation": _list("kg·m²"),
+        },
+        ("carried",),
+    )
+
+
+def _contact() -> Schema:
+    return _object(
+        "where it is touched, by the residual of all joints; missing while nothing touches it",
+        {
+            "link": _text("the joint that moves the link"),
+            "probability": _number("of that link against the others, 0 to 1"),
+            "point": _list("m, base frame: the link's outer end, at which the force is stated"),
+            "force": _list("N, base frame"),
+            "force_deviation": _list("N; about 1000 in a direction that the joints do not tell"),
+        },
+        ("link", "probability"),
+    )
+
+
+def _tool() -> Schema:
+    return _object(
+        "what is carried less what the controller was told; missing where [robot.tool] is unset",
+        {
+            "differs": {"type": "boolean", "description": "by four deviations, and by 0.25 kg or 20 mm"},
+            "text": _text("in words; empty unless it differs"),
+            "mass": _number("kg"),
+            "mass_deviation": _number("kg"),
+            "centre": _list("m, in the last link's frame"),
+            "centre_deviation": _list("m"),
+        },
+        ("differs", "text"),
+    )
+
+
+def _findings() -> Schema:
+    return {
+        "type": "array",
+        "description": "what has happened, the oldest first: one each, refined while more is known",
+        "items": _object(
+            "one finding",
+            {
+                "number": _number("its identity, which stays"),
+                "seconds": _number("since it began"),
+                "cause": _text(
+                    "contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, links"
+                ),
+                "joints": {"type": "array", "description": "that it names", "items": {"type": "string"}},
+                "text": _text("in words"),
+                "others": {"type": "array", "description": "causes that fit as well", "items": {"type": "string"}},
+                "over": {"type": "boolean", "description": "it has passed, or is part of the model by now"},
+            },
+            ("number", "cause", "text", "over"),
+        ),
+    }
+
+
+def _robot(_: Iterable[str]) -> Schema:
     return {
         "phase": _text("what the estimator does", (str(one) for one in Phase)),
         "health": _object(
@@ -353,62 +423,11 @@ def _robot(_: Iterable[str]) -> Schema:
             ("status", "reasons"),
         ),
         "progress": _number("of the start, per cent"),
-        "joints": {"type": "object", "description": "by name", "additionalProperties": joint},
-        "payload": _object(
-            "what the last link carries beyond the model",
-            {
-                "carried": {"type": "boolean", "description": "certain enough to be counted"},
-                "mass": _number("kg"),
-                "mass_deviation": _number("kg; where torque is motor current, with what is not known of its unit"),
-                "centre": _list("m, in the last link's frame"),
-                "centre_deviation": _list("m"),
-                "inertia": _list("kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where the motion tells none"),
-                "inertia_deviation": _list("kg·m²"),
-            },
-            ("carried",),
-        ),
-        "contact": _object(
-            "where it is touched, by the residual of all joints; missing while nothing touches it",
-            {
-                "link": _text("the joint that moves the link"),
-                "probability": _number("of that link against the others, 0 to 1"),
-                "point": _list("m, base frame: the link's outer end, at which the force is stated"),
-                "force": _list("N, base frame"),
-                "force_deviation": _list("N; about 1000 in a direction that the joints do not tell"),
-            },
-            ("link", "probability"),
-        ),
-        "tool": _object(
-            "what is carried less what the controller was told; missing where [robot.tool] is unset",
-            {
-                "differs": {"type": "boolean", "description": "by four deviations, and by 0.25 kg or 20 mm"},
-                "text": _text("in words; empty unless it differs"),
-                "mass": _number("kg"),
-                "mass_deviation": _number("kg"),
-                "centre": _list("m, in the last link's frame"),
-                "centre_deviation": _list("m"),
-            },
-            ("differs", "text"),
-        ),
-        "findings": {
-            "type": "array",
-            "description": "what has happened, the oldest first: one each, refined while more is known",
-            "items": _object(
-                "one finding",
-                {
-                    "number": _number("its identity, which stays"),
-                    "seconds": _number("since it began"),
-                    "cause": _text(
-                        "contact, payload, tool, friction, torque_constant, encoder_slip, offset, base_tilt, links"
-                    ),
-                    "joints": {"type": "array", "description": "that it names", "items": {"type": "string"}},
-                    "text": _text("in words"),
-                    "others": {"type": "array", "description": "causes that fit as well", "items": {"type": "string"}},
-                    "over": {"type": "boolean", "description": "it has passed, or is part of the model by now"},
-                },
-                ("number", "cause", "text", "over"),
-            ),
-        },
+        "joints": {"type": "object", "description": "by name", "additionalProperties": _robot_joint()},
+        "payload": _payload(),
+        "contact": _contact(),
+        "tool": _tool(),
+        "findings": _findings(),
     }
 
 
