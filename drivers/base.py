@@ -139,7 +139,7 @@ class DriverSettings(StrictSettings):
         return ()
 
     def sends(self) -> str:
-        """What it sends on the robot's wire, in words; empty: it only listens."""
+        """What this driver sends on the robot's bus, in words; empty where it only listens."""
         return ""
 
     def wire(self) -> tuple[str, ...]:

@@ -105,22 +105,23 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "torque_not_proportional": ReasonEntry(
         _MISFIT,
-        "the measured torque is not in proportion near zero: {torque:.2g} N·m are missing on either side (a dead zone)",
+        "the measured torque is not proportional near zero: {torque:.2g} N·m are missing on either side (a dead zone)",
         "The residual follows the predicted torque where it changes its sign, as under a dead zone of the sensor or of "
-        "the drive's scaling; a number below zero is a step of the torque there. All values are off by it.",
-        "Switch off the dead band of the sensor or of the drive's scaling, or use the torque before it.",
+        "the drive's scaling; a negative number is a step of the torque there. It biases all parameters.",
+        "Switch off the dead band of the sensor or of the drive's scaling, or record the torque ahead of it.",
     ),
     "drive_elastic": ReasonEntry(
         _MISFIT,
-        "part of the inertia follows through something elastic, as behind a belt or a slender shaft",
-        "The residual is a second derivative of the acceleration: the load swings behind the motor.",
+        "part of the inertia is coupled elastically, as behind a belt or a slender shaft",
+        "The residual follows the second derivative of the acceleration: the load oscillates behind the motor.",
         "Identify the joint as elastic (two_mass), or tighten the belt; slower motion makes the effect smaller.",
     ),
     "encoder_eccentric": ReasonEntry(
         _MISFIT,
-        "the measured speed and acceleration are wrong once a turn, as of an encoder whose disc is off its axis",
-        "The residual follows speed and acceleration times the sine of the angle: the position is wrong once a turn.",
-        "Check the encoder's disc and its coupling, or use the encoder's calibration table.",
+        "the measured speed and acceleration have an error once a turn, as with an encoder whose disc is eccentric",
+        "The residual follows speed and acceleration times the sine of the angle, so the position has an error once a "
+        "turn.",
+        "Check the encoder's disc and its coupling, or apply the encoder's calibration table.",
     ),
     "friction_shape": ReasonEntry(
         _MISFIT,
@@ -343,9 +344,9 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "gear_gap_uncertain": ReasonEntry(
         _GEAR,
-        "the motor alone says {lost:.0f} ± {deviation:.0f} µrad, which is not known to a tenth",
-        "Without an encoder of the link a lost motion is told only where its deviation is a tenth of it at most. Small "
-        "gaps, noisy currents, low rates and heavy friction have no number.",
+        "from the motor alone lost motion is {lost:.0f} ± {deviation:.0f} µrad: uncertain by more than a tenth",
+        "Without an encoder on the link, lost motion is reported only where its deviation is a tenth of it at most. It "
+        "is more with small gaps, noisy currents, low rates and heavy friction.",
         "Let the load change its direction more often and faster, or give the link an encoder.",
     ),
     "gear_sign_imitated": ReasonEntry(
@@ -576,7 +577,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _SIGNAL,
         "the torque of {signal} has a dead zone: it stays at zero to the last bit where it changes its sign",
         "Small torques are said as zero, so friction and gravity come out too small.",
-        "Switch off the dead band of the sensor or of the drive's scaling, or use the torque before it.",
+        "Switch off the dead band of the sensor or of the drive's scaling, or record the torque ahead of it.",
     ),
     "no_data": ReasonEntry(
         _SERVICE,

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         if package := origin(driver.named):
             print(f"note: {name}: its driver comes from {package}, whose code runs as the service", file=sys.stderr)
         if sent := driver.sends():
-            print(f"note: {name}: it sends on the robot's wire: {sent}", file=sys.stderr)
+            print(f"note: {name}: this driver sends on the robot's bus: {sent}", file=sys.stderr)
     for remark in physics.remarks(config):
         print(f"note: {remark}", file=sys.stderr)
     print(f"{options.config}: good", file=sys.stderr)

@@ -37,7 +37,7 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
                 if not opened:
                     log.info("open")
                     if sent := settings.drivers[name].sends():
-                        log.info("sends on the robot's wire: %s", sent)
+                        log.info("this driver sends on the robot's bus: %s", sent)
                 opened, pause = True, BACK_OFF[0]
                 _serve(driver, sender, stop, totals, life, link)
         except LinkError as error:

@@ -1,4 +1,4 @@
-"""Joint states of ROS 2, however its middleware carries them: settings they share, and messages to readings."""
+"""Joint states of ROS 2 over any middleware: the settings that drivers share, and readings from messages."""
 
 import struct
 import time
@@ -17,7 +17,7 @@ from drivers.layout.joint_state import BODY, FIELDS, MessageForm, form_of, stamp
 from drivers.reading import empty, joined
 
 STAMP: Final = "stamp"
-MOST_FORMS: Final = 64  # forms that are remembered: publishers of one topic
+MOST_FORMS: Final = 64  # forms of messages that are remembered, about one for each publisher of the topic
 _TURNED: Final = {"position": "rad", "velocity": "rad/s", "acceleration": "rad/s²", "effort": "N·m", "torque": "N·m"}
 _SLID: Final = {"position": "m", "velocity": "m/s", "acceleration": "m/s²", "effort": "N", "force": "N"}
 _ANY: Final = {"current": "A", "motor_current": "A", "temperature": "°C", "motor_temperature": "°C", "voltage": "V"}
@@ -51,13 +51,13 @@ class MessageTopic(Protocol):
 class JointStateSettings(DriverSettings):
     """A topic that carries joint states; a subclass has its kind, and where the middleware finds the topic."""
 
-    title: ClassVar[str]  # of the middleware, in sentences
+    title: ClassVar[str]  # name of the middleware in sentences
 
     domain: int = Field(default=0, ge=0, le=232, description="ROS_DOMAIN_ID")
     topic: str = Field(default="/joint_states", pattern=r"^/[A-Za-z0-9_/]+$")
     type: Literal["sensor_msgs/JointState", "control_msgs/DynamicJointState"] = "sensor_msgs/JointState"
     joints: tuple[JointName, ...] = Field(min_length=1, description="as the messages name them")
-    prismatic: tuple[JointName, ...] = Field(default=(), description="those of them that are in m and N")
+    prismatic: tuple[JointName, ...] = Field(default=(), description="those of `joints` that are in m and N")
     interfaces: tuple[JointName, ...] = Field(
         default=("position", "velocity", "effort"), description="of a DynamicJointState: those that are read"
     )
@@ -157,7 +157,7 @@ class _KnownForm:
 
 
 class JointStateDriver:
-    """One topic, open for reading; readings are stamped when their message is in our hands."""
+    """A driver of one topic; readings are stamped when their message is taken from the queue."""
 
     def __init__(self, settings: JointStateSettings, wanted: Sequence[Wanted]) -> None:
         self._settings, self._wanted = settings, wanted
@@ -167,7 +167,7 @@ class JointStateDriver:
     def _start(self) -> None:
         self._forms: list[_KnownForm] = []
         self._counts = dict.fromkeys(("frames", "unmatched", "malformed"), 0)
-        self._not_finite = 0  # of forms that are forgotten
+        self._not_finite = 0  # values that were no number, in forms that are forgotten
 
     def __enter__(self) -> Self:
         self._start()

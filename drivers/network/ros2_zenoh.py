@@ -15,9 +15,9 @@ class ZenohSettings(JointStateSettings):
 
     title: ClassVar[str] = "ROS 2 over zenoh"
     losses: ClassVar[Mapping[str, Loss]] = {
-        "lost": Loss("messages that the publisher numbered and that did not come", "the network, or a busy processor"),
-        "stale": Loss("messages that came again, or behind a later one: left out", "two ways through the network?"),
-        "unnumbered": Loss("messages without a number: used, but no gap before them is seen", "publish by rmw_zenoh"),
+        "lost": Loss("messages missing from the publisher's numbering", "the network, or a busy processor"),
+        "stale": Loss("messages that came twice or after a later one: dropped", "two paths through the network?"),
+        "unnumbered": Loss("messages without a number: used, but no gap before them is seen", "publish with rmw_zenoh"),
         **LOSSES,
     }
     example: ClassVar[str] = """\

@@ -2,9 +2,10 @@
 
 A topic is the key DOMAIN/TOPIC/TYPE/HASH, and is subscribed to whatever the type's hash is. Beside each message stands
 an attachment with its number, its time and its publisher; rmw_zenoh wrote a label before each of them up to 0.2.3
-(Jazzy), and writes none since. A gap in the numbers of a publisher is messages lost, wherever they were.
+(Jazzy), and writes none since. A gap in the numbers of a publisher counts the messages
+lost, wherever on the way that was.
 
-zenoh's own thread hands messages over; as many wait as the queue holds, and what does not fit is counted.
+zenoh's own thread puts messages into a bounded queue; those that find it full are counted and dropped.
 """
 
 import json
@@ -22,7 +23,7 @@ from drivers.base import LinkError
 if TYPE_CHECKING:  # zenoh is an extra
     import zenoh
 
-QUEUE: Final = 16384  # messages that may wait, as of DDS
+QUEUE: Final = 16384  # messages that may wait, as many as in the reader of DDS
 ASK_EVERY: Final = 0.5  # s between questions to zenoh whether the router is still there
 NEEDED: Final = "ROS 2 over zenoh needs zenoh, which is not installed: pip install 'jointwatch[zenoh]'"
 _LABELS: Final = (b"\x0fsequence_number", b"\x10source_timestamp", b"\x0asource_gid")
@@ -30,7 +31,7 @@ _NUMBER: Final = 8  # bytes of a number, and of a time
 
 
 class MessageNumber(NamedTuple):
-    """What an attachment says: which message of which publisher."""
+    """Declares what an attachment says: which message of which publisher."""
 
     publisher: bytes
     number: int
@@ -56,7 +57,7 @@ def message_number(attachment: bytes | None) -> MessageNumber | None:
 
 
 def key_of(domain: int, topic: str, kind: str) -> str:
-    """The key expression of a topic, any hash. kind: "sensor_msgs/JointState"."""
+    """The key expression of a topic, for any hash of its type. kind: "sensor_msgs/JointState"."""
     package, _, name = kind.partition("/")
     return f"{domain}/{topic.strip('/')}/{package}::msg::dds_::{name}_/*"
 
@@ -64,7 +65,7 @@ def key_of(domain: int, topic: str, kind: str) -> str:
 class ZenohTopic:
     """A topic, open for reading: messages as bytes.
 
-    `counts`: lost (gaps in numbers), stale (a message again, or behind a later one: left out), refused (no room in the
+    `counts`: lost (gaps in numbers), stale (came twice or after a later one: dropped), refused (no room in the
     queue), unnumbered (no number beside the message, so that no gap is seen).
     """
 
@@ -99,7 +100,7 @@ class ZenohTopic:
             self.__exit__(None, None, None)
             reason = str(error).partition(" at /")[0].strip(" !")
             raise LinkError(
-                f"{self._name}: {reason}: is the router on (`ros2 run rmw_zenoh_cpp rmw_zenohd`)?"
+                f"{self._name}: {reason}: is a router running (`ros2 run rmw_zenoh_cpp rmw_zenohd`)?"
             ) from error
         self._asked = time.monotonic()
         return self
@@ -115,7 +116,7 @@ class ZenohTopic:
             os.close(event)
 
     def _hear(self, sample: "zenoh.Sample") -> None:
-        """One message, in zenoh's thread, which alone counts."""
+        """Queue one message; runs in zenoh's thread, the only one that changes `counts`."""
         attachment = sample.attachment
         if not self._is_next(message_number(None if attachment is None else attachment.to_bytes())):
             return
@@ -133,7 +134,7 @@ class ZenohTopic:
         end = time.monotonic() + max(0.0, timeout)
         while not self._waiting and select.select([self._event], [], [], max(0.0, end - time.monotonic()))[0]:
             with suppress(BlockingIOError):
-                os.eventfd_read(self._event)  # also of messages that were taken without waiting
+                os.eventfd_read(self._event)  # clears it also for messages that were taken without waiting
         found: list[bytes] = []
         while self._waiting:
             found.append(self._waiting.popleft())
@@ -142,7 +143,7 @@ class ZenohTopic:
         return found
 
     def _is_next(self, told: MessageNumber | None) -> bool:
-        """Count what is missing before a message; False where it has come already, or too late."""
+        """Count the messages missing before this one; False where it came twice or after a later one."""
         if told is None:
             self.counts["unnumbered"] += 1
             return True
@@ -162,5 +163,5 @@ class ZenohTopic:
             return
         info = self._session.info
         if not (info.routers_zid() or info.peers_zid()):
-            raise LinkError(f"{self._name}: the router went away: is it on?")
+            raise LinkError(f"{self._name}: the connection to the router was lost: is it running?")
         self._asked = now

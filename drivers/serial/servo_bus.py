@@ -42,7 +42,7 @@ class ServoBusSettings(DriverSettings):
         "bad_crc": Loss("packets refused by their checksum", "a disturbed line, or two that spoke at once"),
         "unanswered": Loss("requests that a servo did not answer", "is it on? do two servos have its id?"),
         "unmatched": Loss("answers that nobody was heard to ask for", "the tap must hear the master, too"),
-        "skipped": Loss("polls left out: the answers before took too long", "a lower poll_rate, or no return delay"),
+        "skipped": Loss("polls left out as earlier answers took too long", "a lower poll_rate, or no return delay"),
         "other_master": Loss("requests of another master: polling has stopped", "poll = false: both would collide"),
         "device_errors": Loss("answers in which the servo reports an error", "its hardware error status says which"),
     }
@@ -54,7 +54,7 @@ port = "/dev/serial/by-id/usb-FTDI_…"
 baudrate = 1_000_000
 protocol = "dynamixel2"              # "dynamixel1", "feetech"
 servos = [{ name = "elbow", id = 3, model = "xl330" }]
-# poll = true                        # only where nothing else is master: sends reads, poll_rate (Hz) times a second
+# poll = true                        # only on a bus without a master: sends reads, poll_rate (Hz) times a second
 
 [joints.elbow]
 rate = 200.0                         # Hz at which the master asks
@@ -69,7 +69,7 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
     baudrate: int = Field(default=1_000_000, gt=0, description="bit/s")
     protocol: Protocol = "dynamixel2"
     servos: tuple[ServoSettings, ...] = Field(min_length=1)
-    poll: bool = Field(default=False, description="send reads on the bus: only where nothing else is master")
+    poll: bool = Field(default=False, description="send reads on the bus: only where it has no other master")
     poll_rate: float = Field(default=100.0, gt=0, description="Hz at which every servo is read, with poll = true")
 
     @model_validator(mode="after")
@@ -112,7 +112,7 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
             )
 
     def sends(self) -> str:
-        """What polling sends."""
+        """What is sent on the bus, in words; empty without polling."""
         return f"reads of registers, {self.poll_rate:g} times a second (poll = true)" if self.poll else ""
 
     def open(self, wanted: Sequence[Wanted]) -> "ServoBus":

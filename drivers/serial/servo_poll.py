@@ -1,8 +1,8 @@
 """Polling of a servo bus: which requests go out and when. The only place where jointwatch writes on a robot's bus.
 
-It is done only where the configuration says `poll = true`, and only by the packets of servo_packets.read_packet, which
-can make no other instruction than a read. The first request waits until the line has been quiet, and as soon as another
-master is heard polling ends: the driver goes on as a tap.
+Polling takes place only where the configuration says `poll = true`, and only with packets of servo_packets.read_packet,
+which can make no instruction but a read. The driver listens for a while before its first request, and as soon as it
+hears another master it stops polling and goes on as a tap.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from drivers.serial.servo_packets import PacketSplitter, Protocol, Range, ServoPacket, read_packet
 
-LISTEN_FIRST: Final = 0.3  # s before the first request: a master that is there has asked meanwhile
+LISTEN_FIRST: Final = 0.3  # s before the first request: another master would have asked meanwhile
 RETURN_DELAY: Final = 5e-4  # s between request and answer as the factory sets it, the longest that a servo can have
 PATIENCE: Final = 0.02  # s more for an answer: a USB adapter's latency timer is 16 ms
-BITS: Final = 10  # of a byte on the line, with start and stop
+BITS: Final = 10  # on the line for each byte, start and stop bit included
 _OVERHEAD: Final = {"dynamixel2": 11, "dynamixel1": 6, "feetech": 6}  # bytes of an answer beside its data
 
 
@@ -26,7 +26,7 @@ class ReadRequest(NamedTuple):
 
 
 def cycle_of(protocol: Protocol, ranges: Sequence[Range]) -> list[ReadRequest]:
-    """Requests that read all these ranges once: one a group of equal registers, in 1.0 one a servo."""
+    """Requests that read all these ranges once: one for each group of equal registers, with 1.0 one for each servo."""
     if protocol == "dynamixel1":  # it has no sync read
         groups = [[one] for one in ranges]
     else:
@@ -42,7 +42,7 @@ def wire_time(protocol: Protocol, request: ReadRequest, baudrate: int) -> float:
 
 
 class Poll:
-    """When which request of a cycle goes out. `skipped`: cycles left out, since those before took too long."""
+    """Schedule of a cycle of requests. `skipped`: cycles left out because earlier ones took too long."""
 
     def __init__(self, protocol: Protocol, cycle: Sequence[ReadRequest], rate: float, baudrate: int) -> None:
         """rate: cycles a second, Hz; baudrate: bit/s."""
@@ -77,17 +77,17 @@ class Poll:
         return request
 
     def too_late(self, now: float) -> bool:
-        """Whether answers to the newest request are not to be expected any more."""
+        """Whether the time for answers to the newest request is over."""
         return now >= self._latest
 
     def next(self, waiting: bool) -> float:
-        """s of the clock at which there is something to do. waiting: for answers."""
+        """Time of the clock (s) of the next thing to do. waiting: whether answers are still expected."""
         if waiting:
             return self._latest
         return self._start if self._place == 0 else 0.0
 
     def is_echo(self, packet: ServoPacket) -> bool:
-        """Whether a packet is our own newest request, heard once on the shared line."""
+        """Whether a packet is the echo of the newest request on the shared line; each request has one echo."""
         if self._sent < 0 or packet != self._own[self._sent]:
             return False
         self._sent = -1

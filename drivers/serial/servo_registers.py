@@ -1,4 +1,4 @@
-"""Registers of servos: where each is, and what its number means in SI; by model, of the makers' control tables."""
+"""Registers of servos by model: address, and conversion to SI units, from the makers' control tables."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ _RPM: Final = 2 * np.pi / 60
 
 
 class ServoRegister(NamedTuple):
-    """One register of a servo: where it is, and what it means: SI = scale × number + offset."""
+    """One register of a servo: its address, and its conversion to SI: scale × number + offset."""
 
     address: int
     size: int  # bytes, little-endian
@@ -37,7 +37,7 @@ def _x_series(current: dict[str, ServoRegister]) -> dict[str, ServoRegister]:
     } | current
 
 
-# model → registers: of the makers' control tables; positions from the middle of the turn
+# model → registers, from the makers' control tables; positions from the middle of the turn
 MODELS: Final[Mapping[str, Mapping[str, ServoRegister]]] = {
     "xl330": _x_series({"current": ServoRegister(126, 2, 1e-3, "A")}),
     "xm430": _x_series({"current": ServoRegister(126, 2, 2.69e-3, "A")}),

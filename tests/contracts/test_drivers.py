@@ -270,7 +270,7 @@ class ZenohJointStates(DriverWire):
     """A publisher as rmw_zenoh's with a router of its own; it waits for the reader before its first message."""
 
     position, torque = "elbow.position", "elbow.effort"
-    lost_words = "the router went away"
+    lost_words = "the connection to the router was lost"
 
     def __init__(self) -> None:
         self.publisher = ZenohPublisher(0, "/joint_states")

@@ -1,10 +1,11 @@
 """Lost motion of a gear whose link has no encoder, live: from position and current of the motor.
 
 Each change of the gear load's sign is one event (reversals.py). Which share of the friction is the motor's, and so
-where the gear's torque is zero, is not known: LEVELS of it are followed, and the one that leaves least counts. A lost
-motion is told only where its deviation is CERTAIN of it at most, so that ±20 % are two deviations; that deviation is
-the events' own spread (jackknife) and what the levels that leave as little differ by. So small gaps, low rates and
-heavy friction have no number rather than a wrong one. Growth is told as by lost_motion.py.
+where the gear's torque is zero, is not known: LEVELS of it are followed, and the one with the smallest residual counts.
+Lost motion is reported only where its deviation is at most the share CERTAIN of it, so that ±20 % are two deviations.
+The deviation combines the spread of the events (jackknife) with the differences between levels that fit equally well.
+So small gaps, low rates and heavy friction give no number rather than a wrong one. Growth is reported as in
+lost_motion.py.
 """
 
 import math
@@ -34,23 +35,23 @@ from estimators.reasons import Reason
 
 #: 1, argued: Shares of the joint's friction that may be the motor's.
 LEVELS: Final = (0.4, 0.55, 0.7, 0.85, 1.0)
-#: events, argued: Events that are remembered; as many estimates of what an error is.
+#: events, argued: Newest events that are kept, from whose spread the deviation is estimated.
 EVENTS: Final = 40
-#: events, argued: Events below which nothing is told: less do not tell their own spread, nor one level from another.
+#: events, argued: Events without which nothing is reported: fewer determine neither their spread nor the level.
 LEAST: Final = 30
-#: events, argued: Events by which growth is told: half of what is remembered.
+#: events, argued: Newest events from which growth is judged: half of those that are kept.
 LATELY: Final = 20
 #: 1, derived: Deviation over the lost motion at most: ±20 % are two of them.
 CERTAIN: Final = 0.1
 #: 1, argued: Times the least residual variance within which a level may be the right one: an F ratio of forty events.
 AS_GOOD: Final = 1.25
-#: s, argued: Samples that are worked on at once.
+#: s, argued: Length of the samples that are processed together.
 STEP: Final = 0.5
-#: 1, argued: Change of all friction since the first event by which events are forgotten: less than a level's step.
+#: 1, argued: Relative change of friction since the first event from which events are dropped: less than a level's step.
 MOVED: Final = 0.1
-#: 1, argued: Weight of the past of the friction after a step: three minutes count, as friction follows temperature.
+#: 1, argued: Forgetting factor of the friction for each STEP: three minutes count, as friction follows temperature.
 FADE: Final = 0.997
-#: columns, derived: Of the joint's torque: acceleration, gravity (2), friction (2), an offset.
+#: columns, derived: Columns of the joint's torque: acceleration, gravity (2), friction (2), an offset.
 DRIVES: Final = 6
 
 
@@ -62,12 +63,12 @@ class OneEncoderState:
 
     sums: Floats  # (LEVELS, EVENTS, SUMS)
     counts: Floats  # (LEVELS,) events so far
-    information: Floats  # (DRIVES, DRIVES) of the joint's torque, for its friction
+    information: Floats  # (DRIVES, DRIVES) normal matrix of the joint's torque, for its friction
     moments: Floats  # (DRIVES,)
     friction: Floats  # (2,) dry, viscous, by which the events were formed
-    reference: tuple[float, float] = (math.nan, math.nan)  # the first lost motion that was told, its deviation
-    above: int = 0  # events one after the other beyond the limit
-    told: bool = False  # that it has grown
+    reference: tuple[float, float] = (math.nan, math.nan)  # the first lost motion that was reported, its deviation
+    above: int = 0  # successive events beyond the limit
+    told: bool = False  # whether its growth has been reported
 
 
 class OneEncoder:
@@ -150,7 +151,7 @@ class OneEncoder:
         self._report = None
 
     def report(self) -> GearReport:
-        """Report what the events say; never learns."""
+        """Report lost motion from the events so far; learns nothing."""
         if self._report is None:
             self._report = self._judge(EVENTS)
         return self._report
@@ -198,7 +199,7 @@ class OneEncoder:
         return theta, spread, float((every[:, -2].sum() - moments @ theta) / every[:, -1].sum())
 
     def _watch(self, now: int) -> None:
-        """Look for growth of the last events against the first number."""
+        """Compare the newest events with the first reported value, and report growth."""
         kept, (first, deviation) = self.kept, self.kept.reference
         if not math.isfinite(first):
             report = self.report()
@@ -216,7 +217,7 @@ class OneEncoder:
         kept.above = kept.above + 1 if lost - first > limit else 0
         if kept.above >= CONFIRMED and not kept.told:
             kept.told = True
-            text = f"lost motion has grown from {1e6 * first:.1f} µrad, the last reversals say {1e6 * lost:.1f}"
+            text = f"lost motion has grown from {1e6 * first:.1f} µrad to {1e6 * lost:.1f}, from the last reversals"
             self._events.append(Event(now, "lost_motion_grown", text))
         elif kept.told and lost - first < 0.5 * limit:
             kept.told = False

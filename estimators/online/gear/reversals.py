@@ -1,12 +1,12 @@
 """Events of a gear with one encoder: regression rows around each change of the gear load's sign, as sums.
 
     T = τ − J_m θ̈ − F(θ̇)            torque in the gear, from the motor's position and current alone
-    J_l θ̈_l = T + g(θ_l) − f        so θ_l is known but for where it began and how fast
+    J_l θ̈_l = T + g(θ_l) − f        so θ_l is known but for its initial angle and speed
     θ − ∬T / J_l = T / K + b sign(T) + ∬g / J_l + E cos(2Nθ + φ) + c₀ + c₁ t + c₂ t²
 
-b is half the gap: while it is crossed T is zero, and the motor runs ahead of a link that nothing drives. c₀, c₁, c₂ are
-each event's own: the constants of both integrations, and constant friction. WINDOW bounds what their drift may do. All
-columns pass the same symmetric window; rows whose torque is below `band` are left out, as its sign is not known.
+b is half the gap: while the teeth cross it T is zero, and nothing drives the link. E, φ: the gear's
+kinematic error. c₀, c₁, c₂ are each event's own: the constants of both integrations, and constant friction. WINDOW
+limits the drift of the integrals. All columns pass the same symmetric window; rows whose torque is below `band` are left out, as its sign is not known.
 """
 
 from typing import Final, NamedTuple
@@ -16,23 +16,23 @@ from numpy.typing import NDArray
 
 from estimators.quantities import Floats
 
-#: s, tuned: Half the time around a change of sign that one event uses: three others, on the rig `gear`, gave more.
+#: s, tuned: Half the time around a change of sign that one event uses: three others gave a larger error (rig `gear`).
 WINDOW: Final = 0.08
-#: s, tuned: Whole width of the window that smooths all columns; shorter ones leave noise of T that takes a sixth off K.
+#: s, tuned: Whole width of the window that smooths all columns; shorter ones leave noise of T that biases K by a sixth.
 SMOOTH: Final = 0.032
-#: s, tuned: Whole width of the window that smooths what decides a sign.
+#: s, tuned: Whole width of the window that smooths the torque whose sign is decided.
 DECIDES: Final = 0.016
 #: rad/s, argued: Speed below which the motor may turn around, and its friction with it.
 STILL: Final = 0.02
-#: 1, argued: Share of the friction below which the torque's sign is not believed: so far its zero may be off.
+#: 1, argued: Share of the friction below which the torque's sign is not used: its zero is uncertain by as much.
 DOUBTED: Final = 0.3
 #: rows, argued: Rows on each side of an event at least: fewer are noise.
 LEAST_ROWS: Final = 4
-#: deviations, argued: Deviations of the smoothed torque's noise, below which its sign is not believed.
+#: deviations, argued: Deviations of the smoothed torque's noise below which its sign is not used.
 NOISY: Final = 5.0
 #: columns, derived: Unknowns of all events: b, 1/K, 1/J_l, gravity (2), the link's viscous friction, gear's error (2).
 COMMON: Final = 8
-#: numbers, derived: Of one event: information, moments, square, degrees of freedom.
+#: numbers, derived: Sums of one event: information, moments, square, degrees of freedom.
 SUMS: Final = COMMON * (COMMON + 1) + 2
 #: 1, derived: Median of the square of a Gaussian number with variance 1.
 MEDIAN: Final = 0.455
@@ -53,9 +53,9 @@ class ReversalColumns(NamedTuple):
     position: Floats  # rad
     speed: Floats  # rad/s
     torque: Floats  # N·m, τ − J_m θ̈
-    deciding: Floats  # the same, by the shorter window
+    deciding: Floats  # the same torque, smoothed by the shorter window
     direction: Floats  # sign of the speed, smoothed as the columns are
-    cosine: Floats  # of twice the motor's turn
+    cosine: Floats  # cosine of twice the motor's angle
     sine: Floats
     noise: float  # N·m, deviation of `deciding`
 

@@ -205,9 +205,9 @@ def test_a_router_that_ends_is_said_and_found_again(robot: Robot) -> None:
     with driver:
         robot.close()
         time.sleep(zenoh_topic.ASK_EVERY)
-        with pytest.raises(LinkError, match=r"_states in domain 3 by tcp/127\S+: the router went away: is it on\?"):
+        with pytest.raises(LinkError, match=r"_states in domain 3 by tcp/127\S+: the connection to the router was lost: is it running\?"):
             driver.read(0.1)
-    with pytest.raises(LinkError, match=r"Unable to connect to any of \S+: is the router on \(`ros2 run"):
+    with pytest.raises(LinkError, match=r"Unable to connect to any of \S+: is a router running \(`ros2 run"):
         driver.__enter__()
     robot.router = session("router", "listen", robot.endpoint)
     robot.client = session("client", "connect", robot.endpoint)
