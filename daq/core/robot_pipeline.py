@@ -207,7 +207,7 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
 
 
 def tool_body(found: ToolDifference) -> Map:
-    """What `robot` says of the tool that the controller was told of."""
+    """The content of `robot` about the tool that the controller was told of."""
     return {
         "differs": found.differs,
         "text": found.text,
@@ -219,7 +219,7 @@ def tool_body(found: ToolDifference) -> Map:
 
 
 def contact_body(found: ContactForce, names: Sequence[str]) -> Map:
-    """What `robot` says of where it is touched."""
+    """The content of `robot` about a contact: link, point and force."""
     return {
         "link": names[found.link],
         "probability": found.probability,

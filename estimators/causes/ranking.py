@@ -1,7 +1,8 @@
 """Ranks the causes of what has changed of a joint: probabilities of each, of "unknown", and of nothing at all.
 
-"Unknown" is any torque and twist, or what resembles a cause without being it: the shapes of a cause with a larger leak.
-Without the latter the nearest cause explains most kinds that are not in the catalogue better than "any torque" does.
+"Unknown" is any torque and twist, or a change that resembles a cause: the shapes of that cause with a larger leak (how
+far a fault may differ from its shape, as a share of its size). Without the latter the nearest cause would explain most
+kinds that are not in the catalogue better than "any torque" does.
 """
 
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ CERTAIN: Final = 14.3
 #: 1, tuned: By which evidence is divided, since errors of neighbouring directions go together. Of 4, 8 and 16 the one
 #: with the least log loss on development seed 1001, where each cause in turn was left out of the catalogue as well.
 TEMPER: Final = 8.0
-#: 1, tuned: Leak of a change that is like a cause and yet another one: of 0.3, 0.5 and 0.8 the one with the least log
+#: 1, tuned: Leak of a change that resembles a cause and is another one: of 0.3, 0.5 and 0.8 the one with the least log
 #: loss there. A cause is named where its own leak explains the change better.
 RESEMBLING: Final = 0.3
 #: 1, argued: Probability that a change of a kind that is not in the catalogue resembles a cause of it.
@@ -80,7 +81,7 @@ def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
 
 
 def _cause(cause: CauseKind, parts: list[tuple[EvidencePart, dict[str, tuple[Shape, ...]]]], leak: float) -> float:
-    """Evidence of a cause in all signals, with this leak; in one of them at least it shows."""
+    """Evidence of a cause in all signals, with this leak; it shows in at least one of them."""
     choices = []
     for part, shapes in parts:
         own = shapes[cause.name]

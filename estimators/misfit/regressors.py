@@ -5,8 +5,8 @@
     speed       v̄|v̄|, side·exp(−|v̄|/6v₀), side·exp(−|v̄|/30v₀)                 friction of another shape over speed
     direction   |v̄|, v̄²                                                         friction that differs by direction
     memory      stops at 1, 6 and 40 mrad (mm), each less side                  friction that remembers where it turned
-    torque      Φθ, clipped at 1, 3 and 10 % of the torque's rms                a torque that is not said in proportion
-                                                                                near zero: together any odd shape there
+    torque      Φθ, clipped at 1, 3 and 10 % of the torque's rms                a torque measured out of proportion near
+                                                                                zero: together any odd function there
     elastic     (sT/(1 + sT))² of the acceleration, T = 50 ms                   an elastic drive, of its lowest order
     angle       sin nq̄, cos nq̄, n = 1 … 4, where the joint turns                a torque that repeats with the angle
     eccentric   d/dt and d²/dt² of sin q̄ and cos q̄, where the joint turns       an encoder whose disc is off its axis
@@ -40,10 +40,10 @@ from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 STOPS: Final = (0.001, 0.006, 0.04)
 #: 1, derived: Place in STOPS of the one that must have slipped again before a row counts as away from a reversal.
 NEAR: Final = 2
-#: 1, argued: Widths of what is odd about small torques, over the torque's rms: less than the first moves θ by less than
-#: is asked of it, and beyond the last it is no dead zone; between them shapes are composed of these.
+#: 1, argued: Half widths of a dead zone that are tried, over the torque's rms: a narrower one moves θ by less than is
+#: asked of it, a wider one is no dead zone any more, and one between two of them is a combination of both.
 WIDTHS: Final = (0.01, 0.03, 0.1)
-#: s, argued: Of the high-pass that stands for an elastic drive: longer than a row's kernel, and short against a motion.
+#: s, argued: Time constant of the high-pass for an elastic drive: longer than a row's kernel, short against a motion.
 HIGH_PASS: Final = 0.05
 #: 1, argued: Harmonics of the joint's angle that are tried; ripple of higher order has no column (decision 012).
 HARMONICS: Final = 4
@@ -55,7 +55,7 @@ ANGLE: Final = 4
 TORQUE: Final = 5
 ELASTIC: Final = 6
 ECCENTRIC: Final = 7
-TURNS: Final = 13  # the first column that only a joint that turns has
+TURNS: Final = 13  # number of the first column that only rotary joints have
 CAUSES: Final = (
     *(LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[TORQUE] * len(WIDTHS), ELASTIC),
     *([ANGLE] * (2 * HARMONICS) + [ECCENTRIC] * 4),
@@ -75,7 +75,7 @@ class BlockSums(Layout, version=3):
     owners: Scratch[Annotated[Integers, "outputs"]]  # joint of each
     period: Scratch[float]  # ns between rows
     remembers: Scratch[bool]  # whether the model has columns of memory of its own
-    torque: Scratch[bool]  # whether outputs are torques
+    torque: Scratch[bool]  # whether the outputs are torques or forces
     row: Scratch[Annotated[Vector, "n"]]
     products: Annotated[Cube, "outputs", "n", "n"]  # lower triangles of [φ φ̇ w y]
     special: Annotated[Cube, "kinds", "p + 1", "p + 1"]  # of [φ y]: rows with a reversal, behind one, clear of any

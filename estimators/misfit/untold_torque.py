@@ -1,6 +1,6 @@
-"""What a torque that the model has not may have done to θ: considered, not learnt (Schmidt).
+"""Effect on θ of a torque that the model may lack: considered in its covariance, not learnt (Schmidt).
 
-A torque of the angle, and that of an elastic drive, each for itself; what follows is said of the first.
+A torque of the angle and the torque of an elastic drive are considered one by one; below is the first.
 
 Columns w: sin nq, cos nq of one joint, n = 1 … HARMONICS; along an arc cos q is nearly an offset, so no residual shows
 it, and it moves θ by hundreds of deviations. Each amplitude is δ ~ N(0, D²) before, D = GOOD of the torque's rms unless
@@ -47,11 +47,11 @@ SHOWN: Final = 3.0
 #: 1, argued: Share of the variance of what may be unseen that σ told of a known value holds in any case: half a
 #: deviation, so that what two deviations of the prior do to it is within four of σ.
 SHARE: Final = 0.25
-#: nats, derived: By how much less likely than the best a size of such torques may be: SHOWN deviations of a normal.
+#: nats, derived: Log-likelihood below the best at which a size of such torques is excluded: SHOWN normal deviations.
 DOUBT: Final = SHOWN**2 / 2.0
 #: 1, argued: Ratio of the sizes that are compared: the likelihood changes by less than a tenth of DOUBT between two.
 FINER: Final = 1.1
-#: 1, argued: The least size that is compared, over D: its square is far below the variance that any row tells.
+#: 1, argued: The least size that is compared, over D: its square is far below the variance that any row resolves.
 SMALLEST: Final = 1e-4
 #: times, argued: Rounds in which the prior follows what is seen; a fourth changes it by less than a tenth.
 REPEATS: Final = 3
@@ -151,7 +151,7 @@ def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, sizes: 
 
 
 def _likely(information: Floats, pull: Floats, prior: float) -> float:
-    """The largest size of amplitudes, D at most, that the scores of their combinations do not speak against."""
+    """The largest size of amplitudes, D at most, that is compatible with the scores of their combinations."""
     told = information > 0.0
     t2 = pull[told] ** 2 / information[told]
     sizes = prior * FINER ** np.arange(0.0, math.log(SMALLEST) / math.log(FINER), -1.0)

@@ -12,10 +12,10 @@ from hil_rig.messages import Message
 from hil_rig.wire.pty import Pty
 from hil_rig.wire.servo import CURRENT, LENGTH, ServoBank, ServoWire, registers
 
-WAIT: Final = 0.05  # s between looks whether the rig is over
-ALONE: Final = 0.005  # s between looks for a reader
+WAIT: Final = 0.05  # s between checks whether the rig has ended
+ALONE: Final = 0.005  # s between checks for a reader
 LAG: Final = (
-    3  # samples by which what a servo says is old: the rig may be as late, and its motion is known on both sides
+    3  # samples by which a servo's values are delayed: the rig may be as late, and interpolation needs a later sample
 )
 
 
@@ -75,7 +75,7 @@ class PolledServoWire(ServoWire):
             self._newest.append((number, values))
 
     def sample(self, bank: ServoBank) -> None:
-        """Put the motion of now, LAG samples late, into the registers: linear between two samples of the rig."""
+        """Put the present motion, LAG samples late, into the registers, interpolated between two samples of the rig."""
         if not self._newest:
             return
         place = (time.monotonic() - self._began) * self.rate - LAG
@@ -87,7 +87,7 @@ class PolledServoWire(ServoWire):
             bank.registers[ident][CURRENT : CURRENT + LENGTH] = registers(message, values)
 
     def full(self) -> bool:
-        """Servos make nobody wait; what the kernel has not taken goes out now."""
+        """Never: servos do not block the rig. Sends what the kernel has not taken yet."""
         with self.pty.lock:
             self.pty.push()
         return False

@@ -20,7 +20,7 @@ import numpy as np
 from robot_recorded import FOLDER, RATE, even, runs, taught
 
 from estimators.online.robot.estimator import RobotEstimator
-from hil_rig.truth.robots.contact_trial import AFTER, LASTING, MARGIN, ContactOutcome, Push, Told, run
+from hil_rig.truth.robots.contact_trial import AFTER, LASTING, MARGIN, ContactOutcome, ContactPush, DetectedPush, run
 from hil_rig.truth.robots.momentum_observer import observed
 
 FIRST: Final = 901
@@ -30,7 +30,7 @@ STARTED: Final = 13.0  # s of a recording, by which the start is over
 ASKED: Final = {"delay_95": 0.1, "false_per_hour": 1.0, "false_recorded": 0}
 
 
-def figures(told: Sequence[tuple[Push, Told]], false: int, quiet: float) -> dict[str, float]:
+def figures(told: Sequence[tuple[ContactPush, DetectedPush]], false: int, quiet: float) -> dict[str, float]:
     """Of one detector."""
     delays = np.array([one.delay for _, one in told])
     seen = delays[np.isfinite(delays)]

@@ -7,7 +7,15 @@ from typing import Final
 
 import numpy as np
 
-from daq.commands.fleet.stands_out import LISTED, differs, number, quantity_words, stacked_table, what, who_stands_out
+from daq.commands.fleet.stands_out import (
+    LISTED,
+    anomaly_words,
+    digits,
+    quantity_words,
+    relative_difference,
+    stacked_table,
+    who_stands_out,
+)
 from daq.commands.report.document import page
 from daq.commands.report.words import date
 from daq.fleet.comparison import JudgedQuantity
@@ -96,14 +104,16 @@ def board(robots: Collection[str], judged: Sequence[JudgedQuantity]) -> str:
             tone = "odd" if any(one.odd for one in rows) else "drifts" if any(one.drifts for one in rows) else ""
             told = f"like its siblings ({100 * worst.worst:.0f} % of the limit)"
             if worst.worst > 1:
-                told = f"{what(worst)}: {worst.joint}, {quantity_words(worst.quantity)} {_by(worst)}"
+                told = f"{anomaly_words(worst)}: {worst.joint}, {quantity_words(worst.quantity)} {_by(worst)}"
         cards.append(f'<div class="who {tone}"><b>{escape(robot)}</b><span>{escape(told)}</span></div>')
     more = f"<p>and {len(mine) - CARDS} more that stand out less.</p>" if len(mine) > CARDS else ""
     return f'<section><h2>Every robot</h2><div class="board">{"".join(cards)}</div>{more}</section>\n'
 
 
 def _by(one: JudgedQuantity) -> str:
-    return f"{differs(one)} off its siblings" if one.odd else f"{one.change:+.3g} {one.unit}".replace("-", "−")
+    return (
+        f"{relative_difference(one)} off its siblings" if one.odd else f"{one.change:+.3g} {one.unit}".replace("-", "−")
+    )
 
 
 def strips(judged: Sequence[JudgedQuantity]) -> str:
@@ -138,7 +148,7 @@ def _strip(rows: Sequence[JudgedQuantity]) -> str:
         y = 9 + 16 * ((i * 0.618034) % 1.0)
         tone = ' class="odd" r="4"' if one.odd else ' class="drifts" r="4"' if one.drifts else ' r="2.5"'
         points.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}"{tone}><title>{escape(one.robot)} {number(one.value)}</title></circle>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}"{tone}><title>{escape(one.robot)} {digits(one.value)}</title></circle>'
         )
     out = [one for one in known if one.odd]
     named = ", ".join(one.robot for one in sorted(out, key=lambda row: -row.worst)[:3])
@@ -146,7 +156,7 @@ def _strip(rows: Sequence[JudgedQuantity]) -> str:
         f'<svg class="strip" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{len(known)} robots, {len(out)} odd">'
         f'<rect x="{middle - half:.1f}" y="2" width="{2 * half:.1f}" height="30"/><path d="M{middle} 2V32"/>'
-        f'{"".join(points)}<text x="{middle}" y="{HEIGHT - 3}" text-anchor="middle">{number(known[0].median)}</text>'
+        f'{"".join(points)}<text x="{middle}" y="{HEIGHT - 3}" text-anchor="middle">{digits(known[0].median)}</text>'
         f'<text x="{WIDTH - 2}" y="{HEIGHT - 3}" text-anchor="end">{escape(named)}</text></svg>'
     )
 

@@ -14,8 +14,8 @@ HEAD: Final = ("robot", "joint", "quantity", "", "value", "siblings", "differs b
 TEXT: Final = (
     "<b>odd</b>: its value differs from its siblings' (the same joint of the other robots) by more than they scatter. "
     "<b>drifts</b>: from its earlier recordings to its later ones it has changed by more than its siblings have. "
-    "<b>evidence</b>: how many times the limit; the limit is so high that of twenty pages about robots which are all "
-    "alike, one names a robot."
+    "<b>evidence</b>: how many times the limit; the limit is set so that of twenty pages about robots which are all "
+    "alike, one names a robot by chance."
 )
 
 When = Callable[
@@ -36,28 +36,28 @@ def who_stands_out(judged: Sequence[JudgedQuantity], when: When) -> str:
     return f'{text}{note}<p class="none">{TEXT}</p></section>\n'
 
 
-def what(one: JudgedQuantity) -> str:
-    """In a word or two what is noticed about a quantity."""
+def anomaly_words(one: JudgedQuantity) -> str:
+    """Name what is noticed about a quantity: odd, drifts, or both."""
     return " and ".join(word for word, told in (("odd", one.odd), ("drifts", one.drifts)) if told)
 
 
-def number(value: float) -> str:
-    """Four digits."""
+def digits(value: float) -> str:
+    """Write a number with four significant digits."""
     return f"{value:.4g}".replace("-", "−")
 
 
-def differs(one: JudgedQuantity) -> str:
-    """Per cent of the siblings' median by which it differs; "–" where that is zero."""
+def relative_difference(one: JudgedQuantity) -> str:
+    """Difference from the siblings' median in per cent of it; "–" where the median is zero."""
     return _percent(one.value - one.median, one.median)
 
 
 def since(one: JudgedQuantity, between: tuple[float, float]) -> str:
-    """Since when it is so, as far as the recordings tell."""
+    """Say between which recordings a quantity began to drift; between: see When."""
     last, first = between
     if not math.isfinite(first):
         return UNDATED
     if not one.drifts:
-        return f"as long as it is watched (up to {date(first)})"
+        return f"in all recordings (up to {date(first)})"
     return f"between {date(last)} and {date(first)}"
 
 
@@ -80,10 +80,10 @@ def _row(one: JudgedQuantity, told: str) -> tuple[str, ...]:
         escape(one.robot),
         escape(one.joint),
         escape(quantity_words(one.quantity)),
-        f'<span class="{"bad" if one.odd else "warn"}">{what(one)}</span>',
-        f"{number(one.value)} ± {one.deviation:.2g} {escape(one.unit)}",
-        number(one.median),
-        differs(one),
+        f'<span class="{"bad" if one.odd else "warn"}">{anomaly_words(one)}</span>',
+        f"{digits(one.value)} ± {one.deviation:.2g} {escape(one.unit)}",
+        digits(one.median),
+        relative_difference(one),
         change if math.isfinite(one.change) else "–",
         escape(told),
         f'<span title="z {one.z:.1f}, z of the change {one.change_z:.1f}">{one.worst:.1f} ×\u00a0limit</span>',

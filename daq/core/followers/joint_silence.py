@@ -1,4 +1,4 @@
-"""Notices that a joint gives no data: channels that are silent, and readings of which no row can be formed."""
+"""Detects that a joint gives no data: channels that are silent, or readings from which no row can be formed."""
 
 from typing import Final
 
@@ -11,19 +11,19 @@ from estimators.reasons import Reason
 
 #: ns, argued: Time between two updates of a joint that has no data.
 STALE_EVERY: Final = 500_000_000
-ROWLESS: Final = ("no_rows", "channel_dead")  # codes of readings that arrive, and of which no row can be formed
-#: rows, argued: Rows that a joint's silence about rows covers at least, where `stale` is shorter than that.
+ROWLESS: Final = ("no_rows", "channel_dead")  # codes where readings arrive and no row can be formed
+#: rows, argued: Least number of row periods without a row before a joint is faulted, where `stale` is shorter.
 FEWEST_ROWS: Final = 3
 
 
 class JointSilence:
-    """What one joint lacks. Times are monotonic, in ns; `estimator` is the joint's, which may have begun anew."""
+    """Tracks what one joint lacks. Times are monotonic, in ns; `estimator` is the joint's, which may be a new one."""
 
     def __init__(self, joint: JointSection, channels: tuple[str, ...]) -> None:
         """channels: the columns of the joint's samples."""
-        self.missing: tuple[Reason, ...] = ()  # what does not come although it should
-        self.stale = False  # whether an event has said so
-        self.due = 0  # before which no channel can have been silent for too long
+        self.missing: tuple[Reason, ...] = ()  # what is missing, with its reason
+        self.stale = False  # whether an event has reported it
+        self.due = 0  # earliest time at which a channel can have been silent for too long
         self.seen = np.zeros(len(channels) + 1, np.int64)  # last arrival of each column; the compiled pass writes it
         self.last_arrival = 0
         self._sources = [(role, joint.channels[role].signal) for role in channels]
@@ -31,7 +31,7 @@ class JointSilence:
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])
         self._newest = 0  # last sample of the newest window without a gap, and when that came
         self._row_arrival = 0
-        self._clipped = 0  # samples at saturation until then
+        self._clipped = 0  # samples at saturation up to that window
 
     def note_rows(self, arrival: int, refused: bool, estimator: JointEstimator) -> None:
         """Note when the newest window of samples without a gap came. refused: the joint's frames are not used."""
@@ -50,7 +50,7 @@ class JointSilence:
         return True
 
     def look(self, now: int, estimator: JointEstimator) -> None:
-        """See what is missing now."""
+        """Update what is missing."""
         if self.last_arrival == 0:
             self.last_arrival = now
         self.seen[self.seen == 0] = now
@@ -60,7 +60,7 @@ class JointSilence:
             self.due = min(int((self.seen[:-1] + self._stale_after).min()), rows_due)
 
     def faulted(self, estimate: Estimate, mistakes: tuple[Reason, ...]) -> Estimate:
-        """The estimate of a joint that lacks something. mistakes: what a person may have done wrong."""
+        """The estimate of a joint that lacks something. mistakes: mistakes of configuration that are suspected."""
         reasons = self.missing
         if reasons[0].code in ROWLESS:
             codes = {one.named for one in reasons}
@@ -94,7 +94,7 @@ class JointSilence:
         return round(max(float(self._stale_after.max()), FEWEST_ROWS * 1e9 * own.row_period) + spanned)
 
     def _missing_rows(self, estimator: JointEstimator) -> tuple[Reason, ...]:
-        """That readings arrive, and no row can be formed of them, if that is so."""
+        """The reason why readings that arrive form no row, if there is one."""
         waited = self.last_arrival - self._row_arrival
         if not self._row_arrival or waited < self._rowless_after(estimator):
             return ()

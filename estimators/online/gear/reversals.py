@@ -4,9 +4,10 @@
     J_l θ̈_l = T + g(θ_l) − f        so θ_l is known but for its initial angle and speed
     θ − ∬T / J_l = T / K + b sign(T) + ∬g / J_l + E cos(2Nθ + φ) + c₀ + c₁ t + c₂ t²
 
-b is half the gap: while the teeth cross it T is zero, and nothing drives the link. E, φ: the gear's
-kinematic error. c₀, c₁, c₂ are each event's own: the constants of both integrations, and constant friction. WINDOW
-limits the drift of the integrals. All columns pass the same symmetric window; rows whose torque is below `band` are left out, as its sign is not known.
+b is half the gap: while the teeth cross it T is zero, and nothing drives the link. E, φ: the gear's kinematic
+error. c₀, c₁, c₂ are each event's own: the constants of both integrations, and constant friction. WINDOW limits the
+drift of the integrals. All columns pass the same symmetric window; rows whose torque is below `band` are left out, as
+its sign is not known.
 """
 
 from typing import Final, NamedTuple

@@ -229,9 +229,9 @@ class ModelFit:
             learner.rls.follow_noise(FOLLOWS**BLOCK)
 
     def _disproportion(self) -> float:
-        """Share of the torque, rms, that is not in proportion near zero, where nothing explains more than that.
+        """Share of the torque (rms) that a nonlinearity near zero explains; 0 where another cause explains more.
 
-        A measurement that bends is wrong in every row, so its limit is that of the prediction.
+        Such a measurement is wrong in every row, so its limit is that of the prediction.
         """
         gains = self.kept.gains.reshape(-1, self._own)
         near = np.array(regressors.CAUSES[: self._own]) == TORQUE
@@ -394,7 +394,7 @@ class ModelFit:
         return tuple(told)
 
     def _near_zero(self, output: int) -> float:
-        """By how much a measured torque is too small (or, below 0, too large) as soon as it is no longer near zero."""
+        """Half width of the dead zone of a measured torque; below 0: a step at zero."""
         first = output * self._own + regressors.CAUSES.index(TORQUE)
         return -float(self.kept.found[first : first + len(regressors.WIDTHS)].sum())
 

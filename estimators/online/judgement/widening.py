@@ -162,7 +162,7 @@ def _of_cause(
     known: Widening,
     what: tuple[int, int, float],
 ) -> UntoldTorque | None:
-    """What one cause may have done to θ by one output; what: output, cause, and its size as a share of the torque."""
+    """Possible effect of one cause on θ by one output; what: output, cause, and its size as a share of the torque."""
     (output, cause, size), rls, p = what, learner.rls, learner.rls.p
     inside, among = places(p, known.own, output, cause)
     lower = kept.scores.gram[output][np.ix_(*2 * (np.r_[0:p, inside, kept.scores.gram.shape[1] - 1],))]

@@ -49,7 +49,7 @@ class RobotEstimate:
     progress: float  # of the start, per cent
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
     findings: tuple[RobotFinding, ...] = ()  # what has happened, the oldest first
-    touch: ContactForce | None = None  # where it is touched, and the force; None while nothing touches it
+    touch: ContactForce | None = None  # the link that is touched, and the force; None without a contact
     tool: ToolDifference | None = None  # what is carried less what the controller was told; None: nothing was told
 
 

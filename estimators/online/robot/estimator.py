@@ -280,13 +280,13 @@ class RobotEstimator:
             self._end_examination()
 
     def _check_tool(self) -> None:
-        """Compare what is carried with what the controller was told, once the start is over, and while it moves."""
+        """Compare what is carried with what the controller was told, after the start and in motion."""
         tool, attribution = self._watch.tool, self._watch.attribution
         if tool is None or self._start.active or not self._moves or not self._watch.contact.calm:
             return
         change = tool.compare(attribution.payload, attribution.theta, attribution.known().root)
         if change is not None:
-            self._say("tool", tool.difference.text or "the tool is the one that was told to the controller")
+            self._say("tool", tool.difference.text or "the tool agrees with the one that the controller was told")
         if change is not None or tool.difference.differs:
             self._findings.tell_tool(self._time, tool.difference.text)
 

@@ -257,7 +257,7 @@ class ResidualAttribution:
         return np.zeros((0, PARAMETERS)) if fitted is None else np.vstack([fitted.values, fitted.covariance])
 
     def resume(self, kept: Floats, variance: Floats) -> Fitted | None:
-        """Hold the payload that `keep` gave; variance: (n,) R. What was known of it counts as a look, and fades so."""
+        """Hold the payload that `keep` gave; variance: (n,) R. Its information counts as one look, and fades alike."""
         self._usual = variance + (BEYOND * self.discrepancy) ** 2
         if not len(kept):
             return None
@@ -290,7 +290,7 @@ class ResidualAttribution:
 
 
 def _as_look(fitted: Fitted, prior: Floats, columns: CauseColumns, unit: float) -> Sums:
-    """What was known of a payload beyond its prior (10, 10), as if the first joint had said it in one look."""
+    """Information on a payload beyond its prior (10, 10), as if it came from the first joint in one look."""
     inverse = np.linalg.inv(fitted.covariance)
     information, pull = inverse - np.linalg.inv(prior), inverse @ fitted.values
     G, d = np.zeros((columns.n, columns.size, columns.size)), np.zeros((columns.n, columns.size))

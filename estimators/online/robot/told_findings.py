@@ -44,12 +44,12 @@ class ToldFindings(Findings):
                 self.refine(time, number, fitted.cause.words(known, fitted))
 
     def resume(self, time: int, fitted: Fitted, text: str) -> None:
-        """Write down what holds beside the model since before this start."""
+        """Record what was found before this start of the program and still holds beside the model."""
         key = fitted.cause.name, fitted.cause.joints
         self.held[key] = self.decide(time, fitted.cause.name, (), text, False)
 
     def tell_tool(self, time: int, text: str) -> None:
-        """The tool differs from the one that was told, or what is known of that; "": it no longer does."""
+        """Record that the tool differs from what the controller was told (text), or no longer does ("")."""
         if text and self._tool:
             self.refine(time, self._tool, text)
         elif text:

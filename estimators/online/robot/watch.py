@@ -67,7 +67,7 @@ class RobotWatch:
     """Compares the residual with thresholds, and finds what explains it; it changes no parameter."""
 
     def __init__(self, model: WholeRobot, learnt: IdentifiedRobot, chunk: float, tool: ToldTool | None) -> None:
-        """chunk: s; tool: what the controller was told of it."""
+        """chunk: s; tool: what the controller was told of the tool, if anything."""
         self._model, self._n = model, model.tree.size()
         base, prior = model.base, learnt.prior_covariance
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
@@ -117,7 +117,7 @@ class RobotWatch:
         return None if starting else changes
 
     def locate(self, chunk: Chunk, unexplained: Floats, friction: Floats, starting: bool) -> None:
-        """Follow where a contact is, and its force; arguments as of `judge`, whose chunk this is."""
+        """Locate the contact and its force; arguments as of `judge`, whose chunk this is."""
         contact, attribution = self.contact, self.attribution
         touched = bool(contact.reported.any()) and not starting
         held = np.where(contact.moving, 0.0, friction)  # torque that a joint at rest may hide
@@ -125,7 +125,7 @@ class RobotWatch:
         self.location.follow(touched, chunk.q[-1], unexplained, np.hypot(contact.deviations, held), last)
 
     def where(self, names: tuple[str, ...]) -> str:
-        """Words about where a contact is, to go behind others; "" where there is none."""
+        """The place of a contact in words, to follow the words about its joints; "" without a contact."""
         found = self.location.found
         return "" if found is None else f"; {found.words(names)}"
 

@@ -31,7 +31,7 @@ READ_HEAD_LINES: Final = 1024.0  # signal periods a turn of the encoder
 
 
 class JointParts(Layout):
-    """Parts of the joint as they are now; units: kg·m², N·m, N·m·s/rad, rad."""
+    """Declares the present parameters of the joint; units, where not stated: kg·m², N·m, N·m·s/rad, rad."""
 
     J_m: float
     J_l: float
@@ -86,7 +86,7 @@ class JointParts(Layout):
 
 
 class JointMotionState(Layout):
-    """Where the joint is; m: motor, l: link, t: tool, b: base, hose: what it is wound by."""
+    """Angles and speeds of motor (m), link (l), tool (t) and base (b), and the hose's deflection."""
 
     q_m: float
     q_l: float
@@ -118,12 +118,12 @@ SENSORS: Final = {
     "flutter_at": 0.0,
     "lines": 0.0,  # rad, error within each line
     "stale": 0.0,  # share of the samples that repeat the one before
-    "wanted": 0.0,  # 1: the channel tells the torque that was wanted
+    "wanted": 0.0,  # 1: the channel shows the torque that was commanded
 }
 
 
 class BlindJoint(ServoJoint):
-    """The joint with these parts; `values` names JointParts."""
+    """A servo joint with the parameters of JointParts, by name in `values`."""
 
     def __init__(self, settings: ServoJointSettings, seed: int) -> None:
         super().__init__(settings, seed)
@@ -165,13 +165,13 @@ class BlindJoint(ServoJoint):
 
 @inline
 def _gap_torque(twist: float, gap: float) -> float:
-    """What is left of a twist beyond a gap."""
+    """The twist less the gap; 0 within the gap."""
     return float(twist - np.sign(twist) * min(abs(twist), gap))
 
 
 @inline
 def _friction(parts: JointParts, speed: float, gear: float) -> float:
-    """Size of the dry torque, N·m."""
+    """Magnitude of the dry friction torque, N·m."""
     stiction = parts.F_s * max(1.0 + STRIBECK_HEAT * parts.heat, 0.0)
     dry = parts.F_c * (1.0 + parts.load * abs(gear))
     dry += stiction * np.exp(-((abs(speed) / parts.v_s) ** STRIBECK_EXPONENT))
@@ -181,7 +181,7 @@ def _friction(parts: JointParts, speed: float, gear: float) -> float:
 
 @inline
 def _spall(parts: JointParts, angle: float) -> float:
-    """Torque of a pitted race: a pulse a passing, weighted by the zone of load."""
+    """Torque of a pitted race: one pulse for each ball that passes, weighted by the load zone."""
     passing = angle * parts.spall_order / (2 * np.pi)
     phase = passing - np.floor(passing)
     pulse = np.exp(-(((phase - 0.5) / parts.spall_width) ** 2)) - 1.77 * parts.spall_width

@@ -1,8 +1,8 @@
-"""Pushes on links of drawn arms, seen by the live estimator and by a momentum observer: when, where, how strongly.
+"""Trials of contacts: pushes on links of random arms, as the live estimator and a momentum observer detect them.
 
 A push is a constant force for PUSHED s, in a random direction, so large that it loads some joint with 4 to 8 times its
-Coulomb friction; one after the other it acts at the outer end of a link, where the force is stated, and at its middle,
-where the link can be told: its outer end belongs to the next link as well. Both detectors have the same model of the
+Coulomb friction. In turn it acts at the outer end of a link, where the force is stated, and at its middle, where the
+link can be identified: its outer end belongs to the next link as well. Both detectors have the same model of the
 arm, the same rule (beyond 1.5 times the largest value of the start, for 30 ms) and the same 10 Hz. The observer names
 the last joint beyond its threshold, as De Luca and Mattone do, and its force is least squares at that link's end.
 """
@@ -22,16 +22,18 @@ EVERY: Final = 4.0  # s from push to push
 PUSHED: Final = 0.5  # s
 FIRM: Final = (4.0, 8.0)  # times the Coulomb friction of the joint that is loaded most
 STEP: Final = 0.01  # s in which a push's joint torques are held
-AFTER: Final = 3.0  # s behind a push that belong to it
-SETTLED: Final = 0.4  # s behind its onset at which link and force are judged
-MARGIN: Final = 1.5  # times the largest of the start
-LASTING: Final = 0.03  # s beyond
+AFTER: Final = 3.0  # s after a push in which a contact counts as its
+SETTLED: Final = 0.4  # s after a push begins at which link and force are judged
+MARGIN: Final = 1.5  # threshold over the largest value of the start
+LASTING: Final = 0.03  # s beyond the threshold until a contact is declared
 SEED: Final = 53
-TELLABLE: Final = 0.02  # m, of the smallest singular value of a link's J: below it the joints do not tell its force
+TELLABLE: Final = (
+    0.02  # m, of the smallest singular value of a link's J: below it the joints do not determine its force
+)
 
 
 class ContactPush(NamedTuple):
-    """One push as it was."""
+    """Declares the truth of one push."""
 
     at: float  # s
     link: int
@@ -40,23 +42,23 @@ class ContactPush(NamedTuple):
     own: float  # load of the link's own joint over its Coulomb friction: without it the link is one with the one before
 
 
-class Told(NamedTuple):
-    """What one detector said of one push."""
+class DetectedPush(NamedTuple):
+    """Declares what one detector found of one push."""
 
     delay: float  # s; infinite where it is missed
-    link: int | None  # that it names when it is settled
-    error: float  # N of the force; NaN where the link is wrong or the joints do not tell the force
+    link: int | None  # the link that it names SETTLED s after the onset
+    error: float  # N of the force; NaN where the link is wrong or the joints do not determine the force
     size: float  # N of the push
     z: Floats  # (3,) error of the force over its deviation; NaN where none is stated
 
 
 class ContactOutcome(NamedTuple):
-    """One trial."""
+    """Declares the result of one trial."""
 
-    ours: list[tuple[ContactPush, Told]]
-    observer: list[tuple[ContactPush, Told]]
-    false: tuple[int, int]  # of ours and the observer
-    quiet: float  # s in which nothing touched
+    ours: list[tuple[ContactPush, DetectedPush]]
+    observer: list[tuple[ContactPush, DetectedPush]]
+    false: tuple[int, int]  # false contacts of the live estimator, of the observer
+    quiet: float  # s without a push
 
 
 def ends(arm: DrawnArm, q: Floats) -> tuple[Floats, Floats, Floats]:
@@ -82,7 +84,7 @@ def lever(arm: DrawnArm, q: Floats, link: int, outer: bool = True) -> Floats:
 def pushes(
     arm: DrawnArm, moves: ArmInMotion, count: int, rng: np.random.Generator
 ) -> tuple[list[ContactPush], list[Jump]]:
-    """Pushes and what they are to the joints."""
+    """Draw pushes; returns them, and their joint torques as jumps of the simulation."""
     found, jumps = list[ContactPush](), list[Jump]()
     steps = np.arange(0.0, PUSHED, STEP)
     for k in range(count):
@@ -101,7 +103,7 @@ def pushes(
 
 
 def run(seed: int, count: int, quiet: int) -> ContactOutcome:
-    """One arm; count: of its pushes; quiet: s behind them in which nothing happens."""
+    """Run one arm. count: number of pushes; quiet: s without a push after them."""
     arm, rng = draw(seed), np.random.default_rng([seed, SEED])
     found, jumps = pushes(arm, ArmInMotion(arm, seed, 2 * seed + 2), count, rng)
     moves = ArmInMotion(arm, seed, 2 * seed + 2, jumps)
@@ -125,8 +127,8 @@ def _belongs(at: float, found: list[ContactPush]) -> bool:
 
 def _ours(
     model: IdentifiedRobot, q: Floats, torque: Floats, found: list[ContactPush], arm: DrawnArm
-) -> tuple[list[tuple[ContactPush, Told]], list[float]]:
-    """What the live estimator says, and when it tells contacts."""
+) -> tuple[list[tuple[ContactPush, DetectedPush]], list[float]]:
+    """What the live estimator finds of each push, and the times (s) of its contacts."""
     estimator = RobotEstimator(model, 1.0 / RATE)
     events, states, size = list[float](), {}, round(0.05 * RATE)
     due = {round((push.at + SETTLED) * RATE) // size * size: push for push in found}
@@ -144,12 +146,12 @@ def _ours(
         if touch is not None and touch.link == push.link and push.outer and tells:
             error, z = float(np.linalg.norm(touch.force - push.force)), (touch.force - push.force) / touch.deviation
         link = None if touch is None else touch.link
-        told.append((push, Told(delay, link, error, float(np.linalg.norm(push.force)), z)))
+        told.append((push, DetectedPush(delay, link, error, float(np.linalg.norm(push.force)), z)))
     return told, events
 
 
 def _tells(arm: DrawnArm, q: Floats, link: int) -> bool:
-    """Whether the joints before a link tell the whole force on it."""
+    """Whether the joints before a link determine all three components of a force on it."""
     return link >= 2 and float(np.linalg.svd(lever(arm, q, link))[1][2]) > TELLABLE
 
 
@@ -163,12 +165,12 @@ def _beyond(r: Floats) -> NDArray[np.bool_]:
     return lasting
 
 
-def _observer(push: ContactPush, r: Floats, beyond: NDArray[np.bool_], q: Floats, arm: DrawnArm) -> Told:
+def _observer(push: ContactPush, r: Floats, beyond: NDArray[np.bool_], q: Floats, arm: DrawnArm) -> DetectedPush:
     first, at = round(push.at * RATE), round((push.at + SETTLED) * RATE)
     size = float(np.linalg.norm(push.force))
     rows = np.flatnonzero(beyond[first : first + round((PUSHED + 0.1) * RATE)].any(axis=1))
     if not len(rows):
-        return Told(np.inf, None, np.nan, size, np.full(3, np.nan))
+        return DetectedPush(np.inf, None, np.nan, size, np.full(3, np.nan))
     joints = np.flatnonzero(beyond[first:at].any(axis=0))
     link, error = int(joints[-1]) if len(joints) else None, np.nan
     if link == push.link and push.outer and _tells(arm, q[first], link):
@@ -176,4 +178,4 @@ def _observer(push: ContactPush, r: Floats, beyond: NDArray[np.bool_], q: Floats
         stacked = np.concatenate([lever(arm, q[row], link).T for row in lately])
         force = np.linalg.lstsq(stacked, r[lately].ravel())[0]
         error = float(np.linalg.norm(force - push.force))
-    return Told(rows[0] / RATE, link, error, size, np.full(3, np.nan))
+    return DetectedPush(rows[0] / RATE, link, error, size, np.full(3, np.nan))

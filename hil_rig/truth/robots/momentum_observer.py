@@ -1,4 +1,4 @@
-"""A generalised momentum observer, beside which contacts are judged: another way to the same torque.
+"""A generalised momentum observer, the independent reference for the detection of contacts.
 
     p = M(q) q̇        ṗ = τ + C(q, q̇)ᵀ q̇ − g(q) − τ_f + τ_ext        r = K (p − p₀ − ∫ (τ + Cᵀq̇ − g − τ_f + r) dt)
 
@@ -16,9 +16,9 @@ from scipy.signal import butter, lfilter, lfilter_zi
 from daq.replay.one_robot import IdentifiedRobot
 from hil_rig.plants.base import Floats
 
-GAIN: Final = 2.0 * np.pi * 10.0  # K, 1/s: the same cut-off as the filter that the estimator decides behind
+GAIN: Final = 2.0 * np.pi * 10.0  # K, 1/s: the cut-off of the filter in the live estimator
 QUICK: Final = 40.0  # Hz, of the low-pass before the differences of the positions, as the estimator has
-ALONG: Final = 1e-4  # s along the motion, of Ṁ
+ALONG: Final = 1e-4  # s, half step of the difference for Ṁ along the motion
 
 
 def observed(found: IdentifiedRobot, q: Floats, torque: Floats, period: float, gain: float = GAIN) -> Floats:

@@ -1,4 +1,4 @@
-"""Wires that carry each sample as one joint state of ROS 2, with its stamp: what their middlewares share."""
+"""Wires that carry each sample as one stamped joint state of ROS 2: the part common to all middlewares."""
 
 import time
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ NAMES: Final = ("position", "velocity", "effort")
 class JointStateWire(SampleWire):
     """A publisher that plays the rig: each of the rig's messages is a joint of the joint state."""
 
-    kind: str  # of the driver that listens to it
-    settle = 0.2  # s: the reader's end of discovery
+    kind: str  # kind of the driver that reads this wire
+    settle = 0.2  # s to wait until the reader has ended its discovery
 
     def __init__(self, link: Path | None, messages: Sequence[Message], rate: float) -> None:
         super().__init__(link, messages, rate)

@@ -40,12 +40,12 @@ def joint_state(stamp: int, names: Sequence[str], columns: Sequence[Sequence[flo
 
 
 def attachment(number: int, stamp: int, publisher: bytes) -> bytes:
-    """What rmw_zenoh (since 0.2.4) writes beside a message: its number, its time in ns, its publisher (16 bytes)."""
+    """The attachment that rmw_zenoh (since 0.2.4) sends with a message: number, time in ns, publisher (16 bytes)."""
     return struct.pack("<qqB", number, stamp, len(publisher)) + publisher
 
 
 class ZenohPublisher:
-    """A router on this machine, and a publisher on it. `number`: of the newest message, from 1."""
+    """A router on this machine, and a publisher on it. `number`: number of the newest message, from 1."""
 
     def __init__(self, domain: int, topic: str, port: int = 0) -> None:
         """port: of the router, 0 for a free one. Raises RigError."""

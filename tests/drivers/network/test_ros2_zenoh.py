@@ -205,7 +205,9 @@ def test_a_router_that_ends_is_said_and_found_again(robot: Robot) -> None:
     with driver:
         robot.close()
         time.sleep(zenoh_topic.ASK_EVERY)
-        with pytest.raises(LinkError, match=r"_states in domain 3 by tcp/127\S+: the connection to the router was lost: is it running\?"):
+        with pytest.raises(
+            LinkError, match=r"_states in domain 3 by tcp/127\S+: the connection to the router was lost"
+        ):
             driver.read(0.1)
     with pytest.raises(LinkError, match=r"Unable to connect to any of \S+: is a router running \(`ros2 run"):
         driver.__enter__()

@@ -7,9 +7,9 @@ import numpy as np
 from estimators.models.robots.inertia import metric, nearest_physical, parameters_of, pseudo_inertia, standard
 from estimators.quantities import Floats
 
-#: kg and m, argued: What a payload may weigh and measure, one deviation.
+#: kg and m, argued: Prior deviations of a payload's mass and size.
 TOOL: Final = (5.0, 0.15)
-#: 1, argued: Share of the prior's deviation below which the motion has told an inertia: three quarters of the variance.
+#: 1, argued: Share of the prior's deviation below which an inertia counts as measured: three quarters of the variance.
 TOLD: Final = 0.5
 
 
@@ -23,7 +23,7 @@ class Payload(NamedTuple):
     carried: bool  # certain enough to be counted
     inertia: Floats = np.full(
         6, np.nan
-    )  # (6,) xx, xy, yy, xz, yz, zz, kg·m² about its centre; NaN where the motion does not tell it
+    )  # (6,) xx, xy, yy, xz, yz, zz, kg·m² about its centre; NaN where the motion does not identify it
     inertia_deviation: Floats = np.full(6, np.inf)  # (6,)
 
 
@@ -31,13 +31,13 @@ NO_PAYLOAD: Final = Payload(0.0, np.inf, np.full(3, np.nan), np.full(3, np.inf),
 
 
 def tool_prior() -> Floats:
-    """Covariance (10, 10) of a payload before any motion: the pullback metric's of a tool."""
+    """Covariance (10, 10) of a payload before any motion, from the pullback metric of the inertia of a tool."""
     mass, size = TOOL
     return np.asarray(np.linalg.inv(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3)))), np.float64)
 
 
 def as_payload(values: Floats, covariance: Floats, scale: float) -> Payload:
-    """A body's ten parameters (10,) with deviations, moved to the nearest body that can exist where they are none.
+    """A body's ten parameters (10,) with deviations; where no body can have them, those of the nearest that can exist.
 
     Deviations are those of `values`, before that. scale: relative deviation of the torque. A body of negative mass,
     which the model has and the robot lacks, is left as it is.
@@ -58,7 +58,7 @@ def as_payload(values: Floats, covariance: Floats, scale: float) -> Payload:
 
 
 def _inertia(body: Floats, covariance: Floats, scale: float) -> tuple[Floats, Floats]:
-    """Inertia about the centre and its deviations, (6,) each, as far as the motion has told them."""
+    """Inertia about the centre and its deviations, (6,) each, as far as the motion identifies them."""
     mass, h = body[0], body[1:4]
     about = parameters_of(pseudo_inertia(body) - np.pad(np.outer(h, h) / mass, (0, 1)))[4:]
     jacobian = np.zeros((len(about), len(body)))

@@ -1,14 +1,14 @@
-"""Where a robot is touched, and with which force: by the residual torque of all its joints.
+"""Finds the link on which a robot is touched, and the force, from the residual torque of all its joints.
 
     −r = J_kᵀ w + e,   w = [F, M],   F ~ N(0, s²), M ~ N(0, (s ρ_k)²),   e_j ~ N(0, σ_j² + (ε r_j)²)
 
-A force on link k loads the joints before it and none behind it. So every link competes by the likelihood of the
+A force on link k loads the joints before it and none behind it. The links are compared by the likelihood of the
 residual, averaged over sizes s of the force and, by ρ_k, over the places where the link may be touched; no threshold
-names a link. The force is then that at the link's outer end, the next joint's origin, by least squares: what it is if
-it acts there. Where the joints do not tell a direction of it, its deviation there is WIDE.
+decides. The force is estimated by least squares as if it acted at the link's outer end, the next joint's origin. In
+directions in which it loads no joint its deviation is WIDE.
 
-Reference: De Luca, Mattone, "Sensorless robot collision detection and hybrid force/motion control", ICRA 2005: joints
-behind the touched link see nothing of the contact.
+Reference: De Luca, Mattone, "Sensorless robot collision detection and hybrid force/motion control", ICRA 2005: a
+contact does not load the joints behind the touched link.
 """
 
 from collections import deque
@@ -19,20 +19,20 @@ import numpy as np
 from estimators.models.robots.tree import AXIS, COSINE, FIXED, OFFSET, REVOLUTE, SINE, SLIDE, Tree
 from estimators.quantities import Floats
 
-#: N, argued: Sizes of a force, one deviation, that are averaged over: from a finger to a crash.
+#: N, argued: Sizes of a force (standard deviations) that are averaged over: from a finger's push to a crash.
 SIZES: Final = (3.0, 10.0, 30.0, 100.0, 300.0)
-#: N, argued: Deviation of the force before anything is known: more than an arm for people stands.
+#: N, argued: Prior deviation of the force: more than an arm that works beside people can bear.
 WIDE: Final = 1000.0
 #: m, argued: Least half length of a link: no link is thinner than a hand.
 HALF: Final = 0.05
-#: chunks, argued: Chunks of the contact that are averaged: a tenth of a second, as the low-passes need to follow it.
+#: chunks, argued: Chunks of the contact that are averaged: a tenth of a second, the response of the low-passes.
 AVERAGED: Final = 10
 #: chunks, argued: Chunks between two estimates, so that a contact costs little.
 EVERY: Final = 5
 #: kg, argued: Mass below which a last link's centre is not used as its outer end.
 WEIGHS: Final = 0.05
-#: 1, argued: Share of the contact's own torque to which the model is believed: torque constants and lengths are not
-#: known better, and the usual residual, of undisturbed motion, does not show that.
+#: 1, argued: Relative error of the model under the contact's own torque: torque constants and lengths are known no
+#: better, and the usual residual, of undisturbed motion, does not show that.
 BELIEVED: Final = 0.03
 #: N·m (N), derived: Keeps likelihood and shares finite where a residual, or a force, is exactly zero.
 NO_NOISE: Final = 1e-9
@@ -42,13 +42,13 @@ class ContactForce(NamedTuple):
     """Declares a contact: the link, and the force at its outer end, in the base frame."""
 
     link: int  # number of the joint that moves it
-    probability: float  # of that link, against the others
+    probability: float  # that this link is touched, and no other
     point: Floats  # (3,) m
     force: Floats  # (3,) N
     deviation: Floats  # (3,) N
 
     def words(self, names: tuple[str, ...]) -> str:
-        """Sentence part for a person."""
+        """The contact in words, as part of a sentence. names: of the joints."""
         size = float(np.linalg.norm(self.force))
         whole = float(self.deviation.max()) < 0.5 * WIDE
         along = float(np.linalg.norm(self.force * self.deviation)) / max(size, NO_NOISE)
@@ -65,7 +65,7 @@ class ContactLocation:
         self.found: ContactForce | None = None
 
     def follow(self, touched: bool, q: Floats, residual: Floats, noise: Floats, last: Floats) -> None:
-        """Take a chunk; touched: a contact is reported; q, noise: (n,); residual: (rows, n); last: (10,) last link."""
+        """Take a chunk. touched: in contact; q, noise: (n,); residual: (rows, n); last: (10,) of the last link."""
         self._recent.append((residual.mean(axis=0), q))
         if not touched:
             self._seen, self.found = 0, None
@@ -78,7 +78,7 @@ class ContactLocation:
 
 
 def locate(tree: Tree, q: Floats, residual: Floats, noise: Floats, last: Floats) -> ContactForce:
-    """The likeliest link that is touched, and the force; (n,) each, last: (10,) parameters of the last link."""
+    """Find the most likely touched link, and the force. q, residual, noise: (n,); last: (10,) of the last link."""
     rotations, origins = frames(tree, q)
     n, torque, noise = len(q), -residual, np.hypot(noise, BELIEVED * residual) + NO_NOISE
     ends = np.array([_end(tree, k, q, rotations, origins, last) for k in range(n)])

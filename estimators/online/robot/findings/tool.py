@@ -1,9 +1,9 @@
-"""The tool that the robot carries against the one that its controller was told.
+"""Compares the tool that the robot carries with the one that its controller was told of.
 
-    m − m_told,  c − c_told        each against its deviation, and against what matters on any robot
+    m − m_told,  c − c_told        each against its deviation, and against the smallest difference that is reported
 
-Where a payload holds, it is what is carried. Where none does, the last link's ten parameters are still estimated, from
-the last seconds of motion: so a tool that was told and is not there is noticed as well.
+While a payload is found, the payload is compared. Otherwise the last link's ten parameters are still estimated, from
+the last seconds of motion, so a tool that the controller expects and that is not there is noticed as well.
 """
 
 from typing import Final, NamedTuple
@@ -17,9 +17,9 @@ from estimators.quantities import Floats
 
 #: deviations, argued: Deviations by which the tool must differ from what was told; as for a payload.
 CERTAIN: Final = 4.0
-#: kg, argued: Difference of mass below which nothing is told; as for a payload.
+#: kg, argued: Difference of mass below which nothing is reported; as for a payload.
 MASS: Final = 0.25
-#: m, argued: Difference of the centre below which nothing is told: less than a hand's breadth of a gripper's fingers.
+#: m, argued: Difference of the centre below which nothing is reported: less than a gripper's fingers are wide.
 CENTRE: Final = 0.02
 #: looks, argued: Looks in a row that must say the same: two seconds, as for friction.
 LOOKS: Final = 4
@@ -33,48 +33,48 @@ class ToldTool(NamedTuple):
 
 
 class ToolDifference(NamedTuple):
-    """Declares what is carried less what was told."""
+    """Declares the difference of what is carried and what the controller was told."""
 
     mass: float  # kg
     mass_deviation: float
-    centre: Floats  # (3,) m; NaN where one of both weighs nothing that is known
+    centre: Floats  # (3,) m; NaN where either has no mass that is certain
     centre_deviation: Floats  # (3,)
-    differs: bool  # in LOOKS looks in a row
+    differs: bool  # whether LOOKS looks in a row have found a difference
     text: str  # in words; "" unless it differs
 
 
 def unknown() -> ToolDifference:
-    """What is said before any motion."""
+    """The difference before any motion: nothing is known."""
     return ToolDifference(np.nan, np.inf, np.full(3, np.nan), np.full(3, np.inf), False, "")
 
 
 class ToolCheck:
-    """Compares, each half second of motion, what is carried with what was told."""
+    """Compares what is carried with what the controller was told, each half second of motion."""
 
     def __init__(self, told: ToldTool, parameters: int, scale: float) -> None:
         """parameters: of θ with the lags; scale: relative deviation of the torque."""
         self.told, self._scale = told, scale
         self.difference = unknown()
         self._size = parameters
-        self._looks = 0  # in a row that say otherwise than `differs`
+        self._looks = 0  # looks in a row that contradict `differs`
         self.forget()
 
     def forget(self) -> None:
-        """Forget the motion: what is carried, or the model, is another now."""
+        """Forget the motion so far, since the payload or the model has changed."""
         k = self._size + PARAMETERS
         self._information, self._moments = np.zeros((k, k)), np.zeros(k)
 
     def absorb(self, X: Floats, Y: Floats, torque: Floats, weights: Floats) -> None:
-        """Take a look: (rows, n, q), (rows, n, 10), and torque and weights (rows, n), 0 where nothing is said."""
+        """Take a look: (rows, n, q), (rows, n, 10), and torque and weights (rows, n); weight 0: not used."""
         root = np.sqrt(weights)[:, :, None]
         columns = (np.concatenate([X, Y], axis=2) * root).reshape(-1, len(self._moments))
         self._information = FADE * self._information + columns.T @ columns
         self._moments = FADE * self._moments + columns.T @ (torque[:, :, None] * root).ravel()
 
     def compare(self, payload: Payload, theta: Floats, root: Floats) -> bool | None:
-        """Compare; whether it differs from now on, or None where that is as before.
+        """Compare; returns whether the tool differs from now on, or None where that has not changed.
 
-        payload: that holds; theta: (q,); root: (q, q) L of its covariance L Lᵀ.
+        payload: the one that is found, if any; theta: (q,); root: (q, q) L of its covariance L Lᵀ.
         """
         body = payload if payload.carried else as_payload(*self._body(theta, root), self._scale)
         mass, told = body.mass - self.told.mass, self.told
@@ -99,7 +99,7 @@ class ToolCheck:
         return differs if changes else None
 
     def _body(self, theta: Floats, root: Floats) -> tuple[Floats, Floats]:
-        """Ten parameters (10,) and covariance (10, 10) of what the motion shows beyond the model, θ as it is known."""
+        """Ten parameters (10,) and covariance (10, 10) of what is carried beyond the model, with θ uncertain."""
         q, S, b = self._size, self._information, self._moments
         b = b - S[:, :q] @ theta
         inverse = root @ np.linalg.solve(np.eye(q) + root.T @ S[:q, :q] @ root, root.T)

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """Passing angles of the inner or outer race of 16 to 36 balls; pulses of 0.3 to 0.8 of the dry friction."""
+    """Draw a bearing of 16 to 36 balls, one of its races, and pulses of 0.3 to 0.8 of the dry friction."""
     balls, dry = int(rng.integers(16, 37)), rated_friction(joint.values)
     share = float(rng.uniform(0.40, 0.46)) if rng.uniform() < 0.5 else float(rng.uniform(0.54, 0.60))
     return Drawn(

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """Stiffness to 15 to 40 %, for small twists 30 to 70 % softer still; the bearings' friction falls by 5 to 25 %."""
+    """Draw a stiffness of 15 to 40 %, 30 to 70 % softer for small twists, and friction that falls by 5 to 25 %."""
     now = joint.values
     stiff = now["K"] * float(rng.uniform(0.15, 0.4))
     return Drawn(

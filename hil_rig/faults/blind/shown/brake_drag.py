@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """20 to 90 % of the Coulomb friction on average, waved by up to 40 % over a turn of the joint."""
+    """Draw a drag of 20 to 90 % of the Coulomb friction that varies by up to 40 % over a turn of the joint."""
     drag = joint.values["F_c"] * float(rng.uniform(0.2, 0.9))
     return Drawn({"brake": drag, "brake_wave": float(rng.uniform(0.0, 0.4))})
 

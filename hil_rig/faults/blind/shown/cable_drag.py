@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """Cubic beyond -0.5 to 0.3 of the reach, 0.6 to 2 times the dry friction at its end; 15 to 30 % of that dry."""
+    """Draw a cubic torque from -0.5 to 0.3 of the reach on, 0.6 to 2 of the dry friction at its end; 15 to 30 % dry."""
     dry, reach = rated_friction(joint.values), joint.settings.motion.reach
     begin, pull = float(rng.uniform(-0.5, 0.3)) * reach, dry * float(rng.uniform(0.6, 2.0))
     return Drawn(

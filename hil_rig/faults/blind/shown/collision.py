@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """One to four pushes of 0.15 to 0.6 s within five seconds, 2.5 to 6 times the dry friction, in one direction."""
+    """Draw one to four pushes of 0.15 to 0.6 s within 5 s, of 2.5 to 6 times the dry friction in one direction."""
     dry, side = rated_friction(joint.values), float(rng.choice((-1.0, 1.0)))
     return Drawn(
         pushes=tuple(

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(_joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """25 to 90 mrad once a turn, 10 to 25 % of it twice."""
+    """Draw an error of 25 to 90 mrad once a turn, and of 10 to 25 % of that twice a turn."""
     once = float(rng.uniform(0.025, 0.09))
     return Drawn(
         sensors={

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(_joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """Half of the play 0.9 to 2.5 mrad on average, by up to 50 % more or less around the turn."""
+    """Draw half the play: 0.9 to 2.5 mrad on average, up to 50 % more or less around the turn."""
     return Drawn(
         {
             "b": float(rng.uniform(0.9e-3, 2.5e-3)),

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """0.4 to 0.9 of the dry friction below 0.2 to 0.6 of the highest speed; Coulomb friction 10 to 30 % up; play."""
+    """Draw 0.4 to 0.9 of the dry friction below 0.2 to 0.6 of the top speed, 10 to 30 % more Coulomb friction, play."""
     now, wear = joint.values, float(rng.uniform(0.4, 0.9))
     return Drawn(
         {

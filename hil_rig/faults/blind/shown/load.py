@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """20 to 60 % of gravity's moment more, or 15 to 35 % less, 0.1 to 0.7 m from the axis, with its own inertia."""
+    """Draw 20 to 60 % more gravity, or 15 to 35 % less, by a part 0.1 to 0.7 m from the axis with its own inertia."""
     now = joint.values
     moment = float(np.hypot(now["G_s"], now["G_c"]))
     share = float(rng.uniform(0.2, 0.6)) if rng.uniform() < 0.65 else -float(rng.uniform(0.15, 0.35))

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """A seat of 3.5 to 9 Hz, 0.8 to 4 mrad of play to either side, its own friction 5 to 20 % of the joint's."""
+    """Draw a seat of 3.5 to 9 Hz with 0.8 to 4 mrad of play to either side and 5 to 20 % of the joint's friction."""
     pitch = 2 * np.pi * float(rng.uniform(3.5, 9.0))
     return Drawn(
         {

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """Either 8 to 22 % more current; or a gain 6 to 18 % off with a zero 10 to 40 % of the dry friction off."""
+    """Draw 8 to 22 % more current, or a gain 6 to 18 % off and a zero off by 10 to 40 % of the dry friction."""
     if rng.uniform() < 0.5:
         gain = 1.0 + float(rng.uniform(0.08, 0.22))
         return Drawn(sensors={"gain": gain, "gain_back": gain})

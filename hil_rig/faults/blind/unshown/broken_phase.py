@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(_joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """70 to 95 % of the torque is missing at the worst angle; 3 to 7 pairs of poles."""
+    """Draw a loss of 70 to 95 % of the torque at the worst angle, and 3 to 7 pairs of poles."""
     return Drawn({"dip": float(rng.uniform(0.7, 0.95)), "poles": float(rng.integers(3, 8))})
 
 

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """0.5 to 1.5 times the dry friction, 1 to 4 times a turn of the motor."""
+    """Draw a torque of 0.5 to 1.5 times the dry friction, 1 to 4 times a turn of the motor."""
     return Drawn(
         {
             "cogging": rated_friction(joint.values) * float(rng.uniform(0.5, 1.5)),

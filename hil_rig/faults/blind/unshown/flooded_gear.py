@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """0.8 to 2 times the dry friction at the highest speed."""
+    """Draw a torque of 0.8 to 2 times the dry friction at the highest speed."""
     most = joint.settings.motion.speed
     return Drawn({"churning": rated_friction(joint.values) * float(rng.uniform(0.8, 2.0)) / most**2})
 

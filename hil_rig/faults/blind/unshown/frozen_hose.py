@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """1 to 2.5 times the dry friction at first, 30 to 60 % of it in the end, over a reach of 0.2 to 0.6 rad."""
+    """Draw 1 to 2.5 times the dry friction, which falls to 30 to 60 % of that, and a reach of 0.2 to 0.6 rad."""
     first, last = rated_friction(joint.values) * float(rng.uniform(1.0, 2.5)), float(rng.uniform(0.3, 0.6))
     reach, thaws = float(rng.uniform(0.2, 0.6)), float(rng.uniform(15.0, 40.0))
 

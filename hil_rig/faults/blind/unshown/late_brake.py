@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """1.5 to 4 times the dry friction for 60 to 250 ms of each motion."""
+    """Draw a torque of 1.5 to 4 times the dry friction for the first 60 to 250 ms of each motion."""
     return Drawn(
         {
             "brake_hold": rated_friction(joint.values) * float(rng.uniform(1.5, 4.0)),

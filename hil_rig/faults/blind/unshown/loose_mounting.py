@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """A base that swings at 2.5 to 7 Hz with 2 to 6 times the arm's inertia."""
+    """Draw a base that swings at 2.5 to 7 Hz with 2 to 6 times the arm's inertia."""
     now = joint.values
     arm = now["J_l"] + now["J_t"]
     return Drawn(

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """1 to 5 mrad of flutter at its worst angle, 0.2 to 1 mrad within a line."""
+    """Draw noise of 1 to 5 mrad at the worst angle, and an error of 0.2 to 1 mrad within each line."""
     return Drawn(
         sensors={
             "flutter": float(rng.uniform(1e-3, 5e-3)),

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """60 to 150 % of the dry friction more in one of the two directions."""
+    """Draw 60 to 150 % more dry friction, in one of the two directions."""
     more = rated_friction(joint.values) * float(rng.uniform(0.6, 1.5))
     if rng.uniform() < 0.5:
         return Drawn({"one_sided": more})

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(_joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """60 to 90 % of the rows."""
+    """Draw the share of the rows that repeat the one before: 60 to 90 %."""
     return Drawn(sensors={"stale": float(rng.uniform(0.6, 0.9))})
 
 

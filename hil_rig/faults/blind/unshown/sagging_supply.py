@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """No torque left at 1.0 to 1.3 of the highest speed; at rest 1.2 to 2 times gravity and friction."""
+    """Draw the speed without torque, 1.0 to 1.3 of the top one, and the torque at rest, 1.2 to 2 times the load's."""
     now = joint.values
     most = float(np.hypot(now["G_s"], now["G_c"])) + rated_friction(now)
     return Drawn(

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """Stribeck torque 3 to 6 times, at 30 to 60 % of its speed; viscous friction falls to 30 to 60 %."""
+    """Draw 3 to 6 times the Stribeck torque at 30 to 60 % of its speed, and viscous friction of 30 to 60 %."""
     now = joint.values
     return Drawn(
         {

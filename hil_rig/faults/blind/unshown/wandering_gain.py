@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(_joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """12 to 30 % to either side, within periods of 8 to 25 s."""
+    """Draw a gain that wanders by 12 to 30 % to either side, with a period of 8 to 25 s."""
     swing, period = float(rng.uniform(0.12, 0.3)), float(rng.uniform(8.0, 25.0))
 
     def wander(joint: ServoJoint, since: float) -> None:

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """A ratio of 0.7 to 0.85 or 1.18 to 1.45 of the old one: the motor's inertia and drag, its angle and its torque."""
+    """Draw a ratio of 0.7 to 0.85 or 1.18 to 1.45 of the old one, which scales what is the motor's."""
     ratio = float(rng.uniform(0.7, 0.85)) if rng.uniform() < 0.5 else float(rng.uniform(1.18, 1.45))
     now = joint.values
     values = {"J_m": now["J_m"] * ratio**2, "F_v": now["F_v"] * ratio**2, "F_c": now["F_c"] * ratio}
