@@ -25,7 +25,7 @@ CUT: Final = 1000  # samples at a time
 
 
 def numbers(gap: float, noise: float, seed: int, seconds: float) -> list[float]:
-    """Every lost motion that is told, once a second, rad; gap: the true one; NaN where there is no number."""
+    """Reported lost motion once a second, rad; NaN where there is none. gap: the true one."""
     settings = GearPlantSettings(half_gap=0.5 * gap, torque_noise=noise)
     plant = GearPlant(settings, 1, seed, [])
     watch = OneEncoder(OneEncoderSettings(inertia_motor=settings.J_m, ratio=settings.ratio), 1.0 / settings.rate)

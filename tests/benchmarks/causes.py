@@ -53,7 +53,7 @@ BINS: Final = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
 
 
 class FaultSet(NamedTuple):
-    """The faults of one author, and the plant that can have them."""
+    """The faults of one author, and the plant on which they are simulated."""
 
     shown: tuple[Fault, ...]
     unshown: tuple[Fault, ...]
@@ -61,7 +61,7 @@ class FaultSet(NamedTuple):
 
     @property
     def by_name(self) -> dict[str, Fault]:
-        """All of them."""
+        """All faults."""
         return {one.name: one for one in (*self.shown, *self.unshown)}
 
 

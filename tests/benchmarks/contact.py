@@ -31,7 +31,7 @@ ASKED: Final = {"delay_95": 0.1, "false_per_hour": 1.0, "false_recorded": 0}
 
 
 def figures(told: Sequence[tuple[ContactPush, DetectedPush]], false: int, quiet: float) -> dict[str, float]:
-    """Of one detector."""
+    """Figures of one detector."""
     delays = np.array([one.delay for _, one in told])
     seen = delays[np.isfinite(delays)]
     named = [(push, one) for push, one in told if np.isfinite(one.delay) and not push.outer]
@@ -58,7 +58,7 @@ def figures(told: Sequence[tuple[ContactPush, DetectedPush]], false: int, quiet:
 
 
 def recorded() -> dict[str, dict[str, int]]:
-    """Contacts on the LWR4's runs, where nobody touches it, and of them in the last SWING s."""
+    """Number of contacts on the LWR4's recordings, where nobody touches it, and of those in their last SWING s."""
     if not FOLDER.exists():
         print(f"left out: no recordings in {FOLDER}", file=sys.stderr)
         return {}
@@ -109,7 +109,7 @@ def _beside(trials: Sequence[ContactOutcome]) -> list[int]:
 
 
 def show(found: dict[str, Any], options: argparse.Namespace) -> None:
-    """Print it for people."""
+    """Print a table for people."""
     last = options.first + options.seeds - 1
     print(f"arms of seeds {options.first} to {last}, {options.pushes} pushes each; "
           f"{found['quiet_seconds']:.0f} s without a push")  # fmt: skip

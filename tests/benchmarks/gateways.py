@@ -81,7 +81,7 @@ def main() -> int:
 
 
 def measure(seconds: float) -> dict[str, dict[str, object]]:
-    """All gateways at once."""
+    """Run all gateways at once."""
     ports = {name: free_port() for name in ("foxglove", "opcua", "sparkplug")}
     domain = 1 + os.getpid() % 200
     places = {
@@ -134,7 +134,7 @@ def measure(seconds: float) -> dict[str, dict[str, object]]:
 
 
 def wait(page: str, gateways: list[str], metric: str) -> None:
-    """Until a metric of each of these gateways is above 0."""
+    """Wait until a metric of each of these gateways is above 0."""
     end = time.monotonic() + PATIENCE
     while any(not metrics(page).get((name, metric)) for name in gateways):
         if time.monotonic() > end:
@@ -144,7 +144,7 @@ def wait(page: str, gateways: list[str], metric: str) -> None:
 
 
 def metrics(page: str) -> dict[tuple[str, str], float]:
-    """Gateway and metric → value."""
+    """Values by gateway and metric."""
     found = {}
     for line in urllib.request.urlopen(f"{page}/metrics").read().decode().splitlines():
         if line.startswith("jointwatch_gateway_"):
@@ -155,7 +155,7 @@ def metrics(page: str) -> dict[tuple[str, str], float]:
 
 
 def private(pid: int) -> float:
-    """MB that a process has for itself."""
+    """Private memory of a process, MB."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Private_Dirty:"):
             return int(line.split()[1]) / 1024

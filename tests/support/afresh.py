@@ -1,4 +1,4 @@
-"""Runs a program's text where numba is imported already and none of our packages is: for kernels of changed sources.
+"""Runs the text of a program with numba imported and our packages not: for tests of kernels whose source changes.
 
 python -m afresh TEXT       (forked by program_server.py; the working folder is where packages are found first)
 """

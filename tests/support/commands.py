@@ -1,4 +1,4 @@
-"""Commands called as functions, for tests to which it is no matter that a command is a process."""
+"""Commands called as functions, for tests that do not depend on a process of its own."""
 
 import contextlib
 import io
@@ -8,7 +8,7 @@ from daq.__main__ import main
 
 
 def called(*words: object) -> "subprocess.CompletedProcess[str]":
-    """What `jointwatch WORDS` prints, and its exit code."""
+    """Run `jointwatch WORDS` in this process; returns its output and exit code."""
     arguments = list(map(str, words))
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
         try:

@@ -30,7 +30,7 @@ PREPARED = (
 
 
 def serve(path: str) -> dict[str, Any]:
-    """Fork for whoever asks; returns in the child, with what it is to be."""
+    """Fork one child for each request; returns only in a child, with its request."""
     running: dict[int, tuple[int, socket.socket]] = {}  # descriptor of a process → its number, its connection
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
@@ -69,7 +69,7 @@ def serve(path: str) -> dict[str, Any]:
 
 
 def _line(connection: socket.socket) -> bytes:
-    """The first line that is sent; the descriptors lie behind it, so no byte more is read."""
+    """Read the first line of a request, and no byte more, since the descriptors follow it."""
     text = bytearray()
     while not text.endswith(b"\n"):
         there = connection.recv(1 << 16, socket.MSG_PEEK)

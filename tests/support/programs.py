@@ -1,4 +1,4 @@
-"""Programs of ours that start at once: each is forked from a process that has imported them (program_server.py).
+"""Starts our programs quickly: each is forked from a process that has imported them (program_server.py).
 
 A fresh interpreter takes a second of processor time for its imports, and a rig with its service takes two.
 """
@@ -19,7 +19,7 @@ SERVER = Path(__file__).with_name("program_server.py")
 
 
 class Program:
-    """A running `python -m MODULE ARGUMENTS`, with stdout and stderr as pipes: what is used of subprocess.Popen."""
+    """A running `python -m MODULE ARGUMENTS` with stdout and stderr as pipes, used like subprocess.Popen."""
 
     def __init__(self, server: str, module: str, *arguments: object, strict: bool = False, **streams: Any) -> None:
         """strict: warnings are errors in it; streams: stdout, stderr as of subprocess.Popen, or an open file."""
@@ -42,13 +42,13 @@ class Program:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """The exit code of one that has ended."""
+        """The exit code, or None while it runs."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.wait(1e-3)
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """To a program, where it still runs."""
+        """Send a signal if the program still runs."""
         with contextlib.suppress(ProcessLookupError):
             if self.returncode is None:
                 os.kill(self.pid, number)
@@ -58,7 +58,7 @@ class Program:
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """At once."""
+        """End it at once."""
         self.send_signal(signal.SIGKILL)
 
     def wait(self, timeout: float = 60.0) -> int:
@@ -73,12 +73,12 @@ class Program:
         return self.returncode
 
     def communicate(self, timeout: float = 60.0) -> tuple[str, str]:
-        """What is left of stdout and stderr, of which neither is more than a pipe holds."""
+        """Wait for the end, and return the rest of stdout and stderr; each must fit into a pipe."""
         self.wait(timeout)
         return self.stdout.read(), self.stderr.read()
 
     def close(self) -> None:
-        """End it, if it runs."""
+        """End the program if it runs."""
         self.kill()
         self.wait()
         for one in (self.stdout, self.stderr):
@@ -108,7 +108,7 @@ def _stream(wanted: Any, inherited: Any) -> tuple[Any, int]:
 def completed(
     server: str, module: str, *arguments: object, strict: bool = False, timeout: float = 300.0
 ) -> "subprocess.CompletedProcess[str]":
-    """As subprocess.run([sys.executable, "-m", module, …], capture_output=True, text=True)."""
+    """Run a program to its end: subprocess.run([sys.executable, "-m", module, …], capture_output=True, text=True)."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as out, tempfile.TemporaryFile("w+", encoding="utf-8") as err:
         program = Program(server, module, *arguments, strict=strict, stdout=out, stderr=err)
         try:

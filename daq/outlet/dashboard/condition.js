@@ -105,7 +105,7 @@ const TELL = {
   transient: (joint, now) => {
     const others = joint.reasons.filter(({ code }) => code !== "alarm_stands");
     return ["transient", 1, [...unexplained(joint, now), ...brief(others)],
-      "Wait some seconds: what has changed is being identified, and the last good values stand. If it does not end: a collision, another load, a slipping brake?"];
+      "Wait some seconds: the change is being identified, and the last good values are shown. If it does not end, look for a collision, another load or a slipping brake."];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],
   starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint.reasons.filter(({ code }) => code !== "at_standstill")) || "Keep it moving."],

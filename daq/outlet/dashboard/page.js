@@ -21,7 +21,7 @@ export class PhasePill {
   }
 }
 
-// Two words in two places: the state that a joint is in, then that something has changed of it. Of a joint that is well but for a change only the change is said.
+// Two badges: the state of a joint, then that something has changed of it. A normal joint with a change shows only the change.
 export class Badges {
   constructor() {
     this.state = new PhasePill();
@@ -38,7 +38,7 @@ export class Badges {
   }
 }
 
-// what has changed and since when, below what a joint does now; "" where that is a change itself
+// the line about a change that stands beside a state; "" where the change is the headline itself
 export function changeBeside({ key, change }) {
   if (!change || key === "changed") return "";
   return `${change.line}${change.since ? `, since ${format.clock(change.since)}` : ""}`;

@@ -91,7 +91,7 @@ class GearWatchSettings(Watching):
 
 
 class OneEncoderSettings(Settings):
-    """What is known of a joint whose gear is watched from the motor alone."""
+    """Settings of a gear whose lost motion is estimated from the motor alone."""
 
     inertia_motor: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # kg·m², on the link side
     ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0  # N

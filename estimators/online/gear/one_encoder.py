@@ -157,7 +157,7 @@ class OneEncoder:
         return self._report
 
     def events(self) -> list[Event]:
-        """What happened since the last call."""
+        """Events since the last call."""
         told, self._events = self._events, []
         return told
 

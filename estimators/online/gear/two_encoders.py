@@ -29,7 +29,7 @@ class WatchedGear(NamedTuple):
     scale: Floats  # (roles,) from the channel to the link's side
 
     def watch(self, period: float) -> LostMotion | OneEncoder:
-        """What watches it; period: s between samples."""
+        """Create the watch of this gear. period: s between samples."""
         settings = self.settings
         return (
             LostMotion(settings, period) if isinstance(settings, LostMotionSettings) else OneEncoder(settings, period)

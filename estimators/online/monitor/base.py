@@ -1,4 +1,4 @@
-"""What every monitor is: it gets numbers and returns a decision, and changes nothing but its own memory.
+"""Base of all monitors. A monitor gets numbers and returns a decision; it changes nothing but its own memory.
 
 At the end of a block it gets a Moment, and answers with a decision, or with a request for a window. The Evidence of
 that window then gives the decision. Decisions are carried out in phases.py and relearning.py.
@@ -140,7 +140,7 @@ class Monitor:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is to be confirmed."""
+        """Whether no change waits for confirmation."""
         return True
 
     @property
