@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,18 @@ class Program:
             self._unread += more
         line, _, self._unread = self._unread.partition(b"\n")
         return int(line)
+
+
+def await_line(program: Any, line: str, timeout: float = 120.0) -> None:
+    """Read what a program prints until this line has come. Fails where it has not within `timeout` s."""
+    found = threading.Event()
+
+    def read() -> None:
+        if any(one == f"{line}\n" for one in iter(program.stdout.readline, "")):
+            found.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    assert found.wait(timeout), f"no line {line!r} within {timeout:g} s"
 
 
 def _stream(wanted: Any, inherited: Any) -> tuple[Any, int]:

@@ -40,6 +40,7 @@ const EVENTS = {
   baseline: "The baseline that drift is measured against from here on.",
   contact: "Torque of some joints that the model of all of them does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",
+  tool: "The tool that the controller was told of differs from what the robot carries.",
   payload: "The robot carries a body that its model does not know, or has put it down.",
   friction: "The friction of one joint of the whole robot's model, or as a mechanism's drive feels it, has changed.",
   lost_motion_known: "The gear's lost motion between loads of either sign is known for the first time.",
@@ -49,7 +50,7 @@ const EVENTS = {
 };
 
 // how an event looks on a time axis: shape and colour both show its kind
-const TONES = { bad: ["mistake", "faulted", "fault", "stale", "gap"], warn: ["alarm", "transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "clearance_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
+const TONES = { bad: ["mistake", "faulted", "fault", "stale", "gap"], warn: ["alarm", "transient", "drift", "scaled", "contact", "tool", "payload", "friction", "lost_motion_grown", "clearance_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 export const happened = (kind) => EVENTS[kind] ?? "";

@@ -93,7 +93,7 @@ class OneEncoder:
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant samples. time: (rows,) ns; values: (rows, 2) position, torque; a NaN is a break."""
-        whole: NDArray[np.bool_] = np.isfinite(values).all(axis=1)
+        whole = np.asarray(np.isfinite(values).all(axis=1))
         step = 1e9 * self.period
         steps = np.diff(time, prepend=self._last or time[0] - round(step)) if len(time) else time
         broken = np.logical_or(~whole, np.abs(np.asarray(steps, np.float64) - step) > 0.5 * step)

@@ -23,6 +23,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from daq.stream.curve_points import pack_channels
 from daq.subscriber import Subscriber
+from tests.support.programs import await_line
 
 ROOT = Path(__file__).parents[3]
 FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
@@ -176,8 +177,7 @@ def test_a_page_that_asks_for_raw_channels_gets_them_and_the_service_hears_of_wh
         receive(line)
         for text in ("nonsense", "[1]", '{"channels": "nobody"}', '{"channels": "elbow"}'):
             line.send(text)
-        while outlet.child.stdout.readline() != "watched elbow\n":
-            pass
+        await_line(outlet.child, "watched elbow")
         deadline, rows = time.monotonic() + 60, b""
         while not rows:
             assert time.monotonic() < deadline
@@ -189,8 +189,7 @@ def test_a_page_that_asks_for_raw_channels_gets_them_and_the_service_hears_of_wh
         assert np.frombuffer(rows, "<f4")[1:3].tolist() == [0.5, 2.0]
         assert "channels" not in told["joints"]["base"]
         line.send('{"channels": null}')
-        while outlet.child.stdout.readline() != "watched\n":
-            pass
+        await_line(outlet.child, "watched")
 
 
 def test_more_pages_than_it_can_serve_are_told_so(outlet: Any) -> None:

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from daq.stream.curve_points import pack_channels
 from estimators.base import Phase, Status
+from tests.support.programs import await_line
 
 WINDOW = 'async () => { const { shown } = await import("./time_window.js"); return shown.fixed; }'
 PLOTTED = """() => [...document.querySelectorAll(".torques .panel, .parameter")].map((e) => e.dataset.cursor)"""
@@ -168,8 +169,7 @@ def test_raw_channels_come_on_demand(
     feed(page, core, make_estimate(), lambda: page.locator(".raw").count() == 1)
     expect(page.locator(".raw .panel")).to_have_count(0)
     page.get_by_text("Raw channels").click()
-    while outlet.child.stdout.readline() != "watched elbow\n":
-        pass
+    await_line(outlet.child, "watched elbow")
 
     def shown() -> bool:
         core.estimate()
@@ -183,14 +183,11 @@ def test_raw_channels_come_on_demand(
     expect(page.locator(".raw .unit")).to_have_text(["rad", "N·m"])
     wait(lambda: shown() and painted(page, ".raw .panel") > 0)
     page.keyboard.press("ArrowRight")
-    while outlet.child.stdout.readline() != "watched forearm\n":
-        pass
+    await_line(outlet.child, "watched forearm")
     page.keyboard.press("ArrowLeft")
-    while outlet.child.stdout.readline() != "watched elbow\n":
-        pass
+    await_line(outlet.child, "watched elbow")
     page.get_by_text("Raw channels").click()
-    while outlet.child.stdout.readline() != "watched\n":
-        pass
+    await_line(outlet.child, "watched")
 
 
 def test_a_baseline_is_offered_as_soon_as_a_joint_is_valid(
@@ -204,7 +201,7 @@ def test_a_baseline_is_offered_as_soon_as_a_joint_is_valid(
     expect(offer).to_be_hidden()
     taken = """() => {
       const offer = document.querySelector(".offer");
-      const there = offer?.checkVisibility() && offer.textContent.includes("no baseline yet");
+      const there = offer?.checkVisibility() && offer.textContent.includes("no baseline is set");
       if (there) offer.querySelector("button").click();
       return Boolean(there);
     }"""  # at once: on a slow machine the joint would have no data by the time of the click, and no offer
