@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from estimators.base import Event
 from estimators.models.joints.lost_motion import LOST_MOTION, PARAMETERS, STIFFNESS, OneEncoderSettings
