@@ -31,6 +31,7 @@ class Totals(Layout):
     glitch: int  # values of encoders beyond reason
     restart: int  # clocks set anew
     rejected: int  # frames not used: their device time runs ahead
+    refused: int  # frames not used while the signals of their joint cannot be true
     interpolated: int  # rows given across missing values
 
 
@@ -80,6 +81,10 @@ class ClockState(Layout):
     gap: float  # ns of a silence whose losses are not counted yet
     gap_unit: int  # ticks: losses in it are a multiple of them
     away: float  # ns that a silence may have delayed the frames behind it; 0: none has
+    # frames that are not used since the signals cannot be true
+    passed_over: int  # how many; -1: none since the clock was set
+    counter_before: int  # of the last frame that was used
+    arrival_before: float  # ns, of that frame
     # how fast the device's clock runs against the host's
     drift: float  # ρ, share of a period
     slew: float  # σ, ns a sample

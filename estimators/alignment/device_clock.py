@@ -43,6 +43,7 @@ from estimators.alignment.clock_state import (
     Totals,
 )
 from estimators.alignment.held_frames import SUSPICIOUS, count_gap, hold, take, undelayed
+from estimators.alignment.passed_over import count_passed_over
 from estimators.alignment.stamped_losses import count_losses, forget_ahead, place_on_grid, ticks_between
 from estimators.numerics.jit import inline
 from estimators.thresholds import GAP, SUCCESSIVE
@@ -64,6 +65,7 @@ def place(arrival: float, counter: int, clock: ClockState, totals: Totals) -> in
         clock.decided = np.inf
         return PLACED
     if clock.frames == 0:
+        count_passed_over(arrival, counter, clock, totals)
         _start(arrival, counter, clock, totals)
         return PLACED
     steps, whole = 1.0, 1

@@ -20,6 +20,7 @@ from estimators.alignment.clock_rate import EVEN, RESTART_AFTER
 from estimators.alignment.clock_state import IN_TIME, LONGEST_LOSS, PLACED, ClockState, HeldFrames, Totals
 from estimators.alignment.device_clock import place
 from estimators.alignment.frame_block import FrameBlock, frame_block, is_full
+from estimators.alignment.passed_over import leave
 from estimators.alignment.ring_buffers import Ring, TickRing, Waiting, claim, emit, release, release_ticks
 from estimators.alignment.unwrap import Unwrapping, unwrap
 from estimators.numerics.jit import inline, kernel
@@ -173,6 +174,7 @@ class Resampler:
         """Forget all that waits, so that no sample spans the change, and place no frame from now on (or again)."""
         self.aligner.refused = refused
         for stream in self.aligner.streams:
+            leave(stream.clock)
             stream.clock.frames = 0
             stream.clock.drift = stream.clock.slew = 0.0
         for ring in self._waiting.rings:
@@ -207,6 +209,7 @@ def _stream(
         modulo=counts,
         unit=unit,
         turn=max(1, int(counts / unit)),
+        passed_over=-1,
         held=HeldFrames.zeros(frames=size),
     )
     full = sum(1 << int(channel) for channel in channels) | (1 << COUNTER_BIT if counts else 0)
@@ -268,6 +271,9 @@ def _finish(stream: Stream, aligner: AlignerState) -> None:
     counter = stream.counter if seen & (1 << COUNTER_BIT) != 0 else -1
     _show(counter, seen, stream, aligner)
     if aligner.refused:
+        waiting.totals.refused += 1
+        if clock.passed_over >= 0:
+            clock.passed_over += 1
         return
     if place(arrival, counter, clock, waiting.totals) != PLACED:
         return

@@ -43,6 +43,7 @@ CAUSES: Final[Mapping[str, tuple[str, str]]] = {
     "glitch": ("encoder values beyond reason", "encoder and cable; `wrap` of the channel"),
     "restart": ("clocks set anew", "the device was reset, or the wire was silent for longer than its counter can tell"),
     "rejected": ("frames whose device time runs ahead", "unit and `wrap` of device_time; a damaged stamp"),
+    "refused": ("frames of a joint whose signals cannot be true", "the reasons that the joint was given for it"),
     "interpolated": ("samples given across missing values", "harmless: no losses; `bridge` says how many in a row"),
 }
 

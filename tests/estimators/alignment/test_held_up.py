@@ -9,16 +9,24 @@ P = 1e-3
 TOLD = ("counter of 16 bits", "device time")
 
 
-def aligned(numbers: np.ndarray, arrival: np.ndarray, told: str) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
-    """Totals that are not zero, ticks (s) and sample numbers of frames that carry the number and what tells it."""
+def resampler_of(told: str) -> Resampler:
+    """At 1 kHz, one channel, of frames with a counter, a device time, or neither."""
+    modulo = 65536 if told == "counter of 16 bits" else 0
+    return Resampler(P, 1, counter_modulo=modulo, device_wrap=np.inf if told == "device time" else 0.0)
+
+
+def readings_of(numbers: np.ndarray, arrival: np.ndarray, told: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times (ns), values and columns of frames that carry their number, and what tells it."""
     of_device = {"no stamp": [], "device time": [numbers * P + 5.0], "counter of 16 bits": [numbers % 65536]}[told]
     values = np.stack([numbers, *of_device], axis=1).astype(float)
-    modulo = 65536 if told == "counter of 16 bits" else 0
-    wrap = np.inf if told == "device time" else 0.0
-    resampler = Resampler(P, 1, counter_modulo=modulo, device_wrap=wrap)
     columns = np.tile(np.arange(values.shape[1], dtype=np.int32), len(numbers))
-    times = np.repeat((arrival * 1e9).astype(np.int64) + 10**9, values.shape[1])
-    ticks, rows = resampler.absorb(times, values.ravel(), columns)
+    return np.repeat((arrival * 1e9).astype(np.int64) + 10**9, values.shape[1]), values.ravel(), columns
+
+
+def aligned(numbers: np.ndarray, arrival: np.ndarray, told: str) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
+    """Totals that are not zero, ticks (s) and sample numbers of frames that carry the number and what tells it."""
+    resampler = resampler_of(told)
+    ticks, rows = resampler.absorb(*readings_of(numbers, arrival, told))
     return {name: count for name, count in resampler.counters().items() if count}, ticks / 1e9 - 1.0, rows[:, 0]
 
 
@@ -94,3 +102,29 @@ def test_without_stamp_or_counter_a_silence_of_more_than_a_second_and_a_half_is_
     totals, _, numbers = aligned(np.arange(len(arrival)), arrival, "no stamp")
     assert totals == {"restart": 1}
     assert len(numbers) == len(arrival)
+
+
+@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize("silence", [0.0, 2.5])
+def test_what_is_lost_while_frames_are_refused_is_counted_and_what_came_is_told(told: str, silence: float) -> None:
+    """Every third frame is lost in ten seconds of which six are refused, with a silence in them."""
+    numbers = np.arange(20_000)
+    numbers = numbers[(numbers < 5000) | (numbers >= 15_000) | (numbers % 3 != 0)]
+    numbers = numbers[(numbers < 9000) | (numbers >= 9000 + 1000 * silence)]
+    resampler = resampler_of(told)
+    parts = np.split(numbers, np.searchsorted(numbers, [7000, 13_000]))
+    for part, refused in zip(parts, (False, True, False), strict=True):
+        resampler.refuse(refused)
+        resampler.absorb(*readings_of(part, part * P, told))
+    totals = resampler.counters()
+    assert totals["refused"] == len(parts[1])
+    assert totals["lost"] == 20_000 - len(numbers)
+
+
+def test_a_device_that_begins_anew_while_frames_are_refused_has_lost_nothing() -> None:
+    resampler = resampler_of("counter of 16 bits")
+    for begin, first, refused in ((0.0, 9000, False), (4.0, 500, True), (8.0, 4500, False)):
+        resampler.refuse(refused)
+        numbers = first + np.arange(4000)
+        resampler.absorb(*readings_of(numbers, begin + np.arange(4000) * P, "counter of 16 bits"))
+    assert resampler.counters()["lost"] == 0

@@ -396,7 +396,7 @@ def test_duplicates_stragglers_and_a_reset_of_the_device() -> None:
     ticks, rows = resampler.absorb(*frames(t, n * 1.0, n * 1.0))
     assert resampler.counters() == {
         "lost": 0, "late": 0, "duplicate": 1, "out_of_order": 2, "invalid": 0, "glitch": 0, "restart": 1, "rejected": 0,
-        "interpolated": 0,
+        "refused": 0, "interpolated": 0,
     }  # fmt: skip
     assert np.array_equal(rows[:, 0], np.r_[np.arange(700), np.arange(1, 400)])
     np.testing.assert_allclose(seconds(ticks), np.r_[np.arange(700), np.arange(701, 1100)] * P, atol=2e-5)
