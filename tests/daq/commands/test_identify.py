@@ -394,7 +394,7 @@ def test_ctrl_c_leaves_no_half_file(urdf: Path, tmp_path: Path) -> None:
     table.write_text(TABLE)
     out = tmp_path / "out"
     out.mkdir()
-    words = ["identify", urdf, *recordings, "--columns", table, "--out", out / "m.toml", "--report", out / "r.html"]
+    words = ["identify", urdf, *recordings * 4, "--columns", table, "--out", out / "m.toml", "--report", out / "r.html"]
     command = [sys.executable, "-m", "daq", *map(str, words)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
