@@ -28,6 +28,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from hil_rig.live import Live
 from hil_rig.truth.fleet import Fleet, record
 from tests.daq.conftest import start_outlet
+from tests.support.programs import serving
 
 FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
 FOLDER: Final = Path(__file__).parent
@@ -114,8 +115,8 @@ def _take_robot(browser: Browser) -> None:
 @contextlib.contextmanager
 def _fed(*words: str) -> Iterator[str]:
     """The address of an outlet that a program feeds with seven joints of made-up values."""
-    with tempfile.TemporaryDirectory() as folder:
-        outlet = start_outlet(Path(folder))
+    with tempfile.TemporaryDirectory() as folder, serving(server := f"{folder}/programs"):
+        outlet = start_outlet(server, Path(folder))
         feed = [sys.executable, "tests/support/fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", "--past", "60"]
         root = FOLDER.parent
         child = subprocess.Popen([*feed, *words], cwd=root, env=os.environ | {"PYTHONPATH": str(root)})
