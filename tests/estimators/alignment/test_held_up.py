@@ -121,10 +121,11 @@ def test_what_is_lost_while_frames_are_refused_is_counted_and_what_came_is_told(
     assert totals["lost"] == 20_000 - len(numbers)
 
 
-def test_a_device_that_begins_anew_while_frames_are_refused_has_lost_nothing() -> None:
+@pytest.mark.parametrize("first", [500, 40_000])
+def test_a_counter_that_begins_anew_while_frames_are_refused_says_nothing(first: int) -> None:
     resampler = resampler_of("counter of 16 bits")
-    for begin, first, refused in ((0.0, 9000, False), (4.0, 500, True), (8.0, 4500, False)):
+    for begin, number, refused in ((0.0, 9000, False), (4.0, first, True), (8.0, first + 4000, False)):
         resampler.refuse(refused)
-        numbers = first + np.arange(4000)
+        numbers = number + np.arange(4000)
         resampler.absorb(*readings_of(numbers, begin + np.arange(4000) * P, "counter of 16 bits"))
     assert resampler.counters()["lost"] == 0
