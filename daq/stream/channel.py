@@ -146,7 +146,8 @@ class CoreReceiver:
             self._ledger.close()
 
     def drain(self, timeout: float, until: int = 0) -> NDArray[np.void]:
-        """Wait up to `timeout` s for a message, then take every other that is already there: one batch.
+        """Wait up to `timeout` s for a message, then take every other that is already there: one batch, in which what a
+        killed driver has sent stands before what the process in its place has sent.
 
         until: ns; while all readings are older than this, keep waiting, until `timeout` after this instant at most.
         """

@@ -28,6 +28,17 @@ LOSSES: Final[Mapping[str, Loss]] = {
     "malformed": Loss("messages that are no joint state in CDR", "is the topic of this type?"),
     "non_finite": Loss("values that are no number", "harmless where a drive does not measure that quantity"),
 }
+# a joint in the example of every middleware
+JOINT_EXAMPLE: Final = """
+[joints.elbow]
+rate = 500.0
+model = { kind = "rigid", gravity_sin = true, gravity_cos = true }
+# Where the header's stamp is the instant at which the values were sampled:
+device_time = { signal = "ros.elbow_joint.stamp" }
+[joints.elbow.channels]
+position = { signal = "ros.elbow_joint.position" }
+torque = { signal = "ros.elbow_joint.effort" }
+"""
 
 JointName = Annotated[str, Field(pattern=r"^[^.]+$")]
 

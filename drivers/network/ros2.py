@@ -7,7 +7,7 @@ from pydantic import Field
 
 from drivers.base import Loss, Probe
 from drivers.network.dds import DdsTopic
-from drivers.network.joint_state_driver import LOSSES, JointStateSettings
+from drivers.network.joint_state_driver import JOINT_EXAMPLE, LOSSES, JointStateSettings
 
 
 class Ros2Settings(JointStateSettings):
@@ -18,7 +18,7 @@ class Ros2Settings(JointStateSettings):
         "lost": Loss("messages that the middleware says were lost on the way", "the network, or a busy processor"),
         **LOSSES,
     }
-    example: ClassVar[str] = """\
+    example: ClassVar[str] = f"""\
 # A topic of ROS 2 (pip install 'jointwatch[ros2]'; no ROS is needed). A DDS domain has no access control: whoever is in
 # it can publish false states, so the interface has no default. Nothing is published there.
 [drivers.ros]
@@ -27,16 +27,7 @@ domain = 0                           # ROS_DOMAIN_ID
 interface = "eth0"                   # "lo": this machine alone
 topic = "/joint_states"
 joints = ["shoulder_pan_joint", "elbow_joint"]
-
-[joints.elbow]
-rate = 500.0
-model = { kind = "rigid", gravity_sin = true, gravity_cos = true }
-# Where the header's stamp is the instant at which the values were sampled:
-device_time = { signal = "ros.elbow_joint.stamp" }
-[joints.elbow.channels]
-position = { signal = "ros.elbow_joint.position" }
-torque = { signal = "ros.elbow_joint.effort" }
-"""
+{JOINT_EXAMPLE}"""
 
     kind: Literal["ros2"]
     interface: str = Field(min_length=1, description='of the network: "eth0", "lo" for this machine alone')

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from drivers.base import Loss, Probe
-from drivers.network.joint_state_driver import LOSSES, JointStateSettings
+from drivers.network.joint_state_driver import JOINT_EXAMPLE, LOSSES, JointStateSettings
 from drivers.network.zenoh_topic import ZenohTopic
 
 
@@ -20,7 +20,7 @@ class ZenohSettings(JointStateSettings):
         "unnumbered": Loss("messages without a number: used, but no gap before them is seen", "publish with rmw_zenoh"),
         **LOSSES,
     }
-    example: ClassVar[str] = """\
+    example: ClassVar[str] = f"""\
 # A topic of ROS 2 over zenoh (pip install 'jointwatch[zenoh]'; no ROS is needed), through the router that rmw_zenoh
 # needs anyway. Without access control in zenoh's own configuration, whoever reaches the router can publish false
 # states. Nothing is published there.
@@ -31,16 +31,7 @@ router = "tcp/localhost:7447"
 domain = 0                           # ROS_DOMAIN_ID
 topic = "/joint_states"
 joints = ["shoulder_pan_joint", "elbow_joint"]
-
-[joints.elbow]
-rate = 500.0
-model = { kind = "rigid", gravity_sin = true, gravity_cos = true }
-# Where the header's stamp is the instant at which the values were sampled:
-device_time = { signal = "ros.elbow_joint.stamp" }
-[joints.elbow.channels]
-position = { signal = "ros.elbow_joint.position" }
-torque = { signal = "ros.elbow_joint.effort" }
-"""
+{JOINT_EXAMPLE}"""
 
     kind: Literal["zenoh"]
     router: str = Field(pattern=r"^[a-z]+/.+$", description='endpoint of the router: "tcp/localhost:7447"')

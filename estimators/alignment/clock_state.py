@@ -81,8 +81,8 @@ class ClockState(Layout):
     gap: float  # ns of a silence whose losses are not counted yet
     gap_unit: int  # ticks: losses in it are a multiple of them
     away: float  # ns that a silence may have delayed the frames behind it; 0: none has
-    # frames that are not used since the signals cannot be true
-    passed_over: int  # how many; -1: none since the clock was set
+    # frames that are not used while the signals of the joint cannot be true (passed_over.py)
+    passed_over: int  # how many since the last frame that was used; -1: there is no such frame to count from
     counter_before: int  # of the last frame that was used
     arrival_before: float  # ns, of that frame
     # how fast the device's clock runs against the host's

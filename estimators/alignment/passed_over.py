@@ -1,11 +1,17 @@
 """Frames that are not used, since the signals of their joint cannot be true: what is lost among them is counted all
 the same, by the counter of the first frame that is used again."""
 
+from typing import Final
+
 import numpy as np
 
 from estimators.alignment.clock_rate import RESTART_AFTER
 from estimators.alignment.clock_state import ClockState, Totals
 from estimators.numerics.jit import inline
+
+#: 1, argued: A counter that is further from the time than this share of it (and than a queue may last) has begun anew
+#: or lied meanwhile; one that is true is off by what waits in a queue, and by the clock's drift.
+APART: Final = 0.5
 
 
 def leave(clock: ClockState) -> None:
@@ -18,8 +24,7 @@ def leave(clock: ClockState) -> None:
 def count_passed_over(arrival: float, counter: int, clock: ClockState, totals: Totals) -> None:
     """Count what never came while frames were refused, now that one is used again. arrival: ns.
 
-    The counter says how many samples the device has taken, whole turns of it the time. One that is further from the
-    time than half of it, and than a queue may last, has begun anew or lied meanwhile, and says nothing.
+    The counter tells how many samples the device has taken, and the time how many whole turns the counter has made.
     """
     passed, clock.passed_over = clock.passed_over, -1
     if passed < 0 or counter < 0:
@@ -28,5 +33,5 @@ def count_passed_over(arrival: float, counter: int, clock: ClockState, totals: T
     taken = ((counter - clock.counter_before) % clock.modulo) / clock.unit
     turn = clock.modulo / clock.unit
     taken += turn * np.rint((waited - taken) / turn)
-    if abs(taken - waited) <= 0.5 * waited + RESTART_AFTER / clock.period:
+    if abs(taken - waited) <= APART * waited + RESTART_AFTER / clock.period:
         totals.lost += max(0, int(np.rint(taken)) - 1 - passed)
