@@ -1,37 +1,15 @@
-"""The one place that chooses numba's options, and why; for kernels of drivers, estimators and plants alike.
+"""The decorators of kernels, for drivers, estimators and plants alike: compiled by numba, or Python as it stands.
 
-- explicit signatures: compiled when the module is imported or loaded from the disk cache, never in the middle of a run
-- cache=True: a service restart must not compile; nogil=True: a kernel never holds up another thread
-- error_model="numpy": 1/0 is inf, as in NumPy; Python's model costs a branch per division and raises inside a kernel
-- the disk cache, and a folder of kernels that was brought along, are valid for one content of the kernel's file and of
-  all that it imports from its own package and from ours, directly or not: numba itself looks at the first file only,
-  and at its time of change, which not every file system keeps
-- no fastmath: a NaN must stay a NaN, and results must not depend on how rows are cut into batches
+A kernel is Python first. Where the environment has NUMBA_DISABLE_JIT=1 it stays that, and numba is not imported: so a
+command that computes next to nothing starts in half the time (`jointwatch check`). Otherwise jointwatch_numba compiles
+it or loads it from the disk cache, with options that are chosen there.
 
 A module beside the packages, since none of them may import it from another.
 """
 
-import functools
-import hashlib
-import importlib
 import os
-import pickle
-import re
-import shutil
-import sys
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, Final, ParamSpec, TypeVar, cast
-
-import numba
-from llvmlite import binding as llvm  # type: ignore[import-untyped]
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.codegen import JITCodeLibrary
-from numba.core.environment import Environment, lookup_environment
-from numba.core.registry import cpu_target
-from numba.core.runtime.nrt import rtsys
-from numba.core.sigutils import _parse_signature_string as parsed
-from numba.core.types import unliteral
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -39,258 +17,22 @@ Signature = (
     str | tuple[Any, ...]
 )  # "void(f8[::1], i8)"; or the arguments one by one: numba's types, their texts, classes of layouts
 
-HERE: Final = Path(__file__).parent
-PACKAGES: Final = frozenset({"daq", "drivers", "estimators", "hil_rig", "jointwatch_layout"})  # beside this file
 INTERPRETED: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
-IMPORT: Final = re.compile(
-    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\(([^)]*)\)|(.*))|import[ \t]+(.*))$", re.MULTILINE
-)
-# a folder of compiled kernels that a wheel or an image brings along, see `carry`
-CARRIED: Final = Path(os.environ.get("JOINTWATCH_KERNELS") or HERE / "jointwatch_kernels")
-NAME: Final = re.compile(r"[.\w]+")
-COMMENT: Final = re.compile(r"#.*")
 
 
 def kernel(*signatures: Signature) -> Callable[[Callable[Params, Result]], Callable[Params, Result]]:
     """Compile a function of arrays, scalars and tuples of them for exactly these signatures."""
-
-    def decorate(function: Callable[Params, Result]) -> Callable[Params, Result]:
-        compiled = _dispatcher(function)
-        if not INTERPRETED:
-            for signature in signatures:
-                compiled.compile(tuple(map(typed, signature)) if isinstance(signature, tuple) else signature)
-            compiled.disable_compile()
-        return cast(Callable[Params, Result], compiled)
-
-    return decorate
+    return lambda function: _compiled(function, *signatures)
 
 
 def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
     """A function that kernels call: compiled with its caller, typed by use."""
-    return cast(Callable[Params, Result], _dispatcher(function))
+    return _compiled(function)
 
 
-def typed(one: Any) -> Any:
-    """numba's type of an argument: of a text such as "f8[::1]", of a class of layouts; a type stays as it is."""
-    if isinstance(one, str):
-        return parsed(one)  # type: ignore[no-untyped-call]
-    return cast(Any, one).numba_type() if isinstance(one, type) else one
+def _compiled(function: Callable[Params, Result], *signatures: Signature) -> Callable[Params, Result]:
+    if INTERPRETED:
+        return function
+    from jointwatch_numba import compiled  # 0.4 s and 27 MB, which a process without kernels spares
 
-
-def carry(folder: Path) -> int:
-    """Copy the kernels of all modules that this process has imported; returns how many. Raises OSError.
-
-    A process whose CARRIED is this folder loads them from there, wherever its sources are, if these, numba and the
-    processor are the same.
-    """
-    return sum(kept.carry(folder) for kept in _KEPT)
-
-
-def processor() -> tuple[str, ...]:
-    """What the machine code is made for: architecture and system, processor, its features."""
-    return cast(tuple[str, ...], cpu_target.target_context.codegen().magic_tuple())
-
-
-@functools.cache  # what this process has imported it does not import again
-def stamp(file: Path) -> str:
-    """Digest of this file, a kernel's, and all that it imports from its own package and from ours, directly or not."""
-    top = _top(file)
-    found, todo = {file}, [file]
-    while todo:
-        new = _source(todo.pop(), top)[1] - found
-        found |= new
-        todo += new
-    digest = hashlib.blake2b(_source(Path(__file__), top)[0], digest_size=16)
-    named = {file.relative_to(top.parent if file.is_relative_to(top) else HERE): file for file in found}
-    for name in sorted(named):  # by their names within: where the checkout is must not change their order
-        digest.update(b"%b %b\n" % (os.fsencode(name), _source(named[name], top)[0]))
-    return digest.hexdigest()
-
-
-def _dispatcher(function: Callable[..., Any]) -> Any:
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
-    if not INTERPRETED:
-        compiled._cache = _Kept(function)
-        compiled.typeof_pyval = functools.partial(_type_of, compiled.typeof_pyval)
-        compiled.get_call_template = functools.partial(_without_literals, compiled.get_call_template)
-    return compiled
-
-
-def _without_literals(resolve: Callable[..., Any], args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
-    """The function as a kernel calls it: not compiled once for 0 and once more for any whole number."""
-    plain: Callable[[Any], Any] = unliteral
-    return resolve([plain(one) for one in args], {name: plain(one) for name, one in kws.items()})
-
-
-def _type_of(otherwise: Callable[[Any], Any], value: Any) -> Any:
-    """numba's type of an argument, asked of the class of a layout: 1.2 us less a call than numba's own search."""
-    kind = type(value).__dict__.get("_type")
-    return kind if isinstance(kind, numba.types.Type) else otherwise(value)
-
-
-class _Kept(FunctionCache):
-    """Kernels on disk, loaded without what only compiling needs.
-
-    numba first imports all that it can compile, and with it scipy.linalg: 0.5 s of processor time for every process. A
-    kernel's machine code needs no more than the allocator; compiling imports the rest by itself. The same holds for the
-    intermediate code, see `_Library`, and for numba's own modules, see `_Unpickler`.
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
-        file = Path(function.__code__.co_filename)
-        self._digest, self._folder = stamp(file), file.parent.relative_to(HERE) if file.is_relative_to(HERE) else None
-        self._cache_file = self._files(self._cache_path)
-        self._carried = None if self._folder is None else self._files(CARRIED / self._folder)
-        _KEPT.append(self)
-
-    def _files(self, folder: Path | str) -> "_Files":
-        return _Files(os.fspath(folder), self._impl.filename_base, self._digest)  # type: ignore[no-untyped-call]
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)
-        target_context.codegen()._library_class = _Library
-        with self._guard_against_spurious_io_errors():
-            key = self._index_key(sig, target_context.codegen())  # type: ignore[no-untyped-call]
-            data = self._cache_file.load(key) or (self._carried.load(key) if self._carried else None)  # type: ignore[no-untyped-call]
-            return None if data is None else self._impl.rebuild(target_context, data)
-
-    def carry(self, folder: Path) -> int:
-        """Copy what is compiled for this processor; returns how many files. Raises OSError."""
-        if self._folder is None:  # a plug-in's
-            return 0
-        folder = folder / self._folder
-        wanted = processor()
-        found = {key: name for key, name in self._cache_file._load_index().items() if key[1] == wanted}  # type: ignore[no-untyped-call]
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in found.values():
-            shutil.copyfile(Path(self._cache_path, name), folder / name)
-        self._files(folder)._save_index(found)  # type: ignore[no-untyped-call]
-        return len(found)
-
-
-class _Files(IndexDataCacheFile):
-    """What cannot be read is not there: a file cut short, or an index of an edition whose types have moved."""
-
-    def _load_index(self) -> dict[Any, str]:
-        try:
-            return cast(dict[Any, str], super()._load_index())  # type: ignore[no-untyped-call]
-        except Exception:
-            return {}
-
-    def load(self, key: Any) -> tuple[Any, ...] | None:
-        try:
-            return cast("tuple[Any, ...] | None", super().load(key))  # type: ignore[no-untyped-call]
-        except Exception:
-            return None
-
-    def _load_data(self, name: str) -> Any:
-        with Path(self._data_path(name)).open("rb") as file:  # type: ignore[no-untyped-call]
-            return _Unpickler(file).load()
-
-
-class _Library(JITCodeLibrary):
-    """The machine code of a kernel; its intermediate code is parsed when another kernel is compiled that calls it.
-
-    numba parses it as soon as a kernel is loaded: 0.2 MB and 2 ms for each, and a service that has all its kernels in
-    the disk cache compiles nothing.
-    """
-
-    _intermediate: bytes | None = None  # LLVM bitcode; None once it is parsed, or where this process compiled it
-
-    @classmethod
-    def _unserialize(cls, codegen: Any, state: tuple[str, str, Any]) -> Any:
-        name, kind, data = state
-        if kind != "object":
-            return super()._unserialize(codegen, state)  # type: ignore[no-untyped-call]
-        self = codegen.create_library(name)
-        machine, self._intermediate = data
-        self.enable_object_caching()
-        self._set_compiled_object(machine)
-        self._finalize_final_module()
-        return self
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """Address of a function of this kernel, 0 where it has none of this name."""
-        if self._intermediate is not None and name.encode() in self._intermediate:
-            return int(self._codegen._engine.get_function_address(name))
-        return int(super().get_pointer_to_function(name))  # type: ignore[no-untyped-call]
-
-    def _get_module_for_linking(self) -> Any:
-        if self._intermediate is not None:
-            self._shared_module = llvm.parse_bitcode(self._intermediate)
-            self._codegen._engine._load_defined_symbols(self._shared_module)  # type: ignore[no-untyped-call]
-            self._intermediate = None
-        return super()._get_module_for_linking()  # type: ignore[no-untyped-call]
-
-
-class _Unpickler(pickle.Unpickler):
-    """Loads a kernel without importing numba's modules whose functions are compiled into it.
-
-    An environment holds the global names of such a module, for code that runs as Python objects, which no kernel does.
-    numba imports the module for it, and with numba.np.arraymath comes scipy.linalg: 10 MB and 0.15 s.
-    """
-
-    def find_class(self, module: str, name: str) -> Any:
-        """What a pickle names."""
-        return _environment if name == "_rebuild_env" else super().find_class(module, name)
-
-
-def _environment(module: str, constants: list[Any], name: str) -> Any:
-    """An environment of compiled code by its name, with no global names where numba's module is not loaded."""
-    found = lookup_environment(name)  # type: ignore[no-untyped-call]
-    if found is None:
-        if module.partition(".")[0] == "numba":
-            known = vars(sys.modules[module]) if module in sys.modules else {"__name__": module}
-        else:
-            known = vars(importlib.import_module(module))
-        found = Environment(known)
-        found.consts[:] = constants
-        found.env_name = name
-        Environment._memo[name] = found
-    return found
-
-
-_KEPT: Final[list[_Kept]] = []  # of every kernel of this process
-
-
-def _top(file: Path) -> Path:
-    """The folder of a file's top-level package."""
-    folder = file.parent
-    while (folder.parent / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
-
-
-@functools.cache
-def _source(file: Path, top: Path) -> tuple[bytes, frozenset[Path]]:
-    """Digest of a file's content, and the files that it imports from the package."""
-    content = file.read_bytes()
-    base = top.parent if file.is_relative_to(top) else HERE
-    package = list(file.parent.relative_to(base).parts) if file.is_relative_to(base) else []
-    named: set[str] = set()
-    for module, several, some, plain in IMPORT.findall(content.decode()):
-        names = NAME.findall(COMMENT.sub("", several or some or plain))
-        if module:
-            up = len(module) - len(module.lstrip("."))
-            begin = package[: len(package) - up + 1] if up else []
-            whole = ".".join([*begin, *filter(None, [module.lstrip(".")])])
-            named |= {whole, *(f"{whole}.{name}" for name in names)}
-        else:
-            named.update(names)
-    found = {
-        _module(name, top.parent if name.partition(".")[0] == top.name else HERE) for name in named if _ours(name, top)
-    }
-    return hashlib.blake2b(content, digest_size=16).digest(), frozenset(one for one in found if one is not None)
-
-
-def _ours(name: str, top: Path) -> bool:
-    package = name.partition(".")[0]
-    return package == top.name or package in PACKAGES
-
-
-@functools.cache
-def _module(name: str, folder: Path) -> Path | None:
-    """The file of a module, of a package in this folder; None for a name within one."""
-    path = folder.joinpath(*name.split("."))
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+    return cast(Callable[Params, Result], compiled(function, *signatures))

@@ -68,6 +68,8 @@ COMMANDS: Final = {
     "version": ("daq.commands.version", "print the version"),
 }
 ABOVE: Final = "hil_rig"
+# commands that compute next to nothing: their kernels stay Python, and numba, half a second, is not imported
+INTERPRETED: Final = ("check", "export")
 PATIENT: Final = 10.0  # s of loading before a line about it in a log; a busy machine takes some
 
 
@@ -91,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: threads only wait for each other
     if arguments is None:  # a file of the user's folder is no module of the programs that we start
         os.environ.setdefault("PYTHONSAFEPATH", "1")
+        if sys.argv[1:2] and sys.argv[1] in INTERPRETED:
+            os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
     words = list(sys.argv[1:] if arguments is None else arguments)
     completing = "_ARGCOMPLETE" in os.environ  # a shell asks what could follow: see docs/editors.md
     if completing:

@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from jointwatch_jit import stamp
+from jointwatch_numba import stamp
 
 ROOT = Path(__file__).parents[1]
 KERNEL = "from jointwatch_jit import kernel\n\n\n@kernel('i8()')\ndef answer():\n    return number()\n"
@@ -22,7 +22,7 @@ Run = Callable[[str], str]
 @pytest.fixture
 def beside(tmp_path: Path) -> None:
     """Copies of our modules lie beside what a test writes."""
-    for name in ("jointwatch_jit.py", "jointwatch_layout.py"):
+    for name in ("jointwatch_jit.py", "jointwatch_layout.py", "jointwatch_layout_numba.py", "jointwatch_numba.py"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
 
 
@@ -245,7 +245,9 @@ def test_kernels_that_were_brought_along_are_used_where_their_sources_are_the_sa
     write(tmp_path, LEAF)
     carried = tmp_path / "jointwatch_kernels"
     assert (
-        run(f"import leaf.mod, jointwatch_jit, pathlib; print(jointwatch_jit.carry(pathlib.Path({str(carried)!r})))")
+        run(
+            f"import leaf.mod, jointwatch_numba, pathlib; print(jointwatch_numba.carry(pathlib.Path({str(carried)!r})))"
+        )
         == "2"
     )
     for kept in (tmp_path / "leaf" / "__pycache__").glob("*.nb?"):

@@ -2,7 +2,6 @@
 
 import ipaddress
 import re
-import ssl
 import stat
 from pathlib import Path
 from typing import Annotated, Final, Self
@@ -74,6 +73,8 @@ class TlsSection(Section):
 
     @model_validator(mode="after")
     def _a_pair(self) -> Self:
+        import ssl  # which a configuration without a certificate does not need
+
         for file in (self.certificate, self.key):
             try:
                 with file.open("rb"):

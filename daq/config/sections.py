@@ -23,7 +23,6 @@ from daq.config.fields import (
 from daq.config.gateways import AnyGateway
 from daq.config.history_settings import HistorySettings
 from daq.config.notify import NotifySection
-from daq.stream.keys import KeyFileError, read_pair
 from drivers.catalogue import AnyDriver
 from estimators.conditioning.bridge import MOST
 from estimators.online.settings import LINK, NEAR, JointIdentification
@@ -71,6 +70,8 @@ class CurveKeys(Section):
     @field_validator("secret")
     @classmethod
     def _a_secret(cls, secret: Path) -> Path:
+        from daq.stream.keys import KeyFileError, read_pair  # with ZeroMQ, which a stream without keys does not check
+
         try:
             read_pair(secret)
         except KeyFileError as error:

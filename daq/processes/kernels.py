@@ -197,7 +197,7 @@ def _edition() -> str:
 
 def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
     """Import each job's modules in a child process, in this order; returns 1 if one failed, otherwise 0."""
-    for shared in ("jointwatch_jit", "pydantic", "scipy.optimize"):  # what the children share is loaded here, once
+    for shared in ("jointwatch_numba", "pydantic", "scipy.optimize"):  # what the children share is loaded here, once
         importlib.import_module(shared)
     waiting = list(wanted)
     running: dict[int, tuple[Job, float]] = {}  # by process id: since when, monotonic s

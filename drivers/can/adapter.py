@@ -35,18 +35,6 @@ WIDTH: Final = 64
 # Interfaces whose time stamps are the host's CLOCK_REALTIME at reception: converted to CLOCK_MONOTONIC while draining.
 # All others (device clocks of arbitrary epoch) are stamped when the frame is in our hands.
 _REALTIME: Final = frozenset({"socketcan", "virtual"})
-# what makes an adapter keep silent, not even acknowledging
-SILENT: Final[dict[str, dict[str, Any]]] = {
-    "slcan": {"listen_only": True},
-    "vector": {"listen_only": True},
-    "nixnet": {"listen_only": True},
-    "cantact": {"monitor": True},
-    "kvaser": {"driver_mode": False},
-    "pcan": {"state": can.BusState.PASSIVE},
-    "systec": {"state": can.BusState.PASSIVE},
-    "seeedstudio": {"operation_mode": "silent"},
-}
-UNHURRIED: Final = {"slcan": {"sleep_after_open": 0.0}}  # python-can waits 2 s for boards that reset when opened
 
 
 class Adapter(Protocol):
@@ -74,7 +62,8 @@ class Messages:
         self._malformed = 0
         self._name = channel
         self._realtime = interface in _REALTIME
-        self._bus = can.Bus(interface=interface, channel=channel, ignore_config=True, **options)
+        named = {"state": can.BusState[options["state"]]} if isinstance(options.get("state"), str) else {}
+        self._bus = can.Bus(interface=interface, channel=channel, ignore_config=True, **{**options, **named})
         self._lost: LinkError | None = None
         self._empty = time.monotonic_ns()  # when nothing was waiting last: what comes now has arrived later
 

@@ -4,19 +4,21 @@ import os.path
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
-from can.interfaces import BACKENDS
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from drivers.base import LinkError, Wanted, nearest
-from drivers.can.adapter import SILENT, UNHURRIED, Adapter, Decoding, open_adapter
+from drivers.can.interfaces import SILENT, UNHURRIED, USUAL
 from drivers.decode.decoder import Decoder
 from drivers.drain import link_error
 from drivers.layout.can_settings import CanLayoutSettings
 from drivers.layout.frame import EXTENDED, Frames, Layout
+
+if TYPE_CHECKING:
+    from drivers.can.adapter import Adapter, Decoding
 
 # kernels that only one interface needs
 _KERNELS: Final = {
@@ -48,6 +50,10 @@ class CanBusSettings(CanLayoutSettings):
     @field_validator("interface")
     @classmethod
     def _known(cls, interface: str) -> str:
+        if interface in USUAL:
+            return interface
+        from can.interfaces import BACKENDS  # and those that are installed as plug-ins of python-can
+
         if interface not in BACKENDS:
             raise ValueError(f'found the unknown interface "{interface}", {nearest(interface, BACKENDS)}')
         return interface
@@ -74,7 +80,7 @@ class CanBusSettings(CanLayoutSettings):
     def modules(self) -> tuple[str, ...]:
         """Kernels of the decoder, and of the interface that it reads in bulk."""
         own = _KERNELS.get(self.interface)
-        return ("drivers.can.bus",) if own is None else ("drivers.can.bus", own)
+        return ("drivers.can.adapter",) if own is None else ("drivers.can.adapter", own)
 
     def wire(self) -> tuple[str, ...]:
         """The port, under whatever name, or the interface's channel."""
@@ -109,6 +115,8 @@ class CanBus:
         self._bits = 0  # on the bus, of every frame that came
 
     def __enter__(self) -> Self:
+        from drivers.can.adapter import Decoding, open_adapter
+
         settings = self._settings
         self._decoder, self._garbage, self._bits = Decoder(self._layout, self._wanted), {}, 0
         try:
