@@ -1,7 +1,7 @@
 """Reads our own recordings: messages, blocks of readings, the configuration, and which files belong together."""
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -12,7 +12,7 @@ from daq.config.sections import Config
 from daq.recording.folder import recordings
 from daq.stream import transcript
 from daq.stream.transcript import BLOCKS, TurnBlock
-from drivers.files.mcap_records import records
+from drivers.files.mcap_records import groups, records
 
 SUFFIX: Final = ".mcap"
 
@@ -44,8 +44,8 @@ def said(file: Path) -> Iterator[Said]:
 
 
 def blocks(file: Path) -> Iterator[TurnBlock]:
-    """Every block of readings in order. Raises RecordingError."""
-    for record in _records(file):
+    """Every block of readings in order; messages are skipped unread, damaged or not. Raises RecordingError."""
+    for record in _records(file, messages=False):
         if isinstance(record, Attachment) and record.media_type == BLOCKS:
             try:
                 block = transcript.unpack(record.data)
@@ -61,13 +61,13 @@ def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
     """
     read, topics = 0, dict[int, str]()
     try:
-        for record in records(file, strict=True):
-            if isinstance(record, Channel):
-                topics[record.id] = record.topic
-            elif isinstance(record, Message):
+        for record, update in (one for group in groups(file, strict=True) for one in _with_updates(group)):
+            if isinstance(record, Message):
                 if record.channel_id not in topics:
                     raise ValueError(f"a message of channel {record.channel_id}, which was never introduced")
-                yield Said(topics[record.channel_id], record.publish_time, json.loads(record.data.decode()))
+                yield Said(topics[record.channel_id], record.publish_time, update)
+            elif isinstance(record, Channel):
+                topics[record.id] = record.topic
             elif isinstance(record, Attachment) and record.media_type == BLOCKS:
                 yield transcript.unpack(record.data)
                 read += 1
@@ -76,6 +76,21 @@ def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
     except (ValueError, RecursionError) as error:
         return f"{file} breaks off after {read} blocks of readings: {error}"
     return ""
+
+
+def _with_updates(group: Sequence[McapRecord]) -> Iterator[tuple[McapRecord, Any]]:
+    """The records of a chunk, each message with its content. Raises ValueError and RecursionError.
+
+    All texts are parsed at once, which takes half as long as one by one; where one is none, those before it count.
+    """
+    texts = [one.data for one in group if isinstance(one, Message)]
+    try:
+        updates: list[Any] = json.loads(b"[%b]" % b",".join(texts)) if texts else []
+    except (ValueError, RecursionError):
+        updates = []
+    parsed = iter(updates) if len(updates) == len(texts) else (json.loads(text.decode()) for text in texts)
+    for one in group:
+        yield one, next(parsed) if isinstance(one, Message) else None
 
 
 def break_of(file: Path) -> str:
@@ -136,11 +151,11 @@ def _told(file: Path) -> dict[str, str]:
     raise RecordingError(f"{file}: found no configuration in it; is it a recording of jointwatch?")
 
 
-def _records(file: Path) -> Iterator[McapRecord]:
+def _records(file: Path, messages: bool = True) -> Iterator[McapRecord]:
     """Every record before the first incomplete one; of a file that is being written, those that it had when opened."""
     begun = False
     try:
-        for record in records(file):
+        for record in records(file, messages):
             begun = True
             yield record
     except OSError as error:

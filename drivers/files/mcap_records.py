@@ -10,7 +10,7 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -48,18 +48,23 @@ def records(path: Path, messages: bool = True, strict: bool = False) -> Iterator
 
     Raises OSError, and ValueError where it is not MCAP or damaged; with strict also where it breaks off.
     """
+    return (record for group in groups(path, messages, strict) for record in group)
+
+
+def groups(path: Path, messages: bool = True, strict: bool = False) -> Iterator[Sequence[McapRecord]]:
+    """The records as `records` has them, those of one chunk together."""
     try:
         with path.open("rb") as stream:
             for opcode, body in _bodies(stream, strict):
                 if opcode == Opcode.MESSAGE and messages:  # outside of a chunk: other recorders write so
-                    yield Message.read(ReadDataStream(BytesIO(body)), len(body))
+                    yield (Message.read(ReadDataStream(BytesIO(body)), len(body)),)
                 parser = PARSERS.get(opcode)
                 if parser is None or (opcode == Opcode.CHUNK and not messages):
                     continue
                 if opcode == Opcode.ATTACHMENT and zlib.crc32(body[:-CHECKSUM]) != _checksum(body):
                     raise ValueError("the checksum of an attachment is wrong")
                 record = parser(ReadDataStream(BytesIO(body)))
-                yield from _contents(record) if isinstance(record, Chunk) else (record,)
+                yield _contents(record) if isinstance(record, Chunk) else (record,)
     except (McapError, KeyError, OverflowError, MemoryError, struct.error) as error:
         raise ValueError(str(error) or type(error).__name__) from error
 

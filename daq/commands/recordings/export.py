@@ -19,7 +19,8 @@ from daq.stream.transcript import TurnBlock
 from daq.stream.update import Map
 from estimators.models.joints.lost_motion import PARAMETERS
 
-ROWS: Final = 50_000  # written at once
+ROWS: Final = 50_000  # readings that are written at once
+MESSAGES: Final = 2_000  # of one table: what is new is still in the processor's cache
 
 
 class ExportError(Exception):
@@ -84,13 +85,15 @@ def _gathered(files: Sequence[Path], config: Config, breaks: list[str]) -> Itera
         names[name] += [one.name for one in joint.model.build().nonlinear]
     waiting: dict[str, list[Map]] = {}
     read: list[TurnBlock] = []
+    count = 0  # readings in these
     for file in files:
         for one in _noting(file, breaks):
             if isinstance(one, TurnBlock):
                 read.append(one)
-                if sum(len(block.readings) for block in read) >= ROWS:
+                count += len(one.readings)
+                if count >= ROWS:
                     yield "readings", _readings(read, config)
-                    read = []
+                    read, count = [], 0
                 continue
             family, _, joint_name = one.topic.partition("/")
             if joint_name not in names:
@@ -98,7 +101,7 @@ def _gathered(files: Sequence[Path], config: Config, breaks: list[str]) -> Itera
             table = family if family == "event" else one.topic.replace("/", ".")
             rows = waiting.setdefault(table, [])
             rows.append(_row(family, one.update, names[joint_name]))
-            if len(rows) >= ROWS:
+            if len(rows) >= MESSAGES:
                 yield table, _columns(waiting.pop(table))
     if read:
         yield "readings", _readings(read, config)
@@ -114,7 +117,7 @@ def _noting(file: Path, breaks: list[str]) -> Iterator[Said | TurnBlock]:
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
     columns = zip(*(row.values() for row in rows), strict=True)
-    return {name: list(column) for name, column in zip(rows[0], columns, strict=True)}
+    return dict(zip(rows[0], map(list, columns), strict=True))
 
 
 def _row(family: str, update: Map, names: Sequence[str]) -> Map:
@@ -153,8 +156,8 @@ def _readings(read: Sequence[TurnBlock], config: Config) -> Columns:
     first[1:] = (times[1:] != times[:-1]) | (epochs[1:] != epochs[:-1])
     place, channel = np.cumsum(first) - 1, rows["channel"]
     return {
-        "monotonic_ns": Repeated(times[first].tolist(), place),
-        "timestamp": Repeated(stamps[first].tolist(), place),
+        "monotonic_ns": Repeated(times[first], place),
+        "timestamp": Repeated(stamps[first], place),
         "joint": Repeated([route.joint for route in table], channel),
         "channel": Repeated([route.role for route in table], channel),
         "value": rows["value"],

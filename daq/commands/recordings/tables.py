@@ -1,7 +1,7 @@
 """Tables in CSV and Parquet, to which columns of rows are appended; every number comes back to the bit."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -17,10 +17,10 @@ QUOTED: Final = frozenset(',"\r\n')  # characters for which RFC 4180 wants quote
 class Repeated(NamedTuple):
     """A column of few different values; row i has values[places[i]]."""
 
-    values: Sequence[Any]
+    values: Sequence[Any] | NDArray[Any]
     places: NDArray[np.integer[Any]]
 
-    def rows(self, values: Sequence[Any]) -> NDArray[np.object_]:
+    def rows(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.object_]:
         """These values, one for each of its own, as they stand in the rows."""
         table = np.empty(len(values), object)
         table[:] = values
@@ -53,12 +53,10 @@ class CsvTable:
         if len(lists) == len(columns):
             self._writer.writerows(zip(*lists, strict=True))
             return
-        fields = _fields(columns.values())
-        # the texts of a row and what follows each, one after the other
-        text = [","] * (2 * len(fields) * len(fields[0]))
+        fields = list(_fields(columns.values()))
+        text = [""] * (len(fields) * len(fields[0]))  # the fields of a row, one after the other
         for place, field in enumerate(fields):
-            text[2 * place :: 2 * len(fields)] = field
-        text[2 * len(fields) - 1 :: 2 * len(fields)] = ["\r\n"] * len(fields[0])
+            text[place :: len(fields)] = field
         self._file.write("".join(text))
 
     def close(self) -> None:
@@ -66,25 +64,35 @@ class CsvTable:
         self._file.close()
 
 
-def _fields(columns: Iterable[Column]) -> list[list[str]]:
-    """The fields of the columns; neighbours that repeat their values at the same rows have one field for all."""
-    found: list[list[str]] = []
-    for _, several in groupby(columns, lambda one: id(one.places) if isinstance(one, Repeated) else id(one)):
-        group = list(several)
+def _fields(columns: Iterable[Column]) -> Iterator[list[str]]:
+    """The fields of the columns, each with what follows it in its row.
+
+    Neighbours that repeat their values at the same rows have one field for all.
+    """
+    groups = [list(several) for _, several in groupby(columns, lambda one: id(getattr(one, "places", one)))]
+    for number, group in enumerate(groups, 1):
+        end = "\r\n" if number == len(groups) else ","
         if isinstance(first := group[0], Repeated):
-            texts = zip(*(map(_text, one.values) for one in group if isinstance(one, Repeated)), strict=True)
-            found.append(first.rows(list(map(",".join, texts))).tolist())
-        elif isinstance(first, list):
-            found.append(list(map(_text, first)))
+            texts = zip(*(_texts(one.values) for one in group if isinstance(one, Repeated)), strict=True)
+            yield first.rows([",".join(row) + end for row in texts]).tolist()
         else:
-            found.append(list(map(repr, first.tolist())))
-            for row in np.flatnonzero(np.isnan(first)).tolist():
-                found[-1][row] = ""
-    return found
+            assert not isinstance(first, Repeated)
+            yield [text + end for text in _texts(first)]
+
+
+def _texts(values: Sequence[Any] | NDArray[Any]) -> Iterable[str]:
+    """Fields of one column; numbers with as many digits as tell them apart."""
+    if not isinstance(values, np.ndarray):
+        return map(_text, values)
+    texts = list(map(repr, values.tolist()))
+    if values.dtype.kind == "f":
+        for row in np.flatnonzero(np.isnan(values)).tolist():
+            texts[row] = ""
+    return texts
 
 
 def _text(value: Any) -> str:
-    """One field; numbers with as many digits as tell them apart."""
+    """One field."""
     if isinstance(value, str):
         return value if QUOTED.isdisjoint(value) else '"' + value.replace('"', '""') + '"'
     return "" if value is None else repr(value)
@@ -105,7 +113,9 @@ class ParquetTable:
     def add(self, columns: Columns) -> None:
         """Append rows."""
         arrays = [
-            self._array(one.rows(one.values) if isinstance(one, Repeated) else one, kind.type, from_pandas=True)
+            self._array(one.values, kind.type).take(self._array(one.places))
+            if isinstance(one, Repeated)
+            else self._array(one, kind.type, from_pandas=True)
             for one, kind in zip(columns.values(), self._schema, strict=True)
         ]
         self._writer.write_table(self._table(arrays, schema=self._schema))
