@@ -3,7 +3,8 @@
     python tests/benchmarks/memory.py [--joints 7] [--seconds 20] [--json]
 
 Of each process of a service that listens to a rig and records: the proportional set size (PSS: what is shared with
-others counts by its part, so the sum is what the service takes), what of it is no file, and what is its own alone.
+others counts by its part, so the sum is what the service takes), what of it is no file, and what is its own alone. The
+recorder takes a part of what all share, so a service without one is measured, too.
 Then what the libraries take, in a fresh process that imports one after the other. (Whether the core's memory grows in
 hours says `bench growth`.)
 """
@@ -60,26 +61,29 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=WARM_UP, help="until it is looked at")
     options = parser.parse_args()
     processes, imports = of_service(options.joints, options.seconds), of_imports()
+    alone = sum(held["Pss"] for held in of_service(options.joints, options.seconds, records=False).values())
     if options.json:
-        print(json.dumps({"processes": processes, "imports": imports}))
+        print(json.dumps({"processes": processes, "without_recorder": alone, "imports": imports}))
         return 0
     print(f"a service of {options.joints} joints at 1 kHz that records, MB")
     print(f"{'process':34} {'PSS':>8} {'no file':>8} {'its own':>8}")
     for name, held in processes.items():
         print(f"{name:34} " + " ".join(f"{held[figure]:8.1f}" for figure in FIGURES))
     together = sum(held["Pss"] for name, held in processes.items() if name != "recorder")
-    print(f"{'together, but the recorder':34} {together:8.1f}\n")
+    print(f"{'together, but the recorder':34} {together:8.1f}")
+    print(f"{'a service without a recorder':34} {alone:8.1f}")
+    print(f"{'what the recorder adds to it':34} {together + processes['recorder']['Pss'] - alone:8.1f}\n")
     print(f"{'imported, one after the other, MB':34} {'no file':>8} {'mapped':>8}")
     for name, (own, mapped) in imports.items():
         print(f"{name:34} {own:8.1f} {mapped:8.1f}")
     return 0
 
 
-def of_service(joints: int, seconds: float) -> dict[str, dict[str, float]]:
-    """MB of each process of a service that records so many joints at 1 kHz over udp: FIGURES by process."""
+def of_service(joints: int, seconds: float, records: bool = True) -> dict[str, dict[str, float]]:
+    """MB of each process of a service of so many joints at 1 kHz over udp, which records or not: FIGURES by process."""
     with tempfile.TemporaryDirectory(prefix="jointwatch-memory-") as folder:
         more = f'\n[recorder]\nfolder = "{folder}"\nreserve = 0\n'
-        with Live(["rigid", "--joints", str(joints), "--wire", "udp"], more=more) as live:
+        with Live(["rigid", "--joints", str(joints), "--wire", "udp"], more=more if records else "") as live:
             time.sleep(seconds)
             with urllib.request.urlopen(f"{live.page}/api/state", timeout=30.0) as response:
                 processes = {name: int(one["pid"]) for name, one in json.load(response)["processes"].items()}

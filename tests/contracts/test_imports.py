@@ -56,3 +56,19 @@ def test_a_process_imports_only_what_it_uses(module: str) -> None:
     command = [sys.executable, "-c", LOADED, module]
     loaded = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert not NEVER[module].intersection(loaded)
+
+
+INTERPRETED: Final = """
+import sys
+from daq.__main__ import main
+sys.argv = ["jointwatch", *sys.argv[1:]]
+main()
+print(*{name.partition(".")[0] for name in sys.modules})
+"""
+
+
+def test_check_finds_a_configuration_good_without_numba() -> None:
+    command = [sys.executable, "-c", INTERPRETED, "check", str(ROOT / "daq" / "jointwatch.toml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "good" in done.stderr
+    assert not {"numba", "llvmlite"}.intersection(done.stdout.split())
