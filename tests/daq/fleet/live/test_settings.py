@@ -18,7 +18,10 @@ def lake(folder: Path, setting: str) -> Path:
 def test_rows_are_kept_from_a_tenth_of_a_day_to_ten_years(tmp_path: Path, name: str, least: float, most: float) -> None:
     for days in (least, most):
         assert getattr(load_collector(lake(tmp_path, f"{name} = {days}")).lake, name) == days
-    for days, expected in ((0.9 * least, f">= {least:g}"), (1.1 * most, f"<= {most:g}")):
+    for days, expected in (
+        (0.9 * least, f"greater than or equal to {least:g}"),
+        (1.1 * most, f"less than or equal to {most:g}"),
+    ):
         with pytest.raises(ConfigError, match=expected):
             load_collector(lake(tmp_path, f"{name} = {days}"))
 
