@@ -26,6 +26,7 @@ from typing import Final
 from daq.processes.carried_kernels import brought_along, misfit
 from daq.processes.child import Child
 from daq.processes.logs import log
+from jointwatch_jit import warm
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
 # modules that every service imports, its configuration first
@@ -199,6 +200,7 @@ def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
     """Import each job's modules in a child process, in this order; returns 1 if one failed, otherwise 0."""
     for shared in ("jointwatch_jit", "pydantic", "scipy.optimize"):  # what the children share is loaded here, once
         importlib.import_module(shared)
+    warm()
     waiting = list(wanted)
     running: dict[int, tuple[Job, float]] = {}  # by process id: since when, monotonic s
     done: set[Job] = set()
