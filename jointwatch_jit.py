@@ -30,7 +30,7 @@ from llvmlite import binding as llvm  # type: ignore[import-untyped]
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.environment import Environment, lookup_environment
-from numba.core.registry import cpu_target
+from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime.nrt import rtsys
 from numba.core.sigutils import _parse_signature_string as parsed
 from numba.core.types import unliteral
@@ -41,6 +41,8 @@ Signature = (
     str | tuple[Any, ...]
 )  # "void(f8[::1], i8)"; or the arguments one by one: numba's types, their texts, classes of layouts
 
+OPTIONS: Final = {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False}
+WITHOUT_WRAPPERS: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = frozenset({"daq", "drivers", "estimators", "hil_rig", "jointwatch_layout"})  # beside this file
 INTERPRETED: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
@@ -69,7 +71,7 @@ def kernel(*signatures: Signature) -> Callable[[Callable[Params, Result]], Calla
 
 def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
     """A function that kernels call: compiled with its caller, typed by use."""
-    return cast(Callable[Params, Result], _dispatcher(function))
+    return cast(Callable[Params, Result], function if INTERPRETED else _Part(function))
 
 
 def warm() -> None:
@@ -131,12 +133,33 @@ def stamp(file: Path) -> str:
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
+    compiled: Any = numba.jit(**OPTIONS)(function)
     if not INTERPRETED:
         compiled._cache = _Kept(function)
         compiled.typeof_pyval = functools.partial(_type_of, compiled.typeof_pyval)
         compiled.get_call_template = functools.partial(_without_literals, compiled.get_call_template)
     return compiled
+
+
+class _Part(CPUDispatcher):
+    """A function that kernels call; it has no machine code of its own, see `_Library`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function, targetoptions=OPTIONS | WITHOUT_WRAPPERS)  # type: ignore[no-untyped-call]
+        self._cache = _Kept(function, "-part")
+
+    def get_call_template(self, args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
+        """The function as a kernel calls it: not compiled once for 0 and once more for any whole number."""
+        return _without_literals(super().get_call_template, args, kws)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call it from Python, as tests do."""
+        return self.whole(*args)
+
+    @functools.cached_property
+    def whole(self) -> Any:
+        """The function as a kernel, compiled for what it is called with."""
+        return _dispatcher(self.py_func)
 
 
 def _without_literals(resolve: Callable[..., Any], args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
@@ -159,8 +182,9 @@ class _Kept(FunctionCache):
     intermediate code, see `_Library`, and for numba's own modules, see `_Unpickler`.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], ending: str = "") -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
+        self._ending = ending
         file = Path(function.__code__.co_filename)
         self._digest, self._folder = stamp(file), file.parent.relative_to(HERE) if file.is_relative_to(HERE) else None
         self._cache_file = self._files(self._cache_path)
@@ -168,11 +192,11 @@ class _Kept(FunctionCache):
         _KEPT.append(self)
 
     def _files(self, folder: Path | str) -> "_Files":
-        return _Files(os.fspath(folder), self._impl.filename_base, self._digest)  # type: ignore[no-untyped-call]
+        return _Files(os.fspath(folder), self._impl.filename_base + self._ending, self._digest)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
-        target_context.codegen()._library_class = _Library
+        prepare(target_context)
         with self._guard_against_spurious_io_errors():
             key = self._index_key(sig, target_context.codegen())  # type: ignore[no-untyped-call]
             data = self._cache_file.load(key) or (self._carried.load(key) if self._carried else None)  # type: ignore[no-untyped-call]
@@ -220,13 +244,49 @@ class _Library(JITCodeLibrary):
     """
 
     _intermediate: bytes | None = None  # LLVM bitcode; None once it is parsed, or where this process compiled it
+    _whole = True  # whether there is machine code
+
+    def finalize(self) -> None:
+        """Link what it calls into it; what is called itself is optimised and becomes machine code with its callers."""
+        self._whole = False
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        if self._whole:
+            super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        if self._whole:
+            super()._finalize_final_module()
+        else:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+    def _make_whole(self) -> None:
+        """Optimise it and make its machine code."""
+        self._whole = True
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._dynamic_globals.clear()
+        self._finalize_final_module()
+        for one in self._final_module.global_variables:
+            if one.name.startswith("_ZN08NumbaEnv") and (found := lookup_environment(one.name)) is not None:
+                self._codegen.set_env(one.name, found)
+
+    def serialize_using_object_code(self) -> tuple[str, str, Any]:
+        if self._whole:
+            return super().serialize_using_object_code()
+        return self.name, "part", self._get_module_for_linking().as_bitcode()
 
     @classmethod
     def _unserialize(cls, codegen: Any, state: tuple[str, str, Any]) -> Any:
         name, kind, data = state
+        self = codegen.create_library(name)
+        if kind == "part":
+            self._whole, self._finalized, self._intermediate = False, True, data
+            return self
         if kind != "object":
             return super()._unserialize(codegen, state)  # type: ignore[no-untyped-call]
-        self = codegen.create_library(name)
         machine, self._intermediate = data
         self.enable_object_caching()
         self._set_compiled_object(machine)
@@ -235,16 +295,35 @@ class _Library(JITCodeLibrary):
 
     def get_pointer_to_function(self, name: str) -> int:
         """Address of a function of this kernel, 0 where it has none of this name."""
-        if self._intermediate is not None and name.encode() in self._intermediate:
-            return int(self._codegen._engine.get_function_address(name))
+        self._ensure_finalized()
+        if self._intermediate is not None:
+            return int(self._codegen._engine.get_function_address(name)) if self._whole and name.encode() in self._intermediate else 0
+        if not self._whole:
+            try:
+                if self._final_module.get_function(name).is_declaration:
+                    return 0
+            except NameError:
+                return 0
+            self._make_whole()
         return int(super().get_pointer_to_function(name))  # type: ignore[no-untyped-call]
 
     def _get_module_for_linking(self) -> Any:
         if self._intermediate is not None:
             self._shared_module = llvm.parse_bitcode(self._intermediate)
-            self._codegen._engine._load_defined_symbols(self._shared_module)  # type: ignore[no-untyped-call]
+            if self._whole:
+                self._codegen._engine._load_defined_symbols(self._shared_module)
             self._intermediate = None
         return super()._get_module_for_linking()  # type: ignore[no-untyped-call]
+
+
+def prepare(target_context):
+    codegen = target_context.codegen()
+    if codegen._library_class is not _Library:
+        codegen._library_class = _Library
+        set_env = codegen.set_env
+        def set_env_if(name, env):
+            if codegen._engine.is_symbol_defined(name): set_env(name, env)
+        codegen.set_env = set_env_if
 
 
 class _Unpickler(pickle.Unpickler):
