@@ -22,7 +22,7 @@ Run = Callable[[str], str]
 @pytest.fixture
 def beside(tmp_path: Path) -> None:
     """Copies of our modules lie beside what a test writes."""
-    for name in ("jointwatch_jit.py", "jointwatch_layout.py"):
+    for name in ("jointwatch_jit.py", "jointwatch_layout.py", "jointwatch_library.py"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
 
 
