@@ -69,8 +69,9 @@ def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
     return cast(Callable[Params, Result], function if INTERPRETED else _Part(function))
 
 
+@functools.cache
 def warm() -> None:
-    """Have numba import and register what nearly every kernel needs, and compile nothing that is kept.
+    """Have numba import and compile what nearly every kernel needs of it, once in a process; none of it is kept.
 
     A process that compiles its first kernel spends 2 s on it; processes that are forked afterwards share the result.
     """
@@ -82,12 +83,15 @@ def warm() -> None:
 def _usual(table: Any, at: int) -> Any:
     """What most kernels do: allocate, cut, fill, loop, call functions of numbers and of arrays."""
     row, spare = np.zeros(table.shape[1]), np.empty((2, 2))
+    marks, ones, several = np.zeros(at, np.bool_), np.ones(at), np.zeros((2, 2))
     row[:at] = table[0, :at]
     row[at:] = 0.0
-    spare[0] = np.sqrt(np.abs(row[:2])) * 2.0 + np.sum(table)
+    spare[0] = np.sqrt(np.abs(row[:2])) * 2.0 + np.sum(table) + several[0]
     for place, one in enumerate(row):
         if np.isfinite(one) and np.all(table[0] > one):
             row[place] = max(one, math.exp(-(table[1, place] ** 2)), math.sin(one), spare[0, 0])
+            row[min(place, at)] = min(max(row[place], one), row[0])
+            marks[max(place, int(one))] = np.empty(at)[0] > ones[0]
     return row.copy()
 
 
@@ -187,7 +191,8 @@ class _Kept(FunctionCache):
         self._digest, self._folder = stamp(file), file.parent.relative_to(HERE) if file.is_relative_to(HERE) else None
         self._cache_file = self._files(self._cache_path)
         self._carried = None if self._folder is None else self._files(CARRIED / self._folder)
-        _KEPT.append(self)
+        if not ending:
+            _KEPT.append(self)
 
     def _files(self, folder: Path | str) -> "_Files":
         return _Files(os.fspath(folder), self._impl.filename_base + self._ending, self._digest)  # type: ignore[no-untyped-call]

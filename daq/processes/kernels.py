@@ -203,7 +203,7 @@ def _edition() -> str:
 
 def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
     """Import each job's modules in a child process, in this order; returns 1 if one failed, otherwise 0."""
-    for shared in ("jointwatch_jit", "pydantic", "scipy.optimize"):  # what the children share is loaded here, once
+    for shared in ("pydantic", "scipy.optimize"):  # what the children share is loaded here, once, and so is numba
         importlib.import_module(shared)
     warm()
     waiting = list(wanted)
