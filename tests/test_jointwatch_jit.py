@@ -259,7 +259,7 @@ ASSEMBLY = """
 import re, jointwatch_jit
 {}
 from leaf.mod import answer
-print(re.sub(r"B[0-9]+v[0-9]+", "", answer.inspect_asm(answer.signatures[0])))
+print(re.sub(r"B[0-9]+v[0-9]+|[.]size.*", "", answer.inspect_asm(answer.signatures[0])))
 """
 TWICE = """
 from numba.core import event

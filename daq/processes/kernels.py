@@ -27,7 +27,6 @@ from typing import Final
 from daq.processes.carried_kernels import brought_along, misfit
 from daq.processes.child import Child
 from daq.processes.logs import log
-from jointwatch_jit import warm
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
 # modules that every service imports, its configuration first
@@ -203,9 +202,9 @@ def _edition() -> str:
 
 def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
     """Import each job's modules in a child process, in this order; returns 1 if one failed, otherwise 0."""
-    for shared in ("pydantic", "scipy.optimize"):  # what the children share is loaded here, once, and so is numba
+    for shared in ("pydantic", "scipy.optimize"):  # what the children share is loaded here, once,
         importlib.import_module(shared)
-    warm()
+    importlib.import_module("jointwatch_jit").warm()  # and so is what nearly every kernel needs of numba
     waiting = list(wanted)
     running: dict[int, tuple[Job, float]] = {}  # by process id: since when, monotonic s
     done: set[Job] = set()
