@@ -117,8 +117,9 @@ def tell(found: RobotIdentification) -> None:
                 f"and {1e3 * gear.lag:+.2f} ms late"
             )
     learnt = int(fit.learnt[:base].sum())
-    missing = "; not identifiable are:" if found.untold else ""
-    print(f"\n{learnt} of {base} base parameters were learnt from the motion{missing}")
+    print(f"\n{learnt} of {base} base parameters were learnt from the motion")
+    if found.untold:
+        print("combinations of parameters of which the description says as much as the motion, or more:")
     with contextlib.suppress(BrokenPipeError):
         for one in found.untold[:WORST]:
             print(f"  {one.words[:150]}")
