@@ -6,8 +6,8 @@ import textwrap
 from typing import Final
 
 from daq.commands.schema.typescript import type_name
-from daq.stream import schema as stream
-from daq.stream.schema import TOPICS, Schema, schema
+from daq.stream.schema import TOPICS, schema
+from daq.stream.schema.fields import Schema
 
 WIDTH: Final = 120
 HEAD: Final = '''\

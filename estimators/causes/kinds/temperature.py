@@ -24,8 +24,8 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
 CAUSE = CauseKind(
     "temperature",
     "a hotter or colder joint",
-    "If the room's temperature or the duty has changed, do nothing: the friction returns by itself. Otherwise check the "
-    "cooling and the lubricant's grade.",
+    "If the room's temperature or the duty has changed, do nothing: the friction returns by itself. "
+    "Otherwise check the cooling and the lubricant's grade.",
     torque,
     sudden=False,
 )
