@@ -22,17 +22,21 @@ INTERPRETED: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 
 def kernel(*signatures: Signature) -> Callable[[Callable[Params, Result]], Callable[Params, Result]]:
     """Compile a function of arrays, scalars and tuples of them for exactly these signatures."""
-    return lambda function: _compiled(function, *signatures)
+
+    def decorate(function: Callable[Params, Result]) -> Callable[Params, Result]:
+        if INTERPRETED:
+            return function
+        from jointwatch_numba import compiled  # 0.4 s and 27 MB, which a process without kernels spares
+
+        return cast(Callable[Params, Result], compiled(function, *signatures))
+
+    return decorate
 
 
 def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
     """A function that kernels call: compiled with its caller, typed by use."""
-    return _compiled(function)
-
-
-def _compiled(function: Callable[Params, Result], *signatures: Signature) -> Callable[Params, Result]:
     if INTERPRETED:
         return function
-    from jointwatch_numba import compiled  # 0.4 s and 27 MB, which a process without kernels spares
+    from jointwatch_numba import part
 
-    return cast(Callable[Params, Result], compiled(function, *signatures))
+    return cast(Callable[Params, Result], part(function))
