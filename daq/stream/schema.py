@@ -274,13 +274,14 @@ def _summary(names: Iterable[str]) -> Schema:
 
 def _clearance(_: Iterable[str]) -> Schema:
     return JOINT | {
+        "way": {"enum": ["proximity sensors", "link ring"], "description": "how it is measured"},
         "clearance": _number("m, half of the pin's room in its bearing; NaN where there is no number"),
         "deviation": _number("its standard deviation, m"),
         "known": {"type": "boolean", "description": "whether there is a number"},
         "reasons": _reasons("why there is none"),
         "progress": _number("of the first window, per cent"),
-        "arc": _number("rad of its circle that the pin has visited in the window"),
-        "touching": _number("share of the window in which the pin touches its bearing"),
+        "arc": _number("rad of its circle that the pin, or what presses it, has visited in the window"),
+        "touching": _number("share of the window in which the pin touches its bearing; NaN where the sensors do not show it"),
         "first": _number("m, of the first window: growth is measured against it"),
         "grown": {"type": "boolean", "description": "it has grown since, beyond its limit and for certain"},
     }

@@ -2,9 +2,9 @@
 
 A ring that turns with the pin is moved by it, e. Its head sees α + e_h/R, e_h along the head's sensitive direction, so
 
-    s = R (link − motor) = o + e_h,   and while the pin touches, e_h = c cos ψ
+    s = R (link − motor) = o + R δ ω + e_h,   and while the pin touches, e_h = c cos ψ
 
-with ψ from the load's direction to the head's. Each time the load passes from one side of the head to the other, s moves
+with ψ from the load's direction to the head's, and δ between the encoders' instants. Each time the load passes from one side of the head to the other, s moves
 from c to −c, whatever the load's size, friction and other joints do in between. c is half of such swings (SWINGS of
 them at least). That is the lost motion of the joint, 2c/R: the rows cannot say whether a gear's gap has part in it.
 
@@ -44,8 +44,8 @@ CERTAIN: Final = 3.0
 #: 1, derived: What the median's deviation is to that of the mean, of normal errors.
 MEDIAN: Final = 1.2533
 BLOCKS: Final = 12  # of time, for the deviation of a fit
-#: 1, tuned: Share of c that swings may be off: −1.1 to +0.5 % on rigs with 20 and 200 µm, smooth and full contact.
-SEEN: Final = 0.015
+#: 1, tuned: Share of c that swings may be off: −1.8 to +2.6 % on rigs with 20, 75 and 200 µm, smooth and full contact.
+SEEN: Final = 0.02
 #: 1, tuned: Share of c that a fit may be off: 0 to +4 % on the rig about a horizontal axis, where the pin lags.
 FITTED: Final = 0.03
 TAPER: Final = np.array([0.25, 0.75, 1.0, 0.75, 0.25]) / 3.0  # Hann; of neighbouring rows: the pin swings at 25 to 80 Hz
@@ -94,10 +94,13 @@ def ring_clearance(rows: RingRows, direction: Floats) -> RingClearance:
     if len(rows.angle) < BINS:
         raise ValueError(f"expected at least {BINS} rows of both encoders, found {len(rows.angle)}")
     sign = np.tanh(rows.speed / SLIDES)[:, None]
-    table = np.column_stack([direction, sign * direction, np.ones(len(direction)), rows.shift, rows.torque])
+    ones = np.ones(len(direction))
+    table = np.column_stack([direction, sign * direction, ones, rows.speed, rows.shift, rows.torque])
     table = np.stack([np.convolve(column, TAPER, "valid") for column in table.T], axis=1)
-    phi, shift, torque = table[:, :5], table[:, 5], table[:, 6]
+    phi, shift, torque = table[:, :6], table[:, 6], table[:, 7]
     theta = _solve(phi.T @ phi, phi.T @ shift)
+    phi, shift = phi[:, :5], shift - theta[5] * phi[:, 5]
+    theta = theta[:5]
     fitted = float(np.linalg.norm(theta[:4]))
     varies = float(np.var(shift))
     explained = 1.0 - float(np.var(shift - phi @ theta)) / varies if varies > 0.0 else 0.0
