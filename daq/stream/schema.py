@@ -281,7 +281,9 @@ def _clearance(_: Iterable[str]) -> Schema:
         "reasons": _reasons("why there is none"),
         "progress": _number("of the first window, per cent"),
         "arc": _number("rad of its circle that the pin, or what presses it, has visited in the window"),
-        "touching": _number("share of the window in which the pin touches its bearing; NaN where the sensors do not show it"),
+        "touching": _number(
+            "share of the window in which the pin touches its bearing; NaN where the sensors do not show it"
+        ),
         "first": _number("m, of the first window: growth is measured against it"),
         "grown": {"type": "boolean", "description": "it has grown since, beyond its limit and for certain"},
     }

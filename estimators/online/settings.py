@@ -92,7 +92,7 @@ class JointIdentification(Settings):
 
     @model_validator(mode="after")
     def _a_bearing_that_turns(self) -> Self:
-        if self.clearance is not None and not {"torque", "current"} & set(self.model.roles()):
+        if self.clearance is not None and not {"torque"} & set(self.model.roles()):
             raise ValueError("clearance needs a joint that turns: expected a model whose effort is a torque")
         return self
 

@@ -1,10 +1,13 @@
 """What a configuration says of a bearing between two encoders."""
 
-from typing import Self
+from typing import Final, Self
 
 from pydantic import Field, model_validator
 
 from estimators.quantities import Settings
+
+#: Hz, derived: Rate of samples that 50 ms of smoothing need: ten of them.
+SLOWEST: Final = 200.0
 
 
 class BearingSettings(Settings):

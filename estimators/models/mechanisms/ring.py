@@ -4,15 +4,16 @@ A ring that turns with the pin is moved by it, e. Its head sees α + e_h/R, e_h 
 
     s = R (link − motor) = o + R δ ω + e_h,   and while the pin touches, e_h = c cos ψ
 
-with ψ from the load's direction to the head's, and δ between the encoders' instants. Each time the load passes from one side of the head to the other, s moves
-from c to −c, whatever the load's size, friction and other joints do in between. c is half of such swings (SWINGS of
-them at least). That is the lost motion of the joint, 2c/R: the rows cannot say whether a gear's gap has part in it.
+with ψ from the load's direction to the head's, and δ between the encoders' instants. Each time the load passes from one
+side of the head to the other, s moves from c to −c, whatever the load's size, friction and other joints do in between.
+c is half of such swings (SWINGS of them at least). That is the lost motion of the joint, 2c/R: the rows cannot say
+whether a gear's gap has part in it.
 
 When the load is on which side, the joint's own motion says: a body with its centre at distance a asks of its pin
 
     L ~ −(g/a) x + ω² l − α t          (x: upright; l, t: along and across the centre)
 
-and least squares of s on L's direction, and on the same turned by friction (± with ω), find the head's. Where the weight
+and least squares of s on L's direction, and on the same turned by friction (± with ω), find the head's. Where weight
 holds the pin, so that the load never passes the head, but its direction explains all that the ring shows (TIGHT), c is
 that fit's. A twist between the encoders grows with the torque and a clearance does not: where a share TWIST of the
 swings does, they are none of a clearance; a smaller share is in σ.
@@ -44,11 +45,13 @@ CERTAIN: Final = 3.0
 #: 1, derived: What the median's deviation is to that of the mean, of normal errors.
 MEDIAN: Final = 1.2533
 BLOCKS: Final = 12  # of time, for the deviation of a fit
-#: 1, tuned: Share of c that swings may be off: −1.8 to +2.6 % on rigs with 20, 75 and 200 µm, smooth and full contact.
+#: 1, tuned: Share of c that swings may be off: −1.8 to +2.6 % on rigs with 20, 75, 200 µm, both contacts.
 SEEN: Final = 0.02
 #: 1, tuned: Share of c that a fit may be off: 0 to +4 % on the rig about a horizontal axis, where the pin lags.
 FITTED: Final = 0.03
-TAPER: Final = np.array([0.25, 0.75, 1.0, 0.75, 0.25]) / 3.0  # Hann; of neighbouring rows: the pin swings at 25 to 80 Hz
+TAPER: Final = (
+    np.array([0.25, 0.75, 1.0, 0.75, 0.25]) / 3.0
+)  # Hann; of neighbouring rows: the pin swings at 25 to 80 Hz
 
 
 class RingRows(NamedTuple):
@@ -149,7 +152,9 @@ def _by_swings(half: Floats, pull: Floats) -> tuple[float, float, float]:
 
 def _left_out(phi: Floats, shift: Floats) -> float:
     """Deviation of the fit's clearance by blocks of time left out."""
-    parts = [(p.T @ p, p.T @ y) for p, y in zip(np.array_split(phi, BLOCKS), np.array_split(shift, BLOCKS), strict=True)]
+    parts = [
+        (p.T @ p, p.T @ y) for p, y in zip(np.array_split(phi, BLOCKS), np.array_split(shift, BLOCKS), strict=True)
+    ]
     whole, moments = sum(a for a, _ in parts), sum(b for _, b in parts)
     found = np.array([np.linalg.norm(_solve(whole - a, moments - b)[:4]) for a, b in parts])
     return float(np.sqrt((BLOCKS - 1) / BLOCKS * np.sum((found - found.mean()) ** 2)))
@@ -160,4 +165,3 @@ def _solve(information: Floats, moments: Floats) -> Floats:
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     found = np.linalg.lstsq(information / np.outer(scale, scale), moments / scale, rcond=1e-10)[0]
     return np.asarray(found / scale)
-

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from estimators.models.mechanisms.bearing import BearingSettings
+from estimators.models.mechanisms.bearing import SLOWEST, BearingSettings
 from estimators.models.mechanisms.pin_circle import ARC
 from estimators.models.mechanisms.ring import (
     LOOSE,
@@ -42,8 +42,6 @@ SMOOTHING: Final = 0.025
 POINTS: Final = 6000
 #: rows, argued: Between two looks, of milliseconds each: four seconds.
 EVERY: Final = 400
-#: Hz, derived: Rate of the samples that SMOOTHING needs: ten of them.
-SLOWEST: Final = 200.0
 
 
 class RingWatch(BearingWatch):
@@ -84,8 +82,8 @@ class RingWatch(BearingWatch):
         if self._count < POINTS:
             self._filling(progress)
             return
-        rows = np.roll(self._rows, -(self._count % POINTS), axis=0)
-        found, reasons = judged(RingRows(*rows.T), self._settings.pull, self._settings.upright)
+        bearing, rows = self._settings, RingRows(*np.roll(self._rows, -(self._count % POINTS), axis=0).T)
+        found, reasons = judged(rows, load_direction(rows, bearing.pull, bearing.upright))
         self._tell(now, ClearanceReport(found.clearance, found.deviation, reasons, progress, found.arc, math.nan))
 
 
@@ -108,14 +106,16 @@ def ring_rows(samples: Floats, radius: float, smooth: Floats, stride: int) -> tu
     return rows, len(parts) * stride
 
 
-def judged(rows: RingRows, pull: float, upright: float) -> tuple[RingClearance, tuple[Reason, ...]]:
-    """The clearance that rows tell, and why it is none."""
-    found = ring_clearance(rows, load_direction(rows, pull, upright))
+def judged(rows: RingRows, direction: Floats) -> tuple[RingClearance, tuple[Reason, ...]]:
+    """The clearance that rows tell, and why it is none. direction: (rows, 2) of the load."""
+    found = ring_clearance(rows, direction)
     older, newer = found.halves
     if not math.isfinite(older):
         middle = len(rows.angle) // 2
-        parts = (RingRows(*(one[cut] for one in rows)) for cut in (slice(middle), slice(middle, None)))
-        older, newer = (ring_clearance(part, load_direction(part, pull, upright)).clearance for part in parts)
+        parts = [
+            (RingRows(*(one[cut] for one in rows)), direction[cut]) for cut in (slice(middle), slice(middle, None))
+        ]
+        older, newer = (ring_clearance(*part).clearance for part in parts)
     reasons = []
     if found.arc < ARC:
         reasons.append(Reason("clearance_arc", None, {"arc": math.degrees(found.arc), "needed": math.degrees(ARC)}))

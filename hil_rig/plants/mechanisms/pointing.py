@@ -121,9 +121,8 @@ class PointingSettings(PlantSettings):
         tables = {"clearance": self._bearing()} if by_ring else {}
         model = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
         one, other = (np.random.default_rng([seed, node]) for node in (1, 2))
-        first = Driven(
-            shared, 0, self.rate, self.bits, noise, (ANGLES, TORQUES, RING, PLACE, PLACE + 1), extra, one, model, STEP, tables
-        )
+        columns = (ANGLES, TORQUES, RING, PLACE, PLACE + 1)
+        first = Driven(shared, 0, self.rate, self.bits, noise, columns, extra, one, model, STEP, tables)
         second = Driven(shared, 1, self.rate, self.bits, noise[:2], (ANGLES + 1, TORQUES + 1), (), other, model, STEP)
         return {"joint1": first, "joint2": second}
 
