@@ -45,7 +45,7 @@ CERTAIN: Final = 3.0
 #: 1, derived: What the median's deviation is to that of the mean, of normal errors.
 MEDIAN: Final = 1.2533
 BLOCKS: Final = 12  # of time, for the deviation of a fit
-#: 1, tuned: Share of c that swings may be off: −1.8 to +2.6 % on rigs with 20, 75, 200 µm, both contacts.
+#: 1, tuned: Share of c that swings may be off: −1.8 to +2.6 % on rigs, 20, 75, 200 µm.
 SEEN: Final = 0.02
 #: 1, tuned: Share of c that a fit may be off: 0 to +4 % on the rig about a horizontal axis, where the pin lags.
 FITTED: Final = 0.03
@@ -84,7 +84,7 @@ class RingClearance(NamedTuple):
 def load_direction(rows: RingRows, pull: float, upright: float) -> Floats:
     """The direction in which the load presses the pin, (rows, 2): towards the upright, and across it.
 
-    pull: g/a, 1/s², of gravity across the axis; 0: it is vertical. upright: rad, the angle at which the centre is above.
+    pull: g/a, 1/s², of gravity across the axis; 0: it is vertical. upright: rad, angle at which the centre is above.
     """
     c, s = np.cos(rows.angle - upright), np.sin(rows.angle - upright)
     w, a = rows.speed**2, rows.acceleration
