@@ -6,7 +6,7 @@ threads get the priority from their context. A controller with a higher real-tim
 
 Without a priority the same threads ask for a short slice, which needs no permission: from Linux 6.12 on a thread that
 wakes runs before those whose slices are longer, for a share of the processor that stays the same. The refit's process
-goes back to the usual slice, and wakes behind others.
+goes back to the usual slice.
 """
 
 import ctypes
@@ -33,21 +33,21 @@ class _Attributes(ctypes.Structure):
 
 def ask_for_short_slice() -> bool:
     """Let this thread, and those that it starts, run soon after they wake; returns whether it is done."""
-    return _set_slice(SHORT, "SCHED_OTHER")
+    return _set_slice(SHORT)
 
 
-def wait_for_others() -> bool:
-    """Let this process run in usual slices and wake behind others; returns whether it is done."""
-    return _set_slice(0, "SCHED_BATCH")
+def take_usual_slice() -> bool:
+    """Let this thread, which may have inherited a short slice, run in usual ones; returns whether it is done."""
+    return _set_slice(0)
 
 
-def _set_slice(slice_: int, policy: str) -> bool:
-    """Set the slice, ns (0: the usual one), and policy of this thread. An older kernel sets the policy only."""
+def _set_slice(slice_: int) -> bool:
+    """Set the slice, ns (0: the usual one), of this thread. An older kernel leaves it as it is."""
     number = SET_ATTRIBUTES.get(platform.machine())
-    if number is None or not hasattr(os, policy):
+    if number is None or not hasattr(os, "SCHED_OTHER"):
         return False
     nice = os.getpriority(os.PRIO_PROCESS, 0)
-    asked = _Attributes(ctypes.sizeof(_Attributes), getattr(os, policy), 0, nice, 0, slice_, 0, 0)
+    asked = _Attributes(ctypes.sizeof(_Attributes), os.SCHED_OTHER, 0, nice, 0, slice_, 0, 0)
     return int(ctypes.CDLL(None).syscall(number, 0, ctypes.byref(asked), 0)) == 0
 
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from estimators.base import Event
+from estimators.models.joints.lost_motion import LOST_MOTION, LostMotionSettings
 from estimators.models.mechanisms.bearing import BearingSettings
 from estimators.online.clearance.ring import RingWatch
+from estimators.online.gear.lost_motion import LostMotion
 from estimators.quantities import Floats
 from hil_rig.plants.base import encoder
 from hil_rig.plants.mechanisms.contact import Steel
@@ -90,6 +92,21 @@ def test_a_twist_between_the_encoders_is_no_clearance() -> None:
         found = watched(pointing(WINDOW, 4, twist=twist, clearance=clearance, **how)).report
         assert [one.code for one in found.reasons] == ["clearance_twist"], found
         assert math.isnan(found.clearance)
+
+
+def test_the_equation_of_a_gear_tells_less_than_the_lost_motion_of_a_bearing() -> None:
+    """The gear's load changes sign where the bearing's turns: another column, and σ does not show it."""
+    clearance = 6e-5
+    samples = pointing(130.0, 10, clearance=clearance, period=4.0, vertical=True, contact="reduced")
+    gear = LostMotion(LostMotionSettings(inertia_motor=0.0, inertia_link=0.033, band=2e-3, ratio=1.0), TICK)
+    gear.absorb(1 + np.round(1e9 * TICK * np.arange(len(samples))).astype(np.int64), samples)
+    report, whole = gear.report(), 2.0 * clearance / UPRIGHT.ring_radius
+    assert report.reasons == ()
+    lost, deviation = report.values[LOST_MOTION], report.deviations[LOST_MOTION]
+    assert 0.85 * whole < lost < 0.95 * whole
+    assert whole - lost > 5.0 * deviation
+    found = watched(samples).report
+    assert abs(2.0 * found.clearance / UPRIGHT.ring_radius - whole) < 2.0 * whole * found.deviation / found.clearance
 
 
 def test_growth_is_told_and_outlives_a_restart() -> None:
