@@ -21,6 +21,7 @@ from estimators.models.mechanisms.ring import (
     load_direction,
     ring_clearance,
 )
+from estimators.numerics.local_cubic import windows
 from estimators.online.clearance.bearing import (
     AGREE,
     IMPLAUSIBLE,
@@ -30,7 +31,6 @@ from estimators.online.clearance.bearing import (
     changing,
     nothing,
 )
-from estimators.online.gear.rows import windows
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 
@@ -40,6 +40,8 @@ APART: Final = 0.01
 SMOOTHING: Final = 0.025
 #: rows, argued: Of a window: a minute, in which a joint in work changes the side of its load many times.
 POINTS: Final = 6000
+#: samples, argued: Time between two samples from which on one is missing.
+GAP: Final = 1.5
 #: rows, argued: Between two looks, of milliseconds each: four seconds.
 EVERY: Final = 400
 
@@ -65,7 +67,10 @@ class RingWatch(BearingWatch):
         """Take samples: (rows,) ns, (rows, 3) rad, rad, N·m of motor, link and torque; a missing one is NaN."""
         if not len(time):
             return
-        if abs(time[0] - self._last - self._step) > 0.5 * self._step or (np.diff(time) > 1.5 * self._step).any():
+        if (
+            abs(time[0] - self._last - self._step) > (GAP - 1.0) * self._step
+            or (np.diff(time) > GAP * self._step).any()
+        ):
             self._before = np.empty((0, 3))  # no row over a gap
         self._last = int(time[-1])
         samples = np.concatenate([self._before, values])

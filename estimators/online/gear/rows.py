@@ -89,16 +89,6 @@ def butterworth(cutoff: float, period: float) -> Floats:
     return np.array([k * k, 2 * k * k, k * k, 2 * (k * k - 1.0), 1.0 - math.sqrt(2.0) * k + k * k]) * scale
 
 
-def windows(half: int, period: float) -> Floats:
-    """Return the local cubic fit under a Hann window (3, 2·half + 1): value, slope (1/s), second derivative (1/s²)."""
-    x = np.arange(-half, half + 1) / (half + 1)
-    weight = np.cos(0.5 * np.pi * x) ** 2
-    powers = np.stack([np.ones_like(x), x, x**2, x**3])
-    fitted = np.linalg.solve((powers * weight) @ powers.T, powers * weight)
-    unit = (half + 1) * period
-    return np.ascontiguousarray(fitted[:3] * np.array([[1.0], [1.0 / unit], [2.0 / unit**2]]))
-
-
 @inline
 def _remember(state: GearState, sample: Floats, row: int, before: int) -> bool:
     """Put a sample into a row of the ring; returns whether it is whole. Else the one before stands there again."""
