@@ -67,10 +67,8 @@ class RingWatch(BearingWatch):
         """Take samples: (rows,) ns, (rows, 3) rad, rad, N·m of motor, link and torque; a missing one is NaN."""
         if not len(time):
             return
-        if (
-            abs(time[0] - self._last - self._step) > (GAP - 1.0) * self._step
-            or (np.diff(time) > GAP * self._step).any()
-        ):
+        apart = np.diff(time, prepend=self._last)
+        if (np.abs(apart - self._step) > (GAP - 1.0) * self._step).any():
             self._before = np.empty((0, 3))  # no row over a gap
         self._last = int(time[-1])
         samples = np.concatenate([self._before, values])

@@ -54,7 +54,7 @@ class GearState(Layout):
     loaded: bool  # whether the load is measured
     period: float  # s between samples
     low_pass: Vector  # (5,) see butterworth
-    windows: Matrix  # (3, size) see windows
+    windows: Matrix  # (3, size) see numerics/local_cubic.py
     dry: float = 0.0  # N·m, friction of the link that is allowed for
     viscous: float = 0.0  # N·m·s/rad
     # where the filters are
