@@ -8,7 +8,7 @@ from estimators.conditioning.conditioner import Conditioning
 from estimators.models.collinearity import collinear
 from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import GearWatchSettings
-from estimators.models.mechanisms.bearing import BearingSettings
+from estimators.models.mechanisms.bearing import RingBearingSettings
 from estimators.online.judgement.standstill import USUAL
 from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
@@ -46,7 +46,7 @@ class JointIdentification(Settings):
         default=None, description="of a gear with an encoder on either side; an elastic joint's is watched without it"
     )
 
-    clearance: BearingSettings | None = Field(
+    clearance: RingBearingSettings | None = Field(
         default=None, description="of a bearing between two encoders, the second a ring on the link with one head"
     )
 

@@ -24,7 +24,7 @@ from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
 from daq.replay.robot_runs import read_aligned
 from estimators.alignment.channel_delay import ChannelSeries
-from estimators.models.mechanisms.bearing import BearingSettings
+from estimators.models.mechanisms.bearing import RingBearingSettings
 from estimators.models.mechanisms.clearance import CLEARANCE, Known
 from estimators.models.mechanisms.pin_circle import circle
 from estimators.models.mechanisms.ring import RingRows, load_direction
@@ -172,7 +172,7 @@ def _by_ring(
     smooth, stride = ring_windows(period)
     rows, directions = [], []
     for roles, across in zip(parts, gravity, strict=True):
-        bearing = BearingSettings(
+        bearing = RingBearingSettings(
             ring_radius=options.ring_radius, gravity=across, centre=options.centre, upright=options.upright
         )
         grid = _grid(roles, period)

@@ -10,7 +10,7 @@ from estimators.quantities import Settings
 SLOWEST: Final = 200.0
 
 
-class BearingSettings(Settings):
+class RingBearingSettings(Settings):
     """`clearance` of a joint in the configuration: what is known of a bearing between two encoders."""
 
     ring_radius: float = Field(gt=0, le=10, description="m, of the link's ring, that is read by one head")

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from estimators.models.mechanisms.bearing import SLOWEST, BearingSettings
+from estimators.models.mechanisms.bearing import SLOWEST, RingBearingSettings
 from estimators.models.mechanisms.pin_circle import ARC
 from estimators.models.mechanisms.ring import (
     LOOSE,
@@ -51,7 +51,7 @@ class RingWatch(BearingWatch):
 
     way: ClassVar[str] = "link ring"
 
-    def __init__(self, settings: BearingSettings, period: float) -> None:
+    def __init__(self, settings: RingBearingSettings, period: float) -> None:
         """period: s between samples. Raises ValueError when it is too long."""
         if period * SLOWEST > 1.0:
             raise ValueError(f"expected samples at {SLOWEST:g} Hz at least, found {1.0 / period:g} Hz")

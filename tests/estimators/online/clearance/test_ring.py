@@ -7,7 +7,7 @@ import pytest
 
 from estimators.base import Event
 from estimators.models.joints.lost_motion import LOST_MOTION, LostMotionSettings
-from estimators.models.mechanisms.bearing import BearingSettings
+from estimators.models.mechanisms.bearing import RingBearingSettings
 from estimators.online.clearance.ring import RingWatch
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.quantities import Floats
@@ -18,7 +18,7 @@ from hil_rig.plants.mechanisms.pointing import ANGLES, RING, TORQUES, Pointing, 
 
 pytestmark = pytest.mark.compiled
 WINDOW = 61.0  # s of samples that fill a window
-UPRIGHT = BearingSettings(ring_radius=0.03, gravity=0.0)
+UPRIGHT = RingBearingSettings(ring_radius=0.03, gravity=0.0)
 
 
 def pointing(seconds: float, seed: int, bits: int = 20, late: float = 0.0, twist: float = 0.0, **how: object) -> Floats:
@@ -48,7 +48,7 @@ def feed(to: RingWatch, samples: Floats, begin: float = 0.0) -> list[Event]:
     return events
 
 
-def watched(samples: Floats, bearing: BearingSettings = UPRIGHT) -> RingWatch:
+def watched(samples: Floats, bearing: RingBearingSettings = UPRIGHT) -> RingWatch:
     to = RingWatch(bearing, TICK)
     feed(to, samples)
     return to
@@ -67,7 +67,7 @@ def test_the_deviation_covers_the_error_while_another_joint_moves_too() -> None:
 
 @pytest.mark.parametrize("clearance", [35e-6, 120e-6])
 def test_a_contact_in_full_is_covered_about_both_axes_and_where_the_pin_flies(clearance: float) -> None:
-    across = BearingSettings(ring_radius=0.03, gravity=9.81, centre=0.063)
+    across = RingBearingSettings(ring_radius=0.03, gravity=9.81, centre=0.063)
     glide, fast = chirp(10.0, 1.2, 2.8, 0.55), chirp(10.0, 1.2, 3.0, 0.62)
     flies = sines(10.0, (1.1, 1.97), (0.3, 0.25))
     for motion, bearing in ((glide, UPRIGHT), (flies, UPRIGHT), (fast, across)):
@@ -77,7 +77,7 @@ def test_a_contact_in_full_is_covered_about_both_axes_and_where_the_pin_flies(cl
 
 
 def test_where_the_weight_holds_the_pin_there_is_no_number() -> None:
-    across = BearingSettings(ring_radius=0.03, gravity=9.81, centre=0.063)
+    across = RingBearingSettings(ring_radius=0.03, gravity=9.81, centre=0.063)
     found = watched(pin(50e-6, published(20.0), False, 2, 20), across).report
     assert math.isnan(found.clearance)
     assert [one.code for one in found.reasons] == ["clearance_arc"]
@@ -139,6 +139,6 @@ def test_lost_samples_leave_rows_out_and_nothing_else() -> None:
 
 def test_what_is_needed_is_said() -> None:
     with pytest.raises(ValueError, match="expected centre, m"):
-        BearingSettings(ring_radius=0.03, gravity=9.81)
+        RingBearingSettings(ring_radius=0.03, gravity=9.81)
     with pytest.raises(ValueError, match="expected samples at 200 Hz at least, found 100 Hz"):
         RingWatch(UPRIGHT, 0.01)
