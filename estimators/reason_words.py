@@ -388,6 +388,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "Let the joint speed up and brake many times a minute. If it does, check ring_radius, gravity, centre and "
         "upright of `clearance`, and that the ring has one head.",
     ),
+    "clearance_skew": ReasonEntry(
+        _CLEARANCE,
+        "the ring is read {late:.1f} ms beside the motor's encoder, which moves it like a clearance",
+        "Both encoders are compared at one instant; the clocks of their frames do not say when that was.",
+        "Send both encoders in one frame, or give the frames a counter or a device's time. A clock that has just "
+        "begun, or a busy machine, settles by itself.",
+    ),
     "clearance_twist": ReasonEntry(
         _CLEARANCE,
         "{percent:.0f} % of what the ring shows grow with the torque, where {most:.0f} % may",

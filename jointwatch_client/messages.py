@@ -190,6 +190,7 @@ EstimateMessageHealthReasonCode = Literal[
     "clearance_arc",
     "clearance_changing",
     "clearance_swings",
+    "clearance_skew",
     "clearance_twist",
     "clearance_none",
     "drives_incomplete",

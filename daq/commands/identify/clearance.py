@@ -181,7 +181,7 @@ def _by_ring(
         found, _ = ring_rows(samples, options.ring_radius, smooth, stride)
         rows.append(found)
         directions.append(load_direction(RingRows(*found.T), bearing.pull, bearing.upright))
-    told, reasons = judged(RingRows(*np.concatenate(rows).T), np.concatenate(directions))
+    told, reasons = judged(RingRows(*np.concatenate(rows).T), np.concatenate(directions), options.ring_radius)
     return _result(ring, told.clearance, told.deviation, "; ".join(map(str, reasons)))
 
 

@@ -19,6 +19,7 @@ that fit's. A twist between the encoders grows with the torque and a clearance d
 swings does, they are none of a clearance; a smaller share is in σ.
 """
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -49,6 +50,8 @@ BLOCKS: Final = 12  # of time, for the deviation of a fit
 SEEN: Final = 0.02
 #: 1, tuned: Share of c that a fit may be off: 0 to +4 % on the rig about a horizontal axis, where the pin lags.
 FITTED: Final = 0.03
+#: 1, argued: Share of c that the encoders' instants may move the ring by beyond R δ ω, that is ½ R δ² α.
+LATE: Final = 0.1
 TAPER: Final = (
     np.array([0.25, 0.75, 1.0, 0.75, 0.25]) / 3.0
 )  # Hann; of neighbouring rows: the pin swings at 25 to 80 Hz
@@ -69,6 +72,8 @@ class RingClearance(NamedTuple):
 
     clearance: float  # m; of the fit where there are too few swings
     deviation: float  # m
+    skew: float  # s, δ
+    late: float  # m, that δ may move the ring by beyond R δ ω; in the deviation
     arc: float  # rad, over which the load has turned
     explained: float  # R² of the ring's motion by the load's direction
     swings: int  # from side to side
@@ -92,8 +97,11 @@ def load_direction(rows: RingRows, pull: float, upright: float) -> Floats:
     return np.asarray((load / np.maximum(np.hypot(*load), 1e-9)).T)
 
 
-def ring_clearance(rows: RingRows, direction: Floats) -> RingClearance:
-    """The clearance that these rows tell, all in the order of time. Raises ValueError for fewer than BINS rows."""
+def ring_clearance(rows: RingRows, direction: Floats, radius: float) -> RingClearance:
+    """The clearance that these rows tell, all in the order of time; radius: m, of the ring.
+
+    Raises ValueError for fewer than BINS rows.
+    """
     if len(rows.angle) < BINS:
         raise ValueError(f"expected at least {BINS} rows of both encoders, found {len(rows.angle)}")
     sign = np.tanh(rows.speed / SLIDES)[:, None]
@@ -102,6 +110,8 @@ def ring_clearance(rows: RingRows, direction: Floats) -> RingClearance:
     table = np.stack([np.convolve(column, TAPER, "valid") for column in table.T], axis=1)
     phi, shift, torque = table[:, :6], table[:, 6], table[:, 7]
     theta = _solve(phi.T @ phi, phi.T @ shift)
+    skew = float(theta[5]) / radius
+    late = 0.5 * skew**2 * radius * float(np.abs(rows.acceleration).max())
     phi, shift = phi[:, :5], shift - theta[5] * phi[:, 5]
     theta = theta[:5]
     fitted = float(np.linalg.norm(theta[:4]))
@@ -113,11 +123,10 @@ def ring_clearance(rows: RingRows, direction: Floats) -> RingClearance:
     if len(half) >= SWINGS:
         value, deviation, grows = _by_swings(half, pull)
         older, newer = (float(np.median(part)) for part in (half[: len(half) // 2], half[len(half) // 2 :]))
-        return RingClearance(
-            value, float(np.hypot(deviation, SEEN * value)), arc, explained, len(half), (older, newer), grows
-        )
-    deviation = float(np.hypot(_left_out(phi, shift), FITTED * fitted))
-    return RingClearance(fitted, deviation, arc, explained, len(half), (np.nan, np.nan), 0.0)
+        deviation = math.hypot(deviation, SEEN * value, late)
+        return RingClearance(value, deviation, skew, late, arc, explained, len(half), (older, newer), grows)
+    deviation = math.hypot(_left_out(phi, shift), FITTED * fitted, late)
+    return RingClearance(fitted, deviation, skew, late, arc, explained, len(half), (np.nan, np.nan), 0.0)
 
 
 def _swings(side: Floats, shift: Floats, torque: Floats) -> tuple[Floats, Floats]:

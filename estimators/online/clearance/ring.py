@@ -13,6 +13,7 @@ import numpy as np
 from estimators.models.mechanisms.bearing import SLOWEST, RingBearingSettings
 from estimators.models.mechanisms.pin_circle import ARC
 from estimators.models.mechanisms.ring import (
+    LATE,
     LOOSE,
     SWINGS,
     TWIST,
@@ -86,7 +87,7 @@ class RingWatch(BearingWatch):
             self._filling(progress)
             return
         bearing, rows = self._settings, RingRows(*np.roll(self._rows, -(self._count % POINTS), axis=0).T)
-        found, reasons = judged(rows, load_direction(rows, bearing.pull, bearing.upright))
+        found, reasons = judged(rows, load_direction(rows, bearing.pull, bearing.upright), bearing.ring_radius)
         self._tell(now, ClearanceReport(found.clearance, found.deviation, reasons, progress, found.arc, math.nan))
 
 
@@ -109,22 +110,24 @@ def ring_rows(samples: Floats, radius: float, smooth: Floats, stride: int) -> tu
     return rows, len(parts) * stride
 
 
-def judged(rows: RingRows, direction: Floats) -> tuple[RingClearance, tuple[Reason, ...]]:
-    """The clearance that rows tell, and why it is none. direction: (rows, 2) of the load."""
-    found = ring_clearance(rows, direction)
+def judged(rows: RingRows, direction: Floats, radius: float) -> tuple[RingClearance, tuple[Reason, ...]]:
+    """The clearance that rows tell, and why it is none. direction: (rows, 2) of the load; radius: m."""
+    found = ring_clearance(rows, direction, radius)
     older, newer = found.halves
     if not math.isfinite(older):
         middle = len(rows.angle) // 2
         parts = [
             (RingRows(*(one[cut] for one in rows)), direction[cut]) for cut in (slice(middle), slice(middle, None))
         ]
-        older, newer = (ring_clearance(*part).clearance for part in parts)
+        older, newer = (ring_clearance(*part, radius).clearance for part in parts)
     reasons = []
     if found.arc < ARC:
         reasons.append(Reason("clearance_arc", None, {"arc": math.degrees(found.arc), "needed": math.degrees(ARC)}))
     elif not found.enough:
         numbers = {"swings": found.swings, "needed": SWINGS, "percent": 100.0 * found.explained, "least": 100.0 * LOOSE}
         reasons.append(Reason("clearance_swings", None, numbers))
+    elif found.late > LATE * found.clearance:
+        reasons.append(Reason("clearance_skew", None, {"late": 1e3 * found.skew}))
     elif found.grows > TWIST:
         reasons.append(Reason("clearance_twist", None, {"percent": 100.0 * found.grows, "most": 100.0 * TWIST}))
     elif abs(newer - older) > AGREE * 2.0 * found.deviation:

@@ -86,6 +86,26 @@ def test_where_the_weight_holds_the_pin_there_is_no_number() -> None:
     assert [one.code for one in wrong.reasons] == ["clearance_swings"]
 
 
+@pytest.mark.parametrize("late", [5e-3, 2.5e-2])
+def test_encoders_that_are_read_apart_are_covered_or_told(late: float) -> None:
+    """Half of δ² times the acceleration moves the ring like a clearance: 0.3 and 40 µm here."""
+    link = pointing(WINDOW, 12, clearance=5e-5, period=4.0, vertical=True, contact="reduced")
+    link[round(late / TICK) :, 1] = link[: -round(late / TICK), 1]
+    found = watched(link).report
+    if late > 1e-2:
+        assert [one.code for one in found.reasons] == ["clearance_skew"]
+        assert found.reasons[0].numbers["late"] == pytest.approx(-1e3 * late, rel=0.3)
+    else:
+        assert abs(found.clearance - 5e-5) < 2.0 * found.deviation
+
+
+def test_what_the_load_does_not_explain_is_no_clearance() -> None:
+    samples = pointing(WINDOW, 13, clearance=5e-5, period=4.0, vertical=True, contact="reduced")
+    samples[:, 1] += 4e-3 * np.sin(2.0 * np.pi * 0.83 * TICK * np.arange(len(samples)))  # something else moves the ring
+    found = watched(samples).report
+    assert [one.code for one in found.reasons] == ["clearance_swings"]
+
+
 def test_a_twist_between_the_encoders_is_no_clearance() -> None:
     how = {"period": 4.0, "vertical": True, "contact": "reduced"}
     for clearance, twist in ((1e-8, 2e-3), (30e-6, 1e-2)):
