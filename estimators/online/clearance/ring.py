@@ -124,12 +124,17 @@ def judged(rows: RingRows, direction: Floats, radius: float) -> tuple[RingCleara
     if found.arc < ARC:
         reasons.append(Reason("clearance_arc", None, {"arc": math.degrees(found.arc), "needed": math.degrees(ARC)}))
     elif not found.enough:
-        numbers = {"swings": found.swings, "needed": SWINGS, "percent": 100.0 * found.explained, "least": 100.0 * LOOSE}
+        numbers = {
+            "reversals": found.swings,
+            "needed": SWINGS,
+            "percent": 100.0 * found.explained,
+            "limit": 100.0 * LOOSE,
+        }
         reasons.append(Reason("clearance_swings", None, numbers))
     elif found.late > LATE * found.clearance:
-        reasons.append(Reason("clearance_skew", None, {"late": 1e3 * found.skew}))
+        reasons.append(Reason("clearance_skew", None, {"milliseconds": 1e3 * found.skew}))
     elif found.grows > TWIST:
-        reasons.append(Reason("clearance_twist", None, {"percent": 100.0 * found.grows, "most": 100.0 * TWIST}))
+        reasons.append(Reason("clearance_twist", None, {"percent": 100.0 * found.grows, "limit": 100.0 * TWIST}))
     elif abs(newer - older) > AGREE * 2.0 * found.deviation:
         reasons.append(changing(older, newer))
     if not reasons and not NOTHING * found.deviation < found.clearance < IMPLAUSIBLE:
