@@ -96,12 +96,12 @@ class BearingWatch:
         self.first = self.first_deviation = math.nan
         self.since = self._above = 0
 
-    def _filling(self, progress: float) -> None:
+    def fill(self, progress: float) -> None:
         """Say how much of the first window there is, per cent."""
         why = Reason("clearance_filling", None, {"percent": progress})
         self.report = EMPTY._replace(reasons=(why,), progress=progress)
 
-    def _tell(self, now: int, report: ClearanceReport) -> None:
+    def tell(self, now: int, report: ClearanceReport) -> None:
         """Publish a whole window's value, or why there is none, and compare it with the first. now: ns."""
         if report.reasons:
             self.report = report._replace(clearance=math.nan, deviation=math.nan)

@@ -84,11 +84,11 @@ class RingWatch(BearingWatch):
     def _look(self, now: int) -> None:
         progress = min(100.0, 100.0 * self._count / POINTS)
         if self._count < POINTS:
-            self._filling(progress)
+            self.fill(progress)
             return
         bearing, rows = self._settings, RingRows(*np.roll(self._rows, -(self._count % POINTS), axis=0).T)
         found, reasons = judged(rows, load_direction(rows, bearing.pull, bearing.upright), bearing.ring_radius)
-        self._tell(now, ClearanceReport(found.clearance, found.deviation, reasons, progress, found.arc, math.nan))
+        self.tell(now, ClearanceReport(found.clearance, found.deviation, reasons, progress, found.arc, math.nan))
 
 
 def ring_windows(period: float) -> tuple[Floats, int]:

@@ -62,7 +62,7 @@ class ClearanceWatch(BearingWatch):
     def _fit(self, now: int) -> None:
         progress = min(100.0, 100.0 * self._count / POINTS)
         if self._count < POINTS:
-            self._filling(progress)
+            self.fill(progress)
             return
         places = np.roll(self._places, -(self._count % POINTS), axis=0)
         found, *halves = (circle(*part.T) for part in (places, places[: POINTS // 2], places[POINTS // 2 :]))
@@ -76,4 +76,4 @@ class ClearanceWatch(BearingWatch):
             reasons.append(changing(older, newer))
         if not max(NOTHING * deviation, THICK * found.spread) < found.clearance < IMPLAUSIBLE:
             reasons.append(nothing(found.clearance, deviation))
-        self._tell(now, ClearanceReport(found.clearance, deviation, tuple(reasons), progress, arc, found.touching))
+        self.tell(now, ClearanceReport(found.clearance, deviation, tuple(reasons), progress, arc, found.touching))
