@@ -634,7 +634,7 @@ class ClearanceMessage(JointMessage):
     progress: float
     # rad of its circle that the pin, or what presses it, has visited in the window
     arc: float
-    # share of the window in which the pin touches its bearing; NaN where the sensors do not show it
+    # share of the window in which the pin touches its bearing; NaN where nothing shows it
     touching: float
     # m, of the first window: growth is measured against it
     first: NotRequired[float]

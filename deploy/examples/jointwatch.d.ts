@@ -429,7 +429,7 @@ export interface Clearance {
   progress: number;
   /** rad of its circle that the pin, or what presses it, has visited in the window */
   arc: number;
-  /** share of the window in which the pin touches its bearing; NaN where the sensors do not show it */
+  /** share of the window in which the pin touches its bearing; NaN where nothing shows it */
   touching: number;
   /** m, of the first window: growth is measured against it */
   first?: number;
