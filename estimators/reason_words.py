@@ -380,11 +380,33 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The clearance, or the place of a sensor, has changed within the window.",
         "Wait for half a minute of motion. If it stays so, look whether a sensor is loose.",
     ),
+    "clearance_swings": ReasonEntry(
+        _CLEARANCE,
+        "the load has changed its side {reversals:.0f} times where {needed:.0f} are needed, and its direction explains "
+        "{percent:.0f} % of what the ring shows where {limit:.0f} % are needed",
+        "The encoders on either side of the bearing see the clearance where its load passes from one side of the "
+        "ring's head to the other.",
+        "Let the joint speed up and brake many times a minute. If it does, check ring_radius, gravity, centre and "
+        "upright of `clearance`, and that the ring has one head.",
+    ),
+    "clearance_skew": ReasonEntry(
+        _CLEARANCE,
+        "the ring is read {milliseconds:.1f} ms beside the motor's encoder, which moves it like a clearance",
+        "Both encoders are compared at one instant; the clocks of their frames do not say when that was.",
+        "Send both encoders in one frame, or give the frames a counter or a device's time. A clock that has just "
+        "begun, or a busy machine, settles by itself.",
+    ),
+    "clearance_twist": ReasonEntry(
+        _CLEARANCE,
+        "{percent:.0f} % of what the ring shows grow with the torque, where {limit:.0f} % may",
+        "Something between the two encoders twists: a gear, a shaft or a coupling.",
+        "Give the joint `lost_motion` instead, which tells the twist and the lost motion apart.",
+    ),
     "clearance_none": ReasonEntry(
         _CLEARANCE,
         "{value:.1f} ± {deviation:.1f} µm is no clearance of a bearing",
-        "The circle that the sensors show is not larger than its own uncertainty, or far too large.",
-        "Check scale and place of the proximity sensors.",
+        "What the sensors show is not larger than its own uncertainty, or far too large.",
+        "Check scale and place of the proximity sensors, or the ring's radius.",
     ),
     "drives_incomplete": ReasonEntry(
         _MECHANISM,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from daq.config.toml_file import is_mechanism
 from hil_rig.messages import COUNTER, Message, MessageField
 from hil_rig.plants.base import Plant
+from hil_rig.plants.mechanisms.shared import Driven
 from hil_rig.wire.base import Wire
 from hil_rig.wire.robot import RigRobot
 from hil_rig.wire.samples import Described
@@ -116,6 +117,8 @@ def _joint(name: str, plant: Plant, messages: tuple[Message, ...], kind: str, wi
     own = {one.name: ours for one, ours in zip(plant.messages, messages, strict=True)}
     reference = own[plant.roles["position"].signal.partition(".")[0]]
     yield from ("", f"[joints.{name}]", f"rate = {_value(plant.rate)}", f"model = {_value(plant.model)}")
+    if isinstance(plant, Driven):
+        yield from (f"{key} = {_value(table)}" for key, table in plant.tables.items())
     for key, source in _clock(reference, kind, wires[reference.bus]).items():
         place = {"signal": f"{_name(reference.bus)}.{source['signal']}"}
         yield f"{key} = {_value({**source, **place})}"

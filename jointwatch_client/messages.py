@@ -28,6 +28,7 @@ __all__ = [
     "ChangeMessageRecordRanked",
     "ChangeMessageRecordReference",
     "ClearanceMessage",
+    "ClearanceMessageWay",
     "DriftMessage",
     "DriftMessageReference",
     "EstimateMessage",
@@ -188,6 +189,9 @@ EstimateMessageHealthReasonCode = Literal[
     "clearance_filling",
     "clearance_arc",
     "clearance_changing",
+    "clearance_swings",
+    "clearance_skew",
+    "clearance_twist",
     "clearance_none",
     "drives_incomplete",
     "loops_open",
@@ -607,9 +611,17 @@ class SummaryMessage(JointMessage):
     use: SummaryMessageUse
 
 
+ClearanceMessageWay = Literal[
+    "proximity sensors",
+    "link ring",
+]
+
+
 class ClearanceMessage(JointMessage):
     """The clearance of a joint's bearing."""
 
+    # how it is measured
+    way: ClearanceMessageWay
     # m, half of the pin's room in its bearing; NaN where there is no number
     clearance: float
     # its standard deviation, m
@@ -620,9 +632,9 @@ class ClearanceMessage(JointMessage):
     reasons: list[EstimateMessageHealthReason]
     # of the first window, per cent
     progress: float
-    # rad of its circle that the pin has visited in the window
+    # rad of its circle that the pin, or what presses it, has visited in the window
     arc: float
-    # share of the window in which the pin touches its bearing
+    # share of the window in which the pin touches its bearing; NaN where nothing shows it
     touching: float
     # m, of the first window: growth is measured against it
     first: NotRequired[float]

@@ -25,6 +25,7 @@ from daq.config.history_settings import HistorySettings
 from daq.config.notify import NotifySection
 from drivers.catalogue import AnyDriver
 from estimators.conditioning.bridge import MOST
+from estimators.models.mechanisms.bearing import SLOWEST
 from estimators.online.settings import LINK, NEAR, JointIdentification
 
 SCHEDULER: Final = "tls://HOST:PORT (whoever reaches one at tcp:// runs programs as its workers: docs/fleet.md)"
@@ -249,6 +250,12 @@ class JointSection(JointIdentification):
         default=1.0, ge=0.01, le=3600, description="s without samples after which the joint is called faulted"
     )
     drift: DriftSettings = DriftSettings()
+
+    @model_validator(mode="after")
+    def _samples_that_show_a_clearance(self) -> Self:
+        if self.clearance is not None and self.rate < SLOWEST:
+            raise ValueError(f"clearance: expected a rate of {SLOWEST:g} Hz at least, found {self.rate:g} Hz")
+        return self
 
     @property
     def source(self) -> str:

@@ -21,6 +21,7 @@ from typing import Any, Final
 from daq.processes.child import call_itself, die_with
 from daq.processes.cluster import LONGEST, elsewhere
 from daq.processes.logs import log
+from daq.stream.priority import take_usual_slice
 
 #: 1, argued: Niceness of the refit's process: a refit may wait, the core may not.
 NICE: Final = 5
@@ -166,5 +167,6 @@ def _settle(core: int, pid: Any) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICE)
+    take_usual_slice()
     call_itself("jw refits")
     die_with(core)

@@ -44,7 +44,18 @@ REDRAW: Final = 0.5  # s between two drawings of a law
 EVENTS: Final = 200
 LATEST: Final = 50  # events in /api/state
 LOST_MOTION: Final = OF_GEAR[PLACE].name
-CLEARANCE: Final = ("clearance", "deviation", "known", "reasons", "progress", "arc", "touching", "first", "grown")
+CLEARANCE: Final = (
+    "way",
+    "clearance",
+    "deviation",
+    "known",
+    "reasons",
+    "progress",
+    "arc",
+    "touching",
+    "first",
+    "grown",
+)
 GEAR: Final = (  # the fields of lost_motion/<joint> that the page shows
     *("parameters", "deviations", "known", "reasons", "reversals", "rarer", "imitated", "progress", "soft", "first"),
     *("grown", "timestamp"),

@@ -14,7 +14,7 @@ import zmq
 from daq.config.sections import Config
 from daq.processes.heartbeat import Life
 from daq.processes.logs import configure_logging, log
-from daq.stream.priority import allowed, give, take
+from daq.stream.priority import allowed, ask_for_short_slice, give, take
 
 EXIT_CANNOT_START: Final = 3  # before "ready": the supervisor stops everything and shows the line that was left
 
@@ -44,6 +44,8 @@ def live(name: str, work: str, config: Config, runtime: Path, life: Life) -> int
     configure_logging(name)
     if name == "core" or name in config.drivers:
         _take_priority(config.processes.priority)
+        if not config.processes.priority:
+            ask_for_short_slice()
     run: Work = pkgutil.resolve_name(work)
     try:
         run(name, config, runtime, life)

@@ -8,6 +8,7 @@ from estimators.conditioning.conditioner import Conditioning
 from estimators.models.collinearity import collinear
 from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import GearWatchSettings
+from estimators.models.mechanisms.bearing import RingBearingSettings
 from estimators.online.judgement.standstill import USUAL
 from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
@@ -45,6 +46,10 @@ class JointIdentification(Settings):
         default=None, description="of a gear with an encoder on either side; an elastic joint's is watched without it"
     )
 
+    clearance: RingBearingSettings | None = Field(
+        default=None, description="of a bearing between two encoders, the second a ring on the link with one head"
+    )
+
     @property
     def rest(self) -> float:
         """Speed of standstill to begin with, rad/s (m/s)."""
@@ -56,10 +61,10 @@ class JointIdentification(Settings):
         return ""
 
     def roles(self) -> tuple[str, ...]:
-        """Channels that the joint must have: those of its model, and a second encoder where only the gear needs it."""
+        """Channels that the joint must have: those of its model, and a second encoder that a gear or bearing needs."""
         own = self.model.roles()
         watched = self.lost_motion is not None and self.lost_motion.watch and self.lost_motion.encoders == 2
-        return own + (LINK,) * (watched and LINK not in own)
+        return own + (LINK,) * ((watched or self.clearance is not None) and LINK not in own)
 
     @model_validator(mode="after")
     def _a_torque_that_saturates(self) -> Self:
@@ -83,6 +88,12 @@ class JointIdentification(Settings):
             )
         if wish.encoders == 2 and not (wish.band or wish.gravity or wish.inertia_link):
             raise ValueError("lost_motion: expected band, gravity or inertia_link above 0: else nothing loads the gear")
+        return self
+
+    @model_validator(mode="after")
+    def _a_bearing_that_turns(self) -> Self:
+        if self.clearance is not None and not {"torque"} & set(self.model.roles()):
+            raise ValueError("clearance needs a joint that turns: expected a model whose effort is a torque")
         return self
 
     @model_validator(mode="after")

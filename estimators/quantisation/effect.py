@@ -33,6 +33,9 @@ READ: Final = 16.0
 AGAIN: Final = 2
 
 
+Reading = tuple[Floats, Floats]  # [Φ' T'] (equations, columns), and what that adds to the residual
+
+
 class Lattice(NamedTuple):
     """Declares the steps of an encoder, what they do to a row, and how readings are smoothed."""
 
@@ -51,11 +54,18 @@ def steps_covariance(
     rows: with the columns of η; noise: (outputs,) variances; law: encoder that the law's speed comes from; far: encoder
     behind the spring, if there is one. Zero where no stretch of rows is long enough to be smoothed once more.
     """
-    lattices, white = shifts(block, rows, eta, theta, noise, law, far)
-    covariance = lattices.T @ lattices / PLACES
-    square = np.maximum(np.diag(covariance), np.finfo(float).tiny)
-    own = np.sqrt(np.maximum(1.0 - white.var(axis=0, ddof=1) / square, 0.0))
-    return np.asarray(covariance * np.outer(own, own))
+    return _covariance(*shifts(block, rows, eta, theta, noise, law, far))
+
+
+def steps_effect(
+    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+) -> tuple[Floats, dict[str, float]]:
+    """What `steps_covariance` and `imitated` give, from the same readings: they take nine tenths of a refit's time."""
+    one = _readings(block, rows, eta, theta, noise, law, far)
+    if one is None:
+        return np.zeros((len(theta) + len(eta),) * 2), {}
+    shifted = _shifted(one)
+    return _covariance(*_solutions(one, shifted)), _imitated(one, shifted, block, rows, theta, noise)
 
 
 def shifts(
@@ -66,9 +76,7 @@ def shifts(
     if one is None:
         nothing = np.zeros((PLACES, len(theta) + len(eta)))
         return nothing, nothing
-    rng = np.random.default_rng(0)
-    lattices = [_solved(*one.read(np.full(one.instants, number / PLACES))) for number in range(PLACES)]
-    return np.array(lattices), np.array([_solved(*one.read(rng.random(one.instants))) for _ in range(PLACES)])
+    return _solutions(one, _shifted(one))
 
 
 def imitated(
@@ -76,8 +84,13 @@ def imitated(
 ) -> dict[str, float]:
     """Error of each known constant, rms, that its score test would find because of the steps alone."""
     one = _readings(block, rows, eta, theta, noise, law, far)
-    if one is None:
-        return {}
+    return {} if one is None else _imitated(one, _shifted(one), block, rows, theta, noise)
+
+
+def _imitated(
+    one: "_Readings", shifted: list[Reading], block: NonlinearBlock, rows: Rows, theta: Floats, noise: Floats
+) -> dict[str, float]:
+    """Error of each known constant by these readings of shifted encoders."""
     part = rows.part(one.which)
     weight = np.isfinite(part.y) / np.sqrt(noise)
     constants = block.joint.constants(part, block.taps, theta)
@@ -85,12 +98,31 @@ def imitated(
         return {}
     columns = np.array([(np.nan_to_num(constant.column) * weight).reshape(-1) for constant in constants]).T
     squares = np.zeros(len(constants))
-    for number in range(PLACES):
-        design, left = one.read(np.full(one.instants, number / PLACES))
+    for design, left in shifted:
         base, _ = np.linalg.qr(design / np.maximum(np.linalg.norm(design, axis=0), np.finfo(float).tiny))
         own = columns - base @ (base.T @ columns)
         squares += (own.T @ left / np.maximum(np.sum(own**2, axis=0), np.finfo(float).tiny)) ** 2 / PLACES
     return {constant.name: float(np.sqrt(square)) for constant, square in zip(constants, squares, strict=True)}
+
+
+def _shifted(one: "_Readings") -> list[Reading]:
+    """A window as each of PLACES shifted encoders reads it."""
+    return [one.read(np.full(one.instants, number / PLACES)) for number in range(PLACES)]
+
+
+def _solutions(one: "_Readings", shifted: list[Reading]) -> tuple[Floats, Floats]:
+    """b of these shifted encoders, and of encoders that are shifted anew at each instant."""
+    rng = np.random.default_rng(0)
+    white = [_solved(*one.read(rng.random(one.instants))) for _ in range(PLACES)]
+    return np.array([_solved(*each) for each in shifted]), np.array(white)
+
+
+def _covariance(lattices: Floats, white: Floats) -> Floats:
+    """The covariance of b over the lattice, without what white steps make of it."""
+    covariance = lattices.T @ lattices / PLACES
+    square = np.maximum(np.diag(covariance), np.finfo(float).tiny)
+    own = np.sqrt(np.maximum(1.0 - white.var(axis=0, ddof=1) / square, 0.0))
+    return np.asarray(covariance * np.outer(own, own))
 
 
 class _Readings(NamedTuple):
@@ -98,7 +130,7 @@ class _Readings(NamedTuple):
 
     which: NDArray[np.int64]  # of its rows
     instants: int
-    read: Callable[[Floats], tuple[Floats, Floats]]  # [Φ' T'] (equations, columns) and what that adds to the residual
+    read: Callable[[Floats], Reading]  # [Φ' T'] (equations, columns) and what that adds to the residual
 
 
 def _readings(

@@ -34,7 +34,8 @@ from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.models.mechanisms.mechanism import load
-from estimators.online.clearance.watch import ClearanceReport, ClearanceWatch
+from estimators.online.clearance.bearing import ClearanceReport
+from estimators.online.clearance.watch import ClearanceWatch
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.mechanism.estimate import FrictionRatio, MechanismEstimate
 from estimators.online.reporting.inspection import Inspection

@@ -62,7 +62,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
         "TURNS",
         "CAUSES",
     ),
-    "estimators/online/clearance/watch.py": ("VERSION",),
+    "estimators/online/clearance/bearing.py": ("VERSION",),
     "estimators/online/gear/rows.py": ("HEADER", "CHANNELS", "(DRY, VISCOUS)"),
     "estimators/online/judgement/parameter_state.py": ("KNOWN", "NOT_IDENTIFIABLE", "UNMODELLED_TORQUE", "DOUBTFUL"),
     "estimators/online/mechanism/estimator.py": ("VERSION",),

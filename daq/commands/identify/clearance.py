@@ -1,8 +1,13 @@
 """`jointwatch clearance RECORDING …`: the clearance of one joint's bearing, with a deviation, and whether it has grown.
 
-Three ways, whichever the recordings have channels for: two proximity sensors (roles `near_x`, `near_y`, m), an encoder
-on the link's ring with one read head beside the motor's (`ring` or `link_position`, with --ring-radius), and the torque
-of a motion whose load turns (needs none of them). docs/mechanisms.md says what each needs.
+Three ways, whichever the recordings have channels for:
+
+- two proximity sensors (roles `near_x`, `near_y`, m)
+- an encoder on the link's ring with one read head beside the motor's (`ring` or `link_position`, with --ring-radius):
+  as live, or by the law of the load with --mass and --pin
+- the torque of a motion whose load turns (with --mass and --pin)
+
+docs/mechanisms.md says what each needs.
 """
 
 import argparse
@@ -19,9 +24,12 @@ from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
 from daq.replay.robot_runs import read_aligned
 from estimators.alignment.channel_delay import ChannelSeries
+from estimators.models.mechanisms.bearing import RingBearingSettings
 from estimators.models.mechanisms.clearance import CLEARANCE, Known
 from estimators.models.mechanisms.pin_circle import circle
+from estimators.models.mechanisms.ring import RingRows, load_direction
 from estimators.offline.clearance import IMPLAUSIBLE, SEEN, ClearanceRun, least, measured, siblings
+from estimators.online.clearance.ring import judged, ring_rows, ring_windows
 from estimators.quantities import Floats
 
 RINGS: Final = ("ring", "link_position")
@@ -48,6 +56,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="across the axis, along −x; 0: vertical axis; one, or one a recording",
     )  # fmt: skip
     parser.add_argument("--ring-radius", type=_positive, metavar="M", help="of the link's ring with one read head")
+    parser.add_argument(
+        "--centre", type=_positive, metavar="M", help="of all that the pin carries, from the axis; for a ring alone"
+    )
+    parser.add_argument(
+        "--upright", type=float, default=0.0, metavar="RAD", help="angle at which that centre is above (0)"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
@@ -84,10 +98,12 @@ def _of(options: argparse.Namespace, files: list[Path], gravity: list[float]) ->
     rings = ring if options.ring_radius is not None else None
     if all("torque" in roles for roles in parts) and options.mass is not None and options.pin is not None:
         found += _by_motion(options, files, parts, gravity * (len(files) // len(gravity)), rings)
+    elif rings is not None:
+        found.append(_by_ring(options, files, parts, gravity * (len(files) // len(gravity)), rings))
     if not found:
         raise ValueError(
-            f"{files[0]}: expected near_x and near_y, or torque with --mass and --pin (and ring or link_position with "
-            f"--ring-radius); found {', '.join(parts[0])}"
+            f"{files[0]}: expected near_x and near_y, or torque with --mass and --pin, or ring or link_position with "
+            f"--ring-radius; found {', '.join(parts[0])}"
         )
     return found
 
@@ -123,13 +139,10 @@ def _by_motion(
     ring: str | None,
 ) -> list[dict[str, Any]]:
     """From the torque, and from a ring where there is one."""
-    period = max(float(np.median(np.diff(roles["position"].time))) for roles in parts)
-    if not period < 1.0 / FASTEST:
-        raise ValueError(f"{files[0]}: expected more than {FASTEST:g} rows a second, found {1.0 / period:.4g}")
+    period = _period(files, parts)
     runs = []
     for roles, across in zip(parts, gravity, strict=True):
-        time = roles["position"].time
-        grid = time[0] + period * np.arange(int((time[-1] - time[0]) / period * (1.0 + 1e-9)) + 1)
+        grid = _grid(roles, period)
         angle, torque = _on(grid, roles["position"]), _on(grid, roles["torque"])
         seen = None if ring is None else _on(grid, roles[ring])
         runs.append(ClearanceRun(angle, torque, Known(options.mass, options.pin, options.slip, across), seen))
@@ -145,6 +158,45 @@ def _by_motion(
         why = "" if told else f"at least {1e6 * at_least:.1f} µm by its extremes{', the pin flies' if flies else ''}"
         found.append(_result(ring, value, deviation, why))
     return found
+
+
+def _by_ring(
+    options: argparse.Namespace,
+    files: list[Path],
+    parts: list[dict[str, ChannelSeries]],
+    gravity: list[float],
+    ring: str,
+) -> dict[str, Any]:
+    """From the encoders alone, in the words of the live watch."""
+    period = _period(files, parts)
+    smooth, stride = ring_windows(period)
+    rows, directions = [], []
+    for roles, across in zip(parts, gravity, strict=True):
+        bearing = RingBearingSettings(
+            ring_radius=options.ring_radius, gravity=across, centre=options.centre, upright=options.upright
+        )
+        grid = _grid(roles, period)
+        torque = _on(grid, roles["torque"]) if "torque" in roles else np.zeros(len(grid))
+        samples = np.column_stack([_on(grid, roles["position"]), _on(grid, roles[ring]), torque])
+        found, _ = ring_rows(samples, options.ring_radius, smooth, stride)
+        rows.append(found)
+        directions.append(load_direction(RingRows(*found.T), bearing.pull, bearing.upright))
+    told, reasons = judged(RingRows(*np.concatenate(rows).T), np.concatenate(directions), options.ring_radius)
+    return _result(ring, told.clearance, told.deviation, "; ".join(map(str, reasons)))
+
+
+def _period(files: list[Path], parts: list[dict[str, ChannelSeries]]) -> float:
+    """Of the slowest recording's ticks, s."""
+    period = max(float(np.median(np.diff(roles["position"].time))) for roles in parts)
+    if not period < 1.0 / FASTEST:
+        raise ValueError(f"{files[0]}: expected more than {FASTEST:g} rows a second, found {1.0 / period:.4g}")
+    return period
+
+
+def _grid(roles: dict[str, ChannelSeries], period: float) -> Floats:
+    """Equidistant instants of a recording, s."""
+    time = roles["position"].time
+    return np.asarray(time[0] + period * np.arange(int((time[-1] - time[0]) / period * (1.0 + 1e-9)) + 1))
 
 
 def _result(way: str, clearance: float, deviation: float, why: str) -> dict[str, Any]:

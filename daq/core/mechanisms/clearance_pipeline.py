@@ -1,4 +1,7 @@
-"""The pipeline of one joint's proximity sensors: the clearance of its bearing, once a second, and what has grown."""
+"""The pipeline of one joint's bearing: its clearance, once a second, and what has grown.
+
+By two proximity sensors where the joint has them; else by an encoder on either side, where `clearance` is configured.
+"""
 
 import math
 from collections.abc import Mapping
@@ -8,8 +11,10 @@ from daq.config.sections import JointSection
 from daq.core.changes.change_records import ChangeRecord, ChangeRecords
 from daq.stream.reasons import as_maps
 from daq.stream.update import Map, Publication
+from estimators.online.clearance.bearing import BearingWatch
+from estimators.online.clearance.ring import RingWatch
 from estimators.online.clearance.watch import ClearanceWatch
-from estimators.online.settings import NEAR
+from estimators.online.settings import LINK, NEAR
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]
@@ -26,10 +31,11 @@ class ClearancePipeline:
         self, joint: JointSection, channels: tuple[str, ...], publication: Publication, records: ChangeRecords | None
     ) -> None:
         """channels: the columns of the rows; records: of what has changed of the joint."""
-        self._columns = [channels.index(role) for role in NEAR]
-        self._period, self._publication, self._records = 1.0 / joint.rate, publication, records
+        roles = NEAR if set(NEAR) <= set(channels) else ("position", LINK, "torque")
+        self._columns = [channels.index(role) for role in roles if role in channels]
+        self._joint, self._publication, self._records = joint, publication, records
         self._last = self._slot = 0  # ns, s of the rows' clock
-        self.watch = ClearanceWatch(self._period)
+        self.watch = self._begun(roles == NEAR)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Samples of the joint: (rows,) ns, (rows, channels)."""
@@ -59,8 +65,16 @@ class ClearancePipeline:
         try:
             self.watch.resume(state)
         except Exception:
-            self.watch = ClearanceWatch(self._period)
+            self.watch = self._begun(isinstance(self.watch, ClearanceWatch))
             raise
+
+    def _begun(self, near: bool) -> BearingWatch:
+        """A watch that knows nothing yet, by proximity sensors or by encoders."""
+        period, bearing = 1.0 / self._joint.rate, self._joint.clearance
+        if near:
+            return ClearanceWatch(period)
+        assert bearing is not None
+        return RingWatch(bearing, period)
 
     def _change(self, now: float, epoch: int) -> ChangeRecord | None:
         """How it has grown, with the newest number; None where it has not."""
@@ -74,10 +88,11 @@ class ClearancePipeline:
         )  # fmt: skip
 
 
-def clearance_body(watch: ClearanceWatch) -> Map:
+def clearance_body(watch: BearingWatch) -> Map:
     """What `clearance/<joint>` says."""
     report = watch.report
     return {
+        "way": watch.way,
         "clearance": report.clearance,
         "deviation": report.deviation,
         "known": math.isfinite(report.clearance),
@@ -93,8 +108,8 @@ def clearance_body(watch: ClearanceWatch) -> Map:
 def clearance_pipeline_of(
     joint: JointSection, channels: tuple[str, ...], publication: Publication, records: ChangeRecords | None
 ) -> ClearancePipeline | None:
-    """The pipeline of a joint's bearing; None where the joint has no proximity sensors."""
-    if not set(NEAR) <= set(channels):
+    """The pipeline of a joint's bearing; None where nothing sees it."""
+    if not set(NEAR) <= set(channels) and joint.clearance is None:
         return None
     return ClearancePipeline(joint, channels, publication, records)
 

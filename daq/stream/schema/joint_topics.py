@@ -222,13 +222,14 @@ def summary_fields(names: Iterable[str]) -> Schema:
 
 def clearance_fields(_: Iterable[str]) -> Schema:
     return JOINT | {
+        "way": {"enum": ["proximity sensors", "link ring"], "description": "how it is measured"},
         "clearance": number("m, half of the pin's room in its bearing; NaN where there is no number"),
         "deviation": number("its standard deviation, m"),
         "known": {"type": "boolean", "description": "whether there is a number"},
         "reasons": reason_list("why there is none"),
         "progress": number("of the first window, per cent"),
-        "arc": number("rad of its circle that the pin has visited in the window"),
-        "touching": number("share of the window in which the pin touches its bearing"),
+        "arc": number("rad of its circle that the pin, or what presses it, has visited in the window"),
+        "touching": number("share of the window in which the pin touches its bearing; NaN where nothing shows it"),
         "first": number("m, of the first window: growth is measured against it"),
         "grown": {"type": "boolean", "description": "it has grown since, beyond its limit and for certain"},
     }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import distinct
-from estimators.quantisation.effect import Lattice, imitated, steps_covariance
+from estimators.quantisation.effect import Lattice, steps_effect
 from estimators.quantities import Floats
 from estimators.refit import job as refit
 from estimators.refit.outcome import RefitOutcome
@@ -61,4 +61,5 @@ def _weighed(
     samples[:, block.index] = seen[:, first[:, np.newaxis] + np.arange(len(job.taps))].transpose(1, 0, 2)
     rows = Rows(np.zeros(count, np.int64), phi, y, np.zeros((count, 1)), samples)
     window = block, rows, outcome.eta, outcome.theta, outcome.noise if job.again else job.noise, law, far
-    return replace(outcome, steps=steps_covariance(*window), imitated=imitated(*window))
+    steps, imitated = steps_effect(*window)
+    return replace(outcome, steps=steps, imitated=imitated)

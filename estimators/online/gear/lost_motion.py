@@ -39,6 +39,7 @@ from estimators.models.joints.lost_motion import (
     LostMotionSettings,
     physical,
 )
+from estimators.numerics.local_cubic import windows
 from estimators.online import checkpoint
 from estimators.online.gear.rows import (
     CHANNELS,
@@ -49,7 +50,6 @@ from estimators.online.gear.rows import (
     absorb,
     butterworth,
     unbroken,
-    windows,
 )
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason

@@ -54,7 +54,7 @@ class GearState(Layout):
     loaded: bool  # whether the load is measured
     period: float  # s between samples
     low_pass: Vector  # (5,) see butterworth
-    windows: Matrix  # (3, size) see windows
+    windows: Matrix  # (3, size) see numerics/local_cubic.py
     dry: float = 0.0  # N·m, friction of the link that is allowed for
     viscous: float = 0.0  # N·m·s/rad
     # where the filters are
@@ -87,16 +87,6 @@ def butterworth(cutoff: float, period: float) -> Floats:
     k = math.tan(math.pi * min(cutoff * period, HIGHEST_CUTOFF))
     scale = 1.0 / (1.0 + math.sqrt(2.0) * k + k * k)
     return np.array([k * k, 2 * k * k, k * k, 2 * (k * k - 1.0), 1.0 - math.sqrt(2.0) * k + k * k]) * scale
-
-
-def windows(half: int, period: float) -> Floats:
-    """Return the local cubic fit under a Hann window (3, 2·half + 1): value, slope (1/s), second derivative (1/s²)."""
-    x = np.arange(-half, half + 1) / (half + 1)
-    weight = np.cos(0.5 * np.pi * x) ** 2
-    powers = np.stack([np.ones_like(x), x, x**2, x**3])
-    fitted = np.linalg.solve((powers * weight) @ powers.T, powers * weight)
-    unit = (half + 1) * period
-    return np.ascontiguousarray(fitted[:3] * np.array([[1.0], [1.0 / unit], [2.0 / unit**2]]))
 
 
 @inline

@@ -103,6 +103,9 @@ class PointingSettings(PlantSettings):
     bits: int = Setting(default=20, ge=8, le=28)
     torque_noise: float = Setting(default=1e-4, ge=0, description="N·m, standard deviation, white")
     ring_radius: float = Setting(default=0.03, gt=0, description="m, of the link's ring encoder with one read head")
+    sensors: Literal["near", "ring"] = Setting(
+        default="near", description="of the first pin: two proximity sensors, or the link's ring as second encoder"
+    )
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
         """Both joints; the first with its ring encoder and two proximity sensors."""
@@ -112,14 +115,23 @@ class PointingSettings(PlantSettings):
         noise = np.array([0.0, self.torque_noise, 0.0, 1e-7, 1e-7])
         ring = MessageField("ring", 32, "counts", counts_per_rev=1 << self.bits)
         near = [MessageField(name, 32, "m", 1e-9) for name in ("near_x", "near_y")]
-        extra = [(ring, "", 1.0), *((field, field.name, 1.0) for field in near)]
+        by_ring = self.sensors == "ring"
+        extra = [(ring, "link_position" if by_ring else "", 1.0)]
+        extra += [(field, "" if by_ring else field.name, 1.0) for field in near]
+        tables = {"clearance": self._bearing()} if by_ring else {}
         model = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
         one, other = (np.random.default_rng([seed, node]) for node in (1, 2))
-        first = Driven(
-            shared, 0, self.rate, self.bits, noise, (ANGLES, TORQUES, RING, PLACE, PLACE + 1), extra, one, model, STEP
-        )
+        columns = (ANGLES, TORQUES, RING, PLACE, PLACE + 1)
+        first = Driven(shared, 0, self.rate, self.bits, noise, columns, extra, one, model, STEP, tables)
         second = Driven(shared, 1, self.rate, self.bits, noise[:2], (ANGLES + 1, TORQUES + 1), (), other, model, STEP)
         return {"joint1": first, "joint2": second}
+
+    def _bearing(self) -> dict[str, float]:
+        """What the configuration says of the first bearing."""
+        tree = self.tree()
+        centre = float(tree.mass @ [self.centre_1, self.reach + self.centre_2] / tree.mass.sum())
+        pull = {} if self.vertical else {"centre": centre}
+        return {"ring_radius": self.ring_radius, "gravity": 0.0 if self.vertical else GRAVITY, **pull}
 
     def data_sheet(self) -> str:
         """Bodies about right, lengths right; the base's x is up where joint 1 lies."""

@@ -63,13 +63,14 @@ class Driven:
         rng: np.random.Generator,
         model: Mapping[str, Any],
         step: float = 2e-3,
+        tables: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """columns: of the simulation, position, torque, then extra ones; extra: field, role and scale of each of those.
 
         noise: (columns,) white standard deviations, in SI; the position is rounded instead. step: N·m, of the torque on
-        the wire, which has 16 bits of it.
+        the wire, which has 16 bits of it. tables: of the joint in the configuration, beside its model.
         """
-        self.rate, self.model = rate, model
+        self.rate, self.model, self.tables = rate, model, tables or {}
         self._shared, self._reader, self._bits, self._noise = shared, reader, bits, noise
         self._columns, self._rng = columns, rng
         fields = (

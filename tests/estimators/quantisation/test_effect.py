@@ -11,7 +11,7 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.online.eta.in_force import EtaInForce
-from estimators.quantisation.effect import Lattice, shifts, steps_covariance
+from estimators.quantisation.effect import Lattice, imitated, shifts, steps_covariance, steps_effect
 from estimators.quantisation.encoder_steps import half_width, slopes_of
 from estimators.quantities import Floats
 from estimators.rows import Rows
@@ -76,6 +76,17 @@ def test_it_is_what_readings_in_other_places_do(bits: int) -> None:
     whole = np.sqrt(np.diag(found) + white.var(axis=0, ddof=1))
     assert (whole > 0.99 * told).all(), (whole, told)
     assert (np.sqrt(np.diag(found)) <= told).all()
+
+
+def test_both_effects_of_the_steps_come_from_the_same_readings() -> None:
+    rows, conditioner = rows_of(motion(), 2.0 * np.pi / 2**12, 0.2)
+    block = NonlinearBlock(MODEL, conditioner.taps)
+    block.refill(rows, ETA)
+    window = block, rows, ETA, THETA, NOISE, Lattice(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD), None
+    covariance, errors = steps_effect(*window)
+    assert covariance.any()
+    assert (covariance == steps_covariance(*window)).all()
+    assert errors == imitated(*window)
 
 
 def test_a_fine_encoder_owes_next_to_nothing() -> None:

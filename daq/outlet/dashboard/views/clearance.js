@@ -10,9 +10,10 @@ const ARC = 120; // degrees of its circle that the pin must visit, as estimators
 // what the motion must show before there is a number: label, hint, reading, share of what is needed
 const GATES = [
   ["Places", "of the first window", ({ progress }) => `${progress.toFixed(0)} %`, ({ progress }) => progress / 100],
-  ["Arc", `of its circle that the pin has visited; ${ARC}° are needed`, ({ arc }) => `${degrees(arc).toFixed(0)}°`, ({ arc }) => degrees(arc) / ARC],
-  ["Touching", "share of the window in which the pin touches its bearing", ({ touching }) => format.percent(touching), () => 1],
+  ["Arc", `of its circle that the pin, or what presses it, has visited; ${ARC}° are needed`, ({ arc }) => `${degrees(arc).toFixed(0)}°`, ({ arc }) => degrees(arc) / ARC],
+  ["Touching", "share of the window in which the pin touches its bearing", ({ touching }) => (Number.isFinite(touching) ? format.percent(touching) : "not seen"), () => 1],
 ];
+const WAYS = { "proximity sensors": "two proximity sensors", "link ring": "the encoders on either side of it" };
 const degrees = (angle) => (180 * angle) / Math.PI;
 
 export class ClearanceSection {
@@ -28,7 +29,7 @@ export class ClearanceSection {
     this.verdict = element("p", { class: "caption verdict" });
     const row = (label, hint, ...nodes) => element("div", { class: "row", title: hint }, element("span", { class: "name" }, label), ...nodes);
     this.node = element("section", { class: "gear clearance", "aria-label": "The clearance of the joint's bearing" },
-      element("h2", {}, "Bearing", element("small", {}, "its clearance, by two proximity sensors")),
+      element("h2", {}, "Bearing", element("small", {}, `its clearance, by ${WAYS[joint.clearance.way]}`)),
       element("article", { class: "panel knowing" }, this.verdict,
         element("div", { class: "knowledge gearing" },
           row("Clearance", "± one standard deviation", element("span", { class: "quantity" }, ...this.number.nodes)),
@@ -54,5 +55,5 @@ export class ClearanceSection {
 // in one line: grown, known, or why not
 function tell(told) {
   if (told.grown) return `Grown from ${format.significant(MICRO * told.first, 3)} µm at first: wear of the bearing.`;
-  return told.known ? "The pin visits enough of its circle for a number." : `No number: ${told.reasons.map(({ text }) => text).join("; ")}.`;
+  return told.known ? "The motion shows it." : `No number: ${told.reasons.map(({ text }) => text).join("; ")}.`;
 }

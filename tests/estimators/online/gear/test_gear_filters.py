@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from estimators.online.gear.rows import butterworth, windows
+from estimators.numerics.local_cubic import windows
+from estimators.online.gear.rows import butterworth
 
 
 @pytest.mark.parametrize(("cutoff", "rate"), [(20.0, 1000.0), (20.0, 100.0), (5.0, 250.0)])
