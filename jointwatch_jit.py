@@ -13,25 +13,22 @@ A module beside the packages, since none of them may import it from another.
 
 import functools
 import hashlib
-import importlib
+import math
 import os
-import pickle
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import numba
-from llvmlite import binding as llvm  # type: ignore[import-untyped]
+import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.codegen import JITCodeLibrary
-from numba.core.environment import Environment, lookup_environment
-from numba.core.registry import cpu_target
-from numba.core.runtime.nrt import rtsys
+from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.sigutils import _parse_signature_string as parsed
 from numba.core.types import unliteral
+
+from jointwatch_library import Unpickler, prepare
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -39,6 +36,8 @@ Signature = (
     str | tuple[Any, ...]
 )  # "void(f8[::1], i8)"; or the arguments one by one: numba's types, their texts, classes of layouts
 
+OPTIONS: Final[dict[str, Any]] = {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False}
+WITHOUT_WRAPPERS: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = frozenset({"daq", "drivers", "estimators", "hil_rig", "jointwatch_layout"})  # beside this file
 INTERPRETED: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
@@ -67,7 +66,33 @@ def kernel(*signatures: Signature) -> Callable[[Callable[Params, Result]], Calla
 
 def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
     """A function that kernels call: compiled with its caller, typed by use."""
-    return cast(Callable[Params, Result], _dispatcher(function))
+    return cast(Callable[Params, Result], function if INTERPRETED else _Part(function))
+
+
+@functools.cache
+def warm() -> None:
+    """Have numba import and compile what nearly every kernel needs of it, once in a process; none of it is kept.
+
+    A process that compiles its first kernel spends 2 s on it; processes that are forked afterwards share the result.
+    """
+    if not INTERPRETED:
+        prepare(cpu_target.target_context)
+        numba.jit("f8[::1](f8[:, ::1], i8)", **OPTIONS)(_usual)
+
+
+def _usual(table: Any, at: int) -> Any:
+    """What most kernels do: allocate, cut, fill, loop, call functions of numbers and of arrays."""
+    row, spare = np.zeros(table.shape[1]), np.empty((2, 2))
+    marks, ones, several = np.zeros(at, np.bool_), np.ones(at), np.zeros((2, 2))
+    row[:at] = table[0, :at]
+    row[at:] = 0.0
+    spare[0] = np.sqrt(np.abs(row[:2])) * 2.0 + np.sum(table) + several[0]
+    for place, one in enumerate(row):
+        if np.isfinite(one) and np.all(table[0] > one):
+            row[place] = max(one, math.exp(-(table[1, place] ** 2)), math.sin(one), spare[0, 0])
+            row[min(place, at)] = min(max(row[place], one), row[0])
+            marks[max(place, int(one))] = np.empty(at)[0] > ones[0]
+    return row.copy()
 
 
 def typed(one: Any) -> Any:
@@ -100,7 +125,9 @@ def stamp(file: Path) -> str:
         new = _source(todo.pop(), top)[1] - found
         found |= new
         todo += new
-    digest = hashlib.blake2b(_source(Path(__file__), top)[0], digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
+    for ours in (Path(__file__), HERE / "jointwatch_library.py"):
+        digest.update(_source(ours, top)[0])
     named = {file.relative_to(top.parent if file.is_relative_to(top) else HERE): file for file in found}
     for name in sorted(named):  # by their names within: where the checkout is must not change their order
         digest.update(b"%b %b\n" % (os.fsencode(name), _source(named[name], top)[0]))
@@ -108,12 +135,33 @@ def stamp(file: Path) -> str:
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
+    compiled: Any = numba.jit(**OPTIONS)(function)
     if not INTERPRETED:
         compiled._cache = _Kept(function)
         compiled.typeof_pyval = functools.partial(_type_of, compiled.typeof_pyval)
         compiled.get_call_template = functools.partial(_without_literals, compiled.get_call_template)
     return compiled
+
+
+class _Part(CPUDispatcher):
+    """A function that kernels call; it has no machine code of its own, see jointwatch_library.Library."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function, targetoptions=OPTIONS | WITHOUT_WRAPPERS)
+        self._cache = _Kept(function, "-part")
+
+    def get_call_template(self, args: Iterable[Any], kws: Any) -> Any:
+        """The function as a kernel calls it: not compiled once for 0 and once more for any whole number."""
+        return _without_literals(super().get_call_template, args, kws)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call it from Python, as tests do."""
+        return self.whole(*args)
+
+    @functools.cached_property
+    def whole(self) -> Any:
+        """The function as a kernel, compiled for what it is called with."""
+        return _dispatcher(self.py_func)
 
 
 def _without_literals(resolve: Callable[..., Any], args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
@@ -133,23 +181,24 @@ class _Kept(FunctionCache):
 
     numba first imports all that it can compile, and with it scipy.linalg: 0.5 s of processor time for every process. A
     kernel's machine code needs no more than the allocator; compiling imports the rest by itself. The same holds for the
-    intermediate code, see `_Library`, and for numba's own modules, see `_Unpickler`.
+    intermediate code and for numba's own modules, see jointwatch_library.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], ending: str = "") -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
+        self._ending = ending
         file = Path(function.__code__.co_filename)
         self._digest, self._folder = stamp(file), file.parent.relative_to(HERE) if file.is_relative_to(HERE) else None
         self._cache_file = self._files(self._cache_path)
         self._carried = None if self._folder is None else self._files(CARRIED / self._folder)
-        _KEPT.append(self)
+        if not ending:
+            _KEPT.append(self)
 
     def _files(self, folder: Path | str) -> "_Files":
-        return _Files(os.fspath(folder), self._impl.filename_base, self._digest)  # type: ignore[no-untyped-call]
+        return _Files(os.fspath(folder), self._impl.filename_base + self._ending, self._digest)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)
-        target_context.codegen()._library_class = _Library
+        prepare(target_context)
         with self._guard_against_spurious_io_errors():
             key = self._index_key(sig, target_context.codegen())  # type: ignore[no-untyped-call]
             data = self._cache_file.load(key) or (self._carried.load(key) if self._carried else None)  # type: ignore[no-untyped-call]
@@ -186,69 +235,7 @@ class _Files(IndexDataCacheFile):
 
     def _load_data(self, name: str) -> Any:
         with Path(self._data_path(name)).open("rb") as file:  # type: ignore[no-untyped-call]
-            return _Unpickler(file).load()
-
-
-class _Library(JITCodeLibrary):
-    """The machine code of a kernel; its intermediate code is parsed when another kernel is compiled that calls it.
-
-    numba parses it as soon as a kernel is loaded: 0.2 MB and 2 ms for each, and a service that has all its kernels in
-    the disk cache compiles nothing.
-    """
-
-    _intermediate: bytes | None = None  # LLVM bitcode; None once it is parsed, or where this process compiled it
-
-    @classmethod
-    def _unserialize(cls, codegen: Any, state: tuple[str, str, Any]) -> Any:
-        name, kind, data = state
-        if kind != "object":
-            return super()._unserialize(codegen, state)  # type: ignore[no-untyped-call]
-        self = codegen.create_library(name)
-        machine, self._intermediate = data
-        self.enable_object_caching()
-        self._set_compiled_object(machine)
-        self._finalize_final_module()
-        return self
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """Address of a function of this kernel, 0 where it has none of this name."""
-        if self._intermediate is not None and name.encode() in self._intermediate:
-            return int(self._codegen._engine.get_function_address(name))
-        return int(super().get_pointer_to_function(name))  # type: ignore[no-untyped-call]
-
-    def _get_module_for_linking(self) -> Any:
-        if self._intermediate is not None:
-            self._shared_module = llvm.parse_bitcode(self._intermediate)
-            self._codegen._engine._load_defined_symbols(self._shared_module)  # type: ignore[no-untyped-call]
-            self._intermediate = None
-        return super()._get_module_for_linking()  # type: ignore[no-untyped-call]
-
-
-class _Unpickler(pickle.Unpickler):
-    """Loads a kernel without importing numba's modules whose functions are compiled into it.
-
-    An environment holds the global names of such a module, for code that runs as Python objects, which no kernel does.
-    numba imports the module for it, and with numba.np.arraymath comes scipy.linalg: 10 MB and 0.15 s.
-    """
-
-    def find_class(self, module: str, name: str) -> Any:
-        """What a pickle names."""
-        return _environment if name == "_rebuild_env" else super().find_class(module, name)
-
-
-def _environment(module: str, constants: list[Any], name: str) -> Any:
-    """An environment of compiled code by its name, with no global names where numba's module is not loaded."""
-    found = lookup_environment(name)  # type: ignore[no-untyped-call]
-    if found is None:
-        if module.partition(".")[0] == "numba":
-            known = vars(sys.modules[module]) if module in sys.modules else {"__name__": module}
-        else:
-            known = vars(importlib.import_module(module))
-        found = Environment(known)
-        found.consts[:] = constants
-        found.env_name = name
-        Environment._memo[name] = found
-    return found
+            return Unpickler(file).load()
 
 
 _KEPT: Final[list[_Kept]] = []  # of every kernel of this process

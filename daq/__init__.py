@@ -3,7 +3,7 @@
 The rooms, in the order in which to read them:
 
 - `core`: the path of the data. Begin with `core/pipeline.py`, which tells the whole idea in one page.
-- `stream`: what the processes send each other and the public, and how (`update.py`, `schema.py`, `channel.py`).
+- `stream`: what the processes send each other and the public, and how (`update.py`, `schema`, `channel.py`).
 - `processes`: the supervisor, the driver process, and what all processes share.
 - `config`: the configuration file, its checks, and its errors in words.
 - `outlet`: the web server: page, Prometheus metrics, baselines; `gateways`: the stream for other systems.

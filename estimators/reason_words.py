@@ -249,19 +249,20 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _MISTAKE,
         "the sign of the torque looks reversed against the position",
         "Inertia and friction would be negative: the torque and the position count in opposite directions.",
-        "Set scale = -1 for the torque, or for the position where that one counts the other way.",
+        "Set scale = -1 for the torque (where it has a scale, the negative of it), or for the position where that one "
+        "counts the other way.",
     ),
     "position_sign_reversed": ReasonEntry(
         _MISTAKE,
         "the sign of the position looks reversed",
         "Velocity and torque agree with each other, and neither with the position.",
-        "Set scale = -1 for the position.",
+        "Set scale = -1 for the position (where it has a scale, the negative of it).",
     ),
     "velocity_sign_reversed": ReasonEntry(
         _MISTAKE,
         "the sign of the velocity looks reversed",
         "The velocity is the opposite of how the position changes, with which the torque agrees.",
-        "Set scale = -1 for the velocity.",
+        "Set scale = -1 for the velocity (where it has a scale, the negative of it).",
     ),
     "torque_scale": ReasonEntry(
         _MISTAKE,

@@ -22,7 +22,7 @@ Run = Callable[[str], str]
 @pytest.fixture
 def beside(tmp_path: Path) -> None:
     """Copies of our modules lie beside what a test writes."""
-    for name in ("jointwatch_jit.py", "jointwatch_layout.py"):
+    for name in ("jointwatch_jit.py", "jointwatch_layout.py", "jointwatch_library.py"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
 
 
@@ -246,10 +246,62 @@ def test_kernels_that_were_brought_along_are_used_where_their_sources_are_the_sa
     carried = tmp_path / "jointwatch_kernels"
     assert (
         run(f"import leaf.mod, jointwatch_jit, pathlib; print(jointwatch_jit.carry(pathlib.Path({str(carried)!r})))")
-        == "2"
-    )
+        == "1"
+    ), "what it calls is compiled into it"
     for kept in (tmp_path / "leaf" / "__pycache__").glob("*.nb?"):
         kept.unlink()
     assert run(ANSWER.format("leaf.mod")) == "7 1"
     (tmp_path / "leaf" / "number.py").write_text(INLINE.format(8))
     assert run(ANSWER.format("leaf.mod")) == "8 0", "of other sources"
+
+
+ASSEMBLY = """
+import re, jointwatch_jit
+{}
+from leaf.mod import answer
+print(re.sub(r"B[0-9]+v[0-9]+|[.]size.*", "", answer.inspect_asm(answer.signatures[0])))
+"""
+TWICE = """
+from numba.core import event
+import jointwatch_jit
+with event.install_recorder("numba:compile") as first: jointwatch_jit.warm()
+with event.install_recorder("numba:compile") as second: jointwatch_jit.warm()
+print(len(first.buffer) > 0, len(second.buffer))
+"""
+
+
+@pytest.mark.compiled
+def test_what_is_loaded_for_every_kernel_changes_none_and_is_not_kept(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, LEAF)
+    cold = run(ASSEMBLY.format(""))
+    assert "answer" in cold
+    shutil.rmtree(tmp_path / "leaf" / "__pycache__")
+    assert run(ASSEMBLY.format("jointwatch_jit.warm()")) == cold
+    assert run(TWICE) == "True 0"
+    assert {file.name.partition(".")[0] for file in tmp_path.rglob("*.nb?")} == {"mod", "number"}
+
+
+@pytest.mark.compiled
+def test_a_function_that_kernels_call_has_no_machine_code_of_its_own_but_python_may_call_it(
+    tmp_path: Path, run: Run
+) -> None:
+    write(tmp_path, LEAF)
+    program = (
+        "from leaf.mod import answer; from leaf.number import number; import pickle, pathlib\n"
+        "(kept,) = pathlib.Path('leaf/__pycache__').glob('number.number-*-part.*.nbc')\n"
+        "print(answer(), number(), pickle.loads(kept.read_bytes())[0][1])"
+    )
+    assert [run(program) for _ in range(2)] == ["7 7 bitcode"] * 2
+
+
+@pytest.mark.compiled
+def test_an_error_raised_in_what_a_kernel_calls_has_its_words(tmp_path: Path, run: Run) -> None:
+    """They are made with the help of the module's environment, compiled and kept."""
+    part = "from jointwatch_jit import inline\n\n\n@inline\ndef number(one):\n    raise ValueError('not', one)\n"
+    whole = (
+        "from jointwatch_jit import kernel\nfrom top.part import number\n\n\n"
+        "@kernel('i8(i8)')\ndef answer(one):\n    return number(one) if one else 0\n"
+    )
+    write(tmp_path, {"top/part.py": part, "top/whole.py": whole})
+    program = "from top.whole import answer\ntry: answer(5)\nexcept ValueError as error: print(error.args)"
+    assert [run(program) for _ in range(2)] == ["('not', 5)"] * 2

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from daq.commands.codes import refuse
+from daq.commands.recordings.inputs import tell_open_questions
 from daq.config import physics
 from daq.config.load import load
 from daq.config.routes import routes
@@ -38,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"note: {name}: this driver sends on the robot's bus: {sent}", file=sys.stderr)
     for remark in physics.remarks(config):
         print(f"note: {remark}", file=sys.stderr)
+    tell_open_questions(options.config)
     print(f"{options.config}: good", file=sys.stderr)
     return 0
 

@@ -14,6 +14,7 @@ from daq.recording.proposal.choice import Match, efforts, positions
 from daq.recording.proposal.document import ASK
 from daq.recording.proposal.families import ColumnFamily, families_of, is_number
 from daq.recording.reader import RecordingError
+from daq.recording.ros_bag import is_bag
 from daq.state.toml_text import toml_text
 from drivers.base import LayoutError
 from drivers.layout.dbc import from_dbc
@@ -48,9 +49,14 @@ def proposed(source: Path, path: Path) -> str:
         return head + "\n".join(_from_urdf(source)) + "\n"
     if kind == ".csv":
         return head + "\n".join(_from_csv(source)) + "\n"
+    if is_bag(source):
+        raise RecordingError(
+            f"{source} is a ROS 2 bag. jointwatch doctor --kind ros2 --at INTERFACE proposes a configuration from the "
+            f"live topic; to replay the bag: jointwatch columns {source} > table.toml"
+        )
     raise RecordingError(
-        f"{source}: init --from takes a DBC ({', '.join(DATABASES)}), a .urdf or a .csv, found {kind or 'no ending'}; "
-        f"for other recordings: jointwatch columns {source.name}"
+        f"{source}: init --from takes a DBC ({', '.join(DATABASES)}), a .urdf or a .csv, found "
+        f"{kind or 'a name without an ending'}; to replay another recording: jointwatch columns {source} > table.toml"
     )
 
 

@@ -31,7 +31,7 @@ def read_toml(file: Path) -> tuple[dict[str, Any], Lines]:
         data = tomllib.loads(text)
         lines = Lines(text)
     except OSError as error:
-        raise ConfigError(file, [ConfigurationProblem(1, "", f"cannot be read: {error.strerror}")]) from error
+        raise ConfigError(file, [ConfigurationProblem(0, "", f"cannot be read: {error.strerror}")]) from error
     except UnicodeDecodeError as error:
         raise ConfigError(file, [ConfigurationProblem(1, "", f"expected UTF-8 text: {error.reason}")]) from error
     except tomllib.TOMLDecodeError as error:

@@ -41,11 +41,13 @@ BEGINNINGS: Final = {
 class ConfigurationProblem(NamedTuple):
     """One mistake and its place."""
 
-    line: int
+    line: int  # from 1; 0: of the whole file
     path: str
     text: str  # what was expected, what was found, the nearest valid name
 
     def __str__(self) -> str:
+        if not self.line:
+            return f" {self.text}"
         return f"{self.line}: {self.path}: {self.text}" if self.path else f"{self.line}: {self.text}"
 
 

@@ -74,13 +74,13 @@ class JointPipeline:
         self.state = JointPassState(aligner=aligner, estimator=self.estimator.state, seen=self.silence.seen)
         self._connect_gear()
         self._last_update = 0  # ns
-        self._words: Any = None  # of the last update: what its texts depend on; None where a new form is needed
+        self._last_texts: Any = None  # of the last update: what its texts depend on; None where a new form is needed
         model = joint.model.build()
         units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear, *PARAMETERS)}
         self.comparison = Comparison(joint.model.kind, joint.drift, publication, units)
         self.clearance = clearance_pipeline_of(joint, channels, publication, self.comparison.records)
         self._unit = joint.model.unit()
-        self._trusted = False  # whether it has been valid
+        self._was_valid = False  # whether it has been valid
         self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks)
         self.followers = SampleFollowers(name, channels, 1e9 / self._period, self._unit, causes, self.clearance)
         use, records = self.followers.use, self.comparison.records
@@ -105,7 +105,11 @@ class JointPipeline:
         return self.handle_stops(readings, epoch, now)
 
     def handle_stops(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """Answer the stops of a pass over these readings, until it has used all of them; returns the messages."""
+        """Answer the stops of a pass over these readings, until it has used all of them; returns the messages.
+
+        The pass stops where something is to be decided in Python (state.stop says what). Each turn of the loop hands
+        new samples to the followers, lets the estimator answer, publishes where an interval has ended, and resumes.
+        """
         joint, state, messages = self.state, self.state.estimator, list[Message]()
         arrival = joint.arrival
         self.silence.note_rows(arrival, bool(self.refused), self.estimator)
@@ -114,7 +118,7 @@ class JointPipeline:
         before, last, skipped = 0, 0, None
         while True:
             if joint.aligned:
-                before, last = 0, self._follow(state) or last
+                before, last = 0, self._feed_followers(state) or last
             if state.stop == COLUMN:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
@@ -126,7 +130,7 @@ class JointPipeline:
                 refused = self._look_at_frames(epoch, now)
                 messages += refused
                 last = 0 if refused else last
-                state = self._taken_over(state)
+                state = self._present_state(state)
             if state.stop == DONE or (state.stop == INTERVAL and not state.more):
                 break
             before = state.next
@@ -140,20 +144,20 @@ class JointPipeline:
         self.due = arrival + self._waiting_time(last) if last else arrival
         return messages
 
-    def _follow(self, state: EstimatorState) -> int:
+    def _feed_followers(self, state: EstimatorState) -> int:
         """Give the aligned samples to those that follow them; returns the time of the last one (ns), 0: none."""
         step = self.estimator.step_of(self.followers.use.position)
-        return self.followers.absorb(state.ticks[: state.count], state.samples[: state.count], step, self._trusted)
+        return self.followers.absorb(state.ticks[: state.count], state.samples[: state.count], step, self._was_valid)
 
     def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
         """The messages at the end of an interval; tick: ns, the sample with which the next one begins."""
         messages = self._events(epoch, arrival)
-        words = None if self.faults else self.estimator.words()
-        same = words is not None and words == self._words and not self._summary.due(tick)
+        texts = None if self.faults else self.estimator.words()
+        same = texts is not None and texts == self._last_texts and not self._summary.due(tick)
         filled = self._fill_form(arrival, epoch, now) if same else []
-        figured = self.state.estimator.certain, self.state.estimator.resting
-        messages += filled or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
-        self._words = words
+        computed = self.state.estimator.certain, self.state.estimator.resting
+        messages += filled or self._update(self.estimator.estimate(computed), tick, arrival, epoch, now())
+        self._last_texts = texts
         beside = [one for one in (self.gear, self.clearance) if one is not None]
         return messages + [message for one in beside for message in one.messages_due(epoch)]
 
@@ -211,7 +215,7 @@ class JointPipeline:
             return messages
         return messages + self._update(self.estimator.estimate(), arrival, arrival, epoch, now())
 
-    def _taken_over(self, before: EstimatorState) -> EstimatorState:
+    def _present_state(self, before: EstimatorState) -> EstimatorState:
         """The estimator's state, which may have begun anew: where it stands in the readings is as before."""
         state = self.state.estimator
         if state is not before:
@@ -264,8 +268,8 @@ class JointPipeline:
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1
         self._last_update = now
-        self._words = None
-        self._trusted = self._trusted or estimate.status is Status.VALID
+        self._last_texts = None
+        self._was_valid = self._was_valid or estimate.status is Status.VALID
         if self.silence.missing:
             estimate = self.silence.faulted(estimate, self.estimator.mistakes)
         elif self.refused:

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 # how a parameter's name looks → what a change of it asks for; the first that fits
 REMEDIES: Final = (
-    (r"^lost_motion$", "Look at the gear: worn teeth, a loose coupling, lost preload?"),
-    (r"stiffness|cubic$", "Look at coupling and gear: loose, worn or cracked?"),
+    (r"^lost_motion$", "Check the gear: are its teeth worn, is a coupling loose, is preload lost?"),
+    (r"stiffness|cubic$", "Check coupling and gear: are they loose, worn or cracked?"),
     (
         r"coulomb|viscous|stribeck|load|friction|cyclic|position|\.(slow|fast)$",
-        "Colder or warmer than at its {reference}? Else look at lubrication and bearings.",
+        "Is it colder or warmer than at its {reference}? If not, check lubrication and bearings.",
     ),
-    (r"inertia|mass|gravity|sin$|cos$", "Another tool or load than at its {reference}?"),
-    (r"offset", "Look at the torque sensor's zero and at pulling cables."),
+    (r"inertia|mass|gravity|sin$|cos$", "Does it carry another tool or load than at its {reference}?"),
+    (r"offset", "Check the torque sensor's zero, and whether a cable pulls."),
     (r"", "Compare its friction curve with the {reference}'s."),
 )
 SCALE: Final = "Compare the torque constant, or its sensor, with a known load."

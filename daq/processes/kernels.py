@@ -6,13 +6,14 @@ It finds the modules with kernels in the sources and imports a module only after
 nothing is compiled twice.
 """
 
-import ast
 import contextlib
 import fcntl
 import functools
+import gc
 import hashlib
 import importlib
 import os
+import re
 import signal
 import sys
 import time
@@ -35,6 +36,10 @@ SERVICE: Final = (
 )
 TURN: Final = 300.0  # s to wait for another process that compiles: all kernels take two minutes
 LOOK_EVERY: Final = 0.05  # s
+KERNEL, INLINE = (re.compile(rf"^@{name}\b", re.MULTILINE) for name in ("kernel", "inline"))
+IMPORT: Final = re.compile(r"^(?:from +([.\w]+) +import *(?:\(([^)]*)\)|(.*))|import +(.*))$", re.MULTILINE)
+NAME: Final = re.compile(r"[.\w]+")
+COMMENT: Final = re.compile(r"#.*")
 EVERYTHING: Final = "everything"  # in the name of a mark: all modules
 
 Job = frozenset[str]  # modules with kernels that load each other, all compiled by the import of one
@@ -87,13 +92,13 @@ def jobs(roots: Collection[str] = ()) -> dict[Job, set[Job]]:
 
     The jobs with the longest chain of followers come first.
     """
-    files, trees, loads = _sources()
-    compiling = {name for name, tree in trees.items() if any(map(_is_kernel, tree.body))}
+    files, texts, loads = _sources()
+    compiling = {name for name, text in texts.items() if KERNEL.search(text)}
     if roots:
         compiling &= set().union(*(loads[name] for name in roots if name in loads))  # a plug-in's are not in the tree
     found = {name: frozenset(other for other in compiling & loads[name] if name in loads[other]) for name in compiling}
     after = {job: {found[other] for name in job for other in compiling & loads[name]} - {job} for job in found.values()}
-    called = {name for name, tree in trees.items() if any(_decorated(one, "inline") for one in tree.body)} - compiling
+    called = {name for name, text in texts.items() if INLINE.search(text)} - compiling
     length = {  # measure of its time: its own sources, and those of functions that are compiled into their caller
         job: sum(files[name].stat().st_size for name in job | (called & set().union(*(loads[one] for one in job))))
         for job in after
@@ -107,12 +112,12 @@ def jobs(roots: Collection[str] = ()) -> dict[Job, set[Job]]:
 
 
 @functools.cache
-def _sources() -> tuple[dict[str, Path], dict[str, ast.Module], dict[str, set[str]]]:
-    """For each of our modules by name: its file, its syntax tree, and the modules that its import loads."""
+def _sources() -> tuple[dict[str, Path], dict[str, str], dict[str, set[str]]]:
+    """For each of our modules by name: its file, its text, and the modules that its import loads."""
     files = {name: file for package in PACKAGES for name, file in _modules(package)}
-    trees = {name: ast.parse(file.read_bytes()) for name, file in files.items()}
-    graph = {name: set(_imports(name, tree, files)) for name, tree in trees.items()}
-    return files, trees, {name: _reached(name, graph) for name in graph}
+    texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+    graph = {name: _imports(name, text, files) for name, text in texts.items()}
+    return files, texts, {name: _reached(name, graph) for name in graph}
 
 
 def keep(roots: Iterable[str]) -> None:
@@ -197,8 +202,9 @@ def _edition() -> str:
 
 def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
     """Import each job's modules in a child process, in this order; returns 1 if one failed, otherwise 0."""
-    for shared in ("jointwatch_jit", "pydantic", "scipy.optimize"):  # what the children share is loaded here, once
+    for shared in ("pydantic", "scipy.optimize"):  # what the children share is loaded here, once,
         importlib.import_module(shared)
+    importlib.import_module("jointwatch_jit").warm()  # and so is what nearly every kernel needs of numba
     waiting = list(wanted)
     running: dict[int, tuple[Job, float]] = {}  # by process id: since when, monotonic s
     done: set[Job] = set()
@@ -208,7 +214,7 @@ def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
         job = next(ready, None) if len(running) < (os.cpu_count() or 1) else None
         if job is not None:
             waiting.remove(job)
-            running[Child("compile", partial(_import, job)).pid] = job, time.monotonic()
+            running[Child("compile", partial(_import_afresh, job)).pid] = job, time.monotonic()
             continue
         pid, status, used = os.wait4(-1, 0)
         job, began = running.pop(pid)
@@ -220,6 +226,12 @@ def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
         took = f"{clock:.1f} s, {own:.1f} s of processor time" if status == 0 else "failed"
         say(f"{len(done):3} of {len(wanted)}  {min(job)} {took}")
     return int(failed)
+
+
+def _import_afresh(job: Job) -> int:
+    """Compile a job's kernels in a process of its own, which ends before garbage is worth a tenth of its time."""
+    gc.disable()
+    return _import(job)
 
 
 def _import(job: Job) -> int:
@@ -244,17 +256,14 @@ def _modules(package: str) -> Iterator[tuple[str, Path]]:
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
 
 
-def _imports(name: str, tree: ast.Module, known: Iterable[str]) -> Iterator[str]:
-    """Our modules that are imported together with this one."""
-    for node in tree.body:
-        found = []
-        if isinstance(node, ast.Import):
-            found = [one.name for one in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
-        for other in (*found, name):
-            parts = other.split(".")
-            yield from {".".join(parts[: end + 1]) for end in range(len(parts))} & set(known)
+def _imports(name: str, text: str, known: Collection[str]) -> set[str]:
+    """Our modules that are imported together with this one: those that begin a line, not those within a function."""
+    wanted = {name}
+    for module, several, some, plain in IMPORT.findall(text):
+        names = NAME.findall(COMMENT.sub("", several or some or plain))
+        wanted.update([module, *(f"{module}.{one}" for one in names)] if module else names)
+    parts = [one.split(".") for one in wanted]
+    return {".".join(one[:end]) for one in parts for end in range(1, len(one) + 1)} & set(known)
 
 
 def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
@@ -264,15 +273,3 @@ def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
         found |= new
         todo += new
     return found
-
-
-def _is_kernel(node: ast.stmt) -> bool:
-    return _decorated(node, "kernel")
-
-
-def _decorated(node: ast.stmt, name: str) -> bool:
-    """Whether a function carries @name or @name(…)."""
-    if not isinstance(node, ast.FunctionDef):
-        return False
-    used = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
-    return any(isinstance(one, ast.Name) and one.id == name for one in used)

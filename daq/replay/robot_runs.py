@@ -3,6 +3,7 @@
 They are columns with a table (.csv, .npz, .mat), our own recordings, or ROS 2 bags; all mistakes are reported at once.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -157,6 +158,8 @@ def _unit(column: Column) -> str:
 def _whole(robot: RobotDescription, file: Path, channels: Channels) -> tuple[list[str], list[str]]:
     """Mistakes: what a recording lacks; warnings: columns of joints that the robot does not have."""
     problems = []
+    if channels and not set(channels) & set(robot.names):
+        return [_other_names(robot, file, list(channels))], []
     for name in robot.names:
         roles = channels.get(name)
         if roles is None:
@@ -172,6 +175,15 @@ def _whole(robot: RobotDescription, file: Path, channels: Channels) -> tuple[lis
         return problems, []
     ignored = f"{file}: columns of {', '.join(unknown)} are not used: {robot.name} has no such joints"
     return problems, [ignored] if unknown else []
+
+
+def _other_names(robot: RobotDescription, file: Path, found: Sequence[str]) -> str:
+    """Mistake: not one joint of the recording is called as the robot's are."""
+    words = f"{file}: found columns of {', '.join(found)}, but {robot.name} has the joints {', '.join(robot.names)}"
+    if len(found) != len(robot.names):
+        return f"{words}: use the robot's names in the table of columns ([joints.NAME])"
+    names = ",".join(robot.names)
+    return f"{words}. Propose the table with these names: jointwatch columns {shlex.quote(str(file))} --names {names}"
 
 
 def _seconds(robot: RobotDescription, found: Sequence[tuple[Path, Channels]]) -> tuple[list[str], list[str]]:

@@ -7,7 +7,8 @@ import json
 import math
 from typing import Any, Final
 
-from daq.stream.schema import CLOCK, TOPICS, Schema, schema
+from daq.stream.schema import CLOCK, TOPICS, schema
+from daq.stream.schema.fields import Schema
 from daq.stream.update import Map
 
 LOG_TOPIC: Final = "log"

@@ -4,7 +4,7 @@ Every message is two frames, ``[topic][msgpack map]``. Every map has a numeric `
 instant that it describes), ``v``, ``robot``, ``seq`` (counts up by one per topic, so that a subscriber notices every
 loss) and ``boot`` (changes when the core restarts; seq then starts at 0 again). A message about one joint has ``joint``
 as well. When a subscriber joins, the last values are sent again to everyone; a seq that was received before can be
-ignored. `daq/stream/schema.py` describes every field.
+ignored. `daq/stream/schema/` describes every field.
 
 Topics between core, supervisor and outlet that never leave the machine are in ``INTERNAL``.
 """

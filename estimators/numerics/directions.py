@@ -39,7 +39,7 @@ class Directions(NamedTuple):
         ways = self.ways[:, self.told] / self.scale[:, None]
         return np.asarray((ways / self.information[self.told]) @ ways.T)
 
-    def untold(self, power: float) -> Floats:
+    def unidentifiable(self, power: float) -> Floats:
         """Covariance (p, p) of θ along what is not told: such a direction may explain all of Σ y², power."""
         ways = self.ways[:, ~self.told] / self.scale[:, None]
         return np.asarray(power * ways @ ways.T)
@@ -47,7 +47,7 @@ class Directions(NamedTuple):
     def beyond_noise(self, difference: Floats, noise: Floats) -> Floats:
         """What of a difference of θ (p,) is more than noise; noise: (p, p), its covariance if nothing else is.
 
-        Nothing along what is not told: there estimates differ by convention, and untold() says what may be.
+        Nothing along what is not told: there estimates differ by convention, and unidentifiable() says what may be.
         """
         spread, ways = np.linalg.eigh(noise * np.outer(self.scale, self.scale))
         told = self.ways[:, self.told]

@@ -1,6 +1,6 @@
-"""Live estimators of one joint and of a whole robot (robot/). For a joint read settings.py, joint.py, joint_pass.py,
+"""Live estimators of one joint, of a whole robot (robot/), of a gear and of a mechanism.
 
-learning.py and normal_loop.py (rows in, compiled), phases.py (decisions), then the rooms start/, judgement/, monitor/,
-eta/ with relearning.py, and reporting/; assembly.py puts parts.py together, checkpoint.py keeps them; gear/ stands
-alone.
+Read for one joint: settings.py and joint.py; rows in, compiled: joint_pass.py, normal_loop.py, learning.py; decisions:
+phases.py, then the rooms start/, judgement/, monitor/, eta/ with relearning.py; updates out: reporting/. assembly.py
+builds what parts.py lists, and checkpoint.py stores it.
 """

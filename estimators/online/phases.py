@@ -207,7 +207,7 @@ class Phases:
             return False
         parts.recall.restore()
         self.kept.asking = False
-        parts.fit.begin(now, told=True)
+        parts.fit.begin(now, keep_identified=True)
         parts.validity.kept.good = parts.recall.kept.trusted  # what was trusted is lost at twice the limit, as always
         parts.validity.judge(parts.learner)
         self._recover("what was known before explains the motion again: it has passed")
@@ -280,13 +280,15 @@ class Phases:
                 parts.loop.kept.snapshot, parts.history.total, parts.motion.needed, parts.validity.good
             )
             parts.fit.consider_anew(parts.learner)
-        # it may be of what had never been told, which is no change
-        untold = parts.nonlinear is None and (parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN)
+        # it may be of what was never identifiable, which is no change
+        unidentified = parts.nonlinear is None and (
+            parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN
+        )
         parts.motion.kept.count = 0
-        parts.fit.begin(parts.history.total, told=untold)
+        parts.fit.begin(parts.history.total, keep_identified=unidentified)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
-        if untold:
+        if unidentified:
             self.kept.asking = False
         elif parts.nonlinear is None:
             parts.learner.doubt()

@@ -80,10 +80,10 @@ def c_state() -> tuple[Floats, Floats]:
     state[5 * P + P * P : 5 * P + P * P + M] = 1.0
     state[P : 2 * P] = 50.0
     state[2 * P + P * P : 3 * P + P * P] = 100.0
-    scalars = np.zeros(27)
+    scalars = np.zeros(31)
     scalars[0] = 1.0
     scalars[11:19] = 1e12, 6e4, 1000.0, 2e-4, 1e-2, 5e-4, 0.0, 0.0
-    scalars[20:] = 6e4, 0.5, 5.0, *THRESHOLD, 0.25 * THRESHOLD.noise
+    scalars[20:28] = 6e4, 0.5, 5.0, *THRESHOLD, 0.25 * THRESHOLD.noise
     return scalars, state
 
 

@@ -11,7 +11,7 @@
 struct scalars {
     double lambda, forgotten, axis, rows, refused, clipped, weight, weight2, cusum, excursion, alarms, since, memory;
     double open, rate_long, rate_short, rate_error, error, signal, masked, longest, growth, restart, noise, allowance, limit;
-    double least;
+    double worst, least, sudden, climbing, onset;
 };
 
 /* Bierman's update, textbook loops: two divisions a column, f before U. */
@@ -120,11 +120,14 @@ static double next_lambda(struct scalars *s, double q)
     double g = 0.0, memory = s->memory + s->growth;
     if (s->noise > 0.0) {
         double x = q / s->noise;
+        if (x > 25.0 * s->worst && 25.0 * s->worst > 0.0)
+            s->sudden = 1.0;
         if (!(x < 12.0))
             x = 12.0;
         g = s->cusum + x - s->allowance;
-        if (g < 0.0)
-            g = 0.0;
+        s->climbing += 1.0;
+        if (g <= 0.0)
+            g = s->climbing = s->sudden = 0.0;
         if (g > s->excursion)
             s->excursion = g;
     }
@@ -133,6 +136,8 @@ static double next_lambda(struct scalars *s, double q)
         memory = s->longest;
     if (g > s->limit) {
         g = 0.0;
+        s->onset = s->climbing;
+        s->climbing = 0.0;
         s->alarms += 1.0;
         s->since = 0.0;
         memory = s->restart;

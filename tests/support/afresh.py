@@ -6,7 +6,16 @@ python -m afresh TEXT       (forked by program_server.py; the working folder is 
 import os
 import sys
 
-OURS = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_jit", "jointwatch_layout")
+OURS = (
+    "daq",
+    "drivers",
+    "estimators",
+    "hil_rig",
+    "jointwatch_client",
+    "jointwatch_jit",
+    "jointwatch_layout",
+    "jointwatch_library",
+)
 
 if __name__ == "__main__":
     for name in [one for one in sys.modules if one.partition(".")[0] in OURS]:

@@ -259,7 +259,7 @@ def main() -> None:
                 text = "12.0 s of motion since the change: omega_tanh 0.049 → 0.052, omega_stribeck 0.138 → 0.141"
                 updates.send_multipart(publication.event("refit", text, stamp, (stamp - 12.4, stamp - 0.1)))
             if joint.name == "shoulder" and step == int(2 * options.rate):
-                text = "coulomb has drifted: +16.2 % of its baseline, 57.0 standard deviations"
+                text = "coulomb has drifted: +16.2 %, 57.0 standard deviations"
                 updates.send_multipart(publication.event("drift", text, stamp))
             if event and age > 1:
                 updates.send_multipart(publication.event("alarm", event, stamp))

@@ -63,6 +63,8 @@ def _report(collector: Collector) -> None:
     if collector.malformed or collector.strangers or writer.continuity.stale:
         text += f", {collector.malformed} malformed, {sum(collector.strangers.values())} of robots that are not listed"
         text += f", {sum(writer.continuity.stale.values())} of cores that had ended"
+    if collector.clocks:
+        text += f", {sum(collector.clocks.values())} of robots whose clocks are off"
     log.info("%s", text)
     if late:
         words = [f"{name} ({connections.refused.get(name, _state(name in connections.connected))})"

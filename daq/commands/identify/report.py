@@ -28,7 +28,7 @@ def document(found: RobotIdentification, options: argparse.Namespace) -> str:
         _overview(found, judged, kind),
         *(_joint(found, judged, j, kind) for j in range(len(robot.joints))),
         _base(found),
-        _untold(found),
+        _weak_directions(found),
         _comparison(found),
     ]
     return page(f"{robot.name} · jointwatch identify", parts)
@@ -180,9 +180,11 @@ def _base(found: RobotIdentification) -> str:
     return f"<section><h2>Base parameters</h2>{_table(head, rows)}</section>\n"
 
 
-def _untold(found: RobotIdentification) -> str:
-    rows = [(escape(one.words), f"{one.information:.2g}") for one in found.untold[:DIRECTIONS]]
-    more = f"<p>and {len(found.untold) - DIRECTIONS} more</p>" if len(found.untold) > DIRECTIONS else ""
+def _weak_directions(found: RobotIdentification) -> str:
+    rows = [(escape(one.words), f"{one.information:.2g}") for one in found.weak_directions[:DIRECTIONS]]
+    more = (
+        f"<p>and {len(found.weak_directions) - DIRECTIONS} more</p>" if len(found.weak_directions) > DIRECTIONS else ""
+    )
     if not rows:
         return "<section><h2>Not identifiable</h2><p>None: every direction is identifiable.</p></section>\n"
     head = ("direction", "information of the data (prior = 1)")

@@ -48,7 +48,7 @@ def summary(found: RobotIdentification) -> dict[str, Any]:
             model.names, model.meanings, found.fit.theta, found.fit.deviation, found.fit.learnt, strict=True
         )
     }
-    result["untold"] = [{"information": one.information, "direction": one.words} for one in found.untold]
+    result["untold"] = [{"information": one.information, "direction": one.words} for one in found.weak_directions]
     result["guessed"] = robot.guessed
     cleaned: dict[str, Any] = finite(result)
     return cleaned
@@ -117,10 +117,11 @@ def tell(found: RobotIdentification) -> None:
                 f"and {1e3 * gear.lag:+.2f} ms late"
             )
     learnt = int(fit.learnt[:base].sum())
-    missing = "; not identifiable are:" if found.untold else ""
-    print(f"\n{learnt} of {base} base parameters were learnt from the motion{missing}")
+    print(f"\n{learnt} of {base} base parameters were learnt from the motion")
+    if found.weak_directions:
+        print("combinations of parameters of which the description says as much as the motion, or more:")
     with contextlib.suppress(BrokenPipeError):
-        for one in found.untold[:WORST]:
+        for one in found.weak_directions[:WORST]:
             print(f"  {one.words[:150]}")
-        if len(found.untold) > WORST:
-            print(f"  and {len(found.untold) - WORST} more directions")
+        if len(found.weak_directions) > WORST:
+            print(f"  and {len(found.weak_directions) - WORST} more directions")

@@ -1,7 +1,9 @@
 """`jointwatch columns RECORDING …`: proposes the table of its columns from names and numbers; check it before use."""
 
 import argparse
+import os
 import shlex
+import stat
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -45,8 +47,20 @@ def run(options: argparse.Namespace) -> int:
     for one in questions:
         print(f"jointwatch: please answer: {one}", file=sys.stderr)
     todo = to_answer(len(questions)) if questions else "check names, units and signs"
-    print(f"next: {todo}, then: jointwatch replay {shlex.quote(str(recording))} TABLE", file=sys.stderr)
+    table = _written_to()
+    name, which = (shlex.quote(table), "") if table else ("TABLE", ", where TABLE is the file that has these lines")
+    print(f"next: {todo}, then: jointwatch replay {shlex.quote(str(recording))} {name}{which}", file=sys.stderr)
     return 0
+
+
+def _written_to() -> str:
+    """The file into which the shell writes what this command prints; empty where it is none."""
+    try:
+        number = sys.stdout.fileno()
+        link = Path(f"/proc/self/fd/{number}").readlink() if stat.S_ISREG(os.fstat(number).st_mode) else None
+    except (OSError, ValueError):  # captured, or a system without /proc
+        return ""
+    return os.path.relpath(link) if link is not None and link.is_file() else ""
 
 
 def together(files: Sequence[Path]) -> tuple[Path, tuple[str, ...]]:

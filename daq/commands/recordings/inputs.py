@@ -1,8 +1,11 @@
 """What is wrong with the files that a command was given, before it reads them, and how to get what is missing."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Final
+
+from daq.recording.proposal.document import open_questions
 
 TABLES: Final = (".dbc", ".kcd", ".arxml", ".sym", ".urdf", ".xml")
 FRAMES: Final = (".log", ".candump", ".asc", ".blf", ".trc")
@@ -40,3 +43,12 @@ def how_to_configure(file: Path) -> str:
         f"{file} has columns: a table says which is what. Propose one: jointwatch columns {name} > table.toml; then: "
         f"jointwatch replay {name} table.toml"
     )
+
+
+def tell_open_questions(*files: Path | None) -> None:
+    """Report on stderr the lines of proposals that are still marked ASK: what they say is a guess."""
+    for file in files:
+        if file is None:
+            continue
+        for number, question in open_questions(file.read_text(encoding="utf-8", errors="replace")):
+            print(f"note: {file}:{number}: still marked ASK: {question}", file=sys.stderr)

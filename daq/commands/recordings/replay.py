@@ -16,7 +16,7 @@ import msgpack
 
 from daq.commands.codes import EXIT_USAGE, fail, refuse, tell_breaks
 from daq.commands.progress import Progress
-from daq.commands.recordings.inputs import how_to_configure, missing, no_configuration
+from daq.commands.recordings.inputs import how_to_configure, missing, no_configuration, tell_open_questions
 from daq.commands.recordings.results import Changes, Noticed, next_step, tell_joint, units_of
 from daq.config.load import load
 from daq.config.sections import Config
@@ -49,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
             return fail(f"replay: {how_to_configure(options.file)}", EXIT_USAGE)
         if wrong := no_configuration(options.config):
             return fail(f"replay: {wrong}", EXIT_USAGE)
+        tell_open_questions(options.config, options.columns)
         if not is_configuration(options.config):  # a table of columns, which are all there is of these joints
             if options.columns is not None:
                 return fail("replay: expected --columns beside a configuration, found it beside a table", EXIT_USAGE)

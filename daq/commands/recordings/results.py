@@ -12,6 +12,7 @@ from daq.config.sections import Config
 from daq.core.joint_pipeline import JointPipeline, Message
 from daq.core.pipeline import Pipeline
 from daq.recording.columns import is_configuration
+from daq.recording.ros_bag import is_bag
 from daq.replay.plausibility import Mistakes
 from estimators.reasons import Reason
 
@@ -61,7 +62,7 @@ def tell_joint(
     """Print one joint."""
     estimate = joint.estimator.estimate()
     missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
-    lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())
+    lost = ", ".join(f"{cause} {count}" for cause, count in missing.items() if count) or "nothing lost"
     state = "faulted" if joint.refused else f"{estimate.phase}, {estimate.status}"
     print(f"{joint.name}: {state}; {joint.followers.samples} samples; {lost}", file=stream)
     for reason in joint.refused or estimate.reasons:
@@ -110,5 +111,8 @@ def next_step(pipeline: Pipeline, recording: Path, config: Path | None) -> str:
     if is_configuration(config):
         return f"jointwatch run {named} on the wire itself, and jointwatch baseline {named} --set when all is in order"
     whole = f"jointwatch identify ROBOT.urdf {played} --columns {named} for the whole robot"
-    live = f"jointwatch init --from {played} arm.toml for a service" if recording.suffix.lower() == ".csv" else ""
-    return f"{live}, or {whole}" if live else whole
+    if recording.suffix.lower() == ".csv":
+        return f"jointwatch init --from {played} arm.toml for a service, or {whole}"
+    if is_bag(recording):
+        return f"jointwatch doctor --kind ros2 --at INTERFACE for a service that hears the live topic, or {whole}"
+    return whole

@@ -6,8 +6,10 @@ import textwrap
 from typing import Final
 
 from daq.commands.schema.typescript import type_name
-from daq.stream import schema as stream
-from daq.stream.schema import TOPICS, Schema, schema
+from daq.stream.schema import TOPICS, schema
+from daq.stream.schema.fields import HEAD as OF_EVERY_MESSAGE
+from daq.stream.schema.fields import JOINT as OF_A_JOINT
+from daq.stream.schema.fields import Schema
 
 WIDTH: Final = 120
 HEAD: Final = '''\
@@ -25,8 +27,8 @@ from jointwatch_client.family import Family
 def typed_dicts() -> str:
     """The text of the module, as ruff formats it."""
     module = _Module()
-    module.base("StreamMessage", "what every message has", stream.HEAD, "TypedDict")
-    module.base("JointMessage", "what every message of a joint has", stream.JOINT, "StreamMessage")
+    module.base("StreamMessage", "what every message has", OF_EVERY_MESSAGE, "TypedDict")
+    module.base("JointMessage", "what every message of a joint has", OF_A_JOINT, "StreamMessage")
     names = {family: module.typed_dict(f"{type_name(family)}Message", schema(family)) for family in TOPICS}
     families = [f'{_constant(family)}: Final = Family[{name}]("{family}")' for family, name in names.items()]
     public = sorted([*module.names, *map(_constant, TOPICS)], key=lambda name: (not name.isupper(), name))

@@ -5,7 +5,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
-from daq.stream.schema import TOPICS, Schema, schema
+from daq.stream.schema import TOPICS, schema
+from daq.stream.schema.fields import Schema
 
 WIDTH: Final = 116
 HEAD: Final = """\

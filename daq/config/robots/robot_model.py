@@ -23,7 +23,7 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigError(file, [ConfigurationProblem(1, "", f"cannot be read: {error.strerror}")]) from error
+        raise ConfigError(file, [ConfigurationProblem(0, "", f"cannot be read: {error.strerror}")]) from error
     except UnicodeDecodeError as error:
         raise ConfigError(file, [ConfigurationProblem(1, "", f"not valid TOML: {error}")]) from error
 

@@ -34,7 +34,16 @@ REPEAT: Final = 10.0
 ALARM_BEFORE: Final = 2.0
 
 
+#: s, argued: A time below this, the year 1970, is no date: the data's clock counts from 0, as many recordings' do.
+DATED: Final = 365 * 86_400.0
 WEAR: Final = "dry_wear"  # the parameter of a record that the history tells
+
+
+def instant(stamp: float) -> str:
+    """A time of the data, Unix s, in words."""
+    if stamp < DATED:
+        return f"{stamp:.1f} s (the data's clock counts from 0)"
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(stamp))
 
 
 @dataclass(slots=True)
@@ -65,14 +74,13 @@ class ChangeRecord:
         """The sentence about it, the same for all readers."""
         unit = f" {self.unit}" if self.unit else ""
         share = "" if math.isnan(self.percent) else f" ({self.percent:+.1f} %)"
-        clock = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(self.since))
         how = "suddenly" if self.evidence == "alarm" else "gradually"
         found = (
             f"{self.parameter} changed {how} from {self.before:.4g} ± {self.before_deviation:.2g} "
-            f"to {self.now:.4g} ± {self.now_deviation:.2g}{unit}{share}, since {clock} UTC"
+            f"to {self.now:.4g} ± {self.now_deviation:.2g}{unit}{share}, since {instant(self.since)}"
         )
         if self.parameter == SIGNATURE:
-            found = f"the motion {how} needs another torque, by {self.now:.2g}{unit} rms, since {clock} UTC"
+            found = f"the motion {how} needs another torque, by {self.now:.2g}{unit} rms, since {instant(self.since)}"
         if self.cause:
             found += f"; {self.cause}"
         if self.diagnosis:

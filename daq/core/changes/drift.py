@@ -138,7 +138,7 @@ class Drift:
     def _cross(self, name: str, percent: float, z: float) -> DriftChange:
         del self._since[name]
         self.drifted ^= {name}
-        words = "" if math.isnan(percent) else f"{percent:+.1f} % of its baseline, "
+        words = "" if math.isnan(percent) else f"{percent:+.1f} %, "
         words += f"{abs(z):.1f} standard deviations".replace("inf", "∞")
         if name in self.drifted:
             return DriftChange("drift", f"{name} has drifted: {words}")

@@ -86,7 +86,7 @@ function changeOf(joint) {
   const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
   const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
   const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
-  const against = worst.reference === "start" ? "; against its start, since no baseline is set" : "";
+  const against = worst.reference === "start" ? " (against its start: no baseline is set)" : "";
   const todo = found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : worst.todo ?? "";
   return { short: texts[0], size, line: `${all}${sudden}${against}`, todo, since };
 }

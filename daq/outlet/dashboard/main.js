@@ -61,19 +61,24 @@ function receive(message) {
   if (robot.layout !== layout || robot.joints !== known) show();
 }
 
-function header(local) {
+// whether the service speaks, and updates come: lost, waiting, stale or live
+function connection(local) {
+  const age = robot.age(local);
+  return !connected ? "lost" : age === null ? "waiting" : age > STALE ? "stale" : "live";
+}
+
+// after every joint is judged: the counts are those that the view below shows
+function header(state) {
   write(place("robot"), robot.name);
   const counts = Object.keys(PHASES).map((key) => [key, [...robot.joints.values()].filter((joint) => joint.condition.key === key).length]);
   const words = counts.filter(([, count]) => count).map(([key, count]) => `${count} ${PHASES[key][0].toLowerCase().replace("needs", count > 1 ? "need" : "needs")}`);
   write(place("count"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}` : "");
   write(place("conditions"), words.length ? `: ${words.join(", ")}` : "");
-  const age = robot.age(local);
-  const state = !connected ? "lost" : age === null ? "waiting" : age > STALE ? "stale" : "live";
   const since = robot.lastWord === null ? "" : `no data since ${clock(robot.lastWord)}`;
   const joints = [...robot.joints.values()], silent = joints.filter((joint) => joint.silent).length;
   const quiet = state === "live" && silent > 0;
   const text = {
-    lost: age === null ? "Connecting…" : `Reconnecting · ${since}`,
+    lost: robot.lastWord === null ? "Connecting…" : `Reconnecting · ${since}`,
     waiting: "Connected · no updates yet",
     stale: since.replace("no", "No"),
     live: !quiet ? "Live" : silent < joints.length ? `Live, ${silent} of ${joints.length} silent` : "Service up, no data from the robot",
@@ -81,7 +86,6 @@ function header(local) {
   mark(place("connection"), "state", quiet ? "quiet" : state);
   write(place("connection").lastChild, text);
   mark(document.body, "stale", String(state !== "live"));
-  return state;
 }
 
 function frame() {
@@ -89,8 +93,9 @@ function frame() {
   const local = performance.now();
   if (local - written > WORDS) {
     written = local;
-    const now = robot.clock(local), stale = header(local) !== "live";
+    const now = robot.clock(local), state = connection(local), stale = state !== "live";
     robot.judge(now, stale && robot.lastWord !== null);
+    header(state);
     view.words(robot, now, stale);
     view.bar?.update(robot.now(local), robot.oldest);
   }

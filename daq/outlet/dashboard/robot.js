@@ -153,7 +153,7 @@ export class Robot {
     this.want = () => {}; // asks for the raw channels of a joint, or of none (null)
     this.layout = 0; // changes when joints or parameters do: views are then built anew
     this.newest = null; // Unix s that the newest update speaks of
-    this.heard = null; // local ms at which the newest update came
+    this.heard = null; // when the service received the newest update, Unix s by its own clock
     this.offset = null; // s from the local clock to the updates' time
     this.told = null; // the service's own clock, Unix s, and when we heard it, local ms
   }
@@ -226,8 +226,8 @@ export class Robot {
 
   hear(state, now, local) {
     if (state.received === undefined) return;
-    const heard = local - 1000 * Math.max(0, now - state.received);
-    if (this.heard === null || heard > this.heard) this.heard = heard;
+    // by the service's own clock: messages that waited and come all at once are no younger for that
+    if (this.heard === null || state.received > this.heard || this.heard > now) this.heard = state.received;
     if (this.newest !== null && state.timestamp <= this.newest) return;
     this.newest = state.timestamp;
     const offset = state.timestamp - local / 1000;
@@ -250,7 +250,7 @@ export class Robot {
   }
 
   // Unix s, by the service's clock, of the newest update; null before the first
-  get lastWord() { return this.heard === null || this.told === null ? null : this.told[0] + (this.heard - this.told[1]) / 1000; }
+  get lastWord() { return this.heard; }
 
   // Unix s of the oldest torque that is held; null where there is none
   get oldest() {
@@ -262,5 +262,5 @@ export class Robot {
   hold(on) { Trace.kept = on ? HELD : KEPT; }
 
   // s since the newest update
-  age(local) { return this.heard === null ? null : Math.max(0, (local - this.heard) / 1000); }
+  age(local) { return this.heard === null ? null : Math.max(0, this.clock(local) - this.heard); }
 }

@@ -13,6 +13,7 @@ from daq.recording.proposal.contents import Contents, read_contents
 from daq.recording.proposal.derivative import FOLLOWS, NONE, Rate, together
 from daq.recording.proposal.families import BARE, ColumnFamily, Key, is_number
 from daq.recording.proposal.units import Guess, effort_unit, position_unit, velocity_unit
+from daq.recording.proposal.words import SILENT
 from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
 
@@ -46,7 +47,13 @@ def propose(file: Path, names: Sequence[str] = (), within: Sequence[str] = ()) -
 
 def questions_of(table: str) -> list[str]:
     """The questions of a proposed table, in order."""
-    return [line.partition(ASK)[2].strip() for line in table.splitlines() if ASK in line]
+    return [question for _, question in open_questions(table)]
+
+
+def open_questions(text: str) -> list[tuple[int, str]]:
+    """The questions of a proposal that a person has not removed yet, each with its line, from 1."""
+    found = ((number, line.partition("#")[2]) for number, line in enumerate(text.splitlines(), 1))
+    return [(number, comment.partition(ASK)[2].strip()) for number, comment in found if ASK in comment]
 
 
 def _lacking(file: Path, contents: Contents, position: ColumnFamily | None) -> str:
@@ -136,6 +143,8 @@ class _Document:
         own = [self._contents.joint_names.get(key[-1], "") if key else "" for key in keys]
         if not all(own):
             own = [_named(key, keys) for key in keys]
+        if len(keys) == 1 and not keys[0]:
+            own = [_common(self._position, self._effort.family) or own[0]]
         safe = [_BAD.sub("_", one)[:64] for one in own]
         if len(names) != len(keys) or set(names) == set(safe):
             return safe
@@ -283,6 +292,12 @@ def _named(key: Key, keys: Sequence[Key]) -> str:
     if all(is_number(one) for one in keys):
         return f"joint{int(key[0]) + (min(int(one[0]) for one in keys) == 0)}"
     return "_".join(key)
+
+
+def _common(position: ColumnFamily, effort: ColumnFamily) -> str:
+    """What the two columns of a file's only joint are both called, beside their quantities: "elbow"; or nothing."""
+    both = [word for word in position.said.rest if word in effort.said.rest and word not in SILENT]
+    return "_".join(dict.fromkeys(both))
 
 
 def _in_comment(name: str) -> str:

@@ -24,7 +24,8 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
 CAUSE = CauseKind(
     "temperature",
     "a hotter or colder joint",
-    "Nothing, if the room or the duty has changed: it goes back. Else look at cooling, and at the lubricant's grade.",
+    "If the room's temperature or the duty has changed, do nothing: the friction returns by itself. "
+    "Otherwise check the cooling and the lubricant's grade.",
     torque,
     sudden=False,
 )

@@ -19,7 +19,7 @@ from estimators.offline.robot.law_choice import LawScore, choose, imposed
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rotors import with_rotors
 from estimators.offline.robot.rows import RobotRows, build, joined
-from estimators.offline.robot.untold import Untold, untold
+from estimators.offline.robot.weak_directions import WeakDirection, weak_directions
 from estimators.quantities import Floats
 
 
@@ -72,7 +72,7 @@ class RobotIdentification(NamedTuple):
     verdicts: list[LawScore]
     law: str
     rivals: dict[str, dict[str, float]]  # method → {"train": %, "test": %}
-    untold: list[Untold]
+    weak_directions: list[WeakDirection]  # the least known first
     doubts: list[str]  # of second encoders, in words
     compensated: list[
         JudgedPrediction
@@ -151,7 +151,7 @@ def identify(
         choice.verdicts,
         model.laws[0].kind,
         _rivals(WholeRobot(robot, twists=twists), train, tests),
-        untold(found.covariance, found.prior_covariance, model.short),
+        weak_directions(found.covariance, found.prior_covariance, model.short),
         doubts,
         [one._replace(predicted=compensated(learnt.learned, model, run, one.predicted)) for one, run in both],
     )

@@ -21,7 +21,7 @@ from estimators.numerics.directions import Directions
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.validity import SMALL
-from estimators.online.judgement.widening import EITHER, Widening, consider, tell_directions, widen
+from estimators.online.judgement.widening import EITHER, Widening, consider, widen, widen_unidentifiable
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
@@ -98,11 +98,11 @@ class ModelFit:
         """Number of the row that ends the block."""
         return self.kept.due if self.active else ENDLESS
 
-    def begin(self, now: int, told: bool = False) -> None:
+    def begin(self, now: int, keep_identified: bool = False) -> None:
         """Forget all sums: rows so far had other columns or another truth. The last report stands.
 
-        now: number of the next row; told: whether the directions that rows have told so far still count as told, for
-        what follows is no change of what they told.
+        now: number of the next row; keep_identified: whether directions that rows have identified so far still count as
+        identified, since what follows is no change of them.
         """
         kept = self.kept
         clear = kept.sums.special[2 * len(kept.rows) :]
@@ -110,7 +110,7 @@ class ModelFit:
         for one in (kept.rows, kept.rough, kept.forth, kept.turns, kept.owed, kept.trail, kept.behind):
             one[:] = 0.0
         kept.sums.products[:] = kept.sums.special[:] = 0.0
-        clear[:] = before if told else 0.0
+        clear[:] = before if keep_identified else 0.0
         kept.scores.clear()
         self.quantiser.clear()
         kept.sums.when[:] = -math.inf
@@ -173,7 +173,7 @@ class ModelFit:
         forgotten = rls.state.forgotten
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
         sums.special[: 2 * len(kept.rows)] *= fade
-        if kept.forgotten > 0.0:  # what an alarm of something else forgets is still told
+        if kept.forgotten > 0.0:  # what an alarm of something else forgets is still identified
             sums.special[2 * len(kept.rows) :] *= fade
         kept.forgotten = forgotten
         kept.rows[:] = fade * kept.rows + sums.count
@@ -191,11 +191,11 @@ class ModelFit:
             if settled and kept.left == 0.0:
                 self._begin_with_steps(learner, time)
             elif settled:
-                tell_directions(kept, learner)
+                widen_unidentifiable(kept, learner)
             return
-        told = kept.scores
-        kept.gains[:], kept.found[:], kept.late[:] = told.gains, told.coefficients, told.lag
-        kept.share, kept.left = told.explained, told.unexplained
+        judged = kept.scores
+        kept.gains[:], kept.found[:], kept.late[:] = judged.gains, judged.coefficients, judged.lag
+        kept.share, kept.left = judged.explained, judged.unexplained
         over = MISFIT_OVER if kept.spoiled else 1.0
         kept.spoiled = kept.share > over * GOOD or self._disproportion() > over * SMALL
         if settled:
@@ -285,7 +285,7 @@ class ModelFit:
         self.correct(learner, time)
         self.kept.late[:] = self.kept.scores.lag
         self.kept.effects[:] = self._left_of_steps(learner) + self.kept.late.T @ self.kept.late
-        tell_directions(self.kept, learner)
+        widen_unidentifiable(self.kept, learner)
         consider(self.kept, learner, self._known)
         self._lose(learner)
 
@@ -382,16 +382,16 @@ class ModelFit:
     @property
     def causes(self) -> tuple[Reason, ...]:
         """What explains the misfit, the largest share first."""
-        kept, told = self.kept, list[Reason]()
+        kept, reasons = self.kept, list[Reason]()
         if kept.share < MOST * kept.left:
             return (Reason("residual_not_noise"),)
         for k in np.argsort(-kept.gains):
-            if kept.gains[k] <= 0.0 or len(told) == 2:
+            if kept.gains[k] <= 0.0 or len(reasons) == 2:
                 break
             reason = self._reason(int(k))
-            if reason not in told:
-                told.append(reason)
-        return tuple(told)
+            if reason not in reasons:
+                reasons.append(reason)
+        return tuple(reasons)
 
     def _near_zero(self, output: int) -> float:
         """Half width of the dead zone of a measured torque; below 0: a step at zero."""

@@ -19,7 +19,7 @@ from estimators.thresholds import RIDGE
 
 KNOWN: Final = 0  # codes of a state
 NOT_IDENTIFIABLE: Final = 1  # from some others
-UNTOLD_TORQUE: Final = 2  # from a torque of the angle that the model may lack
+UNMODELLED_TORQUE: Final = 2  # from a torque of the angle that the model may lack
 DOUBTFUL: Final = 3
 
 

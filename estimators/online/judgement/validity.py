@@ -6,9 +6,10 @@ With Σ the covariance of θ, R the mean φφᵀ and s the rms torque of the mot
     a parameter is known        √Σ*_ii ≤ ℓ_i = max(GOOD·|θ_i|, SMALL · s / leverage_i), lost at LOSE times that
     … is not identifiable       1/√(Σ*⁻¹)_ii ≤ ℓ_i: it would be known if some others were (parameter_state.py)
 
-Σ* = Σ + what untold torques of the angle may have done (misfit/untold_torque.py). They count for parameters, but not
-for the prediction of the motion that is remembered, which they make right. σ of a known parameter is of Σ and of what
-of these torques is seen; σ of another one is √Σ*_ii, infinite where that is more than all of the torque would explain.
+Σ* = Σ + what torques of the angle that the model lacks may have done to θ (misfit/unmodelled_torque.py). They count for
+parameters, but not for the prediction of the motion that is remembered, which they make right. σ of a known parameter
+holds Σ and the part of these torques that is seen. σ of another one is √Σ*_ii, infinite where that is more than all of
+the torque would explain.
 The reasons are in docs/decisions/026-validity-by-direction.md.
 """
 
@@ -25,7 +26,7 @@ from estimators.online.judgement.parameter_state import (
     DOUBTFUL,
     KNOWN,
     NOT_IDENTIFIABLE,
-    UNTOLD_TORQUE,
+    UNMODELLED_TORQUE,
     conditional,
     partners,
 )
@@ -56,7 +57,7 @@ class ValidityState(Layout, version=4):
     low: Annotated[Vector, "parameters"]  # plausible range
     high: Annotated[Vector, "parameters"]
     valid: Annotated[Flags, "parameters"]  # which are known, and within their range
-    sure: Annotated[Flags, "parameters"]  # which would be if there were no torque of the angle that nobody told
+    sure: Annotated[Flags, "parameters"]  # which would be if there were no torque of the angle that the model lacks
     states: Annotated[Integers, "parameters"]  # of parameter_state.py
     partners: Annotated[Integers, "parameters"]  # from which others one is not identifiable, as bits
     covariance: Scratch[Annotated[Matrix, "parameters", "parameters"]]  # Σ
@@ -113,7 +114,7 @@ class Validity:
 
     @property
     def sure(self) -> NDArray[np.bool_]:
-        """Which parameters would be known if there were no torque of the angle that nobody told: (parameters,)."""
+        """Which parameters would be known if there were no torque of the angle that the model lacks: (parameters,)."""
         return self.kept.sure
 
     @property
@@ -141,7 +142,7 @@ class Validity:
         if code == DOUBTFUL:
             return ParameterState(Knowledge.DOUBTFUL)
         others = tuple(one.name for j, one in enumerate(self._parameters) if bits >> j & 1)
-        return ParameterState(Knowledge.NOT_IDENTIFIABLE, others, code == UNTOLD_TORQUE)
+        return ParameterState(Knowledge.NOT_IDENTIFIABLE, others, code == UNMODELLED_TORQUE)
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -242,8 +243,8 @@ def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: 
     code, bits = DOUBTFUL, 0
     if judged.excess[which] <= (LOSE if before == KNOWN else 1.0):
         code = KNOWN
-    elif own <= (limit * (LOSE if before == UNTOLD_TORQUE else 1.0)) ** 2:
-        code = UNTOLD_TORQUE
+    elif own <= (limit * (LOSE if before == UNMODELLED_TORQUE else 1.0)) ** 2:
+        code = UNMODELLED_TORQUE
     elif alone <= limit * (LOSE if before == NOT_IDENTIFIABLE else 1.0) or alone > prior:
         code = NOT_IDENTIFIABLE
     if code == NOT_IDENTIFIABLE and alone <= prior:

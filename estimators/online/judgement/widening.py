@@ -1,16 +1,16 @@
 """Widening: how much wider the covariance of θ is than white noise of the rows would leave it, from their fit.
 
-    Σ = S C Sᵀ + pulled pulledᵀ + near nearᵀ + behind behindᵀ + late lateᵀ + steps + untold directions
+    Σ = S C Sᵀ + pulled pulledᵀ + near nearᵀ + behind behindᵀ + late lateᵀ + steps + unidentifiable directions
 
 C: covariance of the scores in units of white noise, S (directions.py), averaged with that of the start, which weighs
 as much as KNOWN blocks, and along no direction less than white noise under the kernel. The others are outer products:
 pulled: effect of rows that saw a reversal on θ; near: of rows behind reversals (backlash, friction with memory);
 behind: how far θ is from its own mean under the same forgetting, and so from a truth that moves at a constant rate
 (Brown's double exponential smoothing); late: what a lag of the torque that is not known may do (scores.py); steps: of
-an encoder. Each is taken without what noise explains, along its own directions. A direction that is not told may
-explain all of the torque; of a joint that moves one way, these are the directions that rows clear of any stop do not
-tell, since at a stop friction is any torque up to Coulomb's. None of these changes θ. Beside Σ is what columns that
-the model does not have did to θ (misfit/regressors.py), or may have done (misfit/untold_torque.py): where they are
+an encoder. Each is taken without what noise explains, along its own directions. A direction that is not identifiable
+may explain all of the torque. Of a joint that moves one way, these are the directions that rows clear of any stop do
+not identify, since at a stop friction is any torque up to Coulomb's. None of these changes θ. Beside Σ is what columns
+that the model lacks did to θ (misfit/regressors.py), or may have done (misfit/unmodelled_torque.py): where they are
 known to act, or may, the prediction is right because of it.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from estimators.misfit import scores
 from estimators.misfit.regressors import ANGLE, ELASTIC, columns
-from estimators.misfit.untold_torque import SHARE, Floor, UntoldTorque, places, untold_torque
+from estimators.misfit.unmodelled_torque import SHARE, Floor, UnmodelledTorque, places, unmodelled_torque
 from estimators.numerics.directions import Directions, contrast
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.validity import SMALL
@@ -44,7 +44,7 @@ class Widening(NamedTuple):
     overlap: float  # rows that say the same
     corrected: bool  # whether θ has been corrected for encoder steps
     linear: bool  # whether there is no η
-    prior: float  # of a torque of the angle that nobody told, as a share of the torque's rms; 0: there is none
+    prior: float  # of a torque of the angle that the model lacks, as a share of the torque's rms; 0: there is none
 
 
 def widen(kept: FitState, learner: Learner, left: Floats, known: Widening) -> None:
@@ -52,13 +52,13 @@ def widen(kept: FitState, learner: Learner, left: Floats, known: Widening) -> No
 
     left: (p, p) covariance that the steps of encoders leave; known: of the rows.
     """
-    rls, told = learner.rls, kept.scores
-    p, blocks = rls.p, told.effective_blocks
+    rls, judged = learner.rls, kept.scores
+    p, blocks = rls.p, judged.effective_blocks
     weight = rls.noise[0] / rls.noise
-    whole = scores.products(told.gram, weight, p)
+    whole = scores.products(judged.gram, weight, p)
     directions, rows = Directions.of(np.ascontiguousarray(whole[:p, :p])), max(float(kept.rows.sum()), 1.0)
     free, inverse = blocks / max(blocks - p, 0.5 * blocks), directions.inverse
-    noise = free * inverse @ told.covariance[:p, :p] @ inverse
+    noise = free * inverse @ judged.covariance[:p, :p] @ inverse
 
     kept.behind[:] = directions.beyond_noise(rls.theta - kept.trail[:-1] / kept.trail[-1], noise)
     lagging = float(kept.behind @ whole[:p, :p] @ kept.behind) / (float(rls.noise[0]) * rows)
@@ -67,14 +67,14 @@ def widen(kept: FitState, learner: Learner, left: Floats, known: Widening) -> No
     back = np.linalg.inv(_root(learner))
     learner.correlated[:] = floor.mixed(back @ noise @ back.T)
 
-    straight = told.theta + kept.steps if known.corrected else told.theta
+    straight = judged.theta + kept.steps if known.corrected else judged.theta
     pulled = directions.beyond_noise(rls.theta - straight, noise)
     outputs = len(weight)
-    near = contrast(directions, scores.products(kept.sums.special[outputs:-outputs], weight, p), told.theta, noise)
+    near = contrast(directions, scores.products(kept.sums.special[outputs:-outputs], weight, p), judged.theta, noise)
     kept.effects[:] = left
     for effect in (pulled, near, kept.behind, *kept.late):
         kept.effects += np.outer(effect, effect)
-    tell_directions(kept, learner)
+    widen_unidentifiable(kept, learner)
     _consider(kept, learner, directions, floor, known)
 
 
@@ -106,11 +106,11 @@ def _floor(learner: Learner, least: float, share: float, known: Widening) -> Flo
     return Floor(share, least, lowest)
 
 
-def tell_directions(kept: FitState, learner: Learner) -> None:
-    """Widen along what no row tells, and of a joint that has moved one way only along what rows at stops alone tell.
+def widen_unidentifiable(kept: FitState, learner: Learner) -> None:
+    """Widen along directions that no row identifies, or, of a joint that has moved one way only, only rows at stops.
 
-    This needs no residuals, so it follows at once where a motion begins to tell what it did not. Rows clear of any stop
-    count from before an alarm, too, where that was of what had not been told (model_fit.py).
+    This needs no residuals, so it follows at once where a motion begins to identify what it did not. Rows clear of any
+    stop count from before an alarm, too, where the alarm was of what had not been identifiable (model_fit.py).
     """
     p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
     whole = scores.products(kept.scores.gram, weight, p)
@@ -118,20 +118,20 @@ def tell_directions(kept: FitState, learner: Learner) -> None:
     learner.misfit[:] = kept.effects
     if not kept.rows.any():
         return
-    learner.misfit += _untold(whole + clear, p)
+    learner.misfit += _along_unidentifiable(whole + clear, p)
     if not (np.minimum(kept.forth, kept.rows - kept.forth) >= EITHER).all():
-        learner.misfit += _untold(clear, p)
+        learner.misfit += _along_unidentifiable(clear, p)
     rows = max(float(kept.rows.sum()), 1.0)
     learner.kept.gram[:], learner.kept.power = whole[:p, :p] / rows, float(whole[p, p]) / rows
 
 
-def _untold(products: Floats, p: int) -> Floats:
-    """Covariance (p, p) along what rows do not tell; products: (p + 1, p + 1) of their [φ y]."""
-    return Directions.of(np.ascontiguousarray(products[:p, :p])).untold(float(products[p, p]))
+def _along_unidentifiable(products: Floats, p: int) -> Floats:
+    """Covariance (p, p) along what rows do not identify; products: (p + 1, p + 1) of their [φ y]."""
+    return Directions.of(np.ascontiguousarray(products[:p, :p])).unidentifiable(float(products[p, p]))
 
 
 def _consider(kept: FitState, learner: Learner, directions: Directions, floor: Floor, known: Widening) -> None:
-    """Write what torques that the model has not may have done to θ: those that are seen, and of the angle any.
+    """Write what torques that the model lacks may have done to θ: those that are seen, and any torque of the angle.
 
     At the poses of this motion they make the prediction right, so they are no part of Σ.
     """
@@ -161,7 +161,7 @@ def _of_cause(
     floor: Floor,
     known: Widening,
     what: tuple[int, int, float],
-) -> UntoldTorque | None:
+) -> UnmodelledTorque | None:
     """Possible effect of one cause on θ by one output; what: output, cause, and its size as a share of the torque."""
     (output, cause, size), rls, p = what, learner.rls, learner.rls.p
     inside, among = places(p, known.own, output, cause)
@@ -174,4 +174,4 @@ def _of_cause(
     products = rls.noise[0] / rls.noise[output] * (np.tril(lower) + np.tril(lower, -1).T)
     own, variance = np.r_[0:p, among], rls.variance() * float(rls.noise[0])
     spread = kept.scores.covariance[np.ix_(own, own)]
-    return untold_torque(directions, products, spread, kept.scores.theta, variance, floor, size * most, most)
+    return unmodelled_torque(directions, products, spread, kept.scores.theta, variance, floor, size * most, most)

@@ -76,11 +76,15 @@ class RobotEstimator:
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
         self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)
         self._start, self._reference = RobotStart(start * ROWS), self._learner.prediction
-        self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
-        self._now, self._samples, self._moves = Block(model.size + n, n), 0, False
-        self._time = self._doubted = self._changing = 0  # ns
+        # times and readings that do not fill a chunk yet
+        self._unused: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
+        self._block = Block(model.size + n, n)  # rows of the present second
+        self._samples, self._moves = 0, False  # readings so far; whether a joint has moved in the last half second
+        # ns: of the newest reading; until which a change that has just ended is doubted; until which the model's own
+        # change may go on
+        self._time = self._doubted = self._changing = 0
         self._measured, self._predicted = np.full((2, n), np.nan)
-        self._touched = ""  # words about the last contact
+        self._contact_words = ""  # words about the last contact
         self._events: list[Event] = []
         self._findings = ToldFindings(model.robot.names)
 
@@ -104,14 +108,14 @@ class RobotEstimator:
         rows = np.empty((len(time), self._channels, self._n))
         for k, values in enumerate((q, tau, link)[: self._channels]):
             rows[:, k] = values
-        if len(self._rest[0]):
-            time, rows = np.concatenate((self._rest[0], time)), np.concatenate((self._rest[1], rows))
+        if len(self._unused[0]):
+            time, rows = np.concatenate((self._unused[0], time)), np.concatenate((self._unused[1], rows))
         whole = len(time) // self._chunk * self._chunk
         for first in range(0, whole, self._chunk):
             part = slice(first, first + self._chunk)
             self._learner.absorb_readings(time[part], rows[part, 0])
             self._absorb(time[part], self._motion.absorb(rows[part]))
-        self._rest = (time[whole:].copy(), rows[whole:].copy())
+        self._unused = (time[whole:].copy(), rows[whole:].copy())
 
     def estimate(self) -> RobotEstimate:
         """Report; never learns."""
@@ -190,6 +194,7 @@ class RobotEstimator:
         self._mark_reference()
 
     def _absorb(self, time: Nanoseconds, chunk: Chunk) -> None:
+        """Judge the residual of 10 ms of readings, then take the regression rows that fall among them."""
         predicted, unexplained = self._learner.prediction.of(chunk)
         found = self._watch.explain(chunk, predicted, unexplained)
         self._time = int(time[-1])
@@ -198,7 +203,7 @@ class RobotEstimator:
             self._judge(chunk, predicted, found.unexplained)
         first = -self._samples % self._stride
         self._samples += len(time)
-        self._learner.follow(chunk.q, self._samples, self._now)
+        self._learner.follow(chunk.q, self._samples, self._block)
         for at in range(first, len(time), self._stride):
             if not chunk.usable[at]:
                 continue
@@ -206,10 +211,11 @@ class RobotEstimator:
             if len(found.used):
                 r -= found.used[at]
                 self._watch.compensation.absorb(u + found.used[at], found.learned[at], self._watch.contact.moving)
-            self._now.sample[self._now.count] = self._samples - len(time) + at
-            self._row(chunk, at, r, u)
+            self._block.sample[self._block.count] = self._samples - len(time) + at
+            self._take_row(chunk, at, r, u)
 
     def _judge(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> None:
+        """Compare the residual with its thresholds: report a contact, or end the examination of one."""
         watch, starting = self._watch, self._start.active
         contact, friction = watch.contact, self._learner.stiction
         changing = self._time < self._changing and not starting and contact.ready
@@ -225,11 +231,11 @@ class RobotEstimator:
         names = self.model.robot.names
         if fresh.any():
             watch.attribution.mark()
-            self._touched = watch.contact.words(fresh, unexplained, names, self._units)
-            text = self._touched + watch.where(names)
+            self._contact_words = watch.contact.words(fresh, unexplained, names, self._units)
+            text = self._contact_words + watch.where(names)
             touched = tuple(name for name, one in zip(names, fresh, strict=True) if one)
             if self._findings.examine(self._time, "contact", touched, text):
-                self._say("contact", text)
+                self._add_event("contact", text)
         if over.any() and not watch.contact.reported.any() and not watch.attribution.suspects:
             self._end_examination()
 
@@ -239,11 +245,11 @@ class RobotEstimator:
         if examined is not None:
             self._doubted = self._time + round(1e9 * SOON)
             self._findings.close(self._time)
-            self._say("recovered", f"{', '.join(examined.joints)}: the model explains the torque again")
+            self._add_event("recovered", f"{', '.join(examined.joints)}: the model explains the torque again")
 
-    def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
+    def _take_row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """Take one regression row at 50 Hz; r, u: (n,) residual without payload, and with it."""
-        now = self._now
+        now = self._block
         self._motion.row(chunk, at, now.X[now.count], now.Y[now.count])
         now.close(chunk.q[at], chunk.dq[at], chunk.ddq[at], r, u, self._watch.contact.sliding)
         self._start.count(self._moves)
@@ -256,7 +262,7 @@ class RobotEstimator:
 
     def _explain(self) -> None:
         """Half a second of rows: look for what explains their residual."""
-        now, watch, learner, pulls = self._now, self._watch, self._learner, None
+        now, watch, learner, pulls = self._block, self._watch, self._learner, None
         self._moves = bool(now.speed[now.lately].max() > AT_REST)
         if learner.encoders.known:
             q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.explanation.carried
@@ -264,10 +270,10 @@ class RobotEstimator:
             *pulls, watch.contact.steps = learner.encoders.effects(q, r, weights, learner.theta, carried)
         switched, verdict = watch.absorb(now, learner.variance, pulls)
         for one in switched:
-            self._say("compensation", one.words(self.model.robot))
+            self._add_event("compensation", one.words(self.model.robot))
         examined, where = self._findings.examined, watch.where(self.model.robot.names)
         if examined is not None and examined.cause == "contact" and not examined.others and where:
-            self._findings.refine(self._time, examined.number, self._touched + where)
+            self._findings.refine(self._time, examined.number, self._contact_words + where)
         self._findings.follow(self._time, watch.attribution)
         self._check_tool()
         if verdict is not None and verdict.silent:
@@ -286,7 +292,7 @@ class RobotEstimator:
             return
         change = tool.compare(attribution.payload, attribution.theta, attribution.known().root)
         if change is not None:
-            self._say("tool", tool.difference.text or "the tool agrees with the one that the controller was told")
+            self._add_event("tool", tool.difference.text or "the tool agrees with the one that the controller was told")
         if change is not None or tool.difference.differs:
             self._findings.tell_tool(self._time, tool.difference.text)
 
@@ -301,7 +307,7 @@ class RobotEstimator:
         if watch.tool is not None:
             watch.tool.forget()
         if new and (verdict.held or not start.active):  # of a start nothing is known yet that could have changed
-            self._say(cause.name, verdict.text)
+            self._add_event(cause.name, verdict.text)
         watch.contact.explained()
         watch.unexplained.forget()
         if not verdict.held:
@@ -317,14 +323,14 @@ class RobotEstimator:
     def _end_block(self) -> None:
         """One second of rows: end the start, set thresholds anew, let what is three seconds old teach."""
         self._refit_friction()
-        contact, start, now = self._watch.contact, self._start, self._now
+        contact, start, now = self._watch.contact, self._start, self._block
         if start.active and start.enough:
             start.active = False
             contact.settle()
             contact.explained()
             self._watch.attribution.settle()
             self._mark_reference()
-            self._say("started", "the thresholds of the residuals stand")
+            self._add_event("started", "the thresholds of the residuals stand")
         if not start.active and contact.calm and start.due:
             contact.grow()
             self._mark_reference()
@@ -338,13 +344,13 @@ class RobotEstimator:
         """Look whether a friction has left its law, and put in force what a search has found; see FrictionRefits."""
         if self._start.active or self._findings.held:
             return
-        learner, calm = self._learner, not self._now.disturbed
-        for one in self._refits.absorb(self._now, learner.bayesian.theta, calm):
+        learner, calm = self._learner, not self._block.disturbed
+        for one in self._refits.absorb(self._block, learner.bayesian.theta, calm):
             name, details = self.model.robot.names[one.joint], None if one.search is None else one.search.plain
             if one.reason:
-                self._say("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
+                self._add_event("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
                 continue
-            self._say("refit_accepted", f"friction of {name}: {one.words}", details)
+            self._add_event("refit_accepted", f"friction of {name}: {one.words}", details)
             learner.restore(one.place, self._refits.rest)
             learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
             learner.follow_laws()
@@ -366,6 +372,7 @@ class RobotEstimator:
         self._watch.attribution.gather_anew()
 
     def _state(self) -> tuple[Phase, Status, tuple[Reason, ...]]:
+        """What the robot does, whether its values may be used, and why not; the first that holds."""
         if self._time == 0 or not np.isfinite(self._measured).all():
             return Phase.WAITING, Status.UNESTIMATED, (Reason("incomplete_row"),)
         if self._start.active:
@@ -384,7 +391,7 @@ class RobotEstimator:
             return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)
         return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent
 
-    def _say(self, kind: str, text: str, details: Mapping[str, Any] | None = None) -> None:
+    def _add_event(self, kind: str, text: str, details: Mapping[str, Any] | None = None) -> None:
         self._events.append(Event(self._time, kind, text, None, details))
 
 

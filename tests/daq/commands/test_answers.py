@@ -18,6 +18,7 @@ from daq.commands.doctor.proposal import bus_proposal
 from daq.commands.progress import FIRST, Progress
 from daq.config.load import load
 from drivers.files.bytes_read import note
+from tests.support.table_files import bag, truth
 
 DBC = """VERSION ""
 BU_: Drive
@@ -115,6 +116,47 @@ def test_a_dbc_a_urdf_and_a_csv_make_a_configuration_that_is_good(
     assert "force" in load(tmp_path / "r.urdf.toml").joints["lift"].channels
     code, words = said(capsys, "init", "--from", tmp_path / "r.csv.toml", tmp_path / "no.toml")
     assert (code, "init --from takes a DBC" in words) == (1, True)
+
+
+def test_the_table_that_the_shell_writes_is_named_as_the_next_commands_argument(tmp_path: Path) -> None:
+    recording(tmp_path / "r.csv")
+    command = [sys.executable, "-m", "daq", "columns", "r.csv"]
+    path = {"env": os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}}
+    with (tmp_path / "my table.toml").open("w") as table:
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=table, stderr=subprocess.PIPE, text=True, check=True, **path
+        )
+    assert "then: jointwatch replay r.csv 'my table.toml'\n" in done.stderr
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, **path)
+    assert "jointwatch replay r.csv TABLE, where TABLE is the file that has these lines\n" in done.stderr
+
+
+def test_what_is_still_marked_ask_is_said_by_check_and_replay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "r.dbc").write_text(DBC.replace("Torque", "Iq").replace('"Nm"', '"A"'))
+    out = tmp_path / "r.toml"
+    code, words = said(capsys, "init", "--from", tmp_path / "r.dbc", out)
+    assert (code, "answer the 5 lines marked ASK" in words) == (0, True)
+    code, words = said(capsys, "check", out)
+    lines = [number for number, text in enumerate(out.read_text().splitlines(), 1) if "# ASK: " in text]
+    assert len(lines) == 5
+    assert [int(one) for one in re.findall(rf"note: {out}:(\d+): still marked ASK: ", words)] == lines
+    assert code == 0
+    (tmp_path / "r.log").write_text("(1.000000) can0 101#0011\n")
+    code, words = said(capsys, "replay", tmp_path / "r.log", out)
+    assert len(re.findall(r"still marked ASK", words)) == 5
+    out.write_text(re.sub(r"# ASK: .*", "", out.read_text()))
+    assert "ASK" not in said(capsys, "check", out)[1]
+
+
+def test_a_bag_has_no_configuration_yet_and_where_it_comes_from_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, words = said(capsys, "init", "--from", bag(tmp_path, truth(2, 100.0, 2)), tmp_path / "no.toml")
+    assert (code, "jointwatch doctor --kind ros2 --at INTERFACE" in words) == (1, True)
+    code, words = said(capsys, "model", "show", tmp_path / "none.toml")
+    assert f"{tmp_path / 'none.toml'}: cannot be read: No such file or directory" in words
 
 
 def test_doctor_proposes_a_joint_for_every_frame_that_speaks_of_one() -> None:

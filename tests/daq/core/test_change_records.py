@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from daq.config.drift_limits import DriftSettings
-from daq.core.changes.change_records import ALONE, KEPT, SIGNATURE, ChangeRecords, change_state_name
+from daq.core.changes.change_records import ALONE, KEPT, SIGNATURE, ChangeRecords, change_state_name, instant
 from daq.core.changes.drift import Comparison
 from daq.core.pipeline import Pipeline
 from daq.outlet.remedies import with_remedies
@@ -21,6 +21,11 @@ from tests.support.lying_signals import BEGIN, TRUTH, configuration, motion
 
 RATE, JUMP, END = 1000.0, 50.0, 75.0  # Hz, s, s
 UNITS = {"inertia": "kg·m²", "coulomb": "N·m", "offset": "N·m"}
+
+
+def test_a_time_is_a_date_where_the_clock_knows_one() -> None:
+    assert instant(1_764_000_000.0) == "2025-11-24 16:00:00 UTC"
+    assert instant(81.24) == "81.2 s (the data's clock counts from 0)"
 
 
 def frames(begin: float, end: float, coulomb: float = TRUTH["coulomb"]) -> np.ndarray:

@@ -95,7 +95,7 @@ def test_it_ends_well_inside_the_limits_only() -> None:
     assert drift.drifted == {"coulomb"}
     _, changes = drift.update(estimate(9, -4.27))
     assert [change.kind for change in changes] == ["recovered"]
-    assert changes[0].text == "coulomb is within its limits again: -6.7 % of its baseline, 6.7 standard deviations"
+    assert changes[0].text == "coulomb is within its limits again: -6.7 %, 6.7 standard deviations"
     assert not drift.drifted
 
 
@@ -225,7 +225,7 @@ def test_what_drifts_is_an_event_beside_its_drift() -> None:
         ("event/elbow", "baseline"), ("drift/elbow", None), ("event/elbow", "drift"),
     ]  # fmt: skip
     assert found[1][1]["drifted"] == ["coulomb"]
-    assert found[2][1]["text"].startswith("coulomb has drifted: -100.0 % of its baseline")
+    assert found[2][1]["text"].startswith("coulomb has drifted: -100.0 %, ")
 
 
 def test_the_same_baseline_again_is_no_news_and_another_is_at_once() -> None:

@@ -300,7 +300,7 @@ def test_drift_and_gear_are_told_as_they_came_and_nothing_else_of_them(make_esti
     history = History("r", [LABEL._replace(gear=True)])
     absorbed(history, publication.drift(drift, 4.0), publication.lost_motion(gear, 4.0))
     told = history.latest(1e9)["joints"]["elbow"]
-    todo = {"viscous": "Colder or warmer than at its baseline? Else look at lubrication and bearings."}
+    todo = {"viscous": "Is it colder or warmer than at its baseline? If not, check lubrication and bearings."}
     assert told["drift"] == {key: value for key, value in drift.items() if key != "change"} | {
         "cause": "",
         "todo": todo,

@@ -56,6 +56,24 @@ def test_matrices_may_lie_either_way(tmp_path: Path) -> None:
     assert list(table["joints"]) == ["joint1", "joint2", "joint3"]
 
 
+@pytest.mark.parametrize(
+    ("position", "torque", "joint"),
+    [
+        ("shoulder_ang", "shoulder_tq", "shoulder"),
+        ("WristWinkel [deg]", "WristMoment [Nm]", "wrist"),
+        ("left_knee_position", "left_knee_motor_torque", "left_knee"),
+        ("q", "tau", "joint1"),
+        ("shoulder_ang", "tau", "joint1"),
+        ("axis3_pos", "axis3_torque", "joint3"),
+    ],
+)
+def test_the_only_joint_is_called_what_both_its_columns_are(
+    position: str, torque: str, joint: str, tmp_path: Path
+) -> None:
+    table, _ = proposed(tmp_path, (), time=T * 1e-3, **{position: Q[:, 0], torque: U[:, 0]})
+    assert list(table["joints"]) == [joint]
+
+
 def test_columns_that_differ_in_a_number_are_in_its_order(tmp_path: Path) -> None:
     many = np.column_stack([np.sin(T / (k + 3)) for k in range(12)])
     backwards = dict(reversed(split("A# pos", many).items()))

@@ -88,6 +88,18 @@ def test_columns_of_more_than_the_robot_has_are_told_and_not_used(tmp_path: Path
     assert found.runs[0].q.shape == (400, 3)
 
 
+def test_a_recording_whose_joints_all_have_other_names_is_one_mistake_with_its_remedy(tmp_path: Path) -> None:
+    file = tmp_path / "run.npz"
+    np.savez(file, time=T, **{f"joint{i}.{role}": one for i in (1, 2, 3) for role, one in
+                              (("position", Q["a"]), ("torque", TAU["a"]))})  # fmt: skip
+    [told] = refused(file)
+    assert f"{file}: found columns of joint1, joint2, joint3, but arm has the joints a, b, finger" in told
+    assert told.endswith(f"jointwatch columns {file} --names a,b,finger")
+    np.savez(file, time=T, **{"x.position": Q["a"], "x.torque": TAU["a"]})
+    [told] = refused(file)
+    assert told.endswith("use the robot's names in the table of columns ([joints.NAME])")
+
+
 def test_a_finger_without_columns_stands_at_zero_and_a_turning_joint_may_not(tmp_path: Path) -> None:
     still = columns(tmp_path, "still.npz", without="finger")
     found = runs(still)

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -222,11 +223,16 @@ def test_a_file_that_is_damaged_while_it_is_written_is_replaced(path: Path) -> N
         raw.seek(4096)
         raw.write(os.urandom(path.stat().st_size - 4096))
     file._opened.execute("PRAGMA shrink_memory")
-    for number in range(300, 330):
+    number = 300
+    while not file.remarks:
+        assert number < 330, "what was overwritten is never noticed"
         file.write(minute(number, (1.0,)))
+        number += 1
+    noticed = START + 60 * (number - 1)
+    file.write(minute(number, (1.0,)))
     assert len(file.remarks) == 1
     file.close()
-    assert len(rows(path, MINUTE)) >= 29
+    assert [row[0] for row in rows(path, MINUTE)] == [noticed, noticed + 60], "nor is what was just being written lost"
     with sqlite3.connect(path) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
@@ -329,3 +335,37 @@ def test_there_is_no_history_before_there_is_one(path: Path) -> None:
 @pytest.mark.parametrize(("seconds", "grain"), [(3600, MINUTE), (86_400, MINUTE), (30 * 86_400, HOUR), (3e7, DAY)])
 def test_a_time_is_shown_in_the_grain_that_a_screen_can_show(seconds: float, grain: Grain) -> None:
     assert grain_of(seconds) == grain
+
+
+def as_nobody(path: Path) -> str:
+    """What a user who may write nothing reads of a history: how many minutes, or why none."""
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            told = str(len(rows(path, MINUTE)))
+        except HistoryError as error:
+            told = f"HistoryError: {error}"
+        os.write(writes, told.encode())
+        os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads) as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can try as another user")
+def test_a_history_where_nothing_can_be_written_is_read_unless_its_log_lies_beside_it() -> None:
+    with tempfile.TemporaryDirectory() as made:
+        path, cut = Path(made, f"arm.{FILE}"), Path(made, f"cut.{FILE}")
+        file = HistoryFile(path, FOR_EVER)
+        file.write(minute(0, (1.0,)))
+        for end in ("", "-wal"):  # as a power cut leaves them
+            shutil.copy(f"{path}{end}", f"{cut}{end}")
+        file.close()
+        Path(made).chmod(0o555)
+        assert as_nobody(path) == "1"
+        assert "cannot be read" in as_nobody(cut), "without its log the newest minutes would be missing"

@@ -99,7 +99,7 @@ def test_a_new_baseline_after_a_repair_begins_anew(worn: Path) -> None:
     found = judged(worn, DAYS, START + 150 * DAY.seconds)
     assert found is not None
     assert math.isnan(found.wear)
-    assert (found.told, found.judged) == (False, 0.0)
+    assert (found.told, found.judged, found.thermometer, found.left, found.usual) == (False, 0.0, False, None, {})
     assert "days in motion are learnt" in found.text
 
 
@@ -113,6 +113,7 @@ def test_hours_of_friction_are_those_of_the_file(worn: Path) -> None:
     np.testing.assert_allclose(hours.friction[: 99 * 24], year.friction[: 99 * 24], equal_nan=True)
     np.testing.assert_allclose(hours.temperature[~np.isnan(hours.load)][:9], year.thermometer[year.moving > 0][:9])
     assert (hours.losses[np.isnan(hours.load)] == 0.0).all()
+    assert len(hours.friction) == len(hours.losses) == 100 * 24 + 1
 
 
 def test_bands_are_two_and_a_half_times_apart() -> None:

@@ -21,7 +21,7 @@ def test_a_direction_that_rows_do_not_tell_has_no_information_and_may_explain_ev
     told_part = np.eye(3) - told.ways[:, ~told.told] @ told.ways[:, ~told.told].T
     unit = told.scale[:, None] * told.inverse * told.scale
     assert unit @ (told.gram / np.outer(told.scale, told.scale)) == pytest.approx(told_part, abs=1e-6)
-    covariance = told.untold(2.0)
+    covariance = told.unidentifiable(2.0)
     way = np.array([0.0, 1e-2, -1e2])
     assert abs(way @ (phi.T @ phi) @ way) < 1e-6, "it moves no torque"
     assert covariance[0] == pytest.approx(np.zeros(3), abs=1e-12)

@@ -208,7 +208,7 @@ def test_what_the_motion_does_not_tell_is_named(truth: Any) -> None:
     dq = np.gradient(q, time, axis=0)
     tau = model.torque(truth.parameters, q, dq, np.gradient(dq, time, axis=0))
     found = identify(truth.robot, pieces(time, q, tau + 0.1 * np.random.default_rng(0).normal(size=tau.shape)), [], ())
-    worst = [name for one in found.untold[:4] for name, _ in one.parts]
+    worst = [name for one in found.weak_directions[:4] for name, _ in one.parts]
     assert "Izz.turn" in worst or any(".turn" in name for name in worst)
     assert not found.fit.learnt[model.short.index("viscous.turn")]
 

@@ -101,7 +101,7 @@ def test_what_it_is_made_of_is_found_within_its_deviations(when: float) -> None:
     truth = np.array([TRUTH[name] for name in estimate.names])
     assert (np.abs(estimate.values - truth) < 0.05 * truth + 0.05).all()
     assert (deviates(estimate) < 4.0).all()
-    # over an arc of ±0.4 rad a torque of the angle that nobody told would look like an offset and gravity
+    # over an arc of ±0.4 rad a torque of the angle that the model lacks would look like an offset and gravity
     assert estimate.known == (True, True, True, False, False)
     assert estimate.states[3:] == (ParameterState(Knowledge.NOT_IDENTIFIABLE, (), untold_torque=True),) * 2
     assert (estimate.deviations[:3] < 0.05 * truth[:3]).all()

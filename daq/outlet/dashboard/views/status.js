@@ -24,8 +24,9 @@ class Headline {
     this.todo = element("p", { class: "todo" });
     this.plot = new CurvePlot("Friction now, and at the baseline");
     this.axes = element("span");
+    this.reference = element("span", { class: "key baseline" }, "baseline");
     this.picture = element("figure", { class: "picture" }, this.plot.node,
-      element("figcaption", {}, this.axes, element("span", { class: "key estimate" }, "now"), element("span", { class: "key baseline" }, "baseline")));
+      element("figcaption", {}, this.axes, element("span", { class: "key estimate" }, "now"), this.reference));
     this.node = element("article", { class: "headline" },
       element("div", { class: "words" }, element("header", {}, this.name, this.badges.node, this.since), this.what, this.change, this.todo), this.picture);
   }
@@ -48,6 +49,7 @@ class Headline {
     write(this.since, Number.isFinite(since) && key !== "stale" ? format.sinceAndFor(since, now) : "");
     write(this.todo, todo);
     write(this.axes, frictionCaption(joint));
+    write(this.reference, joint.drift.reference === "start" ? "at its start" : "baseline");
     mark(this.node, "group", String(joints.length > 1));
     mark(this.node, "curve", String(changed.length > 0 && key !== "faulted" && Boolean(joint.laws.friction && joint.laws.friction_baseline)));
   }
@@ -90,7 +92,7 @@ class Chip {
     const { key, word, short, change } = this.joint.condition, beside = change && key !== "changed" ? change.short : "";
     mark(this.node, "phase", key);
     write(this.short, this.many ? short.replace(/^error |^before: /, "") : short);
-    write(this.change, beside && `◆ ${this.many ? "" : beside}`);
+    write(this.change, beside && `◆ ${this.many ? "" : beside.replace(/\.\d(?=\u00a0%)/, "")}`);
     this.change.hidden = !beside;
     this.node.title = `${this.joint.name}: ${word}${short && `, ${short}`}${beside && `, changed: ${beside}`}`;
   }

@@ -11,19 +11,23 @@ const MEANINGS = { bad: "fault", warn: "change or warning", busy: "new fit or ba
 const APART = 1.15; // rem between two signs: the width of one
 const TOLD = 8; // events in the tooltip of one sign
 
-// from when to when each condition lasted; a clear end or the present
+// from when to when each condition lasted; a clear end or the present. A change lasts until somebody acknowledges it.
 function bars(joint, events, now) {
-  return Object.keys(BEGINS).flatMap((key) => {
+  const { key: standing, was, since, change } = joint.condition; // of a joint that is silent the last that was known
+  const lasted = Object.keys(BEGINS).flatMap((key) => {
     const found = [];
     let from = null;
     for (const event of events) {
       if (BEGINS[key].includes(event.kind)) from ??= event.timestamp;
       else if (from !== null && ENDS[key].includes(event.kind)) { found.push({ key, from, to: event.timestamp }); from = null; }
     }
-    const { key: standing, was, since } = joint.condition; // of a joint that is silent the last that was known
     if (from !== null && (was ?? standing) === key) found.push({ key, from, to: was ? since : now });
     return found;
   });
+  const began = change && (change.since ?? events.findLast(({ kind }) => BEGINS.changed.includes(kind))?.timestamp);
+  if (!began) return lasted;
+  const before = lasted.filter(({ key, to }) => key !== "changed" || to <= began);
+  return [{ key: "changed", from: began, to: was ? since : now }, ...before];
 }
 
 // Events whose signs would lie on one another share one sign; share: of the span, that a sign is wide.
@@ -55,7 +59,7 @@ export class TimeLine {
     const [span, parts] = SPANS.find(([one]) => one >= now - oldest) ?? SPANS.at(-1);
     const width = this.lanes.querySelector(".track")?.clientWidth || 600;
     const share = (APART * parseFloat(getComputedStyle(document.documentElement).fontSize)) / width;
-    const key = `${joints.map((joint) => `${joint.name} ${joint.condition.key} ${told.get(joint).length} ${told.get(joint).at(-1)?.timestamp}`).join()} ${span} ${width} ${Math.floor(now / Math.max(1, span / 600))}`;
+    const key = `${joints.map((joint) => `${joint.name} ${joint.condition.key} ${joint.condition.change?.since} ${told.get(joint).length} ${told.get(joint).at(-1)?.timestamp}`).join()} ${span} ${width} ${Math.floor(now / Math.max(1, span / 600))}`;
     if (key === this.key) return;
     this.key = key;
     this.lanes.replaceChildren(...joints.map((joint) => this.lane(joint, told.get(joint), now, span, share)));

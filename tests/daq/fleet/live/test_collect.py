@@ -25,6 +25,8 @@ class Senders:
 
     def __init__(self, services: dict[str, SendingService]) -> None:
         self.sent = 0
+        self.off = 0.0  # s by which the clocks of the robots are fast
+        self.called: dict[str, str] = {}  # what services call their robots, where not by their own names
         self._services = services
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -33,7 +35,7 @@ class Senders:
     def _run(self) -> None:
         while not self._ended.wait(0.1):
             for name, service in self._services.items():
-                service.send(summary(name, self.sent, time.time()))
+                service.send(summary(self.called.get(name, name), self.sent, time.time() + self.off))
             self.sent += 1
 
     def close(self) -> None:
@@ -110,6 +112,30 @@ def test_a_collector_that_is_killed_and_stopped_loses_nothing_uncounted(
     assert {one["robot"]: one["messages"] for one in told["joints"]} == {row[0]: row[1] for row in totals}
     assert {one["lost"] for one in told["joints"]} == {row[2] for row in totals}
     assert "<h1>No robot can be compared" in (tmp_path / "f.html").read_text()
+
+
+def test_clocks_that_are_off_and_robots_that_are_not_listed_are_counted_and_said(
+    senders: Senders, tmp_path: Path, start_program: Callable[..., Any]
+) -> None:
+    senders.off, senders.called = 3_600.0, {"arm2": "arm7"}
+    program = start_program("daq", "fleet", "collect", tmp_path / "lake.toml")
+    while "collecting 3 robots" not in (line := program.stderr.readline()):
+        assert line, "it has ended"
+    begun = time.time()
+    time.sleep(3.0)
+    program.send_signal(signal.SIGINT)
+    _, log = program.communicate()
+    assert program.returncode == 0, log
+    assert log.count("the clock of arm1 is off by +3600 s: its summaries get the time at which they came") == 1
+    assert log.count("robot 'arm7' is not in the table [robots]: its summaries are not written") == 1
+    times = """SELECT min(epoch(time)), max(epoch(time)), count(*), count(DISTINCT robot) FROM finer
+        WHERE quantity = 'coulomb'"""
+    [(first, last, count, robots)] = Reader(str(tmp_path / "lake")).rows(RAW, times, 0, float("inf"))
+    assert begun - 5.0 < first <= last < time.time()
+    assert f", {count} of robots whose clocks are off" in log
+    strangers = int(log.split(" of robots that are not listed")[0].split()[-1])
+    assert strangers > 0
+    assert robots == 1
 
 
 def test_every_mistake_of_a_file_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,6 +140,53 @@ def test_the_signs_on_the_line_of_time_have_a_legend(overview: Page) -> None:
     expect(legend).to_contain_text("how long it lasted")
 
 
+@pytest.mark.parametrize(("was", "right"), [(None, 100.0), ("changed", 70.0)])
+def test_the_bar_of_a_change_lasts_until_somebody_acknowledges_it(
+    overview: Page, was: str | None, right: float
+) -> None:
+    left, end, count = overview.evaluate(
+        """async (was) => {
+          const { TimeLine } = await import("./views/timeline.js");
+          const change = { since: 1e6 - 60 };
+          const condition = { key: was ? "stale" : "changed", was, since: was ? 1e6 - 36 : 1e6 - 60, change };
+          const joint = { name: "elbow", condition };
+          const event = (kind, ago) => ({ joint: "elbow", kind, timestamp: 1e6 - ago, text: "" });
+          const events = [event("started", 119), event("drift", 58), event("fault", 50), event("recovered", 48)];
+          const line = new TimeLine();
+          document.querySelector(".status").append(line.node);
+          line.update([joint], events, 1e6);
+          const bars = [...line.node.querySelectorAll('.lasting[data-phase="changed"]')];
+          const { left, right } = bars[0].style;
+          line.node.remove();
+          return [parseFloat(left), 100 - parseFloat(right.replace("calc(", "")), bars.length];
+        }""",
+        was,
+    )
+    assert count == 1, "the fault that is over did not end the change"
+    assert left == pytest.approx(50.0, abs=0.1), "from when it began"
+    assert end == pytest.approx(right, abs=0.1), "until now, or until the joint fell silent"
+
+
+def test_messages_that_waited_and_come_all_at_once_are_as_old_as_they_say(overview: Page) -> None:
+    ages = overview.evaluate(
+        """async () => {
+          const { Robot } = await import("./robot.js");
+          const robot = new Robot();
+          const absorb = (now, received, local) => {
+            robot.told = [now, local];
+            robot.hear({ received, timestamp: received }, now, local);
+          };
+          absorb(1000, 999.9, 5000);
+          const first = robot.age(5000);
+          absorb(1003, 999.9, 5001);  // a busy page reads at once what has waited for 3 s
+          const silent = [robot.age(5001), robot.age(6001), robot.lastWord];
+          absorb(900, 899.8, 6100);  // the service's clock was set back
+          return [first, ...silent, robot.age(6100)];
+        }"""
+    )
+    assert ages == pytest.approx([0.1, 3.1, 4.1, 999.9, 0.2], abs=1e-6)
+
+
 JUDGE = """async (joint) => {
   const { judge } = await import("./condition.js");
   const { Badges, changeBeside } = await import("./page.js");

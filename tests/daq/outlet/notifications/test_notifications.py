@@ -67,7 +67,7 @@ def test_a_webhook_is_signed_json_with_remedy_and_link(folder: Path, wait: Calla
     assert (told["robot"], told["joint"], told["parameter"], told["to"], told["percent"]) == (
         *("arm", "elbow", "viscous", 1.25, None),
     )
-    assert told["todo"] == "Colder or warmer than at its baseline? Else look at lubrication and bearings."
+    assert told["todo"] == "Is it colder or warmer than at its baseline? If not, check lubrication and bearings."
     assert told["link"] == "https://arm.example:8080/#/joint/elbow"
     assert abs(told["sent"] - time.time()) < 60
     assert "acknowledged" not in told
@@ -103,7 +103,7 @@ def test_a_mail_says_what_to_do_and_where_to_look(folder: Path, wait: Callable[.
     assert message["Subject"] == "[jointwatch] wrist pitch of arm: stiffness +25.0 %"
     body = message.get_content().replace("\r\n", "\n")
     assert "stiffness changed gradually from 1 ± 0.01 to 1.25 ± 0.02" in body
-    assert "What to do: Look at coupling and gear: loose, worn or cracked?" in body
+    assert "What to do: Check coupling and gear: are they loose, worn or cracked?" in body
     assert "https://arm.example:8080/#/joint/wrist%20pitch" in body
 
 

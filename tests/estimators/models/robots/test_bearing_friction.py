@@ -113,7 +113,7 @@ def test_the_model_file_gives_the_law_to_a_live_robot(oblique: RobotIdentificati
 def test_columns_that_vertical_axes_make_alike_are_named() -> None:
     """Gravity alone presses along a vertical axis: its friction is Coulomb's."""
     found = identified([0.0, 0.0, -9.8], BearingSettings())
-    named = " ".join(one.words for one in found.untold)
+    named = " ".join(one.words for one in found.weak_directions)
     assert "axial" in named
     assert "coulomb" in named
 

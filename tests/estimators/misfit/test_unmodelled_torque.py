@@ -1,9 +1,9 @@
-"""What torques of the angle that nobody told may have done to θ, against least squares of rows that contain them."""
+"""What torques of the angle that the model lacks may do to θ, against least squares of rows that contain them."""
 
 import numpy as np
 import pytest
 
-from estimators.misfit.untold_torque import Floor, UntoldTorque, _considered, untold_torque
+from estimators.misfit.unmodelled_torque import Floor, UnmodelledTorque, _considered, unmodelled_torque
 from estimators.numerics.directions import Directions
 from estimators.quantities import Floats
 
@@ -21,16 +21,18 @@ def columns(arc: float) -> tuple[Floats, Floats, Floats]:
     return q, np.stack([arc * np.cos(t), np.ones(ROWS), np.sin(q)], axis=1), untold
 
 
-def considered(phi: Floats, w: Floats, y: Floats, prior: float = PRIOR, noise: float = NOISE) -> UntoldTorque | None:
+def considered(
+    phi: Floats, w: Floats, y: Floats, prior: float = PRIOR, noise: float = NOISE
+) -> UnmodelledTorque | None:
     gram = np.linalg.inv(phi.T @ phi)
     theta = gram @ phi.T @ y
     whole = np.column_stack([phi, w, y])
     scores = noise**2 * whole[:, :-1].T @ whole[:, :-1]  # of white noise
     products, most = whole.T @ whole, float(np.sqrt(np.mean(y**2)))
-    return untold_torque(Directions.of(phi.T @ phi), products, scores, theta, noise**2, WHITE, prior, most)
+    return unmodelled_torque(Directions.of(phi.T @ phi), products, scores, theta, noise**2, WHITE, prior, most)
 
 
-def drawn(arc: float, amplitude: Floats, seed: int) -> tuple[UntoldTorque, Floats]:
+def drawn(arc: float, amplitude: Floats, seed: int) -> tuple[UnmodelledTorque, Floats]:
     """What is considered, and by how much θ of least squares is off because of the torque."""
     _, phi, w = columns(arc)
     rng = np.random.default_rng(seed)

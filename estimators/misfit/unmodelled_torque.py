@@ -70,7 +70,7 @@ class Floor(NamedTuple):
         return np.asarray((ways * np.maximum(own, self.lowest)) @ ways.T)
 
 
-class UntoldTorque(NamedTuple):
+class UnmodelledTorque(NamedTuple):
     """Covariances (p, p) that θ owes to such a torque."""
 
     seen: Floats  # what σ of a known value holds of it: all, where the rows show that there is one
@@ -88,7 +88,7 @@ def places(parameters: int, own: int, output: int, cause: int = ANGLE) -> tuple[
     return slice(raw, raw + count), slice(all_of_them, all_of_them + count)
 
 
-def untold_torque(
+def unmodelled_torque(
     told: Directions,
     columns: Floats,
     scores: Floats,
@@ -97,7 +97,7 @@ def untold_torque(
     floor: Floor,
     prior: float,
     most: float = math.inf,
-) -> UntoldTorque | None:
+) -> UnmodelledTorque | None:
     """What these columns may have done; None where all of them are the model's.
 
     columns: (p + k + 1,)² products of [φ w y]; scores: (p + k, p + k), their covariance; theta: (p,) of least squares;
@@ -125,7 +125,9 @@ def untold_torque(
     return _considered(C, np.maximum(information, 0.0), E, pull, (prior, most))
 
 
-def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, sizes: tuple[float, float]) -> UntoldTorque:
+def _considered(
+    C: Floats, information: Floats, E: Floats, pull: Floats, sizes: tuple[float, float]
+) -> UnmodelledTorque:
     """Covariances from the information on each combination of amplitudes E; pull: its score; sizes: D, and most."""
     prior, most = sizes
     size, likely = prior, _likely(information, pull, prior)
@@ -142,12 +144,12 @@ def _considered(C: Floats, information: Floats, E: Floats, pull: Floats, sizes: 
     moved, shown, ways = C @ amplitude, C @ apparent, C @ E
     whole = np.outer(moved, moved) + (ways * left) @ ways.T
     if bool((t2 > SHOWN**2).any()):
-        return UntoldTorque(whole, whole, size**2 * C @ C.T)
+        return UnmodelledTorque(whole, whole, size**2 * C @ C.T)
     h, m = likely**2 * information, likely * pull
     hidden = ways * np.where(shows, 0.0, likely)
     moved = hidden @ (m / (1.0 + h))
     may = np.outer(moved, moved) + (hidden / (1.0 + h)) @ hidden.T
-    return UntoldTorque(np.outer(shown, shown) + SHARE * may, whole, size**2 * C @ C.T)
+    return UnmodelledTorque(np.outer(shown, shown) + SHARE * may, whole, size**2 * C @ C.T)
 
 
 def _likely(information: Floats, pull: Floats, prior: float) -> float:

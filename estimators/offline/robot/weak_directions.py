@@ -1,4 +1,4 @@
-"""What a motion does not tell: directions of θ in which the data know less than the prior did before."""
+"""Weak directions: combinations of parameters of which the data say less than the prior does."""
 
 from typing import Final, NamedTuple
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from estimators.quantities import Floats
 
-TOLD: Final = 1.0  # information of the data, relative to the prior's, below which a direction is not told
+LEAST_INFORMATION: Final = 1.0  # information of the data, relative to the prior's, below which a direction is weak
 PART: Final = 0.35  # of a direction's largest component, from which a parameter is named
 
 
-class Untold(NamedTuple):
+class WeakDirection(NamedTuple):
     """One direction, in words."""
 
     information: float  # of the data, the prior's is 1
@@ -26,8 +26,8 @@ class Untold(NamedTuple):
         return text.strip()
 
 
-def untold(covariance: Floats, prior: Floats, names: tuple[str, ...]) -> list[Untold]:
-    """Least told first. covariance, prior: (p, p) of θ after and before; names: (p,)."""
+def weak_directions(covariance: Floats, prior: Floats, names: tuple[str, ...]) -> list[WeakDirection]:
+    """The least known first. covariance, prior: (p, p) of θ after and before; names: (p,)."""
     scale = np.sqrt(np.diag(prior))
     S = np.linalg.cholesky(prior / scale / scale[:, None] + 1e-12 * np.eye(len(scale)))
     after = np.linalg.solve(S, np.linalg.solve(S, covariance / scale / scale[:, None]).T)
@@ -35,11 +35,11 @@ def untold(covariance: Floats, prior: Floats, names: tuple[str, ...]) -> list[Un
     found = []
     for value, vector in zip(values[::-1], vectors.T[::-1], strict=True):
         information = 1.0 / max(float(value), 1e-12) - 1.0
-        if information > TOLD:
+        if information > LEAST_INFORMATION:
             break
         direction = S @ vector
         direction = direction / direction[np.argmax(np.abs(direction))]
         order = np.argsort(-np.abs(direction))
         parts = tuple((names[i], float(direction[i])) for i in order if abs(direction[i]) >= PART)
-        found.append(Untold(max(information, 0.0), parts))
+        found.append(WeakDirection(max(information, 0.0), parts))
     return found
