@@ -296,6 +296,11 @@ class WholeRobot:
         """How many terms are joint j's own: its law's, the offset, the rotor, friction by twist."""
         return len(self._friction[j].parameters) + 1 + self._rotor(j) + (self.twists[j] is not None)
 
+    def friction_of(self, j: int) -> range:
+        """Which of the terms are those of joint j's friction law."""
+        first = sum(self.count_of(i) for i in range(j))
+        return range(first, first + len(self._friction[j].parameters))
+
     def _rotor(self, j: int) -> bool:
         joint = self.robot.joints[j]
         return joint.rotor > 0 or joint.unknown_rotor > 0

@@ -9,15 +9,19 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t
 
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.robot.fit import Weights, passes, prior_of, solved, sums
-from estimators.offline.robot.rows import RobotRows
+from estimators.offline.robot.fit import Weights, passes, prior_of, solved
+from estimators.offline.robot.rows import RobotRows, Taught
 from estimators.quantities import Floats
 
 BLOCKS: Final = 6
+COVERED: Final = 0.954  # share of a normal distribution within two deviations
 FEWEST: Final = 3  # blocks, that tell a standard error
 GUARD: Final = 1.0  # s on either side of a block that do not teach; half a block where that is less
+DOUBT: Final = 0.05  # chance that a law is taken though it is no better
+ROUNDING: Final = 1e-6  # of a squared error, below which a gain is none
 MOST: Final = 2.0 / 3.0  # of all rows, that the longest recording has at most where recordings are left out whole
 
 
@@ -28,7 +32,19 @@ class Validated(NamedTuple):
     losses: Floats  # (blocks,) squared relative error of each block where joints move, …
     standing: Floats  # … and where joints stand, too
     error: float  # % of the torque, over all blocks
-    variance: Floats  # (n,) (N·m)² (N²) of what is left where joints move; NaN where nothing was predicted
+    left: Floats  # (rows, n) N·m (N), where joints move; NaN elsewhere and where nothing was predicted
+
+    def beside(self, spread: Floats, least: Floats) -> Floats:
+        """Variance beside the parameters' with which two deviations hold COVERED of what is left, at least `least`.
+
+        spread: (rows, n) variance of each prediction by the parameters' covariance, which is not to count twice; (n,).
+        """
+        found = least.copy()
+        for j, left in enumerate(self.left.T):
+            known = np.isfinite(left)
+            if known.any():
+                found[j] = max(found[j], float(np.quantile(left[known] ** 2 / 4.0 - spread[known, j], COVERED)))
+        return found
 
 
 def blocks_of(rows: RobotRows) -> NDArray[np.int64]:
@@ -50,15 +66,15 @@ def validated(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> V
     """Cross-validate one model on its rows."""
     motions, predicted = motions_of(rows), np.full_like(rows.y, np.nan)
     prior = prior_of(model, rows.part(rows.moves))
-    taught = rows.teaching()
-    whole = sums(taught)
-    found = passes(model, taught, prior, whole, kind)
+    shares = rows.shares()
+    whole = Taught.of(rows, shares)
+    found = passes(model, rows.teaching(), prior, whole, kind)
     for motion in np.unique(motions):
         held = motions == motion
         apart = _apart(rows, held)
         if (apart & rows.moves).sum() * rows.y.shape[1] < model.size:
             continue
-        left = whole.without(sums(rows.part(~apart).teaching()))
+        left = whole.without(Taught.of(rows.part(~apart), shares[~apart]))
         predicted[held] = rows.X[held] @ solved(model, left, found.weights, found.precision, prior[0])[0]
     return _judged(rows, predicted)
 
@@ -84,11 +100,15 @@ def _judged(rows: RobotRows, predicted: Floats) -> Validated:
     def lost(what: Floats) -> Floats:
         return np.array([float(np.nansum(what[blocks == b] ** 2) / (blocks == b).sum() / power) for b in told])
 
-    count = (known & rows.slides & rows.moves[:, None]).sum(axis=0)
-    variance = np.nansum(moving**2, axis=0) / np.where(count > 0, count, np.nan)
     size = float(np.linalg.norm(rows.y[known]))
     error = 100.0 * float(np.linalg.norm(left[known])) / size if size > 0.0 else float("nan")
-    return Validated(predicted, lost(moving), lost(left * rows.moves[:, None]), error, variance)
+    return Validated(
+        predicted,
+        lost(moving),
+        lost(left * rows.moves[:, None]),
+        error,
+        np.where(rows.slides & rows.moves[:, None], left, np.nan),
+    )
 
 
 def gained(before: Floats, after: Floats) -> tuple[float, float]:
@@ -97,3 +117,16 @@ def gained(before: Floats, after: Floats) -> tuple[float, float]:
         return float("nan"), float("nan")
     better = before - after
     return float(better.mean()), float(better.std(ddof=1) / np.sqrt(len(better)))
+
+
+def better(before: Validated, after: Validated) -> bool:
+    """Whether a law is better in most blocks, as the ratios of their errors have it, on average, and at rest, too.
+
+    Blocks differ in how much is left of them: of differences the worst block alone would decide.
+    """
+    if len(before.losses) != len(after.losses) or gained(before.standing, after.standing)[0] < 0.0:
+        return False
+    ratio, deviation = gained(np.log(before.losses), np.log(after.losses))
+    least = ROUNDING * float(before.losses.mean())
+    enough = float(t.ppf(1.0 - DOUBT, len(before.losses) - 1)) * deviation
+    return ratio > enough and gained(before.losses, after.losses)[0] > least

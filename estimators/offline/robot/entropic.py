@@ -15,8 +15,8 @@ import numpy as np
 from estimators.models.robots.inertia import BASIS, floored, metric, pseudo_inertia
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import GUESSED_SPREAD, SPREAD, WholeRobot
-from estimators.offline.robot.fit import INDEPENDENT, LONGEST, PASSES, RobotFit, sums
-from estimators.offline.robot.rows import RobotRows, correlation
+from estimators.offline.robot.fit import INDEPENDENT, LONGEST, PASSES, RobotFit
+from estimators.offline.robot.rows import RobotRows, Taught, correlation, sums
 from estimators.quantities import Floats
 
 SHARE: Final = 0.1  # s
@@ -33,9 +33,10 @@ class EntropicFit(NamedTuple):
 
 def entropic(model: WholeRobot, rows: RobotRows, quadratic: RobotFit, share: float = SHARE) -> EntropicFit:
     """From the links' CAD on, with the quadratic fit's weights to begin with; share: s."""
+    rest, expected = Taught.of(rows, rows.shares()).standing.weighed(quadratic.weights[1])
     rows = rows.teaching()
     count = np.maximum(np.count_nonzero(rows.y, axis=0), 1)
-    K, c, squares = sums(rows)
+    known = sums(rows)
     n, base, terms = model.tree.size(), model.base, len(model.terms)
     links = PARAMETERS * n
     into = np.zeros((model.size, links + terms))  # x → θ
@@ -54,10 +55,11 @@ def entropic(model: WholeRobot, rows: RobotRows, quadratic: RobotFit, share: flo
     variance, independent = quadratic.variance, quadratic.correlation
     for _ in range(PASSES):
         weights = 1.0 / (variance * independent)
-        A = into.T @ np.einsum("j,jpq->pq", weights, K) @ into
+        K, c = known.weighed(weights)
+        A = into.T @ (K + rest) @ into
         A[links:, links:] += precision
         A[:links, :links] += near
-        g = into.T @ (weights @ c)
+        g = into.T @ (c + expected)
         g[:links] += near @ origin.ravel()
         g[links:] += precision @ quadratic.prior[base:]
         x = _newton(x, A, g, origin, share / spread**2, free)
@@ -66,7 +68,7 @@ def entropic(model: WholeRobot, rows: RobotRows, quadratic: RobotFit, share: flo
             x[wrong], free[wrong] = 0.0, False
             x = _newton(x, A, g, origin, share / spread**2, free)
         residual = rows.y - rows.predicted(into @ x)
-        variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * squares / count + 1e-12)
+        variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * known.squares / count + 1e-12)
         independent = correlation(residual, rows.piece, LONGEST, INDEPENDENT)
     return EntropicFit(x[:links].reshape(n, PARAMETERS), into @ x)
 

@@ -21,7 +21,7 @@ from estimators.models.robots.torque_lag import TorqueLag
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import OUT, Integers, nnls
-from estimators.offline.robot.rows import RobotRows, correlation
+from estimators.offline.robot.rows import CONSTANT, RobotRows, Taught, correlation, sums
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD
 
@@ -30,12 +30,12 @@ FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
 LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 INDEPENDENT: Final = 0.05  # autocorrelation below which they do
 FEWEST: Final = 6  # blocks of that length, else shorter ones, that tell a spread
-CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
 WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
 LOOSE: Final = 1e-6  # of a prior's precision: what is left of it where the data are to tell everything
+FULL: Final = 0.5  # standstills, below which the rows of one are none
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
-Weights = Literal["honest", "white", "ordinary"]
+Weights = Literal["honest", "moving", "white", "ordinary"]
 
 
 class RobotFit(NamedTuple):
@@ -48,8 +48,9 @@ class RobotFit(NamedTuple):
     variance: Floats  # (n,) R_j
     correlation: Floats  # (n,) c_j
     held: NDArray[np.bool_]  # (p,) at zero, against their sign
-    weights: Floats  # (n,) of each joint's rows, θ was found with
+    weights: Floats  # (2, n) of each joint's rows, θ was found with: where it moves, and of its standstills
     information: Floats  # (p, p) of these rows and the prior
+    holding: Floats  # (n,) variance of the torque that friction holds a joint with where it stands
 
     @property
     def deviation(self) -> Floats:
@@ -67,57 +68,74 @@ class Passes(NamedTuple):
 
     theta: Floats  # (p,)
     held: NDArray[np.bool_]  # (p,)
-    weights: Floats  # (n,) that θ was found with
+    weights: Floats  # (2, n) that θ was found with: of rows in which a joint moves, of its standstills
     precision: Floats  # (p, p) of the prior, with its own scale where the links are a guess
     variance: Floats  # (n,)
     correlation: Floats  # (n,)
 
 
 def passes(
-    model: WholeRobot, taught: RobotRows, prior: tuple[Floats, Floats], known: "JointSums", kind: Weights = "honest"
+    model: WholeRobot, rows: RobotRows, prior: tuple[Floats, Floats], known: Taught, kind: Weights = "honest"
 ) -> Passes:
     """The recipe's passes over rows that teach; prior: mean and covariance; known: the sums of these rows."""
     mean, precision = prior[0], np.asarray(np.linalg.inv(prior[1]), np.float64)
-    count, silent = _counted(taught)
-    variance = np.maximum(FIRST**2 * known.squares / count, 1e-12)
-    independent, scale = np.ones(len(count)), 1.0
-    found = Passes(mean, np.zeros(model.size, np.bool_), np.zeros(len(count)), precision, variance, independent)
+    squares, (count, silent) = known.sliding.squares, _counted(rows)
+    variance = np.maximum(FIRST**2 * squares / count, 1e-12)
+    independent, scale = np.ones(len(count)), LOOSE if model.robot.guessed else 1.0
+    found = Passes(mean, np.zeros(model.size, np.bool_), np.zeros((2, len(count))), precision, variance, independent)
     for _ in range(PASSES * (1 + model.robot.guessed)):  # how wrong a guess is settles more slowly
-        weights = _weights(found, silent, kind)
+        weights = _weights(model, found, silent, kind, known, count)
         own = precision.copy()
         own[: model.base, : model.base] *= LOOSE if kind == "ordinary" else scale
         own[model.base :, model.base :] *= LOOSE if kind == "ordinary" else 1.0
         theta, held = solved(model, known, weights, own, mean)
-        residual = taught.y - taught.predicted(theta)
-        variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * known.squares / count + 1e-12)
+        residual = rows.y - rows.predicted(theta)
+        variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * squares / count + 1e-12)
         if kind != "white":
-            independent = correlation(residual, taught.piece, LONGEST, INDEPENDENT)
+            independent = correlation(residual, rows.piece, LONGEST, INDEPENDENT)
         if model.robot.guessed:
-            scale = _scale(model, theta - mean, precision, known, weights, scale)
+            scale = _scale(model, theta - mean, precision, known.weighed(weights)[0], scale)
         found = Passes(theta, held, weights, own, variance, independent)
     return found
 
 
-def _weights(found: Passes, silent: NDArray[np.bool_], kind: Weights) -> Floats:
-    """Weights of every joint's rows after a pass, (n,): those of their mean where every joint counts alike."""
+def _weights(
+    model: WholeRobot, found: Passes, silent: NDArray[np.bool_], kind: Weights, known: Taught, count: Floats
+) -> Floats:
+    """Weights of every joint's rows and standstills after a pass, (2, n): those of their mean where all count alike."""
     weights = np.where(silent, 0.0, 1.0 / (found.variance * found.correlation))
     if kind == "ordinary" and not silent.all():
         weights = np.where(silent, 0.0, weights[~silent].mean())
-    return np.asarray(weights)
+    stands = known.standing.left(found.theta) / np.maximum(known.standstills, 1.0)
+    at_rest = np.maximum(_holding(model, found.theta, known, count) + found.variance, stands)
+    silent = (known.standstills < FULL) | (kind in ("moving", "ordinary"))
+    return np.array([weights, np.where(silent, 0.0, 1.0 / at_rest)])
+
+
+def _holding(model: WholeRobot, theta: Floats, known: Taught, count: Floats) -> Floats:
+    """Variance of the torque that friction holds a joint with where it stands: (n,).
+
+    It may be anything up to friction in motion (its mean square), or up to all of the torque where nothing else is
+    known: a third of the square.
+    """
+    found = np.zeros(len(count))
+    for j, K in enumerate(known.sliding.K):
+        own = [model.base + k for k in model.friction_of(j)]
+        found[j] = theta[own] @ K[np.ix_(own, own)] @ theta[own] / count[j]
+    resting = known.standing.squares / np.maximum(known.standstills, 1.0)
+    return np.where(known.sliding.squares > 0.0, found, resting) / 3.0
 
 
 def solved(
-    model: WholeRobot, known: "JointSums", weights: Floats, precision: Floats, mean: Floats
+    model: WholeRobot, known: Taught, weights: Floats, precision: Floats, mean: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """θ of these sums with these weights (n,) and this prior; which parameters are held at zero."""
+    """θ of these sums with these weights (2, n) and this prior; which parameters are held at zero."""
     signed = np.array([*(0,) * model.base, *(int(term.low >= 0.0) for term in model.terms)], np.int64)
-    information = np.einsum("j,jpq->pq", weights, known.K) + precision
-    return constrained(information, weights @ known.c + precision @ mean, signed)
+    information, right = known.weighed(weights)
+    return constrained(information + precision, right + precision @ mean, signed)
 
 
-def _scale(
-    model: WholeRobot, moved: Floats, precision: Floats, known: "JointSums", weights: Floats, before: float
-) -> float:
+def _scale(model: WholeRobot, moved: Floats, precision: Floats, information: Floats, before: float) -> float:
     """By how much the prior of guessed links is wider than it says, as evidence has it: at most 1 of its precision.
 
     γ/Δᵀ P0⁻¹ Δ, γ how many of the base parameters the data tell (MacKay, Neural Computation 4:415–447, 1992).
@@ -125,7 +143,7 @@ def _scale(
     base = slice(0, model.base)
     own = precision.copy()
     own[base, base] *= before
-    spread = np.linalg.inv(np.einsum("j,jpq->pq", weights, known.K) + own)
+    spread = np.linalg.inv(information + own)
     told = model.base - before * float(np.trace(spread[base, base] @ precision[base, base]))
     conflict = float(moved[base] @ precision[base, base] @ moved[base])
     return float(np.clip(told / max(conflict, 1e-300), LOOSE, 1.0))
@@ -140,20 +158,21 @@ def _counted(rows: RobotRows) -> tuple[Floats, NDArray[np.bool_]]:
 def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFit:
     """By the recipe, from the rows in which the robot moves.
 
-    A joint whose torque never changes teaches nothing. kind: "white" takes c_j = 1, for comparison only; "ordinary"
-    weighs every joint alike and leaves to the prior only what no row tells.
+    A joint whose torque never changes teaches nothing. kind: "moving" leaves out standstills; "white" takes c_j = 1;
+    "ordinary" leaves them out, weighs every joint alike, and leaves to the prior only what no row tells.
     """
     mean, covariance = prior_of(model, rows.part(rows.moves))
+    known = Taught.of(rows, rows.shares())
     rows = rows.teaching()
-    known = sums(rows)
     found = passes(model, rows, (mean, covariance), known, kind)
     taken, inverse = found.weights, found.precision
-    information = np.einsum("j,jpq->pq", taken, known.K) + inverse
+    information = known.weighed(taken)[0] + inverse
     spread: Floats = np.asarray(np.linalg.inv(information))
     wider = np.ones(model.size)
     if kind != "white":
-        weights = np.where(taken > 0.0, 1.0 / (found.variance * found.correlation), 0.0)
-        wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, known.c), inverse, mean)
+        weights = np.where(taken[0] > 0.0, 1.0 / (found.variance * found.correlation), 0.0)
+        rest, right = known.standing.weighed(taken[1])
+        wider = _honesty(rows, weights, inverse + rest, inverse @ mean + right)
         prior = np.sqrt(np.diag(np.linalg.inv(inverse)) / np.diag(spread))
         wider = np.minimum(wider, np.maximum(prior, 1.0))
     if model.robot.guessed or kind == "ordinary":
@@ -168,12 +187,13 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
         found.held,
         taken,
         information,
+        _holding(model, found.theta, known, _counted(rows)[0]),
     )
 
 
 def torque_lag(rows: RobotRows, found: RobotFit) -> TorqueLag:
     """What these rows say of it beside a θ that was learnt from them without; see models/robots/torque_lag.py."""
-    late, weights = _rates(rows.part(rows.moves)), found.weights
+    late, weights = _rates(rows.part(rows.moves)), found.weights[0]
     rows = rows.teaching()
     residual = rows.y - rows.predicted(found.theta)
     C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
@@ -194,15 +214,15 @@ def _rates(rows: RobotRows) -> Floats:
     return np.where(rows.slides, found, 0.0)
 
 
-def _honesty(rows: RobotRows, weights: Floats, right: Floats, prior: Floats, mean: Floats) -> Floats:
+def _honesty(rows: RobotRows, weights: Floats, prior: Floats, expected: Floats) -> Floats:
     """By how much leaving blocks of rows out makes each deviation larger than their information says: (p,), at least 1.
 
-    weights: (n,) of each joint's rows; right: (p,) Σ XᵀWy; prior: (p, p) information about mean (p,).
+    weights: (n,) of each joint's rows; prior: (p, p) information beside them; expected: (p,) that, times its θ.
     """
-    blocks = [_information(rows.part(slice(*ends)), weights) for ends in _blocks(len(rows.y))]
+    blocks = [sums(rows.part(slice(*ends))).weighed(weights) for ends in _blocks(len(rows.y))]
     whole = prior + sum(block[0] for block in blocks)
     spread = np.linalg.inv(whole)
-    theta = spread @ (right + prior @ mean)
+    theta = spread @ (expected + sum(block[1] for block in blocks))
     moved = np.array([np.linalg.solve(whole - K, K @ theta - c) for K, c in blocks])
     jackknife: Floats = (1.0 - 1.0 / len(blocks)) * (moved**2).sum(axis=0) + np.diag(spread @ prior @ spread)
     return np.asarray(np.sqrt(np.maximum(jackknife / np.diag(spread), 1.0)))
@@ -212,12 +232,6 @@ def _blocks(count: int) -> list[tuple[int, int]]:
     """First and last row of each, as equal as can be."""
     ends = np.linspace(0, count, max(FEWEST, count // LONGEST) + 1).astype(int)
     return list(itertools.pairwise(ends.tolist()))
-
-
-def _information(rows: RobotRows, weights: Floats) -> tuple[Floats, Floats]:
-    """XᵀWX (p, p) and XᵀWy (p,)."""
-    own = sums(rows)
-    return np.einsum("j,jpq->pq", weights, own.K), np.einsum("j,jp->p", weights, own.c)
 
 
 def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
@@ -235,28 +249,6 @@ def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
         square[k : k + len(back)] = [max(pair) for pair in zip(square[k : k + len(back)], back, strict=True)]
         k += model.count_of(j)
     return model.prior(torque, np.sqrt(np.array(square)))
-
-
-class JointSums(NamedTuple):
-    """Sums over every joint's rows."""
-
-    K: Floats  # (n, p, p) XᵀX
-    c: Floats  # (n, p) Xᵀy
-    squares: Floats  # (n,) yᵀy
-
-    def without(self, other: "JointSums") -> "JointSums":
-        """Sums over those rows that are not the other's."""
-        return JointSums(self.K - other.K, self.c - other.c, self.squares - other.squares)
-
-
-def sums(rows: RobotRows) -> JointSums:
-    """Sums over these rows."""
-    n, p = rows.X.shape[1:]
-    K, c = np.empty((n, p, p)), np.empty((n, p))
-    for j in range(n):
-        X = np.ascontiguousarray(rows.X[:, j])
-        K[j], c[j] = X.T @ X, X.T @ rows.y[:, j]
-    return JointSums(K, c, (rows.y**2).sum(axis=0))
 
 
 def constrained(K: Floats, c: Floats, signed: Integers) -> tuple[Floats, NDArray[np.bool_]]:

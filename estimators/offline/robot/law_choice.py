@@ -4,19 +4,18 @@ Every motion is predicted by what the others teach (cross_validation.py). Laws o
 default.
 
 Universal ones say the same in every pose: friction that grows with the load, friction with memory (maxwell_slip.py),
-both together, and a difference between the directions. What the data do not tell of them stays at zero, so they cannot
-do much harm: from the simplest on, each takes the place of the one before if it is better in a one-sided t-test of the
-differences between blocks at 5 %. Where joints stand for a while, the direction of their last motion holds there, if
-that is better: sign(q̇) is that of noise, and the law has as many coefficients.
+both together, and a difference between the directions. What the data do not tell of them stays at zero: from the
+simplest on, each takes the place of the one before if the ratios of the blocks' errors are better in a one-sided t-test
+at 5 %. Where joints stand for a while, the direction of their last motion holds there, if that is better: sign(q̇) is
+that of noise, and the law has as many coefficients.
 
 Others (curves over speed with parameters of their own, friction by place) fit one recording's speeds, positions and
 warmth, and flatter themselves (a fifth less error inside a recording has been none in another). Such a law must beat
-the one chosen so far in a one-sided t-test of the differences between blocks, at 5 % over all laws tried, halve the
-squared error, take off 1 % of the torque, and be no worse with the reversals. Where only one joint moves, and both
-ways, its place is all of the pose there is, and friction by place counts as universal.
+the one chosen so far in a one-sided t-test of the differences between blocks, at 5 % over all laws tried, and halve the
+squared error. Where one joint alone moves, and both ways, friction by place counts as universal.
 
 A law with a coefficient that is held at zero and that the data do not tell is none. Nonlinear parameters are searched
-on a lattice first, joint by joint, with the links as the default found them.
+on a lattice first, joint by joint. Standstills teach if the default law is better for it.
 """
 
 import itertools
@@ -33,7 +32,7 @@ from estimators.models.friction.load_dependent import LoadDependentSettings
 from estimators.models.robots.files.identified import REACH
 from estimators.models.robots.maxwell_slip import MaxwellSlipSettings
 from estimators.models.robots.whole_robot import DEFAULT, RobotFriction, WholeRobot
-from estimators.offline.robot.cross_validation import FEWEST, Validated, gained, validated
+from estimators.offline.robot.cross_validation import FEWEST, Validated, better, gained, validated
 from estimators.offline.robot.fit import RobotFit, Weights, fit
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rows import RobotRows, build
@@ -42,10 +41,8 @@ from estimators.thresholds import GOOD
 
 DOUBT: Final = 0.05  # chance that any of the laws tried is taken though none is better
 SQUARES: Final = 0.5  # of the squared error so far, below which a law that is not universal is worth it
-LEAST: Final = 0.01  # of the torque, that it must explain beyond
 PASSES: Final = 4  # of links, load and friction in turn
 EITHER: Final = 0.25  # of the rows, in which a joint moves the rarer way at least, else direction is place
-ROUNDING: Final = 1e-6  # of a squared error, below which a gain is none
 LATTICE: Final = 5  # values of each nonlinear parameter
 
 
@@ -89,18 +86,21 @@ class _Trial:
 
     def __init__(self, model: WholeRobot, pieces: list[Piece], rows: RobotRows) -> None:
         self.model, self.pieces, self.rows = model, pieces, rows
-        self.found: RobotFit = fit(model, rows)
+        own, alone = validated(model, rows), validated(model, rows, "moving")
+        helps = not len(own.standing) or own.standing.sum() < alone.standing.sum()
+        self.kind: Weights = "honest" if helps else "moving"
+        own = own if helps else alone
+        self.found: RobotFit = fit(model, rows, self.kind)
         self.parameters = model.standard(self.found.theta[: model.base])
         self.load = rows.X[:, :, : model.base] @ self.found.theta[: model.base]
         self.reach = REACH * np.abs(rows.dq).max(axis=0)
-        own = validated(model, rows)
         self.default = Tried(model.laws, rows, own, LawScore(DEFAULT.kind, own.error, 0.0, 0.0))
 
     def of(self, name: str, laws: tuple[RobotFriction, ...]) -> Tried:
         """Try one law of every joint."""
         trial = WholeRobot(self.model.robot, laws, self.model.twists)
         rows = build(trial, self.pieces, self.parameters, self.reach)
-        found = validated(trial, rows)
+        found = validated(trial, rows, self.kind)
         gain, deviation = gained(self.default.validated.losses, found.losses)
         return Tried(laws, rows, found, LawScore(name, found.error, gain, deviation))
 
@@ -166,7 +166,7 @@ def choose(
         best, more = _special(trial, best, candidates() if others is None else others, others is None, say)
         tried += more
     verdicts = [one.verdict for one in tried]
-    chosen = Choice(best.laws, verdicts, best.validated, best.rows, trial.parameters)
+    chosen = Choice(best.laws, verdicts, best.validated, best.rows, trial.parameters, trial.kind)
     if not enough or others is not None:
         return chosen
     say("least squares")
@@ -191,11 +191,7 @@ def _simplest(trial: _Trial, say: Callable[[str], None]) -> tuple[Tried, list[Tr
         tried.append(trial.of(name, one))
     chosen = _at_rest(trial, tried[0])
     for richer in tried[1:]:
-        before, after = chosen.validated, richer.validated
-        gain, deviation = gained(before.losses, after.losses)
-        enough = float(t.ppf(1.0 - DOUBT, len(before.losses) - 1)) * deviation
-        worse = gained(before.standing, after.standing)[0] < 0.0
-        if not worse and gain > max(enough, ROUNDING * float(before.losses.mean())):
+        if better(chosen.validated, richer.validated):
             chosen = richer
     return chosen, tried
 
@@ -232,17 +228,17 @@ def _special(
         say(f"friction law: {name}")
         one = trial.of(name, law)
         tried.append(one)
-        better, deviation = gained(start.validated.losses, one.validated.losses)
-        clear = better > max(errors * deviation, gain, LEAST**2) and one.validated.error < start.validated.error
+        less, deviation = gained(start.validated.losses, one.validated.losses)
+        clear = less > max(errors * deviation, gain) and one.validated.error < start.validated.error
         if clear and not _degenerate(trial, one):
-            gain, best = better, one
+            gain, best = less, one
     return best, tried
 
 
 def _degenerate(trial: _Trial, one: Tried) -> bool:
-    """Whether a coefficient of a joint that moves is held at zero, and the data tell nothing of it."""
+    """Whether a coefficient of a joint that moves is held at zero and the data tell nothing of it."""
     model = WholeRobot(trial.model.robot, one.laws, trial.model.twists)
-    found, moves = fit(model, one.rows), np.ptp(one.rows.q, axis=0) > 0.0
+    found, moves = fit(model, one.rows, trial.kind), np.ptp(one.rows.q, axis=0) > 0.0
     lost = found.held & ~found.learnt
     names = [{parameter.name for parameter in model.law_of(j).parameters} for j in range(len(moves))]
     return any(
@@ -261,7 +257,9 @@ def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Cal
     say(f"friction law: {law.kind}")
     laws = (law,) * len(model.robot.joints)
     if isinstance(law, MaxwellSlipSettings) and law.spread is None:
-        laws = slipping(plain.rows, fit(model, plain.rows), {"load": law.load, "thresholds": law.thresholds})
+        laws = slipping(
+            plain.rows, fit(model, plain.rows, plain.weights), {"load": law.load, "thresholds": law.thresholds}
+        )
     trial = WholeRobot(model.robot, laws, model.twists)
     parameters, rows = plain.loading, plain.rows
     reach = REACH * np.abs(rows.dq).max(axis=0)
@@ -269,10 +267,10 @@ def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Cal
         rows = build(trial, pieces, parameters, reach)
         if not rows.moves.any():
             return plain
-        parameters, loading = trial.standard(fit(trial, rows).theta[: trial.base]), parameters
-    found = validated(trial, rows)
+        parameters, loading = trial.standard(fit(trial, rows, plain.weights).theta[: trial.base]), parameters
+    found = validated(trial, rows, plain.weights)
     verdict = LawScore(law.kind, found.error, *gained(plain.validated.losses, found.losses))
-    return Choice(trial.laws, [*plain.verdicts, verdict], found, rows, loading)
+    return Choice(trial.laws, [*plain.verdicts, verdict], found, rows, loading, plain.weights)
 
 
 def _searched(law: AnyFriction, trial: _Trial, j: int) -> AnyFriction:

@@ -14,6 +14,7 @@ from estimators.thresholds import AT_REST
 BLOCK: Final = 1.0  # s in which a robot either moves or rests
 CHUNK: Final = 4096  # rows whose full regressor is held at a time
 SETTLING: Final = 0.16  # s about an instant, in which the low-pass still shows it
+CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
 NOISY: Final = 5.0  # deviations of the speed's noise, within which a joint may stand: an hour has none beyond
 SLOW: Final = 0.02  # of the fastest speed of a joint, below which it is at rest: a slow motion is a motion, too
 
@@ -39,19 +40,40 @@ class RobotRows(NamedTuple):
 
     def teaching(self) -> "RobotRows":
         """Rows in which the robot moves, 0 where a joint stands."""
-        rows = self.part(self.moves)  # a copy
-        rows.X[~rows.slides] = 0.0
-        rows.y[~rows.slides] = 0.0
-        return rows
+        return self.weighted(self.slides.astype(np.float64))
+
+    def shares(self) -> Floats:
+        """Of a standstill, that each row is, 0 where a joint moves or has a torque that never changes: (rows, n)."""
+        stands = ~self.slides & (np.ptp(self.y, axis=0) > CONSTANT * np.abs(self.y).max(axis=0))
+        found = np.zeros(stands.shape)
+        for j in range(stands.shape[1]):
+            begins = np.diff(stands[:, j], prepend=False) | (np.diff(self.piece, prepend=-1) != 0)
+            number = np.cumsum(begins)
+            length = np.bincount(number, self.moves)[number]
+            found[:, j] = np.where(stands[:, j] & self.moves, 1.0 / np.maximum(length, 1.0), 0.0)
+        return found
+
+    def weighted(self, weights: Floats) -> "RobotRows":
+        """Rows in which the robot moves, times these (rows, n) of all rows."""
+        rows, own = self.part(self.moves), weights[self.moves]  # a copy
+        return rows._replace(X=rows.X * own[:, :, np.newaxis], y=rows.y * own)
 
     def predicted(self, theta: Floats) -> Floats:
         """(rows, n)."""
         return np.asarray(self.X @ theta)
 
-    def deviation(self, covariance: Floats, variance: Floats) -> Floats:
-        """Deviations (rows, n) of a prediction by θ with this covariance (p, p); variance: (n,) beside it."""
-        known = np.einsum("tjp,pq,tjq->tj", self.X, covariance, self.X, optimize=True)
-        return np.asarray(np.sqrt(np.maximum(known, 0.0) + variance))
+    def spread(self, covariance: Floats) -> Floats:
+        """Variance (rows, n) of a prediction by θ, by its covariance (p, p)."""
+        found: Floats = np.einsum("tjp,pq,tjq->tj", self.X, covariance, self.X, optimize=True)
+        return np.asarray(np.maximum(found, 0.0))
+
+    def deviation(self, covariance: Floats, variance: Floats, holding: Floats) -> Floats:
+        """Deviations (rows, n) of a prediction by θ with this covariance (p, p).
+
+        variance: (n,) beside it; holding: (n,) more of it where a joint stands, as friction may be any torque there.
+        """
+        beside = variance + np.where(self.slides, 0.0, holding)
+        return np.asarray(np.sqrt(self.spread(covariance) + beside))
 
 
 def build(
@@ -72,6 +94,67 @@ def resting_speed(pieces: Sequence[Piece]) -> Floats:
     fastest = np.max([np.abs(piece.rows(piece.dq)).max(axis=0, initial=0.0) for piece in pieces], axis=0)
     noise = np.max([piece.noise for piece in pieces], axis=0)
     return np.asarray(np.maximum(np.minimum(AT_REST, SLOW * fastest), NOISY * noise))
+
+
+class JointSums(NamedTuple):
+    """Sums over every joint's rows."""
+
+    K: Floats  # (n, p, p) XᵀX
+    c: Floats  # (n, p) Xᵀy
+    squares: Floats  # (n,) yᵀy
+
+    def without(self, other: "JointSums") -> "JointSums":
+        """Sums over those rows that are not the other's."""
+        return JointSums(self.K - other.K, self.c - other.c, self.squares - other.squares)
+
+    def weighed(self, weights: Floats) -> tuple[Floats, Floats]:
+        """XᵀWX (p, p) and XᵀWy (p,); weights: (n,) of each joint's rows."""
+        return np.einsum("j,jpq->pq", weights, self.K), weights @ self.c
+
+    def left(self, theta: Floats) -> Floats:
+        """Squares of the residual by θ (p,), summed: (n,)."""
+        return np.asarray(self.squares - 2.0 * self.c @ theta + np.einsum("p,jpq,q->j", theta, self.K, theta))
+
+
+def sums(rows: RobotRows) -> JointSums:
+    """Sums over these rows."""
+    n, p = rows.X.shape[1:]
+    K, c = np.empty((n, p, p)), np.empty((n, p))
+    for j in range(n):
+        X = np.ascontiguousarray(rows.X[:, j])
+        K[j], c[j] = X.T @ X, X.T @ rows.y[:, j]
+    return JointSums(K, c, (rows.y**2).sum(axis=0))
+
+
+class Taught(NamedTuple):
+    """What recordings teach: rows in which a joint moves, and rows in which it stands.
+
+    What holds a joint that stands may be any torque up to its friction, throughout a standstill.
+    """
+
+    sliding: JointSums
+    standing: JointSums  # one row's worth a standstill
+    standstills: Floats  # (n,) how many
+
+    @classmethod
+    def of(cls, rows: RobotRows, shares: Floats) -> "Taught":
+        """What these rows teach; shares: of their standstills, see RobotRows.shares."""
+        standing = rows.weighted(np.sqrt(shares))
+        return cls(sums(rows.teaching()), sums(standing), shares.sum(axis=0))
+
+    def without(self, held: "Taught") -> "Taught":
+        """What is left without the other's rows."""
+        return Taught(
+            self.sliding.without(held.sliding),
+            self.standing.without(held.standing),
+            self.standstills - held.standstills,
+        )
+
+    def weighed(self, weights: Floats) -> tuple[Floats, Floats]:
+        """XᵀWX (p, p) and XᵀWy (p,); weights: (2, n) of rows in which each joint moves, and in which it stands."""
+        K, c = self.sliding.weighed(weights[0])
+        more = self.standing.weighed(weights[1])
+        return K + more[0], c + more[1]
 
 
 def joined(parts: Sequence[RobotRows]) -> RobotRows:

@@ -7,12 +7,12 @@ import pytest
 
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.robot.cross_validation import motions_of, validated
+from estimators.offline.robot.cross_validation import Validated, better, motions_of, validated
 from estimators.offline.robot.fit import fit, relative_error
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.law_choice import choose
 from estimators.offline.robot.motion import MotionError, Piece, pieces
-from estimators.offline.robot.rows import build
+from estimators.offline.robot.rows import Taught, build
 from estimators.quantities import Floats
 
 pytestmark = pytest.mark.compiled
@@ -162,3 +162,71 @@ def test_least_squares_is_taken_where_it_predicts_better(truth: Any, simulated: 
     found = identify(wrong, truth.pieces(1), [truth.pieces(2)])
     assert found.test is not None
     assert found.test.error < 1.02 * found.rivals["ordinary"]["test"]
+
+
+def test_a_joint_that_never_moves_teaches_what_it_carries(truth: Any) -> None:
+    """What holds a standing joint is its load; before any row of it was used, gravity came from the description."""
+    time, q, _ = truth.motion(3)
+    q[:, 1] = 0.4
+    dq, ddq = (np.gradient(one, time, axis=0) for one in (q, np.gradient(q, time, axis=0)))
+    tau = truth.model.torque(truth.parameters, q, dq, ddq)
+    random = np.random.default_rng(3)
+    tau += 0.05 * random.standard_normal(tau.shape)
+    q[:, 1] += 1e-4 * random.standard_normal(len(q))  # an encoder's
+    rows = build(WholeRobot(truth.robot), pieces(time, q, tau))
+    assert not rows.slides[:, 1].any()
+    assert rows.shares().sum(axis=0) == pytest.approx([0.0, 1.0, 0.0])
+    errors = {}
+    for kind in ("moving", "honest"):
+        left = (rows.y - rows.predicted(fit(WholeRobot(truth.robot), rows, kind).theta))[:, 1]
+        errors[kind] = float(np.sqrt(np.mean(left**2)))
+    assert errors["honest"] < 0.95 * errors["moving"]
+
+
+def test_standstills_left_out_are_those_that_were_in(truth: Any) -> None:
+    """Sums without a block are the sums of the other rows, also where a standstill lies across its end."""
+    rows = build(WholeRobot(truth.robot), truth.pieces(1))
+    slides = rows.slides.copy()
+    slides[300:700, 2] = False
+    rows = rows._replace(slides=slides)
+    shares, held = rows.shares(), np.arange(len(rows.y)) >= 500
+    left = Taught.of(rows, shares).without(Taught.of(rows.part(held), shares[held]))
+    X, y = (one[300:500] / np.sqrt(400.0) for one in (rows.X[:, 2], rows.y[:, 2]))
+    assert left.standstills == pytest.approx([0.0, 0.0, 0.5])
+    scale = np.abs(X.T @ X).max()
+    assert np.allclose(left.standing.K[2], X.T @ X, atol=1e-9 * scale)
+    assert np.allclose(left.standing.c[2], X.T @ y, atol=1e-9 * np.abs(X.T @ y).max())
+
+
+def test_what_is_stated_beside_the_parameters_counts_nothing_twice() -> None:
+    random = np.random.default_rng(5)
+    known = random.uniform(0.5, 2.0, (20000, 1)) ** 2  # variance by the parameters
+    left = np.sqrt(known + 1.5**2) * random.standard_normal(known.shape)
+    found = Validated(left, np.zeros(3), np.zeros(3), 0.0, left)
+    assert np.sqrt(found.beside(known, np.array([0.0]))) == pytest.approx(1.5, rel=0.05)
+    assert found.beside(known, np.array([9.0])) == pytest.approx(9.0)
+
+
+def test_laws_are_compared_by_ratios_so_that_no_block_decides_alone() -> None:
+    before = np.array([1.0, 1.1, 0.9, 1.2, 1.0, 40.0])
+    many = np.zeros_like(before)
+
+    def better_by(after: Floats) -> bool:
+        return better(Validated(many, before, before, 0.0, many), Validated(many, after, after, 0.0, many))
+
+    assert better_by(0.8 * before * np.array([1.0, 1.02, 0.98, 1.01, 0.99, 1.0]))
+    assert not better_by(before * np.array([1.0, 1.05, 1.02, 1.0, 1.04, 0.5]))  # better in one block, worse in three
+
+
+def test_a_guess_does_not_hold_rich_recordings(truth: Any, simulated: Any) -> None:
+    """Weights of residuals that the guess itself made would let it stay: the passes begin from what the data say."""
+    described = simulated.table().model_dump()
+    joints = {name: row | {"mass": None, "inertia": None} for name, row in described["joints"].items()}
+    for mass in (1.0, 200.0):
+        guess = DhTable.model_validate(described | {"joints": joints, "total_mass": mass}).robot()
+        model = WholeRobot(guess)
+        rows, held = build(model, remembering(truth, 1)), build(model, remembering(truth, 2))
+        errors = [
+            relative_error(held.y, held.predicted(fit(model, rows, kind).theta)) for kind in ("honest", "ordinary")
+        ]
+        assert errors[0] < 1.02 * errors[1]

@@ -337,7 +337,7 @@ def test_the_lag_of_a_torque_is_found_beside_what_it_does_to_theta(truth: Any) -
     prior = np.zeros((model.size + 3,) * 2)
     prior[: model.size, : model.size] = np.linalg.inv(alone.prior_covariance)
     prior[model.size :, model.size :] = np.eye(3) / LAG_SPREAD**2
-    weights, mean = alone.weights, np.append(alone.prior, np.zeros(3))
+    weights, mean = alone.weights[0], np.append(alone.prior, np.zeros(3))
     information = np.einsum("tjp,j,tjq->pq", X, weights, X, optimize=True) + prior
     right = np.einsum("tjp,j,tj->p", X, weights, y, optimize=True) + prior @ mean
     deviation = np.sqrt(np.diag(covariance))
