@@ -11,8 +11,8 @@ import numpy as np
 from daq.recording.columns import Columns
 from daq.recording.proposal import propose
 from daq.recording.proposal.choice import Match, efforts, positions
-from daq.recording.proposal.document import ASK
 from daq.recording.proposal.families import ColumnFamily, families_of, is_number
+from daq.recording.questions import ASK
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag
 from daq.state.toml_text import toml_text

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from daq.recording.proposal.document import open_questions
+from daq.recording.questions import open_questions
 
 TABLES: Final = (".dbc", ".kcd", ".arxml", ".sym", ".urdf", ".xml")
 FRAMES: Final = (".log", ".candump", ".asc", ".blf", ".trc")

@@ -14,10 +14,10 @@ from daq.recording.proposal.derivative import FOLLOWS, NONE, Rate, together
 from daq.recording.proposal.families import BARE, ColumnFamily, Key, is_number
 from daq.recording.proposal.units import Guess, effort_unit, position_unit, velocity_unit
 from daq.recording.proposal.words import SILENT
+from daq.recording.questions import ASK, open_questions
 from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
 
-ASK: Final = "ASK: "
 BY_HAND: Final = (  # what to do where names say too little
     'if it has them under other names, write a table by hand: a line time = "COLUMN", then [joints.NAME] with '
     'position = { column = "COLUMN", unit = "deg" } and torque = { column = "COLUMN" } (docs/files.md)'
@@ -48,12 +48,6 @@ def propose(file: Path, names: Sequence[str] = (), within: Sequence[str] = ()) -
 def questions_of(table: str) -> list[str]:
     """The questions of a proposed table, in order."""
     return [question for _, question in open_questions(table)]
-
-
-def open_questions(text: str) -> list[tuple[int, str]]:
-    """The questions of a proposal that a person has not removed yet, each with its line, from 1."""
-    found = ((number, line.partition("#")[2]) for number, line in enumerate(text.splitlines(), 1))
-    return [(number, comment.partition(ASK)[2].strip()) for number, comment in found if ASK in comment]
 
 
 def _lacking(file: Path, contents: Contents, position: ColumnFamily | None) -> str:

@@ -72,7 +72,7 @@ def test_an_open_change_is_not_buried_by_a_fault(whole: str, open_page: Callable
     faulted = page.locator('[data-headline="wrist_pitch"]')
     expect(faulted.locator(".pill")).to_have_text(["Faulted", "Changed"])
     expect(faulted.locator(".change")).to_contain_text("viscous +50.0\u00a0%, suddenly, since ")
-    expect(page.locator('[data-chip="wrist_pitch"] .more')).to_have_text("◆ viscous +50.0\u00a0%")
+    expect(page.locator('[data-chip="wrist_pitch"] .more')).to_have_text("◆ viscous +50\u00a0%")
     header = page.locator(".bar").bounding_box()
     assert header
     assert header["height"] < 60, "one row, with every view in it"
