@@ -91,6 +91,29 @@ def test_a_missing_sample_breaks_the_stretch_and_nothing_else() -> None:
     assert before - 3 <= watch.kept.counts.max() <= before
 
 
+def test_a_sample_that_never_came_breaks_the_stretch_as_one_that_is_not_a_number() -> None:
+    values, time = samples(600e-6, 21)[:20000].copy(), 1_000_000 * np.arange(1, 20001)
+    absent, invalid = OneEncoder(KNOWN, 1e-3), OneEncoder(KNOWN, 1e-3)
+    there = np.arange(20000) != 10_500
+    for part in np.array_split(np.flatnonzero(there), 20):
+        absent.absorb(time[part], values[part])
+    values[~there] = np.nan
+    for batch in np.split(np.arange(20000), 20):
+        invalid.absorb(time[batch], values[batch])
+    assert absent.kept.counts.max() > 5
+    np.testing.assert_array_equal(absent.kept.sums, invalid.kept.sums)
+
+
+@pytest.mark.parametrize(("deviation", "kinds"), [(1e-6, ["lost_motion_grown"]), (1e-3, [])])
+def test_a_growth_is_told_where_it_is_beyond_the_deviations(deviation: float, kinds: list[str]) -> None:
+    kept = watched(600e-6, 21)[0].keep()
+    assert kept is not None
+    watch = OneEncoder(KNOWN, 1e-3)
+    watch.resume(kept)
+    watch.kept.reference = (300e-6, deviation)
+    assert [one.kind for one in play(watch, samples(600e-6, 21)[:40000], first=60000).events()] == kinds
+
+
 def test_what_is_kept_goes_on_after_a_restart() -> None:
     watch, report, _ = watched(600e-6, 21)
     kept = watch.keep()
