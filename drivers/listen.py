@@ -8,7 +8,7 @@ import numpy as np
 import serial
 
 from drivers.can.adapter import open_adapter
-from drivers.can.interfaces import UNHURRIED
+from drivers.can.bus import UNHURRIED
 from drivers.drain import drain, link_error
 from drivers.layout.frame import Frames
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from drivers.base import LinkError, Wanted, nearest
-from drivers.can.interfaces import SILENT, UNHURRIED, USUAL
 from drivers.decode.decoder import Decoder
 from drivers.drain import link_error
 from drivers.layout.can_settings import CanLayoutSettings
@@ -20,6 +19,20 @@ from drivers.layout.frame import EXTENDED, Frames, Layout
 if TYPE_CHECKING:
     from drivers.can.adapter import Adapter, Decoding
 
+# what makes an adapter keep silent, not even acknowledging
+SILENT: Final[dict[str, dict[str, Any]]] = {
+    "slcan": {"listen_only": True},
+    "vector": {"listen_only": True},
+    "nixnet": {"listen_only": True},
+    "cantact": {"monitor": True},
+    "kvaser": {"driver_mode": False},
+    "pcan": {"state": "PASSIVE"},
+    "systec": {"state": "PASSIVE"},
+    "seeedstudio": {"operation_mode": "silent"},
+}
+UNHURRIED: Final = {"slcan": {"sleep_after_open": 0.0}}  # python-can waits 2 s for boards that reset when opened
+# known without a look at python-can's list, which takes 0.1 s
+USUAL: Final = frozenset(SILENT) | {"socketcan", "udp_multicast", "virtual"}
 # kernels that only one interface needs
 _KERNELS: Final = {
     "slcan": "drivers.can.slcan",

@@ -186,7 +186,7 @@ def _by_ring(
 
 
 def _period(files: list[Path], parts: list[dict[str, ChannelSeries]]) -> float:
-    """Of the slowest recording's ticks, s."""
+    """Period of the slowest recording's ticks, s."""
     period = max(float(np.median(np.diff(roles["position"].time))) for roles in parts)
     if not period < 1.0 / FASTEST:
         raise ValueError(f"{files[0]}: expected more than {FASTEST:g} rows a second, found {1.0 / period:.4g}")
