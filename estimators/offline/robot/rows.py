@@ -43,7 +43,7 @@ class RobotRows(NamedTuple):
         return self.weighted(self.slides.astype(np.float64))
 
     def shares(self) -> Floats:
-        """Share of a standstill that each row is, 0 where a joint moves or has a torque that never changes: (rows, n)."""
+        """Share of a standstill that each row is; 0 where a joint moves or its torque never changes: (rows, n)."""
         stands = ~self.slides & (np.ptp(self.y, axis=0) > CONSTANT * np.abs(self.y).max(axis=0))
         found = np.zeros(stands.shape)
         for j in range(stands.shape[1]):
