@@ -15,7 +15,7 @@ from estimators.reasons import Reason
 VERSION: Final = 1  # of what is kept
 #: 1, argued: Relative growth that is told: a bearing is worn by it, while warmth moves a clearance by less.
 GROWTH: Final = 0.25
-#: deviations, argued: By which growth must be certain; it is asked every two seconds, for years.
+#: deviations, argued: By which growth must be certain; it is asked every few seconds, for years.
 SIGNIFICANT: Final = 5.0
 #: windows, argued: Fits in a row beyond the limit before growth is told.
 CONFIRMED: Final = 3
