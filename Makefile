@@ -70,7 +70,7 @@ dist: $(VENV)/dist.stamp  ## wheel and sdist in build/dist, checked and tried as
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) *.egg-info build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	find daq drivers estimators hil_rig jointwatch_client tests -name __pycache__ -prune -exec rm -rf {} +
+	find daq drivers estimators hil_rig jointwatch_client jointwatch_numba tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

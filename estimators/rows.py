@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_jit import inline
-from jointwatch_layout import Cube, Integers, Layout, Matrix, Vector
+from jointwatch_numba.jit import inline
+from jointwatch_numba.layout import Cube, Integers, Layout, Matrix, Vector
 
 # What a friction law takes as arguments, an axis of Rows.samples.
 VELOCITY: Final = 0

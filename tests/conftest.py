@@ -18,7 +18,7 @@ from tests.support.programs import Program, completed, serving
 # before NumPy is imported: threads of a linear algebra of small matrices only wait for each other
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 LONG = Path(__file__).with_name("end_to_end")
-COMPILING = Path(__file__).with_name("test_jointwatch_jit.py")
+COMPILING = Path(__file__).with_name("test_jit.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

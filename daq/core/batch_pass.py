@@ -12,7 +12,7 @@ from estimators.conditioning.stop import REVIEW
 from estimators.numerics.jit import kernel
 from estimators.online.joint_pass import JointPassState, advance_readings, pass_on
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_layout import Function, Layout
+from jointwatch_numba.layout import Function, Layout
 
 
 class Readings(NamedTuple):

@@ -2,7 +2,8 @@
 
 `jointwatch compile --into FOLDER` fills one. It is used where it stands beside the packages as `jointwatch_kernels`, or
 where the environment variable JOINTWATCH_KERNELS names it. A kernel is loaded from it if the sources, Python, numba and
-the processor are the same as there (jointwatch_numba.py compares them kernel by kernel); any other is compiled here.
+the processor are the same as there (jointwatch_numba/compiled.py compares them kernel by kernel); any other is
+compiled here.
 """
 
 import hashlib
@@ -55,7 +56,7 @@ def brought_along() -> Path:
 
 def _jit() -> Any:
     """The module that loads kernels; with numba, so that it is imported where it is needed."""
-    return importlib.import_module("jointwatch_numba")
+    return importlib.import_module("jointwatch_numba.compiled")
 
 
 def _here(sources: str) -> dict[str, str]:

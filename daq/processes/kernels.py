@@ -204,7 +204,7 @@ def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
     """Import each job's modules in a child process, in this order; returns 1 if one failed, otherwise 0."""
     for shared in ("pydantic", "scipy.optimize"):  # what the children share is loaded here, once,
         importlib.import_module(shared)
-    importlib.import_module("jointwatch_numba").warm()  # and so is what nearly every kernel needs of numba
+    importlib.import_module("jointwatch_numba.compiled").warm()  # and so is what nearly every kernel needs of numba
     waiting = list(wanted)
     running: dict[int, tuple[Job, float]] = {}  # by process id: since when, monotonic s
     done: set[Job] = set()

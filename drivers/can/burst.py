@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.jit import inline
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 CLOSE: Final = 250_000  # ns between two reads that could have been one
 REST: Final = 200_000  # ns that the rest of a burst gets at first, and where no pace is known

@@ -9,7 +9,7 @@ import numpy as np
 
 from drivers.jit import inline
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 _WIDTH: Final = 64
 

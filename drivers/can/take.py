@@ -19,7 +19,7 @@ from drivers.can.system_calls import MONOTONIC, difference, errno_location, now,
 from drivers.decode.extract import CompiledLayout, extract
 from drivers.jit import inline, kernel
 from drivers.layout.frame import REMOTE
-from jointwatch_layout import Array, IntegerMatrix, Integers, Layout, Scratch
+from jointwatch_numba.layout import Array, IntegerMatrix, Integers, Layout, Scratch
 
 SO_TIMESTAMPNS: Final = 35
 SO_RXQ_OVFL: Final = 40

@@ -12,7 +12,7 @@ import numpy as np
 from drivers.jit import inline, kernel
 from drivers.layout.checksum import CompiledChecksum, absorb
 from drivers.layout.frame import ERROR, REMOTE
-from jointwatch_layout import Integers, Layout
+from jointwatch_numba.layout import Integers, Layout
 
 # kinds of numbers
 UNSIGNED: Final = 0

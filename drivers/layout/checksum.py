@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.jit import inline, kernel
-from jointwatch_layout import Integers, Layout
+from jointwatch_numba.layout import Integers, Layout
 
 Name = Literal["sum8", "xor8", "crc8-j1850", "crc8-h2f", "crc8-maxim", "crc16-ccitt", "crc16-modbus", "crc16-xmodem"]
 

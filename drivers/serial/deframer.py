@@ -10,7 +10,7 @@ from drivers.jit import inline, kernel
 from drivers.layout.checksum import CHECKSUMS, NO_CHECKSUM, CompiledChecksum, absorb
 from drivers.layout.frame import Frames
 from drivers.serial.packets import COBS, DELIMITERS, LIMIT, Framing
-from jointwatch_layout import Array, Integers, Layout, Scratch
+from jointwatch_numba.layout import Array, Integers, Layout, Scratch
 
 # how packets are separated
 _COBS: Final = 0

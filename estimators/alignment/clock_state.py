@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from jointwatch_layout import Layout, Vector
+from jointwatch_numba.layout import Layout, Vector
 
 #: ticks, argued: A longer loss is a restart; a shorter one becomes rows of NaN.
 LONGEST_LOSS: Final = 64

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.thresholds import GAP, SUCCESSIVE
-from jointwatch_layout import Integers, Layout, Matrix
+from jointwatch_numba.layout import Integers, Layout, Matrix
 
 #: s, argued: Time that a joint is waited for before its rows are given up.
 PATIENCE: Final = 0.3

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from jointwatch_layout import Integers, Layout, Matrix
+from jointwatch_numba.layout import Integers, Layout, Matrix
 
 #: s, argued: Time between two looks: a refused stream says so at each, and at least four times a second.
 SPAN: Final = 0.2

@@ -26,7 +26,7 @@ from estimators.alignment.unwrap import Unwrapping, unwrap
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.thresholds import NEVER
-from jointwatch_layout import Integers, Layout
+from jointwatch_numba.layout import Integers, Layout
 
 COUNTER_BIT: Final = 62  # of the set of channels seen in a frame
 #: s, argued: Time that a missing value of a channel is waited for before its row is NaN.

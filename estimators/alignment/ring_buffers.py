@@ -18,7 +18,7 @@ from estimators.alignment.clock_state import LONGEST_LOSS, Totals
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.thresholds import SUCCESSIVE
-from jointwatch_layout import Flags, Integers, Layout, Matrix, Vector
+from jointwatch_numba.layout import Flags, Integers, Layout, Matrix, Vector
 
 #: periods, argued: Neighbours may be this much further apart than SUCCESSIVE where sampling is uneven.
 APART: Final = 0.25

@@ -13,7 +13,7 @@ import numpy as np
 
 from estimators.alignment.clock_state import Totals
 from estimators.numerics.jit import inline
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 #: turns, argued: A reading is believed when it is nearer than this to the extrapolated one; a quarter of a turn leaves
 #: no doubt of the direction.

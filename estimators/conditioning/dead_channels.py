@@ -8,7 +8,7 @@ import numpy as np
 
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from jointwatch_layout import Layout, Matrix
+from jointwatch_numba.layout import Layout, Matrix
 
 #: s, argued: Time over which a channel must change to be alive.
 SPAN: Final = 2.0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from jointwatch_layout import Flags, Integers, Layout, Vector
+from jointwatch_numba.layout import Flags, Integers, Layout, Vector
 
 #: rad (m), argued: No joint has a position beyond this; a larger value is a broken reading.
 LENGTH: Final = 1e5

@@ -25,7 +25,7 @@ from estimators.models.memory import bristle, thresholds
 from estimators.numerics.jit import inline
 from estimators.quantisation.encoder_steps import EncoderMoves, EncoderSteps, Unevenness, UnevenTime, move, sample
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_layout import Integers, Layout, Matrix, Vector
+from jointwatch_numba.layout import Integers, Layout, Matrix, Vector
 
 #: 1, argued: Share of the drive's saturation from which a torque is not believed: the drive may clip.
 NEAR: Final = 0.98

@@ -27,7 +27,7 @@ from estimators.rows import (
     FormedRows,
 )
 from estimators.thresholds import GAP
-from jointwatch_layout import Cube, Function, IntegerMatrix, Integers, Layout, Matrix, Own, Vector
+from jointwatch_numba.layout import Cube, Function, IntegerMatrix, Integers, Layout, Matrix, Own, Vector
 
 #: rows, argued: Raw rows that are taken at once; bounds memory of large batches and changes no result.
 CHUNK: Final = 1024

@@ -22,7 +22,7 @@ from estimators.conditioning.row_kernels import CHUNK
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.thresholds import GAP, VALUE_ROUNDING
-from jointwatch_layout import Integers, Layout, Matrix, Vector
+from jointwatch_numba.layout import Integers, Layout, Matrix, Vector
 
 #: rows, argued: Rows on either side of the sample that is judged: a spike lasts one or two samples.
 REACH: Final = 2

@@ -18,7 +18,7 @@ import numpy as np
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
-from jointwatch_layout import Layout, Vector
+from jointwatch_numba.layout import Layout, Vector
 
 
 class Springs(Layout):

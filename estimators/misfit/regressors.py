@@ -34,7 +34,7 @@ from estimators.quantities import Floats
 from estimators.recursive.weights.reversals import AROUND, clear, turns
 from estimators.rows import ROUNDING, WEIGHT
 from estimators.thresholds import SUCCESSIVE
-from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
+from jointwatch_numba.layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
 #: rad (m), argued: Lengths of the play operators that stand for friction with memory: from a bristle to a worn gear.
 STOPS: Final = (0.001, 0.006, 0.04)

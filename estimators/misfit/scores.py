@@ -25,7 +25,7 @@ from estimators.misfit.regressors import LAG
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD, OWN_SHARE
-from jointwatch_layout import Cube, Layout, Matrix, Scratch, Vector
+from jointwatch_numba.layout import Cube, Layout, Matrix, Scratch, Vector
 
 #: deviations, derived: Two-sided 1e-5 of a normal: some twenty columns, looked at anew in a memory of a minute, pass it
 #: by chance once in five thousand minutes of motion (decision 012, point 3).

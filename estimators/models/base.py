@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, Protocol
 
 from estimators.quantities import Axis, Floats, Parameter, Settings
 from estimators.rows import Rows
-from jointwatch_layout import Own
+from jointwatch_numba.layout import Own
 
 
 class NonlinearPlace(NamedTuple):

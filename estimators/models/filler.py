@@ -6,7 +6,7 @@ So no kernel that forms rows is compiled for any one model, and one pass goes ov
 from collections.abc import Callable
 from typing import Final
 
-from jointwatch_layout import Own, by_address
+from jointwatch_numba.layout import Own, by_address
 
 # arguments of every model's kernel: signals (rows, channels, SIGNALS), η (nonlinear,), the model's own terms, and Φ
 # (rows, outputs, parameters) and y (rows, outputs) to write, see Model.fill

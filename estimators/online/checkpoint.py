@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 ARRAY: Final = "array"
 VERSION: Final = "version"

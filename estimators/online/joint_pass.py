@@ -23,7 +23,7 @@ from estimators.online.learning import Learning, learn_rows
 from estimators.online.reporting.inspection import InspectorState, look
 from estimators.online.reporting.report import ReportState, figures
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_layout import Flags, Function, Integers, Layout, Matrix, by_address
+from jointwatch_numba.layout import Flags, Function, Integers, Layout, Matrix, by_address
 
 
 class Intervals(Layout):

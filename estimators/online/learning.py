@@ -29,7 +29,7 @@ from estimators.recursive.weights.reversals import UNSEEN, turns
 from estimators.rows import WEIGHT, FormedRows, RowStore, copy_row
 from estimators.thresholds import ENDLESS
 from estimators.window.row_history import HistoryState, append
-from jointwatch_layout import Cube, Flags, Layout, Matrix
+from jointwatch_numba.layout import Cube, Flags, Layout, Matrix
 
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.eta.in_force import EtaInForce

@@ -23,7 +23,7 @@ from estimators.recursive.learner import Learner, Learnt
 from estimators.recursive.state import RecursiveState
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
-from jointwatch_layout import Layout, Matrix, Scratch, Vector, copy
+from jointwatch_numba.layout import Layout, Matrix, Scratch, Vector, copy
 
 #: s, argued: Motion between two decisions; a transient begins within it.
 REVIEW_EVERY: Final = 0.1

@@ -15,7 +15,7 @@ from estimators.models.base import Model
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import RATE, SECOND, SIGNALS, VALUE
-from jointwatch_layout import Layout, Vector
+from jointwatch_numba.layout import Layout, Vector
 
 #: 1, argued: Share of the inertia that steps may take before a configuration is remarked on.
 HARMLESS: Final = 0.01

@@ -23,7 +23,7 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.weights.reversals import turns
 from estimators.rows import PLACE, ROUNDING, SPEED, WEIGHT, Rows
 from estimators.thresholds import GOOD, RIDGE, SUCCESSIVE
-from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
+from jointwatch_numba.layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
 #: encoders, argued: Shifted encoders that read the same motion, spread evenly over one step.
 PLACES: Final = 8

@@ -22,7 +22,7 @@ from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn
 from estimators.recursive.state import RecursiveState
 from estimators.recursive.unidentifiable import Unexcited
-from jointwatch_layout import Layout, Matrix, Vector, copy
+from jointwatch_numba.layout import Layout, Matrix, Vector, copy
 
 
 class Learnt(Layout, version=10):

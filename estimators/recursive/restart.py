@@ -10,7 +10,7 @@ from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Fixed
 from estimators.recursive.prior import Prior
 from estimators.recursive.state import RecursiveState
-from jointwatch_layout import copy
+from jointwatch_numba.layout import copy
 
 COUNTERS: Final = ("refused", "masked", "clipped", "alarms")
 

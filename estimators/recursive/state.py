@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from jointwatch_layout import Layout, Matrix, Scratch, Vector
+from jointwatch_numba.layout import Layout, Matrix, Scratch, Vector
 
 
 class RecursiveState(Layout, version=2):

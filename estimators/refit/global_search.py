@@ -19,7 +19,7 @@ from estimators.refit.variable_projection import ITERATIONS, PROBE, ProjectionPr
 from estimators.search import SEARCHES, minimise
 from estimators.search.base import Compiled, Search
 from estimators.search.mcs import Mcs
-from jointwatch_layout import pointer
+from jointwatch_numba.layout import pointer
 
 #: starts, tuned: Starts of descents, at most; 600 draws (decision 004, point 4).
 STARTS: Final = 16

@@ -17,7 +17,7 @@ from estimators.quantities import Floats
 from estimators.refit.eta_grid import read
 from estimators.refit.settings import POINTS
 from estimators.refit.variable_projection import ProjectionProblem
-from jointwatch_layout import pointer
+from jointwatch_numba.layout import pointer
 
 #: 1, argued: Share of the box by which two visits must differ to begin a descent each.
 DISTINCT: Final = 0.1

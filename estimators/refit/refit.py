@@ -31,7 +31,7 @@ from estimators.refit.settings import RefitSettings
 from estimators.refit.variable_projection import PROBE, ProjectionProblem, minima
 from estimators.refit.velocity_nodes import Statistics
 from estimators.thresholds import COLLINEAR
-from jointwatch_layout import pointer
+from jointwatch_numba.layout import pointer
 
 #: χ², argued: Gain that a runner-up's last step may promise when it is given up.
 COARSE: Final = 1e-2

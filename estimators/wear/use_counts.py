@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 #: rad (m), argued: Half of the play of a joint whose encoder's step is not known, 0.03°: below what wears a gear, above
 #: the noise of an encoder.

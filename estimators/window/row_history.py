@@ -10,7 +10,7 @@ from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.rows import Rows, RowStore, copy_row
-from jointwatch_layout import Integers, Layout
+from jointwatch_numba.layout import Integers, Layout
 
 #: 1, argued: Times the capacity: rows are moved to the front only when so many are there.
 SLACK: Final = 1.25

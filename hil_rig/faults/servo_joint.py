@@ -22,7 +22,7 @@ import numpy as np
 from hil_rig.plants.base import Floats, FrozenSettings, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.point_to_point import PointToPoint, target
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 STEP: Final = 1e-4  # s, of the integration
 DAMPING: Final = 0.06  # of critical, of gear and bolts

@@ -1,5 +1,5 @@
-"""The decorators of kernels, see jointwatch_jit."""
+"""The decorators of kernels, see jointwatch_numba.jit."""
 
-from jointwatch_jit import INTERPRETED, inline, kernel
+from jointwatch_numba.jit import INTERPRETED, inline, kernel
 
 __all__ = ["INTERPRETED", "inline", "kernel"]

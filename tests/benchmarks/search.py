@@ -32,7 +32,7 @@ from estimators.search.base import OBJECTIVE
 from estimators.search.mcs import Mcs
 from hil_rig.papers.searches.scipy_searches import BUDGET, RIVALS, Counted, Reached, evaluations
 from hil_rig.papers.searches.test_functions import FUNCTIONS, Function, shifted_boxes
-from jointwatch_layout import pointer
+from jointwatch_numba.layout import pointer
 
 RUNS = 200, 2000  # evaluations
 

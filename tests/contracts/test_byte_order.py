@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client")
+PACKAGES = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
 STRUCTS = {"Struct", "calcsize", "iter_unpack", "pack", "pack_into", "unpack", "unpack_from"}
 STATED = tuple("<>=!@")  # @: what the machine's own kernel takes, such as an ifreq
 ONE_BYTE = {"u1", "i1", "b1", "S1", "|u1"}

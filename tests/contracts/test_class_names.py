@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client")
+PACKAGES = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
 SAME = {"Subscriber"}  # daq's is the client's, with a priority
 
 

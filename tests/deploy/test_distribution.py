@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.distribution import ROOT, build, copy_of_tree
 
-PACKAGES = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client")
+PACKAGES = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 

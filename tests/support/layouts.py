@@ -2,7 +2,7 @@
 
 import pickle
 
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 
 def packed(layout: Layout) -> bytes:

@@ -18,7 +18,7 @@ from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
-from jointwatch_layout import by_address
+from jointwatch_numba.layout import by_address
 
 # of every law's kernel: signals (rows, channels, SIGNALS), which channel is the position, which one the load,
 # constants, η (nonlinear,), the columns to write (rows, parameters)

@@ -22,7 +22,7 @@ from estimators.models.temperature import Reference, Warmth, warm
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import SECOND, VALUE, Rows
-from jointwatch_layout import Function, Layout, Own, Vector, own_as
+from jointwatch_numba.layout import Function, Layout, Own, Vector, own_as
 
 POSITION: Final = 0  # channels
 EFFORT: Final = 1

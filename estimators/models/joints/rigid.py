@@ -21,7 +21,7 @@ from estimators.models.temperature import Reference, Warmth, warm
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import Rows
-from jointwatch_layout import Function, Layout, Matrix, Own, Vector, own_as
+from jointwatch_numba.layout import Function, Layout, Matrix, Own, Vector, own_as
 
 POSITION: Final = 0  # channels
 EFFORT: Final = 1

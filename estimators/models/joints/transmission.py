@@ -22,7 +22,7 @@ from estimators.models.ripple import Harmonics, Ripple, repeat
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
-from jointwatch_layout import Layout, Own, Vector, own_as
+from jointwatch_numba.layout import Layout, Own, Vector, own_as
 
 POSITION: Final = 0  # channels
 LINK: Final = 1

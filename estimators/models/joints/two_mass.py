@@ -29,7 +29,7 @@ from estimators.models.ripple import Harmonics, Ripple, repeat
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import LOAD, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
-from jointwatch_layout import Function, Layout, Own, Vector, own_as
+from jointwatch_numba.layout import Function, Layout, Own, Vector, own_as
 
 MOTOR: Final = 0  # channels
 LINK: Final = 1

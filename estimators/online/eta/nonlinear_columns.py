@@ -16,7 +16,7 @@ from estimators.models.shared_instants import smooth
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
-from jointwatch_layout import Cube, Function, Integers, Layout, Matrix, Vector
+from jointwatch_numba.layout import Cube, Function, Integers, Layout, Matrix, Vector
 
 
 class NonlinearColumnsState(Layout):

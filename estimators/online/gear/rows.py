@@ -23,7 +23,7 @@ from estimators.models.joints.lost_motion import (
 )
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
-from jointwatch_layout import Layout, Matrix, Vector
+from jointwatch_numba.layout import Layout, Matrix, Vector
 
 #: s, tuned: Half the window that smooths what decides a sign: origin not recorded.
 SMOOTHING: Final = 0.025

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from estimators.misfit.regressors import BlockSums
 from estimators.misfit.scores import ScoreState
 from estimators.quantisation.shifted_quantiser import QuantiserState
-from jointwatch_layout import Layout, Matrix, Vector
+from jointwatch_numba.layout import Layout, Matrix, Vector
 
 
 class FitState(Layout, version=10):

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 #: s, argued: A joint that is slower than standstill for this long is at rest; a reversal is shorter.
 REST: Final = 0.2

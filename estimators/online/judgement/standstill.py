@@ -19,7 +19,7 @@ from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.gate import Gate
 from estimators.quantities import Axis
 from estimators.thresholds import ENDLESS, NEVER
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 #: rad/s (m/s), tuned: Standstill speed unless the data say otherwise; the rows of `bench truth` (decision 013).
 USUAL: Final = 0.005

@@ -35,7 +35,7 @@ from estimators.reasons import Reason
 from estimators.recursive.estimator import LARGEST
 from estimators.recursive.learner import Learner, Learnt, covariance_of
 from estimators.thresholds import GOOD
-from jointwatch_layout import Flags, Integers, Layout, Matrix, Scratch, Vector
+from jointwatch_numba.layout import Flags, Integers, Layout, Matrix, Scratch, Vector
 
 #: 1, argued: Share of the torque's rms that may be uncertain: a value or a window that moves it by less is known well
 #: enough.

@@ -18,7 +18,7 @@ from estimators.quantities import Floats
 from estimators.recursive.learner import Learner, Learnt
 from estimators.recursive.state import RecursiveState
 from estimators.recursive.weights import reversals
-from jointwatch_layout import Layout, copy
+from jointwatch_numba.layout import Layout, copy
 
 #: blocks, argued: Seconds of motion that what was known before must explain, one after the other.
 AGAIN: Final = 3

@@ -18,7 +18,7 @@ from estimators.quantities import Floats, Nanoseconds, Settings
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows, RowStore, copy_row
 from estimators.thresholds import COLLINEAR
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 #: rows/s, argued: Rows that are looked at for the page, at most; they cost time and change no value.
 RATE: Final = 50.0

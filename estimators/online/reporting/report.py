@@ -14,7 +14,7 @@ from estimators.online.parts import Parts
 from estimators.reasons import Reason
 from estimators.recursive.forgetting import is_suspicious
 from estimators.recursive.learner import Learnt
-from jointwatch_layout import Layout, Vector
+from jointwatch_numba.layout import Layout, Vector
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
 WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted

@@ -9,7 +9,7 @@ import numpy as np
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
-from jointwatch_layout import Flags, Integers
+from jointwatch_numba.layout import Flags, Integers
 
 
 class StreamFacts(NamedTuple):

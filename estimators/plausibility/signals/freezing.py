@@ -15,7 +15,7 @@ from estimators.numerics.jit import kernel
 from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved, steps
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 #: s, argued: Time for which a frozen encoder says the same.
 STILL: Final = 0.05

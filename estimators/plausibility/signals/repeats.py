@@ -17,7 +17,7 @@ from estimators.numerics.jit import kernel
 from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from jointwatch_layout import Integers
+from jointwatch_numba.layout import Integers
 
 #: 1, argued: Share of frames that repeat all values of the one before, from which it is no chance.
 REPEATED: Final = 0.4

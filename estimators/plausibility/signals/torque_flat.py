@@ -14,7 +14,7 @@ from estimators.numerics.jit import kernel
 from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 #: s, argued: Time for which a frozen torque stays: longer than a drive gives its largest torque in a usual move.
 FROZEN: Final = 0.6

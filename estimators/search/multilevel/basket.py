@@ -10,7 +10,7 @@ import numpy as np
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.search.multilevel.evaluation import Ints, Objective, ascending, copy, evaluate
-from jointwatch_layout import Layout, Matrix, Vector
+from jointwatch_numba.layout import Layout, Matrix, Vector
 
 
 class Basket(Layout):

@@ -12,7 +12,7 @@ import numpy as np
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.search.multilevel.evaluation import Ints, Objective, copy, evaluate
-from jointwatch_layout import Cube, IntegerMatrix, Integers, Layout, Matrix, Vector
+from jointwatch_numba.layout import Cube, IntegerMatrix, Integers, Layout, Matrix, Vector
 
 GOLDEN: Final = 0.5 * (5.0**0.5 - 1.0)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.search.base import OBJECTIVE
-from jointwatch_layout import Function, Integers, Layout, Vector, by_address
+from jointwatch_numba.layout import Function, Integers, Layout, Vector, by_address
 
 Ints = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from estimators.search.multilevel.evaluation import RUNNING, Objective, SearchRu
 from estimators.search.multilevel.line.line import Line, clear, put, search_line
 from estimators.search.multilevel.model import LocalModel, begin, triple_search
 from estimators.search.multilevel.quadratic import box_minimum
-from jointwatch_layout import Function, Layout, Scratch, Vector
+from jointwatch_numba.layout import Function, Layout, Scratch, Vector
 
 DIRECTION_STEPS: Final = 15
 

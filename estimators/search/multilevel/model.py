@@ -6,7 +6,7 @@ from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.search.multilevel.evaluation import RUNNING, Objective, copy, evaluate
 from estimators.search.multilevel.quadratic import EPSILON
-from jointwatch_layout import Layout, Matrix, Scratch, Vector
+from jointwatch_numba.layout import Layout, Matrix, Scratch, Vector
 
 DIFFERENCE: Final = EPSILON ** (1.0 / 3.0)
 

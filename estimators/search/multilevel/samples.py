@@ -16,7 +16,7 @@ from estimators.quantities import Floats
 from estimators.search.multilevel.basket import Basket
 from estimators.search.multilevel.boxes import Boxes
 from estimators.search.multilevel.evaluation import Objective, evaluate
-from jointwatch_layout import Layout, Vector
+from jointwatch_numba.layout import Layout, Vector
 
 PER_DIMENSION: Final = 4  # points of one sample
 NEAR: Final = 0.3

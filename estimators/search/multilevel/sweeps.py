@@ -15,7 +15,7 @@ from estimators.search.multilevel.evaluation import RUNNING, Objective, SearchRu
 from estimators.search.multilevel.local import LocalSearch
 from estimators.search.multilevel.opening import opening
 from estimators.search.multilevel.samples import Region, critical, explained, sample
-from jointwatch_layout import Function, Layout, by_address
+from jointwatch_numba.layout import Function, Layout, by_address
 
 STOPPED: Final = 0  # what sweep() returns: the objective's own count says why
 STALLED: Final = 1

@@ -23,7 +23,7 @@ from hil_rig.faults.servo_joint import DAMPING, STEP, STRIBECK_HEAT, VISCOUS_HEA
 from hil_rig.plants.base import Floats, encoder
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.point_to_point import target
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 STRIBECK_EXPONENT: Final = 1.3
 BASE_DAMPING: Final = 0.03  # of critical

@@ -31,7 +31,7 @@ from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.papers.recordings.bam import MODELS, voltage
 from hil_rig.papers.recordings.fit import condition, fit
 from hil_rig.papers.recordings.readers import Pendulum, data_option, xl330, xl330_published
-from jointwatch_layout import Own
+from jointwatch_numba.layout import Own
 
 GRAVITY: Final = 9.80665  # m/s²
 PERIOD: Final = 0.005  # s; recorded every 5.3 ms in the median

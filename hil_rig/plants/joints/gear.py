@@ -20,7 +20,7 @@ from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, SimulatedPlant, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.point_to_point import PointToPoint, target
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 SUBSTEPS: Final = 20  # per sample
 COLUMNS: Final = ("theta_m", "theta_l", "torque", "load")  # of `exact`; load: T, the torque in the gear

@@ -18,7 +18,7 @@ from pydantic import Field
 from hil_rig.plants.base import Floats, FrozenSettings, Jump, Parameters, SimulatedPlant
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
-from jointwatch_layout import Layout, Vector
+from jointwatch_numba.layout import Layout, Vector
 
 SUBSTEPS: Final = 20  # per sample
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`

@@ -17,7 +17,7 @@ from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, SimulatedPlant, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 SUBSTEPS: Final = 20  # per sample
 COLD: Final = 20.0  # °C

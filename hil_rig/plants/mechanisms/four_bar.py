@@ -15,7 +15,7 @@ from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, 
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.newton_euler import solve
 from hil_rig.plants.mechanisms.shared import Driven, Shared
-from jointwatch_layout import Layout, Vector
+from jointwatch_numba.layout import Layout, Vector
 
 SUBSTEPS: Final = 2  # per sample
 EPSILON: Final = 1e-3  # rad/s

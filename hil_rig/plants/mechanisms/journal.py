@@ -20,7 +20,7 @@ from hil_rig.plants.base import Floats, FrozenSettings, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.mechanisms.asperities import rough, rough_table
 from hil_rig.plants.mechanisms.contact import Steel
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 TICK: Final = 1e-3  # s
 GRAVITY: Final = 9.81

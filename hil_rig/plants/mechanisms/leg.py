@@ -14,7 +14,7 @@ from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, 
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.newton_euler import Bodies, PlantTree, bodies_of, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import LOCKED, SETTLES, Driven, Shared
-from jointwatch_layout import Integers, Layout, Vector
+from jointwatch_numba.layout import Integers, Layout, Vector
 
 LINKS: Final = ("thigh", "shin", "coupler", "tie", "lower", "rocker", "crank")  # A … G; the crank is driven
 CRANK: Final = 6

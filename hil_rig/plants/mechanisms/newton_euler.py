@@ -12,7 +12,7 @@ import numpy as np
 
 from hil_rig.plants.base import Floats
 from hil_rig.plants.jit import inline
-from jointwatch_layout import Integers, Layout, Matrix, Vector
+from jointwatch_numba.layout import Integers, Layout, Matrix, Vector
 
 
 class PlantTree(Layout):

@@ -23,7 +23,7 @@ from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.journal import A_1, A_2, B_1, B_2, CENTRES, GRAVITY, SLOWEST, TICK
 from hil_rig.plants.mechanisms.newton_euler import Bodies, PlantTree, bodies_of, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import Driven, Shared
-from jointwatch_layout import Layout, Matrix, Vector
+from jointwatch_numba.layout import Layout, Matrix, Vector
 
 NUMBERS: Final = ("clearance", "mu", "slip", "pin", "stiffness", "loss", "coulomb_2", "slip_2")
 # columns of what is played

@@ -16,7 +16,7 @@ from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.newton_euler import Bodies, PlantTree, bodies_of, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import LOCKED, SETTLES, Driven, Shared
-from jointwatch_layout import Layout, Matrix, Vector
+from jointwatch_numba.layout import Layout, Matrix, Vector
 
 JOINTS: Final = 5
 SUBSTEPS: Final = 4  # per sample

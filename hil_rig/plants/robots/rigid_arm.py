@@ -26,7 +26,7 @@ from hil_rig.plants.robots.dynamics import (
     solve,
 )
 from hil_rig.plants.robots.fourier import FourierSeries, reference
-from jointwatch_layout import Layout, Vector
+from jointwatch_numba.layout import Layout, Vector
 
 SUBSTEPS: Final = 10  # per sample
 SMOOTH: Final = 5e-3  # ε, rad/s

@@ -47,7 +47,7 @@ def test_a_first_start_compiles_nothing_with_kernels_that_fit_and_says_why_other
     monkeypatch.setattr("daq.processes.kernels._compile", lambda roots, _: len(compiled.extend(roots) or ()))
     monkeypatch.setattr("daq.processes.kernels._mark", lambda root: folder / "no-mark" / root)
     monkeypatch.setattr("daq.processes.kernels.sources", lambda: "sources")
-    monkeypatch.setattr("jointwatch_numba.CARRIED", folder)
+    monkeypatch.setattr("jointwatch_numba.compiled.CARRIED", folder)
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
     ahead(["estimators.base"], said.append)
     assert said == []

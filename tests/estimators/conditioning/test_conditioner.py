@@ -30,7 +30,7 @@ from estimators.rows import (
     WEIGHT,
     Rows,
 )
-from jointwatch_layout import Layout, Own, own_as
+from jointwatch_numba.layout import Layout, Own, own_as
 
 pytestmark = pytest.mark.interpreted
 

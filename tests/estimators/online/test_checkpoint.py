@@ -17,7 +17,7 @@ from estimators.online.settings import JointIdentification
 from estimators.quantities import Settings
 from hil_rig.papers.space_joint.case2 import case, estimator
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
-from jointwatch_layout import Layout
+from jointwatch_numba.layout import Layout
 
 pytestmark = pytest.mark.compiled
 

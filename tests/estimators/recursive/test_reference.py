@@ -19,7 +19,7 @@ from estimators.recursive.forgetting import (
     VarianceRatio,
     next_lambda,
 )
-from jointwatch_layout import copy
+from jointwatch_numba.layout import copy
 
 pytestmark = pytest.mark.interpreted
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from .trees import ROOT
 
-PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client")
+PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
 DECORATORS: Final = frozenset({"kernel", "inline"})
 Name = tuple[str, str]  # of a file, and what the file's module calls so
 

@@ -18,7 +18,7 @@ LONGEST: Final = 3600.0  # s for the tests of a room at most
 SLOWER, SPARE = 10.0, 20.0  # s: a mutant's tests end after so many times what they took, and so much more
 CACHING: Final = re.compile(r"\b(lru_)?cache\b")  # a file of tests that does: who ran first ran for the others
 KEPT: Final = ROOT / "build" / "mutants"  # what a file of tests ran is the same until it or the code changes
-PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client")
+PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
 
 
 class Seen:

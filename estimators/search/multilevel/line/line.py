@@ -7,7 +7,7 @@ import numpy as np
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.search.multilevel.evaluation import Objective, ascending, evaluate
-from jointwatch_layout import Layout, Scratch, Vector, by_address
+from jointwatch_numba.layout import Layout, Scratch, Vector, by_address
 
 SMALL: Final = 0.1  # relative distance below which two steps are one
 MOST: Final = 40  # room for steps; the greatest cap is 25, and a pass adds at most six

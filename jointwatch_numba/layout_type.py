@@ -1,4 +1,4 @@
-"""numba's types of layouts (jointwatch_layout.py): how a kernel reads and writes their words, and calls by address."""
+"""numba's types of layouts (layout.py): how a kernel reads and writes their words, and calls by address."""
 
 import operator
 from inspect import Parameter, Signature
@@ -24,8 +24,8 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
-from jointwatch_layout import Field, Layout, copy
-from jointwatch_numba import typed
+from jointwatch_numba.compiled import typed
+from jointwatch_numba.layout import Field, Layout, copy
 
 WORDS: Final = {int: types.int64, float: types.float64, bool: types.boolean}
 

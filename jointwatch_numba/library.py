@@ -4,8 +4,6 @@ numba optimises each function that it compiles and makes its machine code, and d
 this one is linked into: half of the time that our kernels took. `Library` does it once, for what Python calls or asks
 the address of; until then what a function calls is only linked into it. The rules of arithmetic are the same, so
 results are the same to the bit.
-
-A module beside the packages, as jointwatch_jit, which uses it.
 """
 
 import importlib

@@ -1,10 +1,8 @@
 """The decorators of kernels, for drivers, estimators and plants alike: compiled by numba, or Python as it stands.
 
 A kernel is Python first. Where the environment has NUMBA_DISABLE_JIT=1 it stays that, and numba is not imported: so a
-command that computes next to nothing starts in half the time (`jointwatch check`). Otherwise jointwatch_numba compiles
-it or loads it from the disk cache, with options that are chosen there.
-
-A module beside the packages, since none of them may import it from another.
+command that computes next to nothing starts in half the time (`jointwatch check`). Otherwise the module `compiled`
+compiles it or loads it from the disk cache, with options that are chosen there.
 """
 
 import os
@@ -26,7 +24,7 @@ def kernel(*signatures: Signature) -> Callable[[Callable[Params, Result]], Calla
     def decorate(function: Callable[Params, Result]) -> Callable[Params, Result]:
         if INTERPRETED:
             return function
-        from jointwatch_numba import compiled  # 0.4 s and 27 MB, which a process without kernels spares
+        from jointwatch_numba.compiled import compiled  # 0.4 s and 27 MB, which a process without kernels spares
 
         return cast(Callable[Params, Result], compiled(function, *signatures))
 
@@ -37,6 +35,6 @@ def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
     """A function that kernels call: compiled with its caller, typed by use."""
     if INTERPRETED:
         return function
-    from jointwatch_numba import part
+    from jointwatch_numba.compiled import part
 
     return cast(Callable[Params, Result], part(function))

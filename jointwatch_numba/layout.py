@@ -33,7 +33,7 @@ from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, cast, datacla
 import numpy as np
 from numpy.typing import NDArray
 
-from jointwatch_jit import INTERPRETED
+from jointwatch_numba.jit import INTERPRETED
 
 Any_ = TypeVar("Any_")
 SCRATCH: Final = "scratch"
@@ -278,7 +278,7 @@ class Layout(metaclass=_Slots):
     def numba_type(cls) -> Any:
         """Type of its objects in signatures of kernels."""
         if "_type" not in cls.__dict__:
-            from jointwatch_layout_numba import LayoutType
+            from jointwatch_numba.layout_type import LayoutType
 
             cls._type = LayoutType(cls)
         return cls._type
@@ -329,7 +329,7 @@ def own_as(layout: type[Any_]) -> Callable[[Own], Any_]:
     """Function for kernels that takes an `Own` for what it is, a layout of this class."""
     if INTERPRETED:
         return cast("Callable[[Own], Any_]", lambda own: own)
-    from jointwatch_layout_numba import known_as
+    from jointwatch_numba.layout_type import known_as
 
     return cast("Callable[[Own], Any_]", known_as(cast(Any, layout)))
 
@@ -341,7 +341,7 @@ def by_address(result: Any, *arguments: Any) -> Callable[..., Any]:
     """
     if INTERPRETED:
         return lambda function, *rest: function(*rest)
-    from jointwatch_layout_numba import called_by_address
+    from jointwatch_numba.layout_type import called_by_address
 
     return cast("Callable[..., Any]", called_by_address(result, *arguments))
 
@@ -351,6 +351,6 @@ def pointer(function: Any) -> Any:
     """What to pass for a kernel of one signature; interpreted, the function itself."""
     if INTERPRETED:
         return function
-    from jointwatch_layout_numba import Pointer
+    from jointwatch_numba.layout_type import Pointer
 
     return Pointer(function)

@@ -8,7 +8,7 @@
   and at its time of change, which not every file system keeps
 - no fastmath: a NaN must stay a NaN, and results must not depend on how rows are cut into batches
 
-jointwatch_jit has the decorators, and imports this module where kernels are compiled.
+jointwatch_numba.jit has the decorators, and imports this module where kernels are compiled.
 """
 
 import functools
@@ -28,15 +28,13 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.sigutils import _parse_signature_string as parsed
 from numba.core.types import unliteral
 
-from jointwatch_jit import Signature
-from jointwatch_library import Unpickler, prepare
+from jointwatch_numba.jit import Signature
+from jointwatch_numba.library import Unpickler, prepare
 
 OPTIONS: Final[dict[str, Any]] = {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False}
 WITHOUT_WRAPPERS: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-HERE: Final = Path(__file__).parent
-PACKAGES: Final = frozenset(  # beside this file
-    {"daq", "drivers", "estimators", "hil_rig", "jointwatch_jit", "jointwatch_layout", "jointwatch_layout_numba"}
-)
+HERE: Final = Path(__file__).parent.parent
+PACKAGES: Final = frozenset({"daq", "drivers", "estimators", "hil_rig", "jointwatch_numba"})
 IMPORT: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\(([^)]*)\)|(.*))|import[ \t]+(.*))$", re.MULTILINE
 )
@@ -116,7 +114,7 @@ def stamp(file: Path) -> str:
         found |= new
         todo += new
     digest = hashlib.blake2b(digest_size=16)
-    for ours in (Path(__file__), HERE / "jointwatch_library.py"):
+    for ours in (Path(__file__), Path(__file__).with_name("library.py")):
         digest.update(_source(ours, top)[0])
     named = {file.relative_to(top.parent if file.is_relative_to(top) else HERE): file for file in found}
     for name in sorted(named):  # by their names within: where the checkout is must not change their order
@@ -133,7 +131,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 
 
 class _Part(CPUDispatcher):
-    """A function that kernels call; it has no machine code of its own, see jointwatch_library.Library."""
+    """A function that kernels call; it has no machine code of its own, see jointwatch_numba.library.Library."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function, targetoptions=OPTIONS | WITHOUT_WRAPPERS)
@@ -170,7 +168,7 @@ class _Kept(FunctionCache):
 
     numba first imports all that it can compile, and with it scipy.linalg: 0.5 s of processor time for every process. A
     kernel's machine code needs no more than the allocator; compiling imports the rest by itself. The same holds for the
-    intermediate code and for numba's own modules, see jointwatch_library.
+    intermediate code and for numba's own modules, see jointwatch_numba.library.
     """
 
     def __init__(self, function: Callable[..., Any], ending: str = "") -> None:

@@ -10,11 +10,11 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from jointwatch_numba import stamp
+from jointwatch_numba.compiled import stamp
 
 ROOT = Path(__file__).parents[1]
-KERNEL = "from jointwatch_jit import kernel\n\n\n@kernel('i8()')\ndef answer():\n    return number()\n"
-INLINE = "from jointwatch_jit import inline\n\n\n@inline\ndef number():\n    return {}\n"
+KERNEL = "from jointwatch_numba.jit import kernel\n\n\n@kernel('i8()')\ndef answer():\n    return number()\n"
+INLINE = "from jointwatch_numba.jit import inline\n\n\n@inline\ndef number():\n    return {}\n"
 
 Run = Callable[[str], str]
 
@@ -134,7 +134,7 @@ def test_an_index_that_names_a_type_which_moved_is_none(tmp_path: Path, run: Run
     """As after an upgrade: what is kept is unpickled before its stamp is compared."""
     pair = "from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: float\n    b: int\n"
     user = (
-        "from numba import types\nfrom jointwatch_jit import kernel\nfrom top.{} import Pair\n\n\n"
+        "from numba import types\nfrom jointwatch_numba.jit import kernel\nfrom top.{} import Pair\n\n\n"
         "@kernel((types.NamedTuple((types.float64, types.int64), Pair),))\ndef first(pair):\n    return pair.a\n"
     )
     program = "from top.user import Pair, first; print(first(Pair(2.0, 1)), first.stats.cache_hits.total())"
@@ -173,7 +173,8 @@ def test_named_tuples_are_arguments(tmp_path: Path, run: Run) -> None:
         tmp_path,
         {
             "top/user.py": "from typing import NamedTuple\nimport numpy as np\nfrom numba import types\n"
-            "from jointwatch_jit import kernel\n\n\nclass Pair(NamedTuple):\n    a: float\n    b: np.ndarray\n\n\n"
+            "from jointwatch_numba.jit import kernel\n\n\n"
+            "class Pair(NamedTuple):\n    a: float\n    b: np.ndarray\n\n\n"
             "PAIR = types.NamedTuple((types.float64, types.float64[::1]), Pair)\n\n\n"
             "@kernel((PAIR,))\ndef total(pair):\n    return pair.a + pair.b.sum()\n"
         },
@@ -230,7 +231,9 @@ def test_the_intermediate_code_of_a_kept_kernel_is_parsed_when_another_one_is_co
 def test_a_kept_kernel_is_loaded_without_the_modules_of_numba_that_it_was_compiled_from(
     tmp_path: Path, run_anew: Run
 ) -> None:
-    made = "import numpy as np\nfrom jointwatch_jit import kernel\n\n\n@kernel('f8(f8[::1])')\ndef answer(values):\n"
+    made = (
+        "import numpy as np\nfrom jointwatch_numba.jit import kernel\n\n\n@kernel('f8(f8[::1])')\ndef answer(values):\n"
+    )
     write(tmp_path, {"top/mod.py": made + "    return np.median(values) + np.mean(values)\n"})
     program = "import sys, numpy; from top.mod import answer; print(answer(numpy.array([1.0, 2.0, 6.0])), {})"
     assert run_anew(program.format("'numba.np.arraymath' in sys.modules")) == "5.0 True", (
@@ -244,12 +247,8 @@ def test_a_kept_kernel_is_loaded_without_the_modules_of_numba_that_it_was_compil
 def test_kernels_that_were_brought_along_are_used_where_their_sources_are_the_same(tmp_path: Path, run: Run) -> None:
     write(tmp_path, LEAF)
     carried = tmp_path / "jointwatch_kernels"
-    assert (
-        run(
-            f"import leaf.mod, jointwatch_numba, pathlib; print(jointwatch_numba.carry(pathlib.Path({str(carried)!r})))"
-        )
-        == "1"
-    ), "what it calls is compiled into it"
+    program = "import leaf.mod, pathlib; from jointwatch_numba.compiled import carry; print(carry(pathlib.Path({!r})))"
+    assert run(program.format(str(carried))) == "1", "what it calls is compiled into it"
     for kept in (tmp_path / "leaf" / "__pycache__").glob("*.nb?"):
         kept.unlink()
     assert run(ANSWER.format("leaf.mod")) == "7 1"
@@ -258,16 +257,16 @@ def test_kernels_that_were_brought_along_are_used_where_their_sources_are_the_sa
 
 
 ASSEMBLY = """
-import re, jointwatch_numba
+import re, jointwatch_numba.compiled
 {}
 from leaf.mod import answer
 print(re.sub(r"B[0-9]+v[0-9]+|[.]size.*", "", answer.inspect_asm(answer.signatures[0])))
 """
 TWICE = """
 from numba.core import event
-import jointwatch_numba
-with event.install_recorder("numba:compile") as first: jointwatch_numba.warm()
-with event.install_recorder("numba:compile") as second: jointwatch_numba.warm()
+import jointwatch_numba.compiled
+with event.install_recorder("numba:compile") as first: jointwatch_numba.compiled.warm()
+with event.install_recorder("numba:compile") as second: jointwatch_numba.compiled.warm()
 print(len(first.buffer) > 0, len(second.buffer))
 """
 
@@ -278,7 +277,7 @@ def test_what_is_loaded_for_every_kernel_changes_none_and_is_not_kept(tmp_path: 
     cold = run(ASSEMBLY.format(""))
     assert "answer" in cold
     shutil.rmtree(tmp_path / "leaf" / "__pycache__")
-    assert run(ASSEMBLY.format("jointwatch_numba.warm()")) == cold
+    assert run(ASSEMBLY.format("jointwatch_numba.compiled.warm()")) == cold
     assert run(TWICE) == "True 0"
     assert {file.name.partition(".")[0] for file in tmp_path.rglob("*.nb?")} == {"mod", "number"}
 
@@ -299,9 +298,9 @@ def test_a_function_that_kernels_call_has_no_machine_code_of_its_own_but_python_
 @pytest.mark.compiled
 def test_an_error_raised_in_what_a_kernel_calls_has_its_words(tmp_path: Path, run: Run) -> None:
     """They are made with the help of the module's environment, compiled and kept."""
-    part = "from jointwatch_jit import inline\n\n\n@inline\ndef number(one):\n    raise ValueError('not', one)\n"
+    part = "from jointwatch_numba.jit import inline\n\n\n@inline\ndef number(one):\n    raise ValueError('not', one)\n"
     whole = (
-        "from jointwatch_jit import kernel\nfrom top.part import number\n\n\n"
+        "from jointwatch_numba.jit import kernel\nfrom top.part import number\n\n\n"
         "@kernel('i8(i8)')\ndef answer(one):\n    return number(one) if one else 0\n"
     )
     write(tmp_path, {"top/part.py": part, "top/whole.py": whole})

@@ -11,8 +11,8 @@ from typing import Annotated
 import numpy as np
 import pytest
 
-from jointwatch_jit import INTERPRETED, inline, kernel
-from jointwatch_layout import (
+from jointwatch_numba.jit import INTERPRETED, inline, kernel
+from jointwatch_numba.layout import (
     Cube,
     Flags,
     Function,
@@ -26,7 +26,7 @@ from jointwatch_layout import (
     by_address,
     own_as,
 )
-from jointwatch_layout import copy as copy_layout
+from jointwatch_numba.layout import copy as copy_layout
 
 pytestmark = pytest.mark.interpreted
 
@@ -259,7 +259,8 @@ def test_a_kernel_of_layouts_is_found_on_disk(tmp_path: object) -> None:
     folder = str(tmp_path)
     with open(f"{folder}/program.py", "w", encoding="utf-8") as file:  # noqa: PTH123
         file.write(
-            "import numpy as np\nfrom jointwatch_jit import kernel\nfrom jointwatch_layout import Layout, Vector\n\n\n"
+            "import numpy as np\nfrom jointwatch_numba.jit import kernel\n"
+            "from jointwatch_numba.layout import Layout, Vector\n\n\n"
             "class Pair(Layout):\n    a: Vector\n    b: float\n\n\n"
             "@kernel((Pair,))\ndef answer(pair):\n    return pair.a[1] * pair.b\n"
         )
