@@ -21,9 +21,9 @@ Run = Callable[[str], str]
 
 @pytest.fixture
 def beside(tmp_path: Path) -> None:
-    """Copies of our modules lie beside what a test writes."""
-    for name in ("jit", "layout", "layout_numba", "library", "numba"):
-        (tmp_path / f"jointwatch_{name}.py").write_bytes((ROOT / f"jointwatch_{name}.py").read_bytes())
+    """A copy of our package lies beside what a test writes."""
+    name = "jointwatch_numba"
+    shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 @pytest.fixture
