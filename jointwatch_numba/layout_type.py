@@ -100,7 +100,7 @@ def _unbox(_kind: LayoutType, layout: Any, c: Any) -> Any:
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):
+class _FieldAttributes(AttributeTemplate):
     key = LayoutType
 
     def generic_resolve(self, kind: LayoutType, name: str) -> Any:  # type: ignore[override]

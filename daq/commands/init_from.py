@@ -18,7 +18,7 @@ from daq.recording.ros_bag import is_bag
 from daq.state.toml_text import toml_text
 from drivers.base import LayoutError
 from drivers.layout.dbc import from_dbc
-from drivers.layout.frame import Layout
+from drivers.layout.frame import FrameLayout
 from estimators.models.robots.description import RobotError
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.quantities import Axis
@@ -86,7 +86,7 @@ def _from_database(source: Path) -> Iterator[str]:
         yield from _joint(name, f"bus.{names[first]}", f"bus.{names[second]}", best.family.role, False, counter)
 
 
-def _counter(layout: Layout, position: str) -> str:
+def _counter(layout: FrameLayout, position: str) -> str:
     """The line for a counter of samples in the frame of a position; nothing where none is called like one."""
     frame = position.rpartition(".")[0]
     for name, signal in layout.signals.items():

@@ -14,7 +14,7 @@ from drivers.base import LinkError, Wanted, nearest
 from drivers.decode.decoder import Decoder
 from drivers.drain import link_error
 from drivers.layout.can_settings import CanLayoutSettings
-from drivers.layout.frame import EXTENDED, Frames, Layout
+from drivers.layout.frame import EXTENDED, FrameLayout, Frames
 
 if TYPE_CHECKING:
     from drivers.can.adapter import Adapter, Decoding
@@ -118,7 +118,7 @@ class CanBusSettings(CanLayoutSettings):
 class CanBus:
     """One CAN bus, open for reading."""
 
-    def __init__(self, settings: CanBusSettings, layout: Layout, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, settings: CanBusSettings, layout: FrameLayout, wanted: Sequence[Wanted]) -> None:
         self._settings, self._layout, self._wanted = settings, layout, wanted
         self._decoder = Decoder(layout, wanted)
         self._adapter: Adapter | None = None

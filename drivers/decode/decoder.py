@@ -12,7 +12,7 @@ from drivers.base import Wanted
 from drivers.decode import extract
 from drivers.decode.extract import CompiledFrame, CompiledLayout, CompiledSignal, DecodingTotals
 from drivers.layout.checksum import CHECKSUMS, NO_CHECKSUM, CompiledChecksum
-from drivers.layout.frame import FrameGuard, Frames, Layout, Selector, Signal
+from drivers.layout.frame import FrameGuard, FrameLayout, Frames, Selector, Signal
 from drivers.reading import READING
 
 CAUSES: Final = tuple(one.name for one in DecodingTotals.fields() if one.name != "frames")
@@ -33,7 +33,7 @@ class Decoder:
     device's own mark), out_of_range (the layout's limits), non_finite.
     """
 
-    def __init__(self, layout: Layout, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, layout: FrameLayout, wanted: Sequence[Wanted]) -> None:
         layout.check(wanted)
         self._silences = 0
         ordered = sorted(wanted, key=lambda one: layout.signals[one.signal].frame)
@@ -90,7 +90,7 @@ class Decoder:
                 log.warning("%s is heard again", guard.name)
 
 
-def _compiled(layout: Layout, wanted: Sequence[Wanted]) -> CompiledLayout:
+def _compiled(layout: FrameLayout, wanted: Sequence[Wanted]) -> CompiledLayout:
     """All that is wanted (sorted by frame) of a layout."""
     ids = sorted(layout.lengths)
     signals = _Signals(layout, wanted)
@@ -115,7 +115,7 @@ def _compiled(layout: Layout, wanted: Sequence[Wanted]) -> CompiledLayout:
 class _Signals:
     """Signals sorted by frame, then counters of frames, then selectors."""
 
-    def __init__(self, layout: Layout, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, layout: FrameLayout, wanted: Sequence[Wanted]) -> None:
         self.rows: list[CompiledSignal] = []
         self.values: list[int] = []
         self._selectors: dict[Selector, int] = {}
@@ -211,7 +211,7 @@ def _index(ids: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return keys, slots
 
 
-NOTHING: Final = _compiled(Layout({}, {}), ())  # of a bus of which nothing is wanted
+NOTHING: Final = _compiled(FrameLayout({}, {}), ())  # of a bus of which nothing is wanted
 
 
 def _words(payload: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -226,7 +226,7 @@ def _sorted(frames: Frames) -> Frames:
     return frames.part(frames.times.argsort(kind="stable"))
 
 
-def _patience(layout: Layout, frames: set[int]) -> dict[int, FrameGuard]:
+def _patience(layout: FrameLayout, frames: set[int]) -> dict[int, FrameGuard]:
     """Slot → guard of the frames that are waited for."""
     slots = {ident: slot for slot, ident in enumerate(sorted(layout.lengths))}
     return {slots[one]: guard for one, guard in layout.guards.items() if one in frames and guard.timeout}

@@ -21,7 +21,7 @@ from drivers.decode.decoder import Decoder
 from drivers.files import recording as recording_file
 from drivers.files.can_log import LogFile
 from drivers.layout.can_settings import CanLayoutSettings, beside
-from drivers.layout.frame import Frames, Layout, Signal
+from drivers.layout.frame import FrameLayout, Frames, Signal
 from drivers.reading import empty
 from drivers.units import QuantitySettings, Scale
 
@@ -58,7 +58,7 @@ class FileSettings(CanLayoutSettings):
     def _beside(cls, path: Path, info: ValidationInfo) -> Path:
         return beside(path, info) or path
 
-    def _described(self) -> Layout:
+    def _described(self) -> FrameLayout:
         if self.path.suffix.lower() == recording_file.SUFFIX:
             if self.columns or self.dbc is not None or self.frames or self.layouts:
                 raise ValueError("a recording of our own says what is in it: expected neither columns nor a layout")
@@ -68,7 +68,7 @@ class FileSettings(CanLayoutSettings):
         if self.dbc is not None or self.frames or self.layouts:
             raise ValueError("expected either columns or a layout of frames, found both")
         signals = {f"{MESSAGE}.{name}": _signal(place, one) for place, (name, one) in enumerate(self.columns.items())}
-        return Layout({0: 8 * len(signals)}, signals)
+        return FrameLayout({0: 8 * len(signals)}, signals)
 
     def modules(self) -> tuple[str, ...]:
         """Kernels of the decoder and of candump logs."""

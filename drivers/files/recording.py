@@ -16,7 +16,7 @@ from mcap.records import Attachment, McapRecord, Metadata
 from drivers.base import DriverError, LayoutError, nearest
 from drivers.files.mcap_records import records
 from drivers.files.reading_block import unpack
-from drivers.layout.frame import Frames, Layout, Signal
+from drivers.layout.frame import FrameLayout, Frames, Signal
 
 SUFFIX: Final = ".mcap"
 BLOCKS: Final = "application/x-jointwatch-readings"
@@ -60,7 +60,7 @@ class RecordingFile:
                 yield frames.part(wanted)
 
 
-def layout(path: Path, driver: str = "") -> Layout:
+def layout(path: Path, driver: str = "") -> FrameLayout:
     """Every signal that was recorded (of one driver). Raises LayoutError."""
     try:
         routes = _routes(path)
@@ -74,7 +74,7 @@ def layout(path: Path, driver: str = "") -> Layout:
         if one.scale and (not driver or one.driver == driver) and one.signal not in signals:
             back = 1.0 / one.scale
             signals[one.signal] = Signal(number, 0, 64, kind="float", scale=back, offset=-back * one.offset, unit=UNIT)
-    return Layout(dict.fromkeys(range(len(routes)), 8), signals)
+    return FrameLayout(dict.fromkeys(range(len(routes)), 8), signals)
 
 
 def _routes(path: Path) -> list[_Route]:

@@ -13,7 +13,7 @@ from cantools.database.conversion import BaseConversion
 from pydantic import Field, FiniteFloat, model_validator
 
 from drivers.base import LayoutError, nearest
-from drivers.layout.frame import EXTENDED, FrameGuard, Layout, Selector, Signal
+from drivers.layout.frame import EXTENDED, FrameGuard, FrameLayout, Selector, Signal
 from drivers.layout.integrity import GuardSettings, guard
 from drivers.units import Conversion, QuantitySettings, Scale
 
@@ -98,7 +98,7 @@ def _last_byte(signal: Signal) -> int:
     return signal.span()[1] // 8
 
 
-def from_table(frames: Iterable[FrameSettings]) -> Layout:
+def from_table(frames: Iterable[FrameSettings]) -> FrameLayout:
     """Layout of the configuration's table. Raises LayoutError."""
     frames = tuple(frames)
     table = {f"{frame.name}.{name}": one for frame in frames for name, one in frame.signals.items()}
@@ -120,7 +120,7 @@ def layout_of(
     limits: bool,
     said: Mapping[str, GuardSettings],
     as_written: bool = False,
-) -> Layout:
+) -> FrameLayout:
     """Layout of sound messages, each with an id of its own, by the name that a configuration says. Raises LayoutError.
 
     limits: whether the messages' own are believed; said: guards, by name; as_written: in the messages' units, not SI.
@@ -146,7 +146,7 @@ def layout_of(
             raise LayoutError(str(error)) from error
         if found is not None:
             guards[frame] = found
-    return Layout(lengths, signals, unusable, guards)
+    return FrameLayout(lengths, signals, unusable, guards)
 
 
 def _conversion(name: str, signal: DbcSignal, correction: Correction) -> Conversion:

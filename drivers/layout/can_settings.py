@@ -9,7 +9,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 from drivers.base import DriverSettings, LayoutError, Wanted
 from drivers.layout.can_frames import Correction, FrameSettings, from_table
 from drivers.layout.dbc import from_dbc
-from drivers.layout.frame import Layout
+from drivers.layout.frame import FrameLayout
 from drivers.layout.integrity import GuardSettings
 from drivers.layout.ready import AnyLayout
 from drivers.layout.ready.mit import MitSettings
@@ -31,7 +31,7 @@ class CanLayoutSettings(DriverSettings):
         default={}, description="counter, checksum and time-out of the DBC's messages, by name"
     )
     limits: bool = Field(default=False, description="believe the DBC's value limits: what is outside becomes NaN")
-    _layout: Layout = PrivateAttr()
+    _layout: FrameLayout = PrivateAttr()
 
     @field_validator("dbc")
     @classmethod
@@ -46,7 +46,7 @@ class CanLayoutSettings(DriverSettings):
             raise ValueError(str(error)) from error
         return self
 
-    def _described(self) -> Layout:
+    def _described(self) -> FrameLayout:
         """The layout. Raises LayoutError, ValueError."""
         if (self.dbc is None) == (not self.frames and not self.layouts):
             raise ValueError(
@@ -62,7 +62,7 @@ class CanLayoutSettings(DriverSettings):
         return from_table((*self.frames, *(frame for layout in self.layouts for frame in layout.frames())))
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> FrameLayout:
         """Every frame and signal."""
         return self._layout
 

@@ -13,7 +13,7 @@ from cantools.database.can import Database, Message
 
 from drivers.base import LayoutError, nearest
 from drivers.layout.can_frames import Correction, layout_of
-from drivers.layout.frame import Layout
+from drivers.layout.frame import FrameLayout
 from drivers.layout.integrity import GuardSettings
 
 # of text that is none, a grammar that is none, overlaps, numbers beyond reason
@@ -30,7 +30,7 @@ def from_dbc(
     limits: bool,
     guards: Mapping[str, GuardSettings] = MappingProxyType({}),
     as_written: bool = False,
-) -> Layout:
+) -> FrameLayout:
     """Layout of a DBC file (or any other that cantools reads). Raises LayoutError.
 
     corrections: by "MESSAGE.signal"; limits: whether the file's are believed; guards: by message; as_written: in the
@@ -39,7 +39,7 @@ def from_dbc(
     messages, unsound = _sorted(_read(path).messages)
     layout = layout_of(messages, corrections, limits, guards, as_written)
     unusable = {**layout.unusable, **_without(unsound, layout)}
-    layout = Layout(layout.lengths, layout.signals, unusable, layout.guards, _why(unsound))
+    layout = FrameLayout(layout.lengths, layout.signals, unusable, layout.guards, _why(unsound))
     for name in guards.keys() - messages.keys():
         if name in layout.unsound:
             raise LayoutError(f'message "{name}" cannot be used: {layout.unsound[name]}')
@@ -130,7 +130,7 @@ def _why(unsound: Iterable[tuple[str, Message, str]]) -> dict[str, str]:
     return {title: why for title, _, why in reversed(list(unsound))}
 
 
-def _without(unsound: Iterable[tuple[str, Message, str]], layout: Layout) -> dict[str, str]:
+def _without(unsound: Iterable[tuple[str, Message, str]], layout: FrameLayout) -> dict[str, str]:
     """Their signals, each with its message's reason."""
     every = ((f"{title}.{signal.name}", why) for title, message, why in unsound for signal in message.signals)
     return {name: why for name, why in every if name not in layout.signals}

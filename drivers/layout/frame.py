@@ -84,7 +84,7 @@ class FrameGuard:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FrameLayout:
     """Every frame known on a bus and every signal in them."""
 
     lengths: Mapping[int, int]  # id → bytes a frame must have at least

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from drivers.base import DriverSettings, Loss, Probe, Wanted
 from drivers.decode.decoder import Decoder
-from drivers.layout.frame import Frames, Layout, Signal
+from drivers.layout.frame import FrameLayout, Frames, Signal
 from drivers.layout.joint_state import BODY, FIELDS, MessageForm, form_of, stamp
 from drivers.reading import empty, joined
 
@@ -155,7 +155,7 @@ class _KnownForm:
         }
         here = {name.rpartition(".")[0] for name in form.places}
         signals |= {f"{joint}.{STAMP}": Signal(0, 0, 64, kind="float", unit="s") for joint in here}
-        self.decoder = Decoder(Layout({0: self.size}, signals), [one for one in wanted if one.signal in signals])
+        self.decoder = Decoder(FrameLayout({0: self.size}, signals), [one for one in wanted if one.signal in signals])
 
     def decode(self, messages: Sequence[bytes], now: int) -> NDArray[np.void]:
         rows = bytearray().join(

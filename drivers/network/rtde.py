@@ -14,7 +14,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from drivers.base import DriverSettings, LayoutError, Loss, Probe, Wanted
 from drivers.decode.decoder import Decoder
-from drivers.layout.frame import Frames, Layout
+from drivers.layout.frame import FrameLayout, Frames
 from drivers.network.rtde_connection import DATA, PORT, TEXT, RtdeConnection
 from drivers.network.rtde_fields import LONGEST_NAMES, PACKAGE, RECIPE, TIME, layout
 from drivers.reading import empty
@@ -59,7 +59,7 @@ torque = { signal = "ur.elbow.actual_current", scale = 12.3 }  # N·m per A at t
     rate: float = Field(default=500.0, gt=0, le=20_000, description="Hz: at most 500 on e-Series, 125 on CB3")
     fields: tuple[str, ...] = Field(default=("actual_q", "actual_current"), min_length=1)
     joints: tuple[str, ...] = Field(default=JOINTS, min_length=6, max_length=6, description="their names, base first")
-    _layout: Layout = PrivateAttr()
+    _layout: FrameLayout = PrivateAttr()
 
     @model_validator(mode="after")
     def _layout_of_fields(self) -> Self:
@@ -147,7 +147,7 @@ def _proposal(settings: RtdeSettings, rate: float) -> str:
 class Rtde:
     """One controller, open for reading; readings are stamped when their package is in our hands."""
 
-    def __init__(self, settings: RtdeSettings, fields: Layout, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, settings: RtdeSettings, fields: FrameLayout, wanted: Sequence[Wanted]) -> None:
         self._settings, self._layout, self._wanted = settings, fields, wanted
         self._width = 8 * -(-fields.lengths[PACKAGE] // 8)
         self._link = RtdeConnection(settings.host, settings.port)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from drivers.base import LayoutError, nearest
-from drivers.layout.frame import Layout, Signal
+from drivers.layout.frame import FrameLayout, Signal
 
 TIME: Final = "timestamp"  # s since the controller started; in every recipe, and in every joint's message
 PACKAGE: Final = 0x100  # id of our data package in the layout: recipes have 1 to 255
@@ -69,7 +69,7 @@ FIELDS: Final = {
 }
 
 
-def layout(fields: Sequence[str], joints: Sequence[str]) -> Layout:
+def layout(fields: Sequence[str], joints: Sequence[str]) -> FrameLayout:
     """The layout of a data package with these fields behind the time. Raises LayoutError."""
     unknown = [name for name in fields if name not in FIELDS]
     if unknown:
@@ -80,7 +80,7 @@ def layout(fields: Sequence[str], joints: Sequence[str]) -> Layout:
         for message, signal, unit in _named(name, FIELDS[name], joints):
             signals[f"{message}.{signal}"] = _double(place, unit)
             place += 1
-    return Layout({PACKAGE: RECIPE + 8 * place}, signals)
+    return FrameLayout({PACKAGE: RECIPE + 8 * place}, signals)
 
 
 def _named(name: str, field: OutputField, joints: Sequence[str]) -> Iterator[tuple[str, str, str]]:

@@ -21,7 +21,7 @@ from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 from drivers.base import LayoutError, StrictSettings
 from drivers.layout.checksum import CHECKSUMS, Name, compute
-from drivers.layout.frame import Layout, Signal
+from drivers.layout.frame import FrameLayout, Signal
 from drivers.units import QuantitySettings, Scale
 
 LIMIT: Final = 253  # bytes of a packet: COBS then costs exactly one byte
@@ -125,7 +125,7 @@ class PacketSettings(StrictSettings):
         return ("<" if self.order == "little" else ">") + "".join(_TYPES[field.type] for field in self.fields)
 
 
-def layout(packets: Sequence[PacketSettings], framing: Framing = COBS) -> Layout:
+def layout(packets: Sequence[PacketSettings], framing: Framing = COBS) -> FrameLayout:
     """The layout of packets, as one of frames over id, sequence and fields. Raises LayoutError."""
     if not framing.id and len(packets) > 1:
         raise LayoutError(f"expected one kind of packet where they carry no id, found {len(packets)}")
@@ -143,7 +143,7 @@ def layout(packets: Sequence[PacketSettings], framing: Framing = COBS) -> Layout
         for field in packet.fields:
             signals[f"{packet.name}.{field.name}"] = _signal(packet, field, start)
             start += field.bits
-    return Layout(lengths, signals)
+    return FrameLayout(lengths, signals)
 
 
 def encode(identifier: int, sequence: int, fields: bytes, framing: Framing = COBS) -> bytes:

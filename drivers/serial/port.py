@@ -14,7 +14,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from drivers.base import DriverSettings, LayoutError, LinkError, Wanted
 from drivers.decode.decoder import Decoder
 from drivers.drain import drain, link_error
-from drivers.layout.frame import Layout
+from drivers.layout.frame import FrameLayout
 from drivers.serial import packets
 from drivers.serial.packets import COBS, Framing, PacketSettings
 
@@ -27,7 +27,7 @@ class SerialPortSettings(DriverSettings):
     baudrate: int = Field(default=115200, gt=0, description="bit/s")
     packets: tuple[PacketSettings, ...] = Field(min_length=1)
     framing: Framing = Field(default=COBS, description="how packets stand in the stream, where it is not ours")
-    _layout: Layout = PrivateAttr()
+    _layout: FrameLayout = PrivateAttr()
 
     @model_validator(mode="after")
     def _layout_of_packets(self) -> Self:
@@ -61,7 +61,7 @@ class SerialPortSettings(DriverSettings):
 class SerialPort:
     """One serial port, open for reading; readings are stamped when their bytes are in our hands."""
 
-    def __init__(self, settings: SerialPortSettings, layout: Layout, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, settings: SerialPortSettings, layout: FrameLayout, wanted: Sequence[Wanted]) -> None:
         layout.check(wanted)
         self._settings = settings
         self._layout, self._wanted = layout, wanted

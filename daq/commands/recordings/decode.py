@@ -21,7 +21,7 @@ from drivers.base import DriverError, LayoutError, Wanted
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
 from drivers.layout.dbc import from_dbc
-from drivers.layout.frame import Frames, Layout
+from drivers.layout.frame import FrameLayout, Frames
 
 REFUSED: Final = ("unmatched", "truncated", "remote_frames", "error_frames", "bad_checksum")
 SHOWN: Final = 12  # unknown ids
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     return fail(broken) if broken else 0
 
 
-def _decoded(recording: LogFile, decoder: Decoder, layout: Layout, tally: Tally) -> Iterator[NDArray[np.void]]:
+def _decoded(recording: LogFile, decoder: Decoder, layout: FrameLayout, tally: Tally) -> Iterator[NDArray[np.void]]:
     known = np.array(sorted(layout.lengths), np.uint32)
     blocks = recording.blocks()
     while True:
@@ -100,7 +100,7 @@ def _tally_unknown(block: Frames, known: NDArray[np.uint32], tally: Tally) -> No
     tally.unknown.update(dict(zip(ids[strange].tolist(), counts[strange].tolist(), strict=True)))
 
 
-def _told(decoder: Decoder, recording: LogFile, tally: Tally, in_si: Layout, broken: str) -> dict[str, Any]:
+def _told(decoder: Decoder, recording: LogFile, tally: Tally, in_si: FrameLayout, broken: str) -> dict[str, Any]:
     counts = {**decoder.counts, **recording.counts}
     refused = sum(counts[cause] for cause in REFUSED)
     total = tally.reading + tally.decoding
@@ -142,7 +142,7 @@ def _print(told: dict[str, Any], stream: TextIO) -> None:
         print(f"{name}: {why}", file=stream)
 
 
-def _write(readings: NDArray[np.void], names: Sequence[str], layout: Layout, stream: TextIO) -> None:
+def _write(readings: NDArray[np.void], names: Sequence[str], layout: FrameLayout, stream: TextIO) -> None:
     """CSV without a heading: time in s, signal, value, unit."""
     rows = zip(readings["time"].tolist(), readings["value"].tolist(), readings["channel"].tolist(), strict=True)
     stream.writelines(

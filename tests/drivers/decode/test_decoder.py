@@ -11,7 +11,7 @@ from cantools.database.conversion import BaseConversion
 from drivers.base import Wanted
 from drivers.decode.decoder import Decoder
 from drivers.layout.dbc import from_dbc
-from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames, Layout
+from drivers.layout.frame import ERROR, EXTENDED, REMOTE, FrameLayout, Frames
 from drivers.layout.frame import Signal as LayoutSignal
 
 LAYOUTS = 250
@@ -173,7 +173,7 @@ def test_nested_multiplexers_with_ranges(tmp_path: Path) -> None:
         assert {names[r["channel"]]: r["value"] for r in readings} == expected, first
 
 
-WORD = Layout(
+WORD = FrameLayout(
     {0x10: 2, 0x10 | EXTENDED: 2, 0x11: 8},
     {
         "STANDARD.word": LayoutSignal(0x10, 0, 16),
@@ -246,7 +246,7 @@ def test_one_signal_can_feed_two_channels_and_nothing_wanted_gives_nothing() -> 
 
 
 def test_scale_and_offset_of_a_channel_come_behind_those_of_the_signal() -> None:
-    layout = Layout({0x10: 1}, {"F.s": LayoutSignal(0x10, 0, 8, scale=0.25, offset=-40.0)})
+    layout = FrameLayout({0x10: 1}, {"F.s": LayoutSignal(0x10, 0, 8, scale=0.25, offset=-40.0)})
     decoder = Decoder(layout, [Wanted(0, "F.s", scale=-2.0, offset=0.5)])
     values = decoder.decode(frames((0x10, b"\x00"), (0x10, b"\xa4")))["value"]
     assert values.tolist() == [80.5, -2.0 * (0.25 * 0xA4 - 40.0) + 0.5]
