@@ -14,6 +14,7 @@ from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
 from daq.commands.identify.mechanism import identify_mechanism
 from daq.commands.identify.summary import summary, tell
 from daq.commands.progress import Progress
+from daq.commands.recordings.inputs import tell_open_questions
 from daq.config.toml_file import is_mechanism, read_toml, validate
 from daq.config.words import ConfigError, ConfigurationProblem
 from daq.recording.columns import Columns, load_columns
@@ -180,6 +181,7 @@ def _identify(options: argparse.Namespace) -> int:
 
         return extract_both_ways(robot, options)
     columns = load_columns(options.columns) if options.columns is not None else None
+    tell_open_questions(options.columns)
     with Progress("identify") as progress:
         progress.stage(f"reading {len(options.train) + len(options.test)} recordings")
         runs = read_runs(robot, [*options.train, *options.test], columns)

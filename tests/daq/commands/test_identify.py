@@ -226,13 +226,16 @@ def test_several_mistakes_are_said_at_once(urdf: Path, tmp_path: Path, capsys: p
     table, recording = tmp_path / "columns.toml", csv(tmp_path / "run.csv", motion(urdf, 0))
     table.write_text(TABLE.replace("q_2", "q_9").replace('"tau_1", unit = "N·m"', '"tau_1", unit = "kg"'))
     assert main(["identify", str(urdf), str(recording), str(tmp_path / "none.csv"), "--columns", str(table)]) != 0
-    table.write_text(TABLE.replace("q_2", "q_9").replace('"tau_1", unit = "N·m"', '"tau_1", unit = "A"'))
+    table.write_text(
+        TABLE.replace("q_2", "q_9").replace('"tau_1", unit = "N·m"', '"tau_1", unit = "A"') + "# ASK: A?\n"
+    )
     capsys.readouterr()
     assert main(["identify", str(urdf), str(recording), str(tmp_path / "none.csv"), "--columns", str(table)]) == 1
     told = capsys.readouterr().err
     assert "q_9" in told
     assert "none.csv" in told
     assert "found A" in told
+    assert re.search(rf"note: {table}:\d+: still marked ASK: A\?", told)
 
 
 def plain(file: Path, data: Motion, *more: Floats, names: str = "") -> Path:
