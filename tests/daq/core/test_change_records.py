@@ -23,8 +23,7 @@ from daq.stream.update import Map, Publication
 from drivers.reading import READING
 from estimators.base import Estimate, Phase, Status
 from estimators.causes.answer import Answer
-from estimators.causes.healthy_joint import Fit, HealthyJoint, Scales
-from estimators.causes.watch import CauseWatch, Diagnosis
+from estimators.causes.watch import Diagnosis
 from tests.support.lying_signals import BEGIN, TRUTH, configuration, motion
 
 RATE, JUMP, END = 1000.0, 50.0, 75.0  # Hz, s, s
@@ -213,41 +212,6 @@ def test_a_restart_acknowledges_nothing_although_the_baseline_is_read_again() ->
     again.resume(msgpack.unpackb(msgpack.packb(kept)))
     (record,) = follow(again, 10, 1.9)[-1]
     assert (record["parameter"], record["over"], record["acknowledged"]) == ("coulomb", 0.0, 0.0)
-
-
-def with_causes(*, known: bool) -> tuple[Comparison, CauseWatch]:
-    """A comparison with a watch of the causes that has a reference, or is still without one."""
-    comparison = watched(baseline=False)
-    comparison.causes = watch = CauseWatch(0.01, (0, 1, None))
-    if known:
-        fit = Fit(np.array([2.0, 0.5]), np.diag([0.25, 4.0]), 0.01, 3.0, 1.5, 0.02)
-        watch.healthy = HealthyJoint(Scales(-1.0, 1.0, 2.0, 1.5), fit)
-    return comparison, watch
-
-
-def test_the_reference_of_the_causes_outlives_a_restart_and_a_joint_without_a_watch_needs_none() -> None:
-    comparison, watch = with_causes(known=True)
-    follow(comparison, 0, 1.5, 1.5)
-    kept = msgpack.unpackb(msgpack.packb(comparison.keep()))
-    again, other = with_causes(known=False)
-    again.resume(kept)
-    assert other.keep() == watch.keep()
-    watched(baseline=False).resume(kept)
-    unknown, _ = with_causes(known=False)
-    follow(unknown, 0, 1.5, 1.5)
-    again.resume(msgpack.unpackb(msgpack.packb(unknown.keep())))
-    assert other.keep() == watch.keep(), "nothing was kept, so nothing is taken"
-
-
-def test_the_causes_begin_another_reference_where_a_person_says_that_all_is_well() -> None:
-    """A known reference stays after an alarm and under a new baseline: what changes is measured against it."""
-    comparison, watch = with_causes(known=True)
-    healthy = watch.healthy
-    comparison.note_alarm(10.0)
-    comparison.set_baseline(Baseline(since=5.0, model="rigid", values={"inertia": 2.0}, deviations={"inertia": 0.1}))
-    assert watch.healthy is healthy
-    comparison.acknowledge(20.0)
-    assert watch.healthy is None
 
 
 def test_values_that_are_not_valid_are_no_reference() -> None:
