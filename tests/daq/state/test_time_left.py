@@ -19,10 +19,13 @@ def told(values: Floats, limit: float, ways: Floats) -> TimeLeft:
     return time_left_of(Limit("coulomb", limit), days(values), days(ways), REFERENCE, float(values[-1]))
 
 
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_straight_line_takes_the_way_that_it_has_left_at_the_pace_of_its_last_days(sign: float) -> None:
-    """1.2 in 7,500 rad leave 1.8, which are 11,250 rad: at the mean 200 rad of the last 30 days 56.25 days."""
-    ways = np.repeat([50.0, 490.0, 190.0], [30, 1, PACE - 1])
+@pytest.mark.parametrize(("sign", "unit"), [(1.0, 1.0), (-1.0, 1e-4)])
+def test_a_straight_line_takes_the_way_that_it_has_left_at_the_pace_of_its_last_days(sign: float, unit: float) -> None:
+    """1.2 in 7,500 rad leave 1.8, which are 11,250 rad: at the mean 200 rad of the last 30 days 56.25 days.
+
+    A slide of centimetres makes so many units of a tenth of a millimetre.
+    """
+    ways = unit * np.repeat([50.0, 490.0, 190.0], [30, 1, PACE - 1])
     values = REFERENCE + sign * 1.2 * np.cumsum(ways) / ways.sum()
     found = told(values, REFERENCE + 3.0 * sign, ways)
     assert found.left is not None

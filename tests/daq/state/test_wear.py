@@ -102,8 +102,8 @@ def test_wear_is_told_and_every_figure_is_that_of_the_hours_from_which_the_file_
 
 
 def test_days_that_are_left_are_the_way_that_is_left_at_the_pace_of_the_last_thirty_days_in_use(tmp_path: Path) -> None:
-    """From day 5 on 0.12 in 6,450 rad leave 0.18, which are 9,675 rad: at 200 rad a day 48.4 days."""
-    ways, path = np.repeat([1000.0, 50.0, 490.0, 190.0], [5, 9, 1, 29]), tmp_path / "r.history.sqlite"
+    """From day 5 on 0.12 in 6,450 mrad leave 0.18, which are 9,675 mrad: at 200 mrad a day 48.4 days."""
+    ways, path = 1e-3 * np.repeat([1000.0, 50.0, 490.0, 190.0], [5, 9, 1, 29]), tmp_path / "r.history.sqlite"
     days = np.delete(np.arange(5.0, len(ways)), 3)  # no friction is known of the ninth day
     file, travel = HistoryFile(path, 3660.0), np.cumsum(ways)
     for day, made in enumerate(travel):
@@ -120,7 +120,7 @@ def test_days_that_are_left_are_the_way_that_is_left_at_the_pace_of_the_last_thi
             for name, count in (("elbow", FEWEST - 1), ("knee", len(days)))
         )
     assert left is not None
-    assert left.middle == pytest.approx(0.18 / (0.12 / use[-1]) / 200.0, rel=0.01)
+    assert left.middle == pytest.approx(0.18 / (0.12 / use[-1]) / 0.2, rel=0.01)
     assert left.low < left.middle < left.high
     assert left.high == pytest.approx(left.middle, rel=0.2)
     assert (few, none) == (None, None), "too few days, and a joint that is not in use"

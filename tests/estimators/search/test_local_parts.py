@@ -9,14 +9,25 @@ from numpy.polynomial import Polynomial
 
 from estimators.quantities import Floats
 from estimators.search.multilevel.basket import Basket
-from estimators.search.multilevel.coordinates import _drop_close
+from estimators.search.multilevel.coordinates import _drop_close, _three_abscissae
+from estimators.search.multilevel.evaluation import Objective
 from estimators.search.multilevel.line.line import MOST, Line, put
 from estimators.search.multilevel.line.steps import _local_minimiser, _stationary
-from estimators.search.multilevel.local import _settled
+from estimators.search.multilevel.local import _interior, _settled
+from estimators.search.multilevel.model import LocalModel
 from estimators.search.multilevel.quadratic import _step
 from estimators.search.multilevel.samples import Region, explained
+from hil_rig.papers.searches.test_functions import FUNCTIONS
 
 pytestmark = pytest.mark.interpreted
+
+(CAMEL,) = (function for function in FUNCTIONS if function.name == "Six-hump camel")
+
+
+def box(low: Floats, high: Floats) -> Objective:
+    n = len(low)
+    more = {"free": np.arange(n), "x": np.zeros(n), "best": np.zeros(n), "budget": 9}
+    return Objective(f=CAMEL.f.function, data=np.zeros(1), lower=np.array(low), upper=np.array(high), **more)
 
 
 def line_of(steps: Floats, values: Floats, least: float = -100.0, greatest: float = 100.0) -> Line:
@@ -145,3 +156,40 @@ def test_steps_that_are_too_close_to_the_best_are_dropped_while_three_are_left()
     four = line_of(np.array([-0.05, 0.0, 0.05, 0.06]), np.array([1.0, 0.0, 2.0, 3.0]))
     _drop_close(four, 0.1)
     assert four.a[: four.points].tolist() == [0.0, 0.05, 0.06]
+
+
+def test_coordinates_are_counted_that_are_on_no_bound() -> None:
+    low, high = np.array([0.0, -1.0, -1.0, 2.0]), np.array([1.0, 1.0, 1.0, 3.0])
+    for x, count in (([0.5, 0.0, 0.0, 2.5], 4), ([0.0, 0.0, 1.0, 2.5], 2), ([1.0, -1.0, 1.0, 2.0], 0)):
+        assert _interior(box(low, high), np.array(x)) == count
+
+
+@pytest.mark.parametrize(
+    ("i", "steps", "best", "base", "others"),
+    [
+        (0, [-2.0, -1.0, 0.0, 3.0], 1, -1.0, (-2.0, 0.0)),  # the first coordinate: the base goes to the best
+        (0, [-2.0, -1.0, 0.0, 3.0], 0, -2.0, (-1.0, 0.0)),
+        (0, [-2.0, -1.0, 0.0, 3.0], 3, 3.0, (0.0, -1.0)),
+        (1, [-2.0, -1.0, 0.0, 3.0], 2, 0.0, (-1.0, 3.0)),
+        (1, [-2.0, 0.0, 1.0, 3.0], 2, 0.0, (1.0, 3.0)),  # else it stays: the best, and one beside it that is not 0
+        (1, [-2.0, 0.0, 1.0, 3.0], 3, 0.0, (3.0, 1.0)),
+        (1, [-2.0, -1.0, 0.0, 3.0], 3, 0.0, (3.0, -1.0)),
+        (1, [-2.0, -1.0, 0.0, 3.0], 1, 0.0, (-1.0, -2.0)),
+        (1, [-2.0, -1.0, 0.0, 3.0], 0, 0.0, (-2.0, -1.0)),
+        (1, [-2.0, 0.0, 1.0, 3.0], 0, 0.0, (-2.0, 1.0)),
+    ],
+)
+def test_the_model_of_a_coordinate_is_of_the_base_and_two_steps_the_best_among_them(
+    i: int, steps: list[float], best: int, base: float, others: tuple[float, float]
+) -> None:
+    values = np.array([5.0, 6.0, 7.0, 8.0])
+    values[best] = 1.0
+    model, along = LocalModel.zeros(dimensions=2), line_of(np.array(steps), values)
+    model.base[:] = model.new[:] = (10.0, 20.0)
+    model.value, at = 7.0, float(model.base[i])
+    found = _three_abscissae(box(np.full(2, -90.0), np.full(2, 90.0)), model, along, i)
+    assert model.base[i] == at + base
+    assert (model.left[i], model.right[i]) == (at + others[0], at + others[1])
+    assert model.new[i] == at + steps[best]
+    assert found == (values[steps.index(others[0])], values[steps.index(others[1])], 1.0)
+    assert model.value == (1.0 if i == 0 or steps[best] == 0.0 else 7.0)
