@@ -214,6 +214,16 @@ def test_a_restart_acknowledges_nothing_although_the_baseline_is_read_again() ->
     assert (record["parameter"], record["over"], record["acknowledged"]) == ("coulomb", 0.0, 0.0)
 
 
+def test_the_values_of_its_start_are_what_a_joint_is_compared_with_after_a_restart_unless_a_baseline_is_set() -> None:
+    before, again, other = watched(baseline=False), watched(baseline=False), watched(baseline=True)
+    follow(before, 0, 1.5, 1.5, 1.5)
+    kept = before.keep()
+    for one in (again, other):
+        one.resume(msgpack.unpackb(msgpack.packb(kept)))
+    assert again.keep() == kept is not None
+    assert other.keep() is None, "its baseline counts, and nothing has changed"
+
+
 def test_values_that_are_not_valid_are_no_reference() -> None:
     comparison = watched(baseline=False)
     assert not comparison.compare(estimate(1, 9.0, Status.LEARNING), dict, 1.0)
