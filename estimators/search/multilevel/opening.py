@@ -64,7 +64,7 @@ def _list_of_extrema(objective: Objective, lists: Lists, along: Line, x: float, 
         top = 0 < k < s - 1 and f[k] >= f[k - 1] and f[k] >= f[k + 1]
         kept[k] = 1 if a[k] == 0.0 or is_minimum(along, k) or top else 0
         count += kept[k]
-    for k in (0, s - 1, s // 2, 1, s - 2):
+    for k in (0, s - 1, s // 2):
         if count < 3 and kept[k] == 0:
             kept[k] = 1
             count += 1

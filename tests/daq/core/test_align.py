@@ -67,6 +67,20 @@ def test_so_many_missing_samples_are_bridged(bridge: int) -> None:
     assert aligner.interpolated() == (0, 0, 1, 4)[bridge]
 
 
+@pytest.mark.parametrize(("half_width", "most"), [(None, 5), (0.030, 8), (0.0005, 2), (0.1, 16)])
+def test_unless_it_is_said_as_many_missing_samples_are_bridged_as_its_kernel_hides(
+    half_width: float | None, most: int
+) -> None:
+    """π² m (m + 1)² / 24 · (P/H)³ ≤ 0.01, by hand, with H = 20 ms as usual; 2 in any case, 16 at most."""
+    conditioning = {} if half_width is None else {"conditioning": {"half_width": half_width}}
+    gaps = [(at, np.nan if column == TORQUE and (300 <= value - 1000 < 300 + most or 400 <= value - 1000 <= 400 + most)
+             else value, column) for at, value, column in both()]  # fmt: skip
+    _, found, _ = rows(gaps, **conditioning)
+    place, torque = found[:, PLACE], found[:, TORQUE]
+    assert np.isfinite(torque[(place >= 300) & (place < 300 + most)]).all()
+    assert np.isnan(torque[(place >= 400) & (place <= 400 + most)]).all(), "one more is a gap"
+
+
 def test_a_late_channel_is_waited_for_as_long_as_is_said() -> None:
     whole = [value for value in both() if value[2] == PLACE or value[0] < 300 * P]  # the torque falls silent
     for patience, least, most in ((0.02, 15, 25), (0.2, 190, 205)):

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from daq.config.drift_limits import DriftSettings
-from daq.core.changes.change_records import ALONE, KEPT, SIGNATURE, ChangeRecords, change_state_name, instant
+from daq.core.changes.change_records import (
+    ALONE,
+    KEPT,
+    SIGNATURE,
+    ChangeRecords,
+    change_state_name,
+    instant,
+)
 from daq.core.changes.drift import Comparison
 from daq.core.pipeline import Pipeline
 from daq.outlet.remedies import with_remedies
@@ -207,6 +214,16 @@ def test_a_restart_acknowledges_nothing_although_the_baseline_is_read_again() ->
     assert (record["parameter"], record["over"], record["acknowledged"]) == ("coulomb", 0.0, 0.0)
 
 
+def test_the_values_of_its_start_are_what_a_joint_is_compared_with_after_a_restart_unless_a_baseline_is_set() -> None:
+    before, again, other = watched(baseline=False), watched(baseline=False), watched(baseline=True)
+    follow(before, 0, 1.5, 1.5, 1.5)
+    kept = before.keep()
+    for one in (again, other):
+        one.resume(msgpack.unpackb(msgpack.packb(kept)))
+    assert again.keep() == kept is not None
+    assert other.keep() is None, "its baseline counts, and nothing has changed"
+
+
 def test_values_that_are_not_valid_are_no_reference() -> None:
     comparison = watched(baseline=False)
     assert not comparison.compare(estimate(1, 9.0, Status.LEARNING), dict, 1.0)
@@ -260,6 +277,9 @@ def test_a_change_that_no_parameter_shows_gets_a_record_of_its_own_with_its_caus
     (record,) = msgpack.unpackb(body)["records"]
     assert record["parameter"] == SIGNATURE
     assert record["since"] == 1010.0
+    assert (record["from"], record["to"], record["unit"], record["evidence"]) == (0.0, 2.0, "N·m", "alarm")
+    assert (record["from_deviation"], record["to_deviation"], record["told"]) == (0.1, 0.1, 1030.0)
+    assert record["z"] == pytest.approx(10.0), "50 nats are as certain as ten deviations"
     assert "likely cause: a dragging brake (93 %)" in record["text"]
     assert record["ranked"][0] == {"cause": "brake_drag", "probability": 0.93}
     assert "brake" in with_remedies([record])[0]["todo"]

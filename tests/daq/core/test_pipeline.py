@@ -476,3 +476,20 @@ def test_what_a_joint_says_need_not_wait_for_the_next_one(config: Config) -> Non
     pipeline, table = Pipeline(both, boot=1), of_two(2.0).reshape(-1)
     said = [{topic.partition(b"/")[2] for topic, _ in one} for one in pipeline.absorb_each_joint(table, 0, lambda: 0)]
     assert said == [{b"elbow"}, {b"wrist"}]
+
+
+def test_the_page_gets_the_curve_points_of_one_joint_after_the_other(config: Config) -> None:
+    elbow = config.joints["elbow"]
+    three = config.model_copy(update={"joints": {name: elbow.model_copy() for name in ("base", "elbow", "wrist")}})
+    pipeline = Pipeline(three, boot=1)
+    one = readings(3.0).reshape(-1, 3)
+    table = np.concatenate([one, one, one], axis=1)
+    table["channel"] = np.arange(9)
+    pipeline.absorb(table[:2000].reshape(-1), 0, lambda: 0)
+    assert [topic for _ in range(2) for topic, _ in pipeline.inspect_next_joint(0)] == [
+        b"samples/base",
+        b"samples/elbow",
+    ]
+    pipeline.absorb(table[2000:].reshape(-1), 0, lambda: 0)
+    assert [topic for topic, _ in pipeline.inspect(0)] == [b"samples/wrist", b"samples/base", b"samples/elbow"]
+    assert pipeline.inspect(0) == [], "nothing has come since"

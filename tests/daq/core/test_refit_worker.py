@@ -100,6 +100,17 @@ def test_a_worker_that_works_or_has_nothing_to_do_is_left_alone(monkeypatch: pyt
         refits.shutdown()
 
 
+@pytest.mark.parametrize(("scheduler", "more"), [("", 0.0), ("tls://127.0.0.1:9", cluster.LONGEST)])
+def test_a_worker_may_be_silent_for_as_long_as_a_cluster_may_take_where_there_is_one(
+    scheduler: str, more: float
+) -> None:
+    refits = RefitWorker(scheduler)
+    try:
+        assert refits.limit == refit_worker.SILENT + more
+    finally:
+        refits.shutdown(wait=False, cancel_futures=True)
+
+
 def test_without_an_answer_the_work_is_done_here(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

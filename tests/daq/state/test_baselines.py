@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from daq.config.load import load
+from daq.config.sections import Record
 from daq.state.baselines import KEPT, Baseline, Baselines, friction_names, friction_speeds, read, write
-from daq.state.files import BaselineError, place
+from daq.state.files import BaselineError, folders_of, place
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 
@@ -112,3 +113,14 @@ def test_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert place(load(file), "token") == Path("/var/lib/jointwatch/arm.token")
     file.write_text(TEMPLATE.read_text().replace("[robot]", '[robot]\nstate = "kept"'))
     assert place(load(file), "token") == tmp_path / "kept" / "arm.token"
+    assert folders_of(load(file)) == [tmp_path / "kept"]
+
+
+def test_only_one_service_may_write_where_its_state_and_its_recordings_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path / "state"))
+    config = load(TEMPLATE)
+    recorder = Record(folder=tmp_path / "recordings")
+    assert folders_of(config.model_copy(update={"recorder": None})) == [tmp_path / "state"]
+    assert folders_of(config.model_copy(update={"recorder": recorder})) == [tmp_path / "state", recorder.folder]

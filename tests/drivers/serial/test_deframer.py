@@ -197,3 +197,12 @@ def test_a_framing_that_cannot_be_is_refused(framing: dict[str, Any], said: str)
     given = {"kind": "serial", "port": "x", "packets": [PACKET.model_dump(), OTHER.model_dump()], "framing": framing}
     with pytest.raises(ValidationError, match=said):
         TypeAdapter(AnyDriver).validate_python(given)
+
+
+def test_packets_of_one_byte_fill_a_read() -> None:
+    """With its delimiter a packet has two bytes at least: so many must find room."""
+    framing = Framing.model_validate({"kind": "slip", "sequence": "none", "checksum": "none", "id": False})
+    sent = bytes(range(1, 120))
+    frames = Deframer({0: 1}, framing).feed(b"".join(bytes([one, 0xC0]) for one in sent), 7)
+    assert frames.payload[:, 0].tobytes() == sent
+    assert set(frames.lengths.tolist()) == {1}

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import tomllib
 import tty
 from collections.abc import Iterator
 
@@ -158,3 +159,38 @@ def test_nothing_is_ever_sent(line: tuple[int, str]) -> None:
         os.set_blocking(far, False)
         with pytest.raises(BlockingIOError):
             os.read(far, 100)
+
+
+def test_a_probe_says_what_each_servo_is_asked_for_and_proposes_it(line: tuple[int, str]) -> None:
+    far, port = line
+    over, asked = threading.Event(), [0]
+
+    def master() -> None:
+        while not over.wait(0.01):
+            os.write(far, sync_read(126, 10, [2, 7]))
+            asked[0] += 1
+
+    thread = threading.Thread(target=master)
+    thread.start()
+    try:
+        found = ServoBusSettings.probe(port, 0.4, {"baudrate": "57600"})
+    finally:
+        over.set()
+        thread.join()
+    times = [int(said.split(", ")[1].split()[0]) for said in found.said]
+    assert found.said == tuple(f"servo {one}: registers 126 to 135, {times[0]} times a second" for one in (2, 7))
+    assert 1 <= times[0] * 0.4 <= asked[0] + 1
+    told = tomllib.loads(found.proposal)
+    servos = [{"name": f"servo{one}", "id": one, "model": "xl330"} for one in (2, 7)]
+    assert told["drivers"]["servos"] == {
+        "kind": "servo_bus", "port": port, "baudrate": 57600, "protocol": "dynamixel2", "servos": servos,
+    }  # fmt: skip
+    assert told["joints"].keys() == {"servo2", "servo7"}
+    assert told["joints"]["servo7"]["rate"] == times[0]
+    assert told["joints"]["servo7"]["channels"]["position"] == {"signal": "servos.servo7.position"}
+
+
+def test_a_probe_of_a_quiet_line_says_so_and_proposes_nothing(line: tuple[int, str]) -> None:
+    found = ServoBusSettings.probe(line[1], 0.05, {})
+    assert found.said == ("no request for registers within 0.05 s: is the baud rate right, the master on?",)
+    assert not found.proposal

@@ -143,8 +143,11 @@ def test_a_minimum_of_a_known_valley_takes_the_place_of_the_worse_one() -> None:
 
 def test_a_point_is_considered_once() -> None:
     ours = Basket.zeros(capacity=4, dimensions=2)
-    one, other = np.array([0.5, 1.0]), np.array([0.5, -1.0])
+    one, other, origin = np.array([0.5, 1.0]), np.array([0.5, -1.0]), np.zeros(2)
     assert [consider(ours, x) for x in (one, other, one, other)] == [True, True, False, False]
+    assert [consider(ours, x) for x in (origin, origin)] == [True, False], "rows that are not used hold no point"
+    assert ours.seen == 3
+    np.testing.assert_array_equal(ours.considered[:3], [one, other, origin])
 
 
 @pytest.mark.parametrize(("n", "ratio"), [(1, 1.618033988749895), (2, 1.324717957244746), (3, 1.2207440846057596)])

@@ -7,7 +7,7 @@ import pytest
 
 from estimators.quantities import Floats
 from estimators.search import minimise
-from estimators.search.base import SearchStatus
+from estimators.search.base import SearchStatus, batch
 from estimators.search.cma import CmaEs
 
 SEEDS = range(1, 10)
@@ -69,3 +69,71 @@ def test_without_a_box_the_first_cloud_is_as_wide_as_it_is_told() -> None:
     free = np.full(4, np.inf)
     minimise(CmaEs(population=400, step=0.15 / 20.0), f, -free, free, budget=401, start=np.full(4, 0.2))
     assert np.std(np.array(seen[1:]), axis=0) == pytest.approx(np.full(4, 0.15), rel=0.15)
+
+
+class Tutorial:
+    """Hansen's equations for n dimensions and λ points, with the symmetric root of C; lengths in widths of the box."""
+
+    def __init__(self, mean: Floats, step: float, count: int) -> None:
+        n = self.n = len(mean)
+        self.mean, self.step, self.shape, self.generation = mean, step, np.eye(n), 0
+        self.w = np.log((count + 1) / 2) - np.log(np.arange(1, count // 2 + 1))
+        self.w = self.w / self.w.sum()
+        self.mass = 1 / np.sum(self.w**2)
+        self.path = self.shape_path = np.zeros(n)
+        self.late = 0  # generations in which h_σ was 0
+
+    def root(self, power: float) -> Floats:
+        values, axes = np.linalg.eigh(self.shape)
+        return axes @ np.diag(values**power) @ axes.T
+
+    def learn(self, better: Floats) -> None:
+        """better: the better half of a generation, the best first."""
+        n, mass, y = self.n, self.mass, (better - self.mean) / self.step
+        cs = (mass + 2) / (n + mass + 5)
+        damping = 1 + 2 * max(0, ((mass - 1) / (n + 1)) ** 0.5 - 1) + cs
+        cc = (4 + mass / n) / (n + 4 + 2 * mass / n)
+        c1 = 2 / ((n + 1.3) ** 2 + mass)
+        cm = min(1 - c1, 2 * (mass - 2 + 1 / mass) / ((n + 2) ** 2 + mass))
+        expected = n**0.5 * (1 - 1 / (4 * n) + 1 / (21 * n * n))
+        move = self.w @ y
+        self.generation += 1
+        self.path = (1 - cs) * self.path + (cs * (2 - cs) * mass) ** 0.5 * self.root(-0.5) @ move
+        length = np.linalg.norm(self.path)
+        held = length / (1 - (1 - cs) ** (2 * self.generation)) ** 0.5 < (1.4 + 2 / (n + 1)) * expected
+        self.late += not held
+        self.shape_path = (1 - cc) * self.shape_path + held * (cc * (2 - cc) * mass) ** 0.5 * move
+        rank = sum(w * np.outer(one, one) for w, one in zip(self.w, y, strict=True))
+        one = np.outer(self.shape_path, self.shape_path) + (not held) * cc * (2 - cc) * self.shape
+        self.shape = (1 - c1 - cm) * self.shape + c1 * one + cm * rank
+        self.mean = self.mean + self.step * move
+        self.step *= np.exp(cs / damping * (length / expected - 1))
+
+
+@pytest.mark.parametrize(("n", "count", "slope"), [(2, 6, 1.0), (3, 7, 0.0), (5, 30, 1.0), (4, 80, 0.0)])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_generation_is_drawn_as_the_tutorial_says(n: int, count: int, slope: float, seed: int) -> None:
+    """On a slope the cloud runs, and the path of its shape is held back. Compared are lengths of the drawn numbers."""
+    heard: list[Floats] = []
+    scale = 10.0 ** np.arange(n)
+
+    def values(points: Floats) -> Floats:
+        return slope * points.sum(1) + (1.0 - slope) * (scale * points**2).sum(1)
+
+    @batch
+    def f(points: Floats) -> Floats:
+        heard.append(points)
+        return values(points)
+
+    free = np.full(n, np.inf)
+    start = np.linspace(0.2, 0.4, n)
+    search = CmaEs(population=count, step=0.01, restarts=False)
+    minimise(search, f, -free, free, budget=1 + 25 * count, seed=seed, start=start)
+    ours, rng = Tutorial(start, 20.0 * 0.01, count), np.random.default_rng(seed)
+    for points in heard[1:]:
+        drawn = rng.standard_normal((count, n))
+        away = (points - ours.mean) @ ours.root(-0.5) / ours.step
+        np.testing.assert_allclose(np.linalg.norm(away, axis=1), np.linalg.norm(drawn, axis=1), rtol=1e-6)
+        ours.learn(points[np.argsort(values(points), kind="stable")][: count // 2])
+    assert ours.generation == 25
+    assert ours.late > 0 or slope == 0.0

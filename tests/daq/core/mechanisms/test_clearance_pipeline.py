@@ -15,6 +15,7 @@ from daq.stream.update import Map, Publication
 pytestmark = pytest.mark.compiled
 
 SECOND, RATE = 1_000_000_000, 100
+EPOCH = 1_764_000_000  # s: Unix time is the rows' time and this
 
 
 def line() -> JointPipeline:
@@ -41,7 +42,7 @@ def play(to: JointPipeline, values: np.ndarray, begin: int = 0) -> list[Message]
         part = values[first : first + 50]
         time = SECOND + (begin + first + np.arange(len(part))) * (SECOND // RATE)
         columns = np.tile(np.arange(4, dtype=np.int32), len(part))
-        said += to.absorb(np.repeat(time, 4), part.ravel(), columns, 0, lambda: 0)
+        said += to.absorb(np.repeat(time, 4), part.ravel(), columns, EPOCH * SECOND, lambda: 0)
     return said
 
 
@@ -63,8 +64,13 @@ def test_clearance_is_told_once_a_second_and_its_growth_is_a_change_until_a_pers
     said = play(to, rows(45.0, 8e-5, 2), 3600)
     assert [one["kind"] for one in maps(said, "event") if one["kind"].startswith("clearance")] == ["clearance_grown"]
     assert maps(said, "clearance")[-1]["grown"]
+    (grown,) = [one["timestamp"] - EPOCH for one in maps(said, "event") if one["kind"] == "clearance_grown"]
+    assert 37.0 < grown < 82.0
+    assert maps(said, "clearance")[-1]["timestamp"] - EPOCH == pytest.approx(81.0, abs=1.1)
     (record,) = [one for one in maps(said, "change")[-1]["records"] if one["parameter"] == "clearance"]
     assert (record["unit"], record["reference"], record["acknowledged"]) == ("m", "start", 0.0)
+    assert 37.0 < record["since"] - EPOCH < record["told"] - EPOCH < 82.0
+    assert record["z"] == pytest.approx(3e-5 / np.hypot(record["from_deviation"], record["to_deviation"]), rel=0.05)
     assert record["from"] == pytest.approx(5e-5, rel=0.02)
     assert record["to"] == pytest.approx(8e-5, rel=0.02)
     assert record["percent"] == pytest.approx(60.0, abs=5.0)

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.compiled
 
 RATE = 250
 START = 1_000_000_000  # ns
+EPOCH = 1_764_000_000_000_000_000  # ns: Unix time is the rows' time and this
 MODEL = Path(__file__).parents[4] / "docs" / "four_bar.toml"
 CONFIG = f"""[robot]
 mechanism = "{MODEL}"
@@ -66,7 +67,7 @@ def play(to: Pipeline, values: np.ndarray, begin: int = 0) -> list[Message]:
         readings["time"] = np.repeat(START + (begin + first + np.arange(len(part))) * (1_000_000_000 // RATE), 2)
         readings["channel"] = np.tile(np.arange(2), len(part))
         readings["value"] = part.ravel()
-        said += to.absorb(readings, 0, lambda: 0)
+        said += to.absorb(readings, EPOCH, lambda: 0)
     return said
 
 
@@ -92,11 +93,14 @@ def test_residuals_and_constraint_forces_are_published_and_a_silent_drive_is_tol
     assert 5.0 < last["joints"]["tip"]["radial"] < 17.0
     assert "position" in last["joints"]["rocker"]
     assert "position" not in last["joints"]["tip"]
-    assert [one["kind"] for one in maps(said, "event/mechanism")] == ["started"]
-    silent = to.check_silence(START + 30_000_000_000, 0)
+    assert last["timestamp"] - EPOCH / 1e9 == pytest.approx(17.0, abs=0.3)
+    (started,) = maps(said, "event/mechanism")
+    assert (started["kind"], 2.0 < started["timestamp"] - EPOCH / 1e9 < 17.0) == ("started", True)
+    silent = to.check_silence(START + 30_000_000_000, EPOCH)
     (faulted,) = maps(silent, "mechanism")
     assert (faulted["phase"], faulted["health"]["status"]) == ("faulted", "faulted")
-    assert [one["kind"] for one in maps(silent, "event/mechanism")] == ["fault"]
+    (fault,) = maps(silent, "event/mechanism")
+    assert (fault["kind"], fault["timestamp"] - EPOCH / 1e9) == ("fault", pytest.approx(31.0))
 
 
 def test_thresholds_outlive_a_restart(config: Config, motion: np.ndarray) -> None:

@@ -64,3 +64,23 @@ def test_what_has_not_ended_is_written_at_a_stop_and_again_when_it_has(tmp_path:
     assert again.run(math.inf, partial=True) >= 3
     assert medians(lake, MINUTES.table) == [(0, 5.0), (60, 70.0)]
     assert medians(lake, HOURS.table) == medians(lake, DAYS.table) == [(0, 37.5)]
+
+
+def test_hours_and_days_whose_raw_rows_are_gone_are_written_from_their_minutes_by_the_next_process(
+    tmp_path: Path,
+) -> None:
+    lake, minute = Lake(str(tmp_path)), DAY // 60
+    written(lake, 0, 10, 70)
+    before = RollUp(lake, "hall")
+    before.add([minute, minute + 1])
+    assert before.run(DAY + 120, partial=False) == 2
+    for file in lake.files(RAW, 0, math.inf):
+        Path(file.path).unlink()
+    again = RollUp(lake, "hall")
+    again.find_unfinished()
+    assert again.oldest_waiting() == math.inf
+    assert again.run(DAY + 86_400, partial=False) == 2
+    assert medians(lake, HOURS.table) == medians(lake, DAYS.table) == [(0, 37.5)]
+    empty = RollUp(Lake(str(tmp_path / "empty")), "hall")
+    empty.find_unfinished()
+    assert empty.run(math.inf, partial=True) == 0

@@ -46,6 +46,14 @@ def test_what_is_on_is_off_where_it_is_worse_than_nothing() -> None:
     assert one.on.tolist() == [True, False, False], "2 % better: it stays"
 
 
+def test_where_there_is_no_residual_nothing_is_used() -> None:
+    one = three()
+    for _ in range(LOOKS):
+        one.absorb(np.zeros(3), np.zeros(3), ROOM)
+        assert one.compare() == []
+    assert np.isnan(one.ratio(0))
+
+
 def test_seconds_of_rest_say_nothing_however_few_rows_a_look_has() -> None:
     one = three()
     looks(one, LOOKS // 2, np.array([1.0, 2.0, 1.0]))

@@ -340,3 +340,25 @@ def test_the_limit_of_the_alarm_counts_on_rows_that_overlap_to_be_alike() -> Non
         assert not isinstance(start.verdict(resting=False), StartWait)
         limits.append(learner.threshold.limit)
     assert limits == pytest.approx([60.0 / 0.72, 60.0])
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds", "cycle", "ends"),
+    [
+        (100, 4.0, 0, True),
+        (99, 4.0, 0, False),  # half of the four seconds must be motion, 100 rows of 20 ms
+        (100, 3.99, 0, False),  # and all of them have to pass
+        (149, 9.0, 150, False),  # a whole period of the motion
+        (150, 9.0, 150, True),
+    ],
+)
+def test_it_ends_when_its_seconds_have_passed_and_half_of_them_or_a_period_was_motion(
+    count: int, seconds: float, cycle: int, ends: bool
+) -> None:
+    start, _ = started()
+    found = rows(count, np.where(np.arange(count) % 2, 1.0, -1.0), noise=0.001)
+    start.absorb(found._replace(time=np.round(np.linspace(1e9, 1e9 + seconds * 1e9, count)).astype(np.int64)))
+    start.begin()
+    start._motion.kept.count, start._motion.kept.cycle = count, cycle
+    assert start.gathering.elapsed == pytest.approx(seconds)
+    assert start._ready is ends
