@@ -36,7 +36,7 @@ class QuietHours(NamedTuple):
     valid: float  # share of the seconds in which its values were valid
 
 
-def run(seed: int, hours: float) -> QuietHours:
+def undisturbed(seed: int, hours: float) -> QuietHours:
     """Let the arm of a seed move for so many hours."""
     drawn = draw(seed)
     arm = drawn._replace(frequency=1.0 / round(1.0 / drawn.frequency))  # whole seconds, so that motions join
