@@ -32,7 +32,15 @@ rate = 5
 
 async def watch(endpoint: str, live: Live, host: Host) -> None:
     """Read the inertia while the cable is pulled and put back."""
-    async with Client(endpoint) as client:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            async with Client(endpoint, timeout=20):
+                break
+        except OSError:  # the gateway starts beside the core
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.5)
+    async with Client(endpoint, timeout=20) as client:
         index = await client.get_namespace_index("urn:jointwatch")
 
         async def value() -> Any:

@@ -202,7 +202,7 @@ export class WholeView {
     this.table.words(state.joints, robot.whole.trace);
     this.residuals.forEach((one) => one.words(state.joints[one.name], order.findIndex(([other]) => other === one.name)));
     this.friction.words(state);
-    this.contact.words(state.contact, state.timestamp, now);
+    this.contact.words(stale || state.phase === "faulted" ? null : state.contact, state.timestamp, now);
     const events = robot.events.filter((event) => event.joint === NAME);
     this.events.update(events);
     this.residuals.forEach((one) => { one.panel.plot.events = events; });
