@@ -109,7 +109,10 @@ def _take_held(browser: Browser) -> None:
 
 def _take_robot(browser: Browser) -> None:
     with _fed("--whole") as address, _pages(browser, f"{address}/#/robot") as pages:
-        _take(pages, "robot", 4.0)
+        for page in pages.values():  # a contact has begun, and is drawn at every size
+            touched = page.locator('section.whole[data-phase="transient"] .panel.contact[data-touched="true"]')
+            touched.wait_for(timeout=1000 * PATIENCE)
+        _take(pages, "robot", 0.0)
 
 
 @contextlib.contextmanager

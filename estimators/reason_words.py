@@ -494,6 +494,15 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The residuals are those of another direction of gravity. The model does not learn meanwhile.",
         "Level the base, or tell the model its true mounting.",
     ),
+    "friction_refused": ReasonEntry(
+        _ROBOT,
+        "{parameter}: friction has left its law, and {searches} searches of its nonlinear parameters were refused, the "
+        "last one since {cause}",
+        "The joint's torque has been unlike its friction law since a change, and no values of the law's nonlinear "
+        "parameters explain the motion. The model does not learn meanwhile.",
+        "Look at the joint's bearing, brake, gear and lubrication. If it is as it should be, identify the robot again; "
+        "if that is refused, too, with another friction law: see docs/robot.md.",
+    ),
     "friction_beyond_law": ReasonEntry(
         _ROBOT,
         "{parameter}: friction differs from its law by {torque:+.2g}{unit} at {speed:.2g} {rate}, "

@@ -207,6 +207,7 @@ EstimateMessageHealthReasonCode = Literal[
     "robot_torque_constant",
     "robot_encoder_slip",
     "robot_base_tilt",
+    "friction_refused",
     "friction_beyond_law",
     "wrong_rate",
     "counter_stuck",

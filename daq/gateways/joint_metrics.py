@@ -1,9 +1,13 @@
 """What a plant is told of a joint, by name: the values, whether they may be used and why not, what has changed."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+from estimators.base import Status
 
 Change = float | bool | int | str
+NO_DATA: Final = frozenset(("no_data", "channel_silent"))  # codes of reasons: the joint does not send what it should
+VALUES: Final = ("parameters", "deviations", "known", "error")  # what does not count while the joint is faulted
 
 
 def metrics_of(estimate: Mapping[str, Any]) -> dict[str, Change]:
@@ -20,6 +24,21 @@ def metrics_of(estimate: Mapping[str, Any]) -> dict[str, Change]:
         found[f"deviations/{name}"] = float(estimate["deviations"][name])
         found[f"known/{name}"] = states.get(name, {}).get("state") == "known"
     return found
+
+
+def is_value(name: str) -> bool:
+    """Whether this is a value that was estimated, not a word about the joint."""
+    return name.partition("/")[0] in VALUES
+
+
+def is_faulted(estimate: Mapping[str, Any]) -> bool:
+    """Whether the values of an `estimate/<joint>` do not count: they are those from before the fault."""
+    return bool(estimate["health"]["status"] == Status.FAULTED)
+
+
+def is_silent(estimate: Mapping[str, Any]) -> bool:
+    """Whether they do not count since the joint sends nothing."""
+    return is_faulted(estimate) and any(one["code"] in NO_DATA for one in estimate["health"]["reasons"])
 
 
 def open_changes(change: Mapping[str, Any]) -> dict[str, Change]:

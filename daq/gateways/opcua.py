@@ -2,7 +2,8 @@
 
 Below Objects there is one object of the robot's name with one object a joint. A parameter is a variable with
 EngineeringUnits, and its standard deviation a sibling PARAMETER_deviation. The status code of a parameter says whether
-its value may be used: Good where it is known, Uncertain where it is not, Bad where the joint is silent or faulted.
+its value may be used: Good where it is known, Uncertain where it is not, Bad where the joint is silent or faulted; then
+the source timestamp is that of the last value that was not.
 """
 
 import logging
@@ -21,10 +22,9 @@ from asyncua.ua.status_codes import StatusCodes
 from daq.config.gateways import OpcuaSettings
 from daq.config.sections import Config
 from daq.gateways.gateway import Counts
-from daq.gateways.joint_metrics import Change, metrics_of, open_changes
+from daq.gateways.joint_metrics import Change, is_faulted, is_silent, is_value, metrics_of, open_changes
 from daq.processes.logs import log
 from daq.processes.process import CannotStartError
-from estimators.base import Status
 
 NAMESPACE: Final = "urn:jointwatch"
 UNITS: Final = "http://www.opcfoundation.org/UA/units/un/cefact"  # of EUInformation, by UNECE Recommendation 20
@@ -45,6 +45,8 @@ class JointNodes:
         self.units: dict[str, str] = {}
         self.values: dict[str, Change] = {}
         self.about = 0.0  # Unix s that the last estimate speaks of
+        self.good = 0.0  # the same of the last one that was not faulted; 0: none yet
+        self.faulted = self.silent = False  # what the last estimate says of the joint
         self.arrival = 0.0  # monotonic s of the last estimate; 0: none yet
         self.fresh = False  # whether there is an estimate that the nodes do not have
         self.node: Node | None = None
@@ -53,13 +55,19 @@ class JointNodes:
 
     def status(self, name: str) -> int:
         """The status code of one value."""
-        if self.stale or self.values.get("health") == Status.FAULTED:
-            return int(StatusCodes.BadNoCommunication if self.stale else StatusCodes.BadOutOfService)
+        if self.stale or (self.faulted and is_value(name)):
+            silent = self.stale or self.silent
+            return int(StatusCodes.BadNoCommunication if silent else StatusCodes.BadOutOfService)
         value, (folder, _, parameter) = self.values[name], name.partition("/")
         if folder in ("parameters", "deviations") and not self.values[f"known/{parameter}"]:
             return int(StatusCodes.Uncertain)
         unknown = isinstance(value, float) and not math.isfinite(value)
         return int(StatusCodes.Uncertain if unknown else StatusCodes.Good)
+
+    def time(self, name: str) -> datetime:
+        """The instant that one value speaks of: of one that does not count, when it last did."""
+        before = (self.stale or self.faulted) and is_value(name) and self.good > 0.0
+        return datetime.fromtimestamp(self.good if before else self.about, UTC)
 
 
 class OpcuaServer:
@@ -113,6 +121,8 @@ class OpcuaServer:
             joint = self._joints[name]
             joint.values |= metrics_of(update)
             joint.about, joint.arrival, joint.fresh = update["timestamp"], time.monotonic(), True
+            joint.faulted, joint.silent = is_faulted(update), is_silent(update)
+            joint.good = joint.good if joint.faulted else joint.about
         elif family == "change" and name in self._joints:
             self._joints[name].values |= open_changes(update)
 
@@ -131,13 +141,12 @@ class OpcuaServer:
     async def _write(self, name: str, joint: JointNodes) -> None:
         """Write all values of one joint, with their status and times."""
         now = datetime.now(UTC)
-        about = datetime.fromtimestamp(joint.about, UTC)
         for key, value in joint.values.items():
             node = joint.nodes.get(key) or await self._add(name, joint, key, value)
             told = ua.DataValue(
                 Value=ua.Variant(value, TYPES[type(value)]),
                 StatusCode=ua.StatusCode(joint.status(key)),
-                SourceTimestamp=about,
+                SourceTimestamp=joint.time(key),
                 ServerTimestamp=now,
             )
             await self._server.write_attribute_value(node.nodeid, told)

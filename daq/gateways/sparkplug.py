@@ -1,5 +1,7 @@
 """Sparkplug B: the robot as an edge node at an MQTT broker, a device for each joint, births, data on change, deaths.
 
+While a joint is faulted its values have the property Quality and the time of the last ones that counted.
+
 The only message that it takes is the command `Node Control/Rebirth`, which repeats the births. While the broker is away
 nothing waits: data are dropped and counted, and the births after the next connection have the state of then.
 """
@@ -17,8 +19,8 @@ from paho.mqtt.enums import CallbackAPIVersion
 from daq.config.gateways import SparkplugSettings
 from daq.config.sections import Config
 from daq.gateways.gateway import Counts
-from daq.gateways.joint_metrics import Change, metrics_of, open_changes
-from daq.gateways.sparkplug_payload import DataType, PayloadMetric, asks_for, payload
+from daq.gateways.joint_metrics import Change, is_faulted, is_silent, is_value, metrics_of, open_changes
+from daq.gateways.sparkplug_payload import DataType, PayloadMetric, Quality, asks_for, payload
 from daq.processes.logs import log
 
 NAMESPACE: Final = "spBv1.0"
@@ -45,17 +47,46 @@ class Device:
         self.values: dict[str, Change] = {}
         self.told: dict[str, Change] = {}
         self.aliases: dict[str, int] = {}
+        self.quality = self.told_quality = Quality.GOOD  # of its values
+        self.good: int | None = None  # Unix ms of the last estimate whose values counted
+
+    def take(self, update: Mapping[str, Any]) -> None:
+        """Remember an estimate."""
+        self.seen = time.monotonic()
+        self.values |= metrics_of(update)
+        if is_faulted(update):
+            self.quality = Quality.STALE if is_silent(update) else Quality.BAD
+        else:
+            self.quality, self.good = Quality.GOOD, round(1e3 * update["timestamp"])
 
     def metrics(self, values: Mapping[str, Change]) -> list[PayloadMetric]:
         """Sparkplug's metrics of some values."""
+        said = self.quality if (self.quality, self.told_quality) != (Quality.GOOD, Quality.GOOD) else None
+        good = None if self.quality == Quality.GOOD else self.good
         return [
-            PayloadMetric(name, KINDS[type(one)], one, self.aliases[name], self.unit.get(name, ""))
+            PayloadMetric(
+                name, KINDS[type(one)], one, self.aliases[name], self.unit.get(name, ""),
+                *((said, good) if is_value(name) else ()),
+            )
             for name, one in values.items()
-        ]
+        ]  # fmt: skip
 
     def changed(self) -> dict[str, Change]:
-        """What differs from what was told last; a number that is not known equals itself."""
-        return {name: one for name, one in self.values.items() if repr(one) != repr(self.told.get(name))}
+        """What differs from what was told last; a number that is not known equals itself.
+
+        Every value does where it begins to count, or no longer does.
+        """
+        turned = self.quality != self.told_quality
+        return {
+            name: one
+            for name, one in self.values.items()
+            if repr(one) != repr(self.told.get(name)) or (turned and is_value(name))
+        }
+
+    def note_told(self, values: Mapping[str, Change]) -> None:
+        """These have been told."""
+        self.told |= values
+        self.told_quality = self.quality
 
 
 class SparkplugNode:
@@ -108,9 +139,7 @@ class SparkplugNode:
                 device = self._devices.setdefault(name, Device())
                 device.unit = {f"{folder}/{one}": unit for folder in folders for one, unit in units.items()}
         elif family == "estimate" and joint in self._devices:  # before `meta` nothing is known of its units
-            device = self._devices[joint]
-            device.seen = time.monotonic()
-            device.values |= metrics_of(update)
+            self._devices[joint].take(update)
         elif family == "change" and joint in self._devices:
             self._devices[joint].values |= open_changes(update)
 
@@ -140,10 +169,11 @@ class SparkplugNode:
             for metric in device.values.keys() - device.aliases.keys():
                 self._aliases += 1
                 device.aliases[metric] = self._aliases
-            device.told = dict(device.values)
+            device.told = {}
             device.alive = self._publish("DBIRTH", device.metrics(device.values), name, birth=True)
+            device.note_told(device.values)
         elif (changed := device.changed()) and self._publish("DDATA", device.metrics(changed), name, birth=False):
-            device.told |= changed
+            device.note_told(changed)
 
     def _drop_due(self) -> None:
         """Count what would have been sent now."""
@@ -151,7 +181,7 @@ class SparkplugNode:
             self._due = time.monotonic() + 1 / self._settings.rate
             for device in self._devices.values():
                 self.counts.dropped += bool(device.changed())
-                device.told |= device.values
+                device.note_told(device.values)
 
     def _bear_node(self) -> None:
         """Publish the node's birth; its devices follow as they are due, which is now."""

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types of protobuf
 UNIT: Final = "engUnit"
+QUALITY: Final = "Quality"
 
 
 class DataType(IntEnum):
@@ -34,6 +35,14 @@ CARRIERS: Final = {
 }
 
 
+class Quality(IntEnum):
+    """The values of the property Quality, section 6.4.17: whether a metric's value counts."""
+
+    BAD = 0
+    GOOD = 192
+    STALE = 500
+
+
 class PayloadMetric(NamedTuple):
     """One metric: a birth names it and gives its alias, data have the alias only."""
 
@@ -42,10 +51,12 @@ class PayloadMetric(NamedTuple):
     value: float | bool | str
     alias: int | None = None
     unit: str = ""
+    quality: Quality | None = None  # None: nothing is said of it, which means that it is good
+    timestamp: int | None = None  # Unix ms of the value; None: that of the payload
 
 
 def payload(timestamp: int, metrics: Iterable[PayloadMetric], seq: int | None, birth: bool) -> bytes:
-    """A payload. timestamp: Unix ms, of every metric, too; seq: None in a death; birth: whether names are given."""
+    """A payload. timestamp: Unix ms, also of metrics without one; seq: None in a death; birth: with names."""
     parts = [_whole(1, timestamp)]
     parts += [_bytes(2, _metric(metric, timestamp, birth)) for metric in metrics]
     return b"".join([*parts, *([] if seq is None else [_whole(3, seq)])])
@@ -54,12 +65,17 @@ def payload(timestamp: int, metrics: Iterable[PayloadMetric], seq: int | None, b
 def _metric(metric: PayloadMetric, timestamp: int, birth: bool) -> bytes:
     parts = [_bytes(1, metric.name.encode())] if birth or metric.alias is None else []
     parts += [_whole(2, metric.alias)] if metric.alias is not None else []
-    parts += [_whole(3, timestamp), _whole(4, metric.kind)]
+    parts += [_whole(3, timestamp if metric.timestamp is None else metric.timestamp), _whole(4, metric.kind)]
     null = isinstance(metric.value, float) and not math.isfinite(metric.value)  # Sparkplug knows no NaN
     parts += [_whole(7, 1)] if null else []
+    properties = {}
     if birth and metric.unit:
-        value = _whole(1, DataType.STRING) + _bytes(8, metric.unit.encode())
-        parts.append(_bytes(9, _bytes(1, UNIT.encode()) + _bytes(2, value)))
+        properties[UNIT] = _whole(1, DataType.STRING) + _bytes(8, metric.unit.encode())
+    if metric.quality is not None:
+        properties[QUALITY] = _whole(1, DataType.INT32) + _whole(3, metric.quality)
+    if properties:
+        keys = [_bytes(1, name.encode()) for name in properties]
+        parts.append(_bytes(9, b"".join([*keys, *(_bytes(2, one) for one in properties.values())])))
     return b"".join(parts if null else [*parts, _value(metric)])
 
 

@@ -1,5 +1,6 @@
 """A bus of Dynamixel servos on a pseudo-terminal that has no master: the servos answer whoever reads them."""
 
+import math
 import select
 import threading
 import time
@@ -14,9 +15,8 @@ from hil_rig.wire.servo import CURRENT, LENGTH, ServoBank, ServoWire, registers
 
 WAIT: Final = 0.05  # s between checks whether the rig has ended
 ALONE: Final = 0.005  # s between checks for a reader
-LAG: Final = (
-    3  # samples by which a servo's values are delayed: the rig may be as late, and interpolation needs a later sample
-)
+LAG: Final = 0.5  # s by which a servo's values are delayed: the rig may be as late, as a real servo never is
+BESIDE: Final = 3  # samples of it at least: interpolation needs a later sample
 
 
 class _AnsweringPty(Pty):
@@ -61,7 +61,8 @@ class PolledServoWire(ServoWire):
 
     def __init__(self, link: Path | None, messages: Sequence[Message], rate: float) -> None:
         self._began = 0.0  # s at which sample 0 was due
-        self._newest: deque[tuple[int, Sequence[tuple[float, ...]]]] = deque(maxlen=2 * LAG)
+        self._lag = max(BESIDE, math.ceil(LAG * rate))
+        self._newest: deque[tuple[int, Sequence[tuple[float, ...]]]] = deque(maxlen=2 * self._lag)
         super().__init__(link, messages, rate)
 
     def line(self, link: Path | None) -> Pty:
@@ -75,12 +76,12 @@ class PolledServoWire(ServoWire):
             self._newest.append((number, values))
 
     def sample(self, bank: ServoBank) -> None:
-        """Put the present motion, LAG samples late, into the registers, interpolated between two samples of the rig."""
+        """Put the present motion, LAG late, into the registers, interpolated between two samples of the rig."""
         if not self._newest:
             return
-        place = (time.monotonic() - self._began) * self.rate - LAG
-        before = next((one for one in reversed(self._newest) if one[0] <= place), self._newest[0])
-        behind = next((one for one in self._newest if one[0] > place), self._newest[-1])
+        place = (time.monotonic() - self._began) * self.rate - self._lag
+        at = math.floor(place) - self._newest[0][0]
+        before, behind = (self._newest[min(max(at + one, 0), len(self._newest) - 1)] for one in (0, 1))
         part = min(1.0, max(0.0, (place - before[0]) / (behind[0] - before[0]))) if behind[0] > before[0] else 0.0
         for ident, message, first, second in zip(self.idents, self.messages, before[1], behind[1], strict=True):
             values = [a + part * (b - a) for a, b in zip(first, second, strict=True)]

@@ -1,10 +1,11 @@
 """Contacts of whole robots beside a momentum observer: delay, missed, false, link and force; rigs and recordings.
 
-    jointwatch bench contact [--json] [--seeds 4] [--first 901] [--pushes 8] [--quiet 30]
+    jointwatch bench contact [--json] [--seeds 4] [--first 901] [--pushes 8] [--quiet 30] [--hours 0.25] [--unseen 7101]
 
 Pushes on random links of drawn arms (hil_rig/truth/robots/contact_trial.py), seen by the live estimator and by a
 generalised momentum observer with the same model, bandwidth (10 Hz) and rule for its thresholds. Time without a push
-counts for false ones. On the recordings of the LWR4, each under the model of the other, nobody pushes.
+counts for false ones. On the recordings of the LWR4, each under the model of the other, nobody pushes; nor in hours of
+random motion of ROBOTS more arms (hil_rig/truth/robots/quiet_hours.py), of seeds from --unseen on.
 """
 
 import argparse
@@ -22,8 +23,11 @@ from robot_recorded import FOLDER, RATE, even, runs, taught
 from estimators.online.robot.estimator import RobotEstimator
 from hil_rig.truth.robots.contact_trial import AFTER, LASTING, MARGIN, ContactOutcome, ContactPush, DetectedPush, run
 from hil_rig.truth.robots.momentum_observer import observed
+from hil_rig.truth.robots.quiet_hours import QuietHours, undisturbed
 
 FIRST: Final = 901
+UNSEEN: Final = 7101  # seed of the first arm that nobody pushes
+ROBOTS: Final = 2
 TELLABLE: Final = 0.5  # times the Coulomb friction of the link's own joint, below which it is one with the link before
 SWING: Final = 0.5  # s at the end of the LWR4's recordings, in which they contradict themselves (decision 027)
 STARTED: Final = 13.0  # s of a recording, by which the start is over
@@ -92,6 +96,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=FIRST, help="the first seed")
     parser.add_argument("--pushes", type=int, default=8, help="on each arm")
     parser.add_argument("--quiet", type=int, default=30, help="s behind them without any")
+    parser.add_argument("--hours", type=float, default=0.25, help="of random motion of each arm that nobody pushes")
+    parser.add_argument("--unseen", type=int, default=UNSEEN, help="seed of the first of them")
     options = parser.parse_args()
     trials = [run(options.first + k, options.pushes, options.quiet) for k in range(options.seeds)]
     quiet = sum(one.quiet for one in trials)
@@ -100,8 +106,17 @@ def main() -> int:
         "observer": figures([pair for one in trials for pair in one.observer], sum(_beside(trials)), quiet),
     }
     found = both | {"quiet_seconds": quiet, "recorded": recorded(), "asked": ASKED}
+    found["undisturbed"] = [
+        told(options.unseen + k, undisturbed(options.unseen + k, options.hours)) for k in range(ROBOTS)
+    ]
     print(json.dumps(found)) if options.json else show(found, options)
     return 0
+
+
+def told(seed: int, found: QuietHours) -> dict[str, Any]:
+    """Figures of an arm that nobody pushes."""
+    plain = found._asdict() | {"seed": seed, "ours": len(found.ours), "observer": len(found.observer)}
+    return plain | {"ours_at": found.ours, "observer_at": found.observer}
 
 
 def _beside(trials: Sequence[ContactOutcome]) -> list[int]:
@@ -134,6 +149,12 @@ def show(found: dict[str, Any], options: argparse.Namespace) -> None:
     for name, false in found["recorded"].items():
         print(f"  false on {name:27} {false['ours']:9} {false['observer']:9}   0")
         print(f"    in its last half second          {false['ours_at_the_end']:9} {false['observer_at_the_end']:9}")
+    for one in found["undisturbed"]:
+        label = f"false in {one['hours']:.2f} h, seed {one['seed']}, {one['axes']} axes"
+        print(f"  {label:36} {one['ours']:9} {one['observer']:9}   <= 1 an hour; valid {one['valid']:.0%}")
+    hours = sum(one["hours"] for one in found["undisturbed"])
+    rates = (sum(one[key] for one in found["undisturbed"]) / hours for key in ("ours", "observer"))
+    print(f"  {'false an hour, of all of them':36} {next(rates):9.2f} {next(rates):9.2f}   <= 1")
 
 
 if __name__ == "__main__":

@@ -41,9 +41,13 @@ from estimators.online.mechanism.estimate import FrictionRatio, MechanismEstimat
 from estimators.online.reporting.inspection import Inspection
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.findings.carried import Payload
+from estimators.online.robot.findings.contact_force import ContactForce
 from estimators.quantities import Axis
 from estimators.reasons import Reason
 
+TOUCH = ContactForce(  # the joints do not tell the force along z
+    1, 0.93, np.array([0.31, -0.02, 0.55]), np.array([12.0, -31.0, 4.0]), np.array([1.5, 2.0, 900.0])
+)  # fmt: skip
 GEAR = {
     "stiffness": 14_820.0,
     "stiffness_cubic": 2.91e6,
@@ -353,6 +357,7 @@ def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: 
         np.full(n, 5.0), np.full(n, 0.2), np.full(n, 1.0), tuple(touched.tolist()),
         Payload(2.01, 0.03, np.array([0.01, 0.0, 0.08]), np.full(3, 0.004), True), 100.0,
         np.where(np.arange(n) == 0, 0.4, np.nan),
+        touch=TOUCH if touched.any() else None,
     )  # fmt: skip
     head = robot_head(publication, "robot", now)
     told = [(b"robot", msgpack.packb(head | robot_body(found, names, [joint.unit for joint in joints])))]

@@ -378,12 +378,13 @@ class RobotEstimator:
         if self._start.active:
             why = Reason("robot_starting", None, {"seconds": self._start.rows / ROWS})
             return Phase.STARTING, Status.LEARNING, (why,)
+        names, refused = self.model.robot.names, self._refits.reasons(self.model.robot.names)
         happened = self._findings.examined is not None or self._watch.contact.reported.any()
         if happened or self._time < self._doubted:  # what has happened is known within SOON
-            return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
+            return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"), *refused)
         watch = self._watch
-        too_much, names = watch.unexplained.too_much, self.model.robot.names
-        bent = self._learner.discrepancy.reasons(names, self._units, too_much)
+        too_much = watch.unexplained.too_much
+        bent = (*self._learner.discrepancy.reasons(names, self._units, too_much), *refused)
         beside = state_beside(watch.attribution, watch.unexplained, names, self._moves)
         if beside is not None:
             return beside[0], beside[1], (*beside[2], *(bent if too_much else ()))

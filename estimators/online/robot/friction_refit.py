@@ -4,23 +4,27 @@ Of every joint whose law has η the last rows of motion are kept: speed, positio
 friction. Every few seconds one Gauss–Newton step of η is tried (no search): when it would explain significantly more,
 twice running, η is searched in the worker, like that of a single joint (multilevel coordinate search, decision 024).
 The result counts when it explains the window as well as the law explained the motion at the start, explains it much
-better than η in force, and is certain, clear and plausible. So a push, a payload or a window that is half from before
-the change moves nothing.
+better than η in force, and is certain and clear. So a push, a payload or a window that is half from before the change
+moves nothing. What explains the window, but is uncertain or not clear, or changes η by more than a factor of two, is
+searched again in a window that is half as long again, when that is full (decision 059). Where searches are refused
+again and again, a reason says so, with what to do.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from estimators.models.friction.base import FrictionLaw
-from estimators.models.friction.structure import RefitModel, look
+from estimators.models.friction.structure import RefitModel
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import ROWS, Block
 from estimators.online.robot.findings.competition import EXPLAINS
-from estimators.quantities import Floats, Parameter
+from estimators.online.robot.findings.friction_window import WINDOW, FrictionWindow
+from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.refit.inline import Inline
 from estimators.refit.outcome import SearchReport
 from estimators.refit.refit import RefitRows, refit
@@ -28,14 +32,13 @@ from estimators.refit.report import Refit
 from estimators.refit.settings import AcceptanceSettings, RefitSettings
 from estimators.thresholds import LEAST_DIVISOR
 
-#: s, argued: Motion that a window holds: two periods of an excitation of ten seconds.
-WINDOW: Final = 20.0
 #: blocks, argued: Blocks of one second between two looks.
 EVERY: Final = 2
 #: looks, argued: Looks in a row that must see η moved.
 TWICE: Final = 2
-#: 1, derived: Relative step of η for its tangent, as of ln η.
-STEP: Final = 1e-4
+#: searches, argued: Refused in a row, of which a reason speaks: half a minute of motion at least, twice what a window
+#: with rows from before a change can take.
+REFUSED: Final = 3
 
 Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -53,94 +56,6 @@ class RefittedFriction:
     covariance: Floats
 
 
-class _Joint:
-    """The rows of one joint, and what its law looks like."""
-
-    def __init__(self, model: WholeRobot, joint: int, reach: float) -> None:
-        self.reach = reach  # rad/s (m/s)
-        self.joint, self.law, self.settings = joint, model.law_of(joint), model.laws[joint]
-        self.axis = model.robot.joints[joint].axis
-        first = sum(model.count_of(i) for i in range(joint))
-        count = len(self.law.parameters)
-        self.place = model.base + first + np.arange(count + 1)  # the offset last
-        self.moving = look(self.settings, self.axis).moving
-        self.still = np.setdiff1d(np.arange(count + 1), self.moving)
-        room = round(WINDOW * ROWS)
-        self.fixed, self.signals = np.zeros((room, len(self.still))), np.zeros((room, 3))  # q, dq, torque
-        self.count = self.seen = 0
-        self.left = False  # whether the window is unlike what the law has left before
-        self._usual = (np.nan, np.nan)  # residual variance that η in force left, and power of the friction, by then
-        self.pending: Future[Refit] | None = None
-
-    def absorb(self, block: Block, theta: Floats, rest: Floats) -> None:
-        """Take the rows of a block in which the joint moved; theta: of the prediction; rest: what else is known.
-
-        Rows beyond the speeds that the law may be used at say nothing of it.
-        """
-        j, speed = self.joint, np.abs(block.dq[: block.count, self.joint])
-        rows = np.flatnonzero((speed > 0.0) & (speed <= self.reach))
-        X = block.X[rows, j]
-        own, others = X[:, self.place], np.delete(np.arange(len(theta)), self.place)
-        torque = block.r[rows, j] + X @ theta - X[:, others] @ rest[others]
-        new = np.column_stack([block.q[rows, j], block.dq[rows, j], torque])
-        self.fixed = np.concatenate([self.fixed, own[:, self.still]])[len(rows) :]
-        self.signals = np.concatenate([self.signals, new])[len(rows) :]
-        self.count += len(rows)
-
-    @property
-    def full(self) -> bool:
-        """Whether the window is."""
-        return self.count >= len(self.signals)
-
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The coefficients that η does not move, the offset last."""
-        whole = (*self.law.parameters, Parameter("offset", self.axis.effort, -np.inf, np.inf, ""))
-        return tuple(whole[i] for i in self.still)
-
-    def columns(self, eta: Floats) -> Floats:
-        """All columns of the window, moving ones last."""
-        q, dq, _ = self.signals.T
-        return np.column_stack([self.fixed, self.law.columns(q, dq, np.zeros(len(q)), eta)[:, self.moving]])
-
-    def residual(self, eta: Floats) -> float:
-        """Residual variance of least squares with this η."""
-        A, y = self.columns(eta), self.signals[:, 2]
-        return float(np.mean((y - A @ np.linalg.lstsq(A, y)[0]) ** 2))
-
-    @property
-    def knows_usual(self) -> bool:
-        """Whether the motion of the start has told what η in force leaves."""
-        return bool(np.isfinite(self._usual[0]))
-
-    @property
-    def usual(self) -> float:
-        """Residual variance that a right η leaves now: the start's, and more where the friction's power is larger.
-
-        What low-passes and a law's own simplifications leave of a friction grows with it.
-        """
-        variance, power = self._usual
-        return variance * max(1.0, self._power() / power) if power > 0.0 else variance
-
-    def keep_usual(self) -> None:
-        """Take what η in force leaves of this window for usual."""
-        self._usual = self.residual(self.law.start), self._power()
-
-    def _power(self) -> float:
-        return float(np.mean(self.signals[:, 2] ** 2))
-
-    def gain(self, correlation: float) -> float:
-        """χ² that one Gauss–Newton step of ln η explains more than η in force does."""
-        eta, y = self.law.start, self.signals[:, 2]
-        A = self.columns(eta)
-        theta = np.linalg.lstsq(A, y)[0]
-        steps = [eta * (1.0 + STEP * one) for one in np.eye(len(eta))]
-        tangents = [(self.columns(one) - A) @ theta / STEP for one in steps]
-        both = np.column_stack([A, *tangents])
-        before, after = (float(np.sum((y - X @ np.linalg.lstsq(X, y)[0]) ** 2)) for X in (A, both))
-        noise = after / (len(y) - both.shape[1])
-        return (before - after) / (noise * correlation) if noise > 0.0 else 0.0
-
-
 class FrictionRefits:
     """Watches the η of all joints, and has it searched where it has moved."""
 
@@ -152,7 +67,7 @@ class FrictionRefits:
         self._correlation, self._executor = correlation, executor or Inline()
         self._accept, self._settings = AcceptanceSettings(), RefitSettings()
         self._joints = [
-            _Joint(model, j, float(reach[j])) for j in range(model.tree.size()) if _searchable(model.law_of(j))
+            FrictionWindow(model, j, float(reach[j])) for j in range(model.tree.size()) if _searchable(model.law_of(j))
         ]
         self._blocks = 0
         self._spoilt = False
@@ -192,6 +107,14 @@ class FrictionRefits:
         """η of all joints that have one, in their order: what outlives a restart."""
         return [float(eta) for joint in self._joints for eta in joint.law.start]
 
+    def reasons(self, names: Sequence[str]) -> tuple[Reason, ...]:
+        """Why values are not to be used where the searches of a joint's η are refused again and again."""
+        return tuple(
+            Reason("friction_refused", names[one.joint], {"searches": one.refused}, {"cause": one.cause})
+            for one in self._joints
+            if one.left and one.refused >= REFUSED
+        )
+
     def resume(self, etas: Sequence[float]) -> None:
         """Go on with these; raises ValueError where they are of other laws."""
         if len(etas) != len(self.etas) or not np.isfinite(etas).all():
@@ -200,7 +123,7 @@ class FrictionRefits:
             count = len(joint.law.start)
             joint.law.start[:], etas = etas[:count], etas[count:]
 
-    def _look(self, joint: _Joint, calm: bool) -> None:
+    def _look(self, joint: FrictionWindow, calm: bool) -> None:
         if joint.pending is not None or not joint.full:
             return
         if not joint.knows_usual:
@@ -208,6 +131,8 @@ class FrictionRefits:
                 joint.keep_usual()
             return
         joint.left = joint.residual(joint.law.start) > self._accept.noise**2 * joint.usual
+        if not joint.left:
+            joint.settle()
         moved = joint.left and joint.gain(self._correlation[joint.joint]) > self._accept.better
         joint.seen = joint.seen + 1 if moved else 0
         if joint.seen >= TWICE:
@@ -216,14 +141,14 @@ class FrictionRefits:
             window = RefitRows(joint.fixed.copy(), torque, dq, q, np.zeros(len(q)))
             model = RefitModel(joint.parameters(), joint.settings, joint.axis)
             joint.pending = self._executor.submit(refit, window, model, None, None, self._settings)
-            joint.count -= len(joint.signals) // 2  # the next search rests on new rows, half of them at least
+            joint.due = joint.count + joint.room // 2  # the next search rests on new rows, half of them at least
 
-    def _ended(self, joint: _Joint) -> RefittedFriction | None:
+    def _ended(self, joint: FrictionWindow) -> RefittedFriction | None:
         pending = joint.pending
         if pending is None or not pending.done():
             return None
         joint.pending = None
-        window = f"{WINDOW:g} s of motion"
+        window = f"{joint.room / ROWS:g} s of motion"
         nothing = np.zeros((0, 0))
         try:
             found = pending.result()
@@ -245,30 +170,35 @@ class FrictionRefits:
             for one, old, new in zip(joint.law.nonlinear, before, found.eta, strict=True)
         )
         if not reason:
-            joint.law.start[:], joint.left, joint.count = found.eta, False, 0
+            joint.law.start[:], joint.count = found.eta, 0
+            joint.settle()
+            joint.due = joint.room
         return RefittedFriction(joint.joint, reason, words, search, joint.place, theta, covariance)
 
-    def _against(self, joint: _Joint, found: Refit) -> str:
+    def _against(self, joint: FrictionWindow, found: Refit) -> str:
         """Why a re-fit is not accepted, in words; "" when it is."""
         accept, factor = self._accept, self._correlation[joint.joint]
         etas = found.deviations[len(found.theta) :] / found.eta * np.sqrt(factor)
         variance, before = found.residual**2, joint.residual(joint.law.start)
-        told = []
+        beyond, doubts = [], []
         if variance > accept.noise**2 * joint.usual:
-            told.append(f"the residual is {np.sqrt(variance / joint.usual):.2f} times the usual one")
+            beyond.append(f"the residual is {np.sqrt(variance / joint.usual):.2f} times the usual one")
         if before - variance < EXPLAINS * (before - joint.usual):
-            told.append("most of what the law leaves beyond the usual stays unexplained")
+            beyond.append("most of what the law leaves beyond the usual stays unexplained")
         if (before - variance) * found.rows / (max(variance, LEAST_DIVISOR) * factor) <= accept.better:
-            told.append("the nonlinear parameters in force explain the motion nearly as well")
+            beyond.append("the nonlinear parameters in force explain the motion nearly as well")
         if not (etas <= accept.certain).all():
-            told.append(f"{found.names[len(found.theta) + int(np.argmax(etas))]} is uncertain")
+            doubts.append(f"{found.names[len(found.theta) + int(np.argmax(etas))]} is uncertain")
         if found.edge:
-            told.append(f"{', '.join(found.edge)} at an end of the range")
+            doubts.append(f"{', '.join(found.edge)} at an end of the range")
         if found.ambiguous:
-            told.append(found.ambiguous)
-        if (np.abs(np.log(found.eta / joint.law.start)) > np.log(accept.plausible)).any():
-            told.append(f"a change by more than a factor of {accept.plausible:g}")
-        return "; ".join(told)
+            doubts.append(found.ambiguous)
+        far = bool((np.abs(np.log(found.eta / joint.law.start)) > np.log(accept.plausible)).any())
+        if far and joint.room <= round(WINDOW * ROWS):
+            doubts.append(f"a change by more than a factor of {accept.plausible:g}, which a longer window must show")
+        if cause := "; ".join(beyond + doubts):
+            joint.refuse(cause, not beyond)
+        return cause
 
 
 def _searchable(law: FrictionLaw) -> bool:

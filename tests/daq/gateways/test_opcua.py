@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from estimators.base import Knowledge, ParameterState, Phase
+from estimators.reasons import Reason
 from hil_rig.live import free_port
 from tests.support.latencies import fastest_quarter
 
@@ -82,6 +83,62 @@ def test_nodes_have_values_units_status_and_times_and_cannot_be_written(
     scene.core.estimate("elbow", make_estimate(inertia=0.375)._replace(states=states), timestamp=instant)
     asyncio.run(read(endpoint, instant))
     wait(lambda: metric(scene.outlet.page, "gateway_sent_total", "opc") > 0)
+
+
+async def read_silent(endpoint: str, scene: Any, make_estimate: Any, wait: Any) -> None:
+    """A joint that falls silent, comes back, is faulted for another reason, and of which then no estimate comes."""
+    good = time.time() - 100
+    silent = make_estimate(phase=Phase.FAULTED, reasons=(Reason("no_data", None, {"seconds": 1.0}),), inertia=0.375)
+    async with Client(endpoint) as client:
+        index = await client.get_namespace_index(URN)
+
+        async def told(name: str) -> Any:
+            node = await client.nodes.objects.get_child([f"{index}:{one}" for one in ("robot", "elbow", name)])
+            return await node.read_data_value(raise_on_bad_status=False)
+
+        async def until(name: str, code: int) -> Any:
+            deadline = time.monotonic() + 60
+            while (value := await told(name)).StatusCode.value != code:
+                assert time.monotonic() < deadline, f"{value} instead of {ua.status_codes.get_name_and_doc(code)}"
+                await asyncio.sleep(0.05)
+            return value
+
+        def tell(estimate: Any, about: float) -> None:
+            scene.core.estimate("elbow", estimate, timestamp=about)
+
+        known = make_estimate(inertia=0.375)._replace(states=(ParameterState(Knowledge.KNOWN),) * 2)
+        tell(known, good)
+        await until("inertia", ua.StatusCodes.Good)
+        tell(silent, good + 3)
+        for name in ("inertia", "inertia_deviation", "inertia_known", "error"):
+            value = await until(name, ua.StatusCodes.BadNoCommunication)
+            assert abs(value.SourceTimestamp.timestamp() - good) < 1e-3, "when it was good last"
+        assert (await told("inertia")).Value.Value is None, "a bad value is none, as OPC UA has it"
+        health = await told("health")
+        assert (health.Value.Value, health.StatusCode.value) == ("faulted", ua.StatusCodes.Good), "that is known"
+        assert (await told("reasons")).Value.Value == "no data for 1.0 s"
+        tell(known, good + 5)
+        value = await until("inertia", ua.StatusCodes.Good)
+        assert abs(value.SourceTimestamp.timestamp() - good - 5) < 1e-3
+        tell(make_estimate(phase=Phase.FAULTED, reasons=(Reason("values_held"),)), good + 7)
+        value = await until("inertia", ua.StatusCodes.BadOutOfService)
+        assert abs(value.SourceTimestamp.timestamp() - good - 5) < 1e-3
+        tell(known, good + 9)
+        await until("inertia", ua.StatusCodes.Good)
+        for name in ("inertia", "health"):  # no estimate comes any more: nothing is known
+            value = await until(name, ua.StatusCodes.BadNoCommunication)
+            assert abs(value.SourceTimestamp.timestamp() - good - 9) < 1e-3
+
+
+def test_values_of_a_silent_joint_are_bad_and_have_the_time_of_the_last_good_one(
+    scene: Any, make_estimate: Any, wait: Any, metric: Any
+) -> None:
+    endpoint = f"opc.tcp://127.0.0.1:{free_port()}"
+    scene.introduce(time.time())
+    scene.start("silent", 'kind = "opcua"', f'endpoint = "{endpoint}"', "rate = 20")
+    scene.core.estimate("elbow", make_estimate())
+    wait(lambda: metric(scene.outlet.page, "gateway_sent_total", "silent") > 0)
+    asyncio.run(read_silent(endpoint, scene, make_estimate, wait))
 
 
 async def read_locked(endpoint: str, folder: Path) -> None:

@@ -15,6 +15,8 @@ from paho.mqtt.enums import CallbackAPIVersion
 from pysparkplug._protobuf import sparkplug_b_pb2 as tahu
 
 from daq.gateways.sparkplug_payload import DataType, PayloadMetric, asks_for, payload
+from estimators.base import Phase
+from estimators.reasons import Reason
 from hil_rig.live import free_port
 from tests.support.latencies import fastest_quarter
 
@@ -152,6 +154,58 @@ def test_births_data_rebirth_and_death(scene: Any, broker: Broker, host: Host, w
     assert values(death) == {"bdSeq": 0}
     assert not death.HasField("seq")
     scene.forget(gateway)
+
+
+def quality(metric: Any) -> int | None:
+    """The property Quality; None where nothing is said of it, which means good."""
+    found = dict(zip(metric.properties.keys, metric.properties.values, strict=True))
+    assert found.keys() <= {"engUnit", "Quality"}
+    return found["Quality"].int_value if "Quality" in found else None
+
+
+def test_values_of_a_silent_joint_are_stale_since_the_last_good_one(
+    scene: Any, broker: Broker, host: Host, wait: Any, make_estimate: Any
+) -> None:
+    good, silent = time.time() - 100, (Reason("no_data", None, {"seconds": 1.0}),)
+    scene.introduce(time.time())
+    scene.core.estimate("elbow", timestamp=good)
+    scene.start("hush", *table(broker), 'node = "hush"')
+    wait(lambda: host.of("DBIRTH"))
+    birth = host.of("DBIRTH")[-1]
+    names = {one.alias: one.name for one in birth.metrics}
+    assert {quality(one) for one in birth.metrics} == {None}
+
+    def told(estimate: Any, about: float) -> dict[str, Any]:
+        """The metrics of the data that follow."""
+        before = len(host.of("DDATA"))
+        scene.core.estimate("elbow", estimate, timestamp=about)
+        wait(lambda: len(host.of("DDATA")) > before)
+        return {names[one.alias]: one for one in host.of("DDATA")[before].metrics}
+
+    def judged(found: dict[str, Any]) -> set[int | None]:
+        return {
+            quality(one) for name, one in found.items() if name.startswith(("parameters/", "deviations/", "known/"))
+        }
+
+    fell = told(make_estimate(phase=Phase.FAULTED, reasons=silent), good + 3)
+    assert judged(fell) == {500}, "stale"
+    assert {"parameters/inertia", "deviations/viscous", "known/inertia", "error", "health"} <= fell.keys()
+    inertia = fell["parameters/inertia"]
+    assert (inertia.double_value, inertia.timestamp) == (0.5, round(1e3 * good)), "the last good value, and its time"
+    assert (fell["health"].string_value, quality(fell["health"])) == ("faulted", None)
+    assert fell["health"].timestamp > round(1e3 * good)
+    back = told(make_estimate(), good + 5)
+    assert judged(back) == {192}
+    assert back["parameters/inertia"].double_value == 0.5
+    assert judged(told(make_estimate(phase=Phase.FAULTED, reasons=(Reason("values_held"),)), good + 7)) == {0}, "bad"
+    command = tahu.Payload(metrics=[tahu.Payload.Metric(name="Node Control/Rebirth", datatype=11, boolean_value=True)])
+    births = len(host.of("DBIRTH"))
+    host.client.publish("spBv1.0/line3/NCMD/hush", command.SerializeToString(), 1)
+    wait(lambda: len(host.of("DBIRTH")) > births)
+    born = {one.name: one for one in host.of("DBIRTH")[-1].metrics}
+    assert quality(born["parameters/inertia"]) == 0, "a birth says so, too"
+    assert born["parameters/inertia"].timestamp == round(1e3 * (good + 5))
+    wait(lambda: [name for kind, name, _ in host.heard if kind == "DDEATH" and name == "elbow"])  # no estimate comes
 
 
 def test_a_broker_that_stands_still_or_dies_moves_nothing(

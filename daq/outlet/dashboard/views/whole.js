@@ -6,6 +6,7 @@ import { EventLog, PhasePill } from "../page.js";
 import { Panel } from "../panel.js";
 import { calmExtent, inView } from "../plots.js";
 import { ViewBar } from "../view_bar.js";
+import { ContactPanel, newtons } from "./contact.js";
 import { ResidualTable } from "./residual_table.js";
 import { effort } from "../words.js";
 
@@ -46,7 +47,8 @@ export function standing(state, silence = null) {
     const words = touched.map(([name, told]) => size(told) < 1 // it may come back
       ? `${name}: just back below its threshold of ${torque(told.threshold, told.unit)}`
       : `${name}: ${torque(told.residual, told.unit)} unexplained, threshold ${torque(told.threshold, told.unit)}`);
-    return { key: "transient", text: words.join("; "), todo: TODO.contact };
+    const { contact } = state, where = contact ? `Touched on the link of ${contact.link}, ${newtons(contact)}: ` : "";
+    return { key: "transient", text: where + words.join("; "), todo: TODO.contact };
   }
   if (key === "starting") return { key, text: "The model of the whole robot is starting", todo: TODO.starting };
   if (state.tool?.differs) return { key: "drifting", text: sentence(state.tool.text), todo: TODO.tool };
@@ -155,6 +157,7 @@ export class WholeView {
     this.residuals = joints.map(([name, told], i) => new Residual(name, told.unit, FIRST + i));
     this.table = new ResidualTable(joints, FIRST);
     this.friction = new FrictionTable();
+    this.contact = new ContactPanel();
     this.bar = new ViewBar(robot.name || "robot", () => this.columns());
     this.events = new EventLog(60, false);
     const figures = element("dl", { class: "figures" }, ...Object.values(this.figures).map(({ label, hint, value, more }) =>
@@ -166,7 +169,7 @@ export class WholeView {
         element("div", { class: "health" }, this.text, this.todo, element("div", { class: "startup" }, this.progress, this.progressText)),
         figures),
       element("h2", {}, "Residual torque", element("small", {}, `${effort(unit).toLowerCase()} measured − predicted by the whole robot's model`)),
-      element("article", { class: "panel part" }, this.table.node),
+      element("div", { class: "told" }, element("article", { class: "panel part" }, this.table.node), this.contact.node),
       this.bar.node,
       element("div", { class: "grid residuals" }, ...this.residuals.map((one) => one.node)),
       element("div", { class: "pair last" },
@@ -199,6 +202,7 @@ export class WholeView {
     this.table.words(state.joints, robot.whole.trace);
     this.residuals.forEach((one) => one.words(state.joints[one.name], order.findIndex(([other]) => other === one.name)));
     this.friction.words(state);
+    this.contact.words(stale || state.phase === "faulted" ? null : state.contact, state.timestamp, now);
     const events = robot.events.filter((event) => event.joint === NAME);
     this.events.update(events);
     this.residuals.forEach((one) => { one.panel.plot.events = events; });

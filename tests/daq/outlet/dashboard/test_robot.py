@@ -38,6 +38,27 @@ def test_the_whole_robot_says_what_touches_it_what_it_carries_and_what_is_compen
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
+@pytest.mark.parametrize("width", [1600, 1280, 390])
+def test_a_contact_is_shown_with_its_link_its_force_and_what_the_joints_do_not_tell(
+    whole: str, open_page: Callable[..., Page], width: int
+) -> None:
+    page = open_page(f"{whole}/#/robot", width, 900)
+    panel = page.locator(".panel.contact")
+    link = page.locator(".residual-table tbody tr").nth(1).get_attribute("data-joint")
+    verdict, rows = panel.locator(".verdict"), panel.locator("tbody tr")
+    expect(panel).to_have_attribute("data-touched", "true")
+    expect(verdict).to_have_text(f"Touched on the link of {link} (93.0\u00a0%): at least 33 N.")
+    expect(page.locator(".explanation")).to_contain_text(f"Touched on the link of {link}, at least 33 N: ")
+    expect(panel).to_have_attribute("data-touched", "false")
+    over = rf"^Nothing touches it now[.] Last, \d+ s ago: the link of {link} \(93[.]0\s%\), at least 33 N[.]$"
+    expect(verdict).to_have_text(re.compile(over))
+    for row, cells in enumerate((["12", "2", "0.31"], ["−31", "2", "−0.02"], ["–", "not told", "0.55"])):
+        expect(rows.nth(row).locator("td")).to_have_text(cells)
+    outside = "(panel) => panel.getBoundingClientRect().left < 0 || panel.getBoundingClientRect().right > innerWidth"
+    assert not panel.evaluate(outside)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
 @pytest.mark.parametrize("width", [1440, 360])
 def test_a_mechanism_says_what_its_drive_feels_and_every_joint_carries(
     whole: str, open_page: Callable[..., Page], width: int

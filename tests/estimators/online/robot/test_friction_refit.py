@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from estimators.base import Event
+from estimators.base import Event, Status
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.files.identified import IdentifiedRobot
@@ -35,9 +35,20 @@ def arm() -> RobotDescription:
 
 
 def measured(
-    seed: int, seconds: float, joint: int = -1, omega: float = 1.0, level: float = 1.0, size: float = 0.25
+    seed: int,
+    seconds: float,
+    joint: int = -1,
+    omega: float = 1.0,
+    level: float = 1.0,
+    size: float = 0.25,
+    dry: float = 1.0,
+    bump: float = 0.0,
 ) -> tuple[Floats, Floats, Floats]:
-    """Time, positions and torques; from CHANGED on the Stribeck speed and level of a joint are multiplied."""
+    """Time, positions and torques; from CHANGED on something of a joint's friction is another.
+
+    omega, level, dry: what its Stribeck speed, its Stribeck and its Coulomb friction are multiplied by; bump: N·m
+    around 0.3 rad/s that no law has.
+    """
     pin = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install pin")
     random = np.random.default_rng([seed, 30])
     t = np.arange(0.0, seconds, 1.0 / RATE)
@@ -61,6 +72,10 @@ def measured(
         omegas[t >= CHANGED, joint], levels[t >= CHANGED, joint] = omega, level
     stribeck = levels * STRIBECK * dq * np.exp(-np.abs(dq) / (omegas * LAW.omega_stribeck))
     tau = tau + COULOMB * np.tanh(dq / LAW.omega_tanh) + stribeck + VISCOUS * dq
+    if joint >= 0:
+        more = (dry - 1.0) * COULOMB[joint] * np.tanh(dq[:, joint] / LAW.omega_tanh)
+        more += bump * np.sign(dq[:, joint]) * np.exp(-(((np.abs(dq[:, joint]) - 0.3) / 0.05) ** 2))
+        tau[:, joint] += np.where(t >= CHANGED, more, 0.0)
     return t, q + 2e-6 * random.normal(size=q.shape), tau + NOISE * random.normal(size=tau.shape)
 
 
@@ -118,3 +133,48 @@ def test_nothing_is_searched_in_a_robot_that_is_as_it_was_and_a_restart_keeps_wh
     plain = {name: getattr(kept, name) for name in kept.__slots__}
     estimator.resume({name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in plain.items()})
     assert estimator.model.law_of(0).start == pytest.approx(changed.model.law_of(0).start)
+
+
+@pytest.mark.parametrize(("joint", "omega", "seed"), [(1, 2.5, 3), (1, 0.4, 3), (0, 2.5, 11)])
+def test_a_change_by_more_than_a_factor_of_two_is_accepted_when_a_longer_window_shows_it(
+    joint: int, omega: float, seed: int
+) -> None:
+    estimator, events = live(seed, 140.0, joint=joint, omega=omega)
+    accepted, refused = told(events, "refit_accepted"), told(events, "refit_rejected")
+    assert any("a change by more than a factor of 2" in one.text for one in refused), "one window is not enough"
+    assert accepted, [(one.time / 1e9, one.kind, one.text) for one in events]
+    assert accepted[0].time / 1e9 < CHANGED + 60.0
+    assert estimator.model.law_of(joint).start[1] == pytest.approx(omega * LAW.omega_stribeck, rel=0.1)
+    state = estimator.estimate()
+    assert (state.status, state.reasons) == (Status.VALID, ())
+    theta, _ = estimator.parameters()
+    found = dict(zip(estimator.model.names, theta.tolist(), strict=True))
+    name = arm().names[joint]
+    assert found[f"coulomb.{name}"] == pytest.approx(COULOMB[joint], rel=0.1)
+    assert found[f"stribeck.{name}"] == pytest.approx(STRIBECK[joint], rel=0.1)
+
+
+def test_a_dry_friction_that_grows_by_more_than_a_factor_of_two_is_learnt() -> None:
+    """A bearing that has failed: θ grows, and η stays."""
+    estimator, events = live(3, 80.0, joint=1, dry=2.5, level=2.5)
+    assert [one.text for one in told(events, "friction")]
+    state = estimator.estimate()
+    assert (state.status, state.reasons) == (Status.VALID, ())
+    theta, deviations = estimator.parameters()
+    place = estimator.model.names.index("coulomb.elbow")
+    assert theta[place] == pytest.approx(2.5 * COULOMB[1], rel=0.05)
+    assert deviations[place] < 0.05 * theta[place]
+
+
+def test_a_friction_that_no_values_of_its_law_explain_is_told_with_what_to_do() -> None:
+    """Far from the law's speeds there is more friction: no η bends the law there."""
+    estimator, events = live(3, 160.0, joint=0, bump=6.0)
+    assert told(events, "refit_accepted") == []
+    assert estimator.model.law_of(0).start == pytest.approx([LAW.omega_tanh, LAW.omega_stribeck])
+    state = estimator.estimate()
+    assert state.status != Status.VALID
+    reason = next(one for one in state.reasons if one.code == "friction_refused")
+    assert reason.parameter == "shoulder"
+    assert reason.numbers["searches"] >= 3
+    assert "of the usual" in str(reason) or "beyond the usual" in str(reason)
+    assert "identify the robot again" in reason.todo
