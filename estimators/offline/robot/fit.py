@@ -109,10 +109,10 @@ def _weights(
     if kind == "ordinary" and not silent.all():
         weights = np.where(silent, 0.0, weights[~silent].mean())
     stands = known.standing.left(found.theta) / np.maximum(known.standstills, 1.0)
-    holding = _holding(model, found.theta, known, count)
-    if kind == "still":
-        resting = known.standing.squares / np.maximum(known.standstills, 1.0)
-        holding = np.where(known.sliding.squares > 0.0, holding, HELD**2 * resting)
+    holding, moved = _holding(model, found.theta, known, count), known.sliding.squares > 0.0
+    resting = known.standing.squares / np.maximum(known.standstills, 1.0)
+    all_one = resting * known.standstills / 3.0  # what holds it is the same in every second
+    holding = np.where(moved, holding, HELD**2 * resting if kind == "still" else all_one)
     at_rest = np.maximum(holding + found.variance, stands)
     silent = (known.standstills < FULL) | (kind in ("moving", "ordinary"))
     return np.array([weights, np.where(silent, 0.0, 1.0 / at_rest)])
