@@ -39,10 +39,9 @@ def even(series: ChannelSeries, rate: float) -> ChannelSeries:
     steps = np.diff(time)
     longest = max(GAP * float(np.median(steps)), GAP_SECONDS)
     inside = steps[after - 1] <= longest
-    cuts = np.flatnonzero(steps > longest) + 1
-    found = np.empty(len(ticks))
-    for part in np.split(np.arange(len(time)), cuts):
-        own = (ticks >= time[part[0]]) & (ticks <= time[part[-1]])
+    found = np.full(len(ticks), np.nan)
+    for part in np.split(np.arange(len(time)), np.flatnonzero(steps > longest) + 1):
+        own = (after > part[0]) & (after <= part[-1])
         if own.any():
-            found[own] = cubic_spline(time[part], values[part])(ticks[own]) if len(part) > 1 else values[part]
+            found[own] = cubic_spline(time[part], values[part])(ticks[own])
     return ChannelSeries(ticks[inside], found[inside])

@@ -109,10 +109,10 @@ def _weights(
     if kind == "ordinary" and not silent.all():
         weights = np.where(silent, 0.0, weights[~silent].mean())
     stands = known.standing.left(found.theta) / np.maximum(known.standstills, 1.0)
-    holding, moved = _holding(model, found.theta, known, count), known.sliding.squares > 0.0
-    resting = known.standing.squares / np.maximum(known.standstills, 1.0)
-    all_one = resting * known.standstills / 3.0  # what holds it is the same in every second
-    holding = np.where(moved, holding, HELD**2 * resting if kind == "still" else all_one)
+    holding = _holding(model, found.theta, known, count)
+    if kind == "still":
+        resting = known.standing.squares / np.maximum(known.standstills, 1.0)
+        holding = np.where(known.sliding.squares > 0.0, holding, HELD**2 * resting)
     at_rest = np.maximum(holding + found.variance, stands)
     silent = (known.standstills < FULL) | (kind in ("moving", "ordinary"))
     return np.array([weights, np.where(silent, 0.0, 1.0 / at_rest)])
@@ -169,7 +169,7 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
     weighs every joint alike, and leaves to the prior only what no row tells.
     """
     mean, covariance = prior_of(model, rows.part(rows.moves), kind)
-    known = Taught.of(rows, rows.shares())
+    known, pushed = Taught.of(rows, rows.shares()), rows.pushed
     rows = rows.teaching()
     found = passes(model, rows, (mean, covariance), known, kind)
     taken, inverse = found.weights, found.precision
@@ -184,6 +184,8 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
         wider = np.minimum(wider, np.maximum(prior, 1.0))
     if model.robot.guessed or kind == "ordinary":
         covariance = np.asarray(np.linalg.inv(inverse), np.float64)
+    count = _counted(rows)[0]
+    holding = np.where(pushed, (rows.y**2).sum(axis=0) / count / 3.0, 0.0)
     return RobotFit(
         found.theta,
         spread * wider * wider[:, None],
@@ -194,7 +196,7 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
         found.held,
         taken,
         information,
-        _holding(model, found.theta, known, _counted(rows)[0]),
+        np.maximum(holding, _holding(model, found.theta, known, count)),
     )
 
 

@@ -16,7 +16,7 @@ CHUNK: Final = 4096  # rows whose full regressor is held at a time
 SETTLING: Final = 0.16  # s about an instant, in which the low-pass still shows it
 CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
 NOISY: Final = 5.0  # deviations of the speed's noise, within which a joint may stand: an hour has none beyond
-PRESLIDING: Final = 5e-4  # rad (m) of travel, up to which a gear or bearing gives way without sliding: no motion
+PRESLIDING: Final = 5e-4  # rad (m) of travel, up to which a gear or bearing gives way without sliding
 SLOW: Final = 0.02  # of the fastest speed of a joint, below which it is at rest: a slow motion is a motion, too
 
 
@@ -44,18 +44,13 @@ class RobotRows(NamedTuple):
         return self.weighted(self.slides.astype(np.float64))
 
     def shares(self) -> Floats:
-        """Share of a standstill that each row is; 0 where a joint moves or its torque never changes: (rows, n).
-
-        A joint that never moves has a standstill a second: the others' motion changes what it carries.
-        """
+        """Share of a standstill that each row is; 0 where a joint moves or its torque never changes: (rows, n)."""
         stands = ~self.slides & (np.ptp(self.y, axis=0) > CONSTANT * np.abs(self.y).max(axis=0))
         found = np.zeros(stands.shape)
         for j in range(stands.shape[1]):
             begins = np.diff(stands[:, j], prepend=False) | (np.diff(self.piece, prepend=-1) != 0)
             number = np.cumsum(begins)
             length = np.bincount(number, self.moves)[number]
-            if stands[:, j].all():
-                length = np.minimum(length, BLOCK / max(float(np.median(np.diff(self.time, prepend=0.0))), 1e-9))
             found[:, j] = np.where(stands[:, j] & self.moves, 1.0 / np.maximum(length, 1.0), 0.0)
         return found
 
@@ -63,6 +58,12 @@ class RobotRows(NamedTuple):
         """Rows in which the robot moves, times these (rows, n) of all rows."""
         rows, own = self.part(self.moves), weights[self.moves]  # a copy
         return rows._replace(X=rows.X * own[:, :, np.newaxis], y=rows.y * own)
+
+    @property
+    def pushed(self) -> NDArray[np.bool_]:
+        """Joints that give way to the others' motion at most, by no more than PRESLIDING: (n,)."""
+        travel = [np.ptp(self.q[self.piece == one], axis=0) for one in np.unique(self.piece)]
+        return np.asarray(np.max(travel, axis=0) <= PRESLIDING)
 
     def predicted(self, theta: Floats) -> Floats:
         """(rows, n)."""
@@ -78,7 +79,7 @@ class RobotRows(NamedTuple):
 
         variance: (n,) beside it; holding: (n,) more of it where a joint stands, as friction may be any torque there.
         """
-        beside = variance + np.where(self.slides, 0.0, holding)
+        beside = variance + np.where(self.slides & ~self.pushed, 0.0, holding)
         return np.asarray(np.sqrt(self.spread(covariance) + beside))
 
 
@@ -96,15 +97,10 @@ def build(
 
 
 def resting_speed(pieces: Sequence[Piece]) -> Floats:
-    """Speeds, rad/s (m/s), up to which a joint may stand, by its fastest motion and its encoder's noise: (n,).
-
-    Infinite where it moves by no more than PRESLIDING: it is pushed by the others, and held.
-    """
-    travel = np.max([np.ptp(piece.rows(piece.q), axis=0) for piece in pieces if len(piece.at)], axis=0, initial=0.0)
+    """Speeds, rad/s (m/s), up to which a joint may stand, by its fastest motion and its encoder's noise: (n,)."""
     fastest = np.max([np.abs(piece.rows(piece.dq)).max(axis=0, initial=0.0) for piece in pieces], axis=0)
     noise = np.max([piece.noise for piece in pieces], axis=0)
-    rest = np.maximum(np.minimum(AT_REST, SLOW * fastest), NOISY * noise)
-    return np.where(travel > PRESLIDING, rest, np.inf)
+    return np.asarray(np.maximum(np.minimum(AT_REST, SLOW * fastest), NOISY * noise))
 
 
 class JointSums(NamedTuple):
