@@ -1,8 +1,8 @@
 """Puts a recording in columns on even ticks by its own stamps: they say when it was sampled, not when it arrived.
 
 A live clock takes uneven arrivals for the jitter of a link and takes the jitter off; of a log whose samples are 10 and
-12 ms apart that would move every sample. So an uneven one is interpolated before it is played, linearly and never
-across a gap, as `identify` does it.
+12 ms apart that would move every sample. So an uneven one is interpolated before it is played, by cubic splines and
+never across a gap, as `identify` does it.
 """
 
 from typing import Final
@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from estimators.alignment.channel_delay import ChannelSeries
+from estimators.numerics.splines import cubic_spline
 from estimators.offline.robot.motion import GAP, GAP_SECONDS
 
 OFF: Final = 0.1  # of the usual step, by which one is uneven
@@ -36,5 +37,11 @@ def even(series: ChannelSeries, rate: float) -> ChannelSeries:
     ticks = time[0] + np.arange(int((time[-1] - time[0]) * rate + 1e-6) + 1) / rate
     after = np.searchsorted(time, ticks).clip(1, len(time) - 1)
     steps = np.diff(time)
-    inside = steps[after - 1] <= max(GAP * float(np.median(steps)), GAP_SECONDS)
-    return ChannelSeries(ticks[inside], np.interp(ticks, time, values)[inside])
+    longest = max(GAP * float(np.median(steps)), GAP_SECONDS)
+    inside = steps[after - 1] <= longest
+    found = np.full(len(ticks), np.nan)
+    for part in np.split(np.arange(len(time)), np.flatnonzero(steps > longest) + 1):
+        own = (after > part[0]) & (after <= part[-1])
+        if own.any():
+            found[own] = cubic_spline(time[part], values[part])(ticks[own])
+    return ChannelSeries(ticks[inside], found[inside])

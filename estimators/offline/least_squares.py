@@ -12,6 +12,7 @@ import numpy as np
 from estimators.quantities import Floats
 
 REPEATS: Final = 4
+TOLD: Final = 1e-10  # of the largest eigenvalue of normal equations, below which a direction is not told by the rows
 
 
 class Solution(NamedTuple):
@@ -56,3 +57,16 @@ def solve(X: Floats, y: Floats, omega: Floats) -> Solution:
     deviation = np.sqrt(((V.T * inverse) ** 2).sum(axis=1)) / length
     omega = residual.T @ residual / max(rows - p / n, 1.0)
     return Solution(theta, deviation, omega)
+
+
+def of_sums(K: Floats, c: Floats) -> tuple[Floats, float]:
+    """θ (p,) of normal equations K θ = c, and the condition number of their rows, columns scaled to unit length.
+
+    It is infinite where the rows do not tell every direction: θ is zero there.
+    """
+    length = np.sqrt(np.diag(K))
+    length[~(length > 0.0)] = 1.0
+    values, V = np.linalg.eigh(K / length / length[:, np.newaxis])
+    told = values > TOLD * values[-1]
+    theta = (V[:, told] / values[told]) @ (V[:, told].T @ (c / length)) / length
+    return theta, float(np.sqrt(values[-1] / values[0])) if told.all() else float("inf")

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.offline.least_squares import of_sums
 from estimators.offline.robot.fit import Weights, passes, prior_of, solved
-from estimators.offline.robot.rows import RobotRows, Taught
+from estimators.offline.robot.rows import CONSTANT, JointSums, RobotRows, Taught, sums
 from estimators.quantities import Floats
 
 BLOCKS: Final = 6
@@ -65,7 +66,7 @@ def motions_of(rows: RobotRows) -> NDArray[np.int64]:
 def validated(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> Validated:
     """Cross-validate one model on its rows."""
     motions, predicted = motions_of(rows), np.full_like(rows.y, np.nan)
-    prior = prior_of(model, rows.part(rows.moves))
+    prior = prior_of(model, rows.part(rows.moves), kind)
     shares = rows.shares()
     whole = Taught.of(rows, shares)
     found = passes(model, rows.teaching(), prior, whole, kind)
@@ -77,6 +78,46 @@ def validated(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> V
         left = whole.without(Taught.of(rows.part(~apart), shares[~apart]))
         predicted[held] = rows.X[held] @ solved(model, left, found.weights, found.precision, prior[0])[0]
     return _judged(rows, predicted)
+
+
+class LeastSquares(NamedTuple):
+    """Least squares without a prior, with the full covariance Ω of a row's residual."""
+
+    theta: Floats  # (p,)
+    condition: float  # of the rows, infinite where they do not tell every direction
+    predicted: Floats  # (rows, n) of every motion, by what the others teach; NaN where too little is left of them
+
+    def halved(self, rows: RobotRows, other: Validated) -> Validated:
+        """What cross-validation says of the mean of these predictions and another model's."""
+        return _judged(rows, 0.5 * (self.predicted + other.predicted))
+
+
+def least_squares(rows: RobotRows) -> LeastSquares:
+    """Cross-validate least squares on rows of the default friction law; rows in which a joint stands count, too."""
+    whitened = _whitened(rows)
+    whole, motions, predicted = sums(whitened), motions_of(rows), np.full_like(rows.y, np.nan)
+    for motion in np.unique(motions):
+        held = motions == motion
+        apart = _apart(rows, held)
+        if (apart & rows.moves).sum() * rows.y.shape[1] >= rows.X.shape[2]:
+            predicted[held] = rows.X[held] @ _of_all(whole.without(sums(whitened.part(~apart))))[0]
+    return LeastSquares(*_of_all(whole), predicted)
+
+
+def _whitened(rows: RobotRows) -> RobotRows:
+    """Rows times chol(Ω)⁻¹ of the residual of ordinary least squares; zero where nothing moves or tells anything."""
+    told = np.ptp(rows.y, axis=0) > CONSTANT * np.abs(rows.y).max(axis=0)
+    used = (rows.moves[:, np.newaxis] & told).astype(np.float64)
+    rows = rows._replace(X=rows.X * used[:, :, np.newaxis], y=rows.y * used)
+    residual = rows.y - rows.predicted(_of_all(sums(rows))[0])
+    omega = residual.T @ residual / max(np.count_nonzero(rows.moves), 1)
+    omega += ROUNDING * max(float(np.trace(omega)), 1e-300) * np.eye(len(omega))
+    W = np.linalg.inv(np.linalg.cholesky(omega))
+    return rows._replace(X=np.einsum("jk,tkp->tjp", W, rows.X, optimize=True), y=rows.y @ W.T)
+
+
+def _of_all(found: JointSums) -> tuple[Floats, float]:
+    return of_sums(found.K.sum(axis=0), found.c.sum(axis=0))
 
 
 def _apart(rows: RobotRows, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -130,3 +171,14 @@ def better(before: Validated, after: Validated) -> bool:
     least = ROUNDING * float(before.losses.mean())
     enough = float(t.ppf(1.0 - DOUBT, len(before.losses) - 1)) * deviation
     return ratio > enough and gained(before.losses, after.losses)[0] > least
+
+
+def likelier(before: Validated, after: Validated) -> bool:
+    """Whether a model of no more coefficients predicts better: on average, in the ratios of the blocks' errors, and
+    at rest no worse by more than a standard error."""
+    if len(before.losses) != len(after.losses) or len(before.losses) < FEWEST:
+        return False
+    loss, deviation = gained(before.standing, after.standing)
+    least = ROUNDING * float(before.losses.mean())
+    ratio = gained(np.log(before.losses), np.log(after.losses))[0]
+    return loss > -deviation and ratio > 0.0 and gained(before.losses, after.losses)[0] > least

@@ -35,7 +35,9 @@ LOOSE: Final = 1e-6  # of a prior's precision: what is left of it where the data
 FULL: Final = 0.5  # standstills, below which the rows of one are none
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
-Weights = Literal["honest", "moving", "white", "ordinary"]
+HELD: Final = 0.01  # of a torque, by which one that holds a joint may differ though it never moves
+
+Weights = Literal["honest", "still", "moving", "white", "ordinary"]
 
 
 class RobotFit(NamedTuple):
@@ -107,7 +109,11 @@ def _weights(
     if kind == "ordinary" and not silent.all():
         weights = np.where(silent, 0.0, weights[~silent].mean())
     stands = known.standing.left(found.theta) / np.maximum(known.standstills, 1.0)
-    at_rest = np.maximum(_holding(model, found.theta, known, count) + found.variance, stands)
+    holding = _holding(model, found.theta, known, count)
+    if kind == "still":
+        resting = known.standing.squares / np.maximum(known.standstills, 1.0)
+        holding = np.where(known.sliding.squares > 0.0, holding, HELD**2 * resting)
+    at_rest = np.maximum(holding + found.variance, stands)
     silent = (known.standstills < FULL) | (kind in ("moving", "ordinary"))
     return np.array([weights, np.where(silent, 0.0, 1.0 / at_rest)])
 
@@ -158,11 +164,12 @@ def _counted(rows: RobotRows) -> tuple[Floats, NDArray[np.bool_]]:
 def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFit:
     """By the recipe, from the rows in which the robot moves.
 
-    A joint whose torque never changes teaches nothing. kind: "moving" leaves out standstills; "white" takes c_j = 1;
-    "ordinary" leaves them out, weighs every joint alike, and leaves to the prior only what no row tells.
+    A joint whose torque never changes teaches nothing. kind: "still" takes what holds a joint that never moves for a
+    part of its offset; "moving" leaves out standstills; "white" takes c_j = 1; "ordinary" leaves standstills out,
+    weighs every joint alike, and leaves to the prior only what no row tells.
     """
-    mean, covariance = prior_of(model, rows.part(rows.moves))
-    known = Taught.of(rows, rows.shares())
+    mean, covariance = prior_of(model, rows.part(rows.moves), kind)
+    known, pushed = Taught.of(rows, rows.shares()), rows.pushed
     rows = rows.teaching()
     found = passes(model, rows, (mean, covariance), known, kind)
     taken, inverse = found.weights, found.precision
@@ -177,6 +184,8 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
         wider = np.minimum(wider, np.maximum(prior, 1.0))
     if model.robot.guessed or kind == "ordinary":
         covariance = np.asarray(np.linalg.inv(inverse), np.float64)
+    count = _counted(rows)[0]
+    holding = np.where(pushed, (rows.y**2).sum(axis=0) / count / 3.0, 0.0)
     return RobotFit(
         found.theta,
         spread * wider * wider[:, None],
@@ -187,7 +196,7 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
         found.held,
         taken,
         information,
-        _holding(model, found.theta, known, _counted(rows)[0]),
+        np.maximum(holding, _holding(model, found.theta, known, count)),
     )
 
 
@@ -234,8 +243,8 @@ def _blocks(count: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(ends.tolist()))
 
 
-def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
-    """Mean and covariance of θ, scaled by these rows' torque.
+def prior_of(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> tuple[Floats, Floats]:
+    """Mean and covariance of θ, scaled by these rows' torque; kind: see `fit`.
 
     A column counts as large as it is over this motion or over the same run backwards: a law with coefficients for one
     direction that was hardly seen would else be free to take any value there.
@@ -248,7 +257,31 @@ def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
         back = np.mean(law.columns(rows.q[:, j], -rows.dq[:, j], rows.y[:, j], law.start) ** 2, axis=0)
         square[k : k + len(back)] = [max(pair) for pair in zip(square[k : k + len(back)], back, strict=True)]
         k += model.count_of(j)
-    return model.prior(torque, np.sqrt(np.array(square)))
+    mean, covariance = model.prior(torque, np.sqrt(np.array(square)))
+    for j in np.flatnonzero(~rows.slides.any(axis=0)) if kind == "still" else ():
+        offset = model.base + model.friction_of(j).stop
+        covariance[offset, offset] += torque[j] ** 2
+    return mean, covariance
+
+
+def averaged(model: WholeRobot, rows: RobotRows, found: RobotFit, least: Floats) -> RobotFit:
+    """The mean of a fit and of another θ (p,) that predicts as well; what they differ by is in its covariance.
+
+    Buckland, Burnham, Augustin, Biometrics 53:603–618, 1997, with equal weights.
+    """
+    signed = np.array([*(False,) * model.base, *(term.low >= 0.0 for term in model.terms)])
+    theta = 0.5 * (found.theta + least)
+    theta[signed] = np.maximum(theta[signed], 0.0)
+    apart = theta - found.theta
+    rows = rows.teaching()
+    residual = rows.y - rows.predicted(theta)
+    return found._replace(
+        theta=theta,
+        covariance=found.covariance + np.outer(apart, apart),
+        variance=np.maximum((residual**2).sum(axis=0) / _counted(rows)[0], found.variance),
+        correlation=correlation(residual, rows.piece, LONGEST, INDEPENDENT),
+        held=found.held & (theta == 0.0),
+    )
 
 
 def constrained(K: Floats, c: Floats, signed: Integers) -> tuple[Floats, NDArray[np.bool_]]:

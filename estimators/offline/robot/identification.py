@@ -13,7 +13,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
-from estimators.offline.robot.fit import RobotFit, fit, relative_error, torque_lag
+from estimators.offline.robot.fit import RobotFit, averaged, fit, relative_error, torque_lag
 from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
 from estimators.offline.robot.law_choice import LawScore, choose, imposed
 from estimators.offline.robot.motion import MotionError, Piece
@@ -125,6 +125,7 @@ def identify(
     say("identifying")
     model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws, twists)), choice.rows
     found = fit(model, rows, choice.weights)
+    found = found if choice.least is None else averaged(model, rows, found, choice.least)
     predicted = rows.predicted(found.theta)
     say("physical links")
     physical = entropic(model, rows, found)

@@ -32,7 +32,15 @@ from estimators.models.friction.load_dependent import LoadDependentSettings
 from estimators.models.robots.files.identified import REACH
 from estimators.models.robots.maxwell_slip import MaxwellSlipSettings
 from estimators.models.robots.whole_robot import DEFAULT, RobotFriction, WholeRobot
-from estimators.offline.robot.cross_validation import FEWEST, Validated, better, gained, validated
+from estimators.offline.robot.cross_validation import (
+    FEWEST,
+    Validated,
+    better,
+    gained,
+    least_squares,
+    likelier,
+    validated,
+)
 from estimators.offline.robot.fit import RobotFit, Weights, fit
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rows import RobotRows, build
@@ -43,6 +51,7 @@ DOUBT: Final = 0.05  # chance that any of the laws tried is taken though none is
 SQUARES: Final = 0.5  # of the squared error so far, below which a law that is not universal is worth it
 PASSES: Final = 4  # of links, load and friction in turn
 EITHER: Final = 0.25  # of the rows, in which a joint moves the rarer way at least, else direction is place
+CONDITION: Final = 100.0  # of the rows, above which a motion is not exciting (Gautier, Khalil, IJRR 11:362–375, 1992)
 LATTICE: Final = 5  # values of each nonlinear parameter
 
 
@@ -64,6 +73,7 @@ class Choice(NamedTuple):
     rows: RobotRows  # with the chosen law
     loading: Floats  # (n, 10) standard parameters of the rigid body that loads the friction
     weights: Weights = "honest"
+    least: Floats | None = None  # (p,) θ of least squares, where the mean of it and of the recipe's predicts best
 
 
 def candidates() -> tuple[AnyFriction, ...]:
@@ -86,10 +96,12 @@ class _Trial:
 
     def __init__(self, model: WholeRobot, pieces: list[Piece], rows: RobotRows) -> None:
         self.model, self.pieces, self.rows = model, pieces, rows
-        own, alone = validated(model, rows), validated(model, rows, "moving")
-        helps = not len(own.standing) or own.standing.sum() < alone.standing.sum()
-        self.kind: Weights = "honest" if helps else "moving"
-        own = own if helps else alone
+        kinds: list[Weights] = ["honest", "still", "moving"]
+        if rows.slides[rows.moves].any(axis=0).all():
+            kinds.remove("still")
+        tried = [validated(model, rows, kind) for kind in kinds]
+        first = int(np.argmin([one.standing.sum() for one in tried])) if len(tried[0].standing) else 0
+        self.kind, own = kinds[first], tried[first]
         self.found: RobotFit = fit(model, rows, self.kind)
         self.parameters = model.standard(self.found.theta[: model.base])
         self.load = rows.X[:, :, : model.base] @ self.found.theta[: model.base]
@@ -177,6 +189,15 @@ def choose(
     )
     if gain > deviation and plain.error < best.validated.error:
         return Choice(model.laws, verdicts, plain, rows, trial.parameters, "ordinary")
+    least = least_squares(rows)
+    if least.condition > CONDITION:
+        return chosen
+    mean = least.halved(rows, trial.default.validated)
+    verdicts.append(
+        LawScore("mean with least squares", mean.error, *gained(trial.default.validated.losses, mean.losses))
+    )
+    if likelier(best.validated, mean):
+        return Choice(model.laws, verdicts, mean, rows, trial.parameters, trial.kind, least.theta)
     return chosen
 
 

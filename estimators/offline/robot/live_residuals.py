@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.numerics.splines import cubic_spline
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats
 
@@ -39,7 +40,7 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
         ticks = np.arange(time[0], time[-1], period)
         after = np.searchsorted(time, ticks, side="right").clip(1, len(time) - 1)
         missing = time[after] - time[after - 1] > GAP * period
-        even = [np.column_stack([np.interp(ticks, time, one) for one in values.T]) for values in (q, tau, second)]
+        even = [np.asarray(cubic_spline(time, values)(ticks)) for values in (q, tau, second)]
         for values in even:
             values[missing] = np.nan
         estimator = RobotEstimator(learnt, period, start=np.inf, teaches=False)

@@ -16,6 +16,7 @@ CHUNK: Final = 4096  # rows whose full regressor is held at a time
 SETTLING: Final = 0.16  # s about an instant, in which the low-pass still shows it
 CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
 NOISY: Final = 5.0  # deviations of the speed's noise, within which a joint may stand: an hour has none beyond
+PRESLIDING: Final = 5e-4  # rad (m) of travel, up to which a gear or bearing gives way without sliding
 SLOW: Final = 0.02  # of the fastest speed of a joint, below which it is at rest: a slow motion is a motion, too
 
 
@@ -58,6 +59,12 @@ class RobotRows(NamedTuple):
         rows, own = self.part(self.moves), weights[self.moves]  # a copy
         return rows._replace(X=rows.X * own[:, :, np.newaxis], y=rows.y * own)
 
+    @property
+    def pushed(self) -> NDArray[np.bool_]:
+        """Joints that give way to the others' motion at most, by no more than PRESLIDING: (n,)."""
+        travel = [np.ptp(self.q[self.piece == one], axis=0) for one in np.unique(self.piece)]
+        return np.asarray(np.max(travel, axis=0) <= PRESLIDING)
+
     def predicted(self, theta: Floats) -> Floats:
         """(rows, n)."""
         return np.asarray(self.X @ theta)
@@ -72,7 +79,7 @@ class RobotRows(NamedTuple):
 
         variance: (n,) beside it; holding: (n,) more of it where a joint stands, as friction may be any torque there.
         """
-        beside = variance + np.where(self.slides, 0.0, holding)
+        beside = variance + np.where(self.slides & ~self.pushed, 0.0, holding)
         return np.asarray(np.sqrt(self.spread(covariance) + beside))
 
 

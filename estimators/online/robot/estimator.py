@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from estimators.base import Event, Phase, Status
+from estimators.conditioning.finer_rows import FinerRows
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.contact import SOON
@@ -27,7 +28,7 @@ from estimators.online.robot.findings.record import RobotFinding
 from estimators.online.robot.findings.tool import ToldTool
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
-from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
+from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, SLOW, Chunk, RobotMotion
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.online.robot.start import RobotStart
 from estimators.online.robot.told_findings import ToldFindings, state_beside
@@ -66,12 +67,14 @@ class RobotEstimator:
         """
         self.model = model = learnt.model()
         self._n = n = model.tree.size()
+        self._channels = 2 + bool(model.twisted)  # of each joint
+        self._finer = FinerRows(self._channels * n, period, 2.0 * QUICK)
+        slow, period = min(SLOW, OF_RATE / period), self._finer.period
         self._chunk, self._stride = max(1, round(CHUNK / period)), max(1, round(1.0 / (ROWS * period)))
         self._units = tuple(joint.axis.effort for joint in learnt.robot.joints)
-        self._channels = 2 + bool(model.twisted)  # of each joint
         self._watch = RobotWatch(model, learnt, self._chunk * period, tool)
         compensates = bool(self._watch.compensation.joints)
-        self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates)
+        self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates, slow)
         attribution = self._watch.attribution
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
         self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)
@@ -108,6 +111,8 @@ class RobotEstimator:
         rows = np.empty((len(time), self._channels, self._n))
         for k, values in enumerate((q, tau, link)[: self._channels]):
             rows[:, k] = values
+        time, flat = self._finer.absorb(time, rows.reshape(len(time), -1))
+        rows = flat.reshape(len(time), *rows.shape[1:])
         if len(self._unused[0]):
             time, rows = np.concatenate((self._unused[0], time)), np.concatenate((self._unused[1], rows))
         whole = len(time) // self._chunk * self._chunk

@@ -22,6 +22,9 @@ from estimators.quantities import Floats
 QUICK: Final = 40.0
 #: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
 SLOW: Final = 10.0
+#: 1, argued: Cut-off of the low-pass that teaches, of the rate of a slow recording or bus, at most: a half of what its
+#: samples can hold. Noise above that is as large as below, and no model explains it.
+OF_RATE: Final = 0.25
 #: s, argued: Time between two filtered rows that contacts are judged on.
 CHUNK: Final = 0.01
 
@@ -46,12 +49,19 @@ class RobotMotion:
     """Turns rows of positions and torques into chunks."""
 
     def __init__(
-        self, model: WholeRobot, reach: Floats, loading: Floats, period: float, follow_twist: bool = False
+        self,
+        model: WholeRobot,
+        reach: Floats,
+        loading: Floats,
+        period: float,
+        follow_twist: bool = False,
+        slow: float = SLOW,
     ) -> None:
         """reach: (n,) rad/s (m/s) at most in a friction law; loading: (n, 10) whose torque loads it; period: s.
 
-        follow_twist: chunks tell of the gears' twist, too.
+        follow_twist: chunks tell of the gears' twist, too; slow: Hz, cut-off of the low-pass that teaches.
         """
+        self.slow = slow
         n = model.tree.size()
         self._twisted = model.twisted
         m = len(self._twisted)
@@ -64,7 +74,7 @@ class RobotMotion:
         self._columns = np.ascontiguousarray(model.projection.columns, np.int64)
         self._memory = model.memory()
         self._quick = CausalLowPass(2 * n + m, QUICK, period)
-        self._slow = CausalLowPass(2 * n + self._followed + len(found), SLOW, period)
+        self._slow = CausalLowPass(2 * n + self._followed + len(found), slow, period)
         self._bridge = GapBridge(2 * n + m, period, (self._quick, self._slow))
 
     def absorb(self, readings: Floats) -> Chunk:

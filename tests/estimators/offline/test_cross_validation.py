@@ -7,10 +7,18 @@ import pytest
 
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.robot.cross_validation import Validated, better, motions_of, validated
-from estimators.offline.robot.fit import fit, relative_error
+from estimators.offline.least_squares import of_sums, weighted
+from estimators.offline.robot.cross_validation import (
+    Validated,
+    better,
+    least_squares,
+    likelier,
+    motions_of,
+    validated,
+)
+from estimators.offline.robot.fit import averaged, fit, relative_error
 from estimators.offline.robot.identification import identify
-from estimators.offline.robot.law_choice import choose
+from estimators.offline.robot.law_choice import CONDITION, choose
 from estimators.offline.robot.motion import MotionError, Piece, pieces
 from estimators.offline.robot.rows import Taught, build
 from estimators.quantities import Floats
@@ -230,3 +238,72 @@ def test_a_guess_does_not_hold_rich_recordings(truth: Any, simulated: Any) -> No
             relative_error(held.y, held.predicted(fit(model, rows, kind).theta)) for kind in ("honest", "ordinary")
         ]
         assert errors[0] < 1.02 * errors[1]
+
+
+def test_least_squares_is_that_with_the_full_covariance_of_a_row(truth: Any) -> None:
+    rows = build(WholeRobot(truth.robot), truth.pieces(1))
+    X, y = rows.X[rows.moves], rows.y[rows.moves]
+    reference, found = weighted(X, y), least_squares(rows)
+    assert found.condition < CONDITION
+    deviation = np.abs(reference.theta - found.theta) / reference.deviation
+    assert deviation.max() < 0.01
+    left = rows.y[rows.moves] - found.predicted[rows.moves]
+    assert np.sqrt((left**2).mean()) < 1.2 * np.sqrt(((y - X @ reference.theta) ** 2).mean())
+
+
+def test_directions_that_rows_do_not_tell_are_zero_and_no_condition_is_good(truth: Any) -> None:
+    random = np.random.default_rng(0)
+    X = random.standard_normal((50, 3))
+    X[:, 2] = 1000.0 * X[:, 1]
+    theta, condition = of_sums(X.T @ X, X.T @ (X @ [1.0, 2.0, 0.0]))
+    np.testing.assert_allclose(X @ theta, X @ [1.0, 2.0, 0.0], atol=1e-6)
+    assert condition == np.inf
+    assert of_sums(X[:, :2].T @ X[:, :2], np.ones(2))[1] == pytest.approx(
+        np.linalg.cond(X[:, :2] / np.linalg.norm(X[:, :2], axis=0))
+    )
+
+
+def test_the_mean_of_two_models_holds_what_they_differ_by(truth: Any) -> None:
+    model = WholeRobot(truth.robot)
+    rows = build(model, truth.pieces(1))
+    found, least = fit(model, rows), least_squares(rows).theta
+    mean = averaged(model, rows, found, least)
+    free = np.array([*(True,) * model.base, *(term.low < 0.0 for term in model.terms)])
+    np.testing.assert_allclose(mean.theta[free], 0.5 * (found.theta + least)[free])
+    assert (mean.theta[~free] >= 0.0).all()
+    added = mean.covariance - found.covariance
+    np.testing.assert_allclose(np.sqrt(np.diag(added)), np.abs(mean.theta - found.theta), atol=1e-9)
+
+
+def test_a_model_is_likelier_by_ratios_and_on_average_and_no_worse_at_rest() -> None:
+    def one(losses: list[float], standing: list[float]) -> Validated:
+        return Validated(np.zeros((0, 1)), np.array(losses), np.array(standing), 1.0, np.zeros((0, 1)))
+
+    before = one([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0])
+    assert likelier(before, one([0.9, 1.9, 2.9, 4.1], [0.9, 1.9, 2.9, 4.1]))
+    assert not likelier(before, one([0.1, 2.2, 3.3, 5.0], [1.0, 2.0, 3.0, 4.0]))  # worse on average
+    assert not likelier(before, one([1.2, 2.4, 3.3, 3.0], [1.0, 2.0, 3.0, 4.0]))  # by one block alone
+    assert not likelier(before, one([0.9, 1.9, 2.9, 3.9], [1.5, 2.6, 3.5, 4.5]))  # at rest
+    assert not likelier(before, one([0.5, 0.5], [0.5, 0.5]))
+
+
+def test_what_holds_a_joint_that_never_moves_is_learnt_and_stays_doubtful(truth: Any) -> None:
+    """A joint that gives way by 0.1 mrad, held by 3 N·m of friction in both recordings."""
+    found, models = {}, WholeRobot(truth.robot)
+    parts = []
+    for seed in (1, 2):
+        time, q, _ = truth.motion(seed)
+        q[:, 2] = 0.4 + 1e-4 * q[:, 2] / np.ptp(q[:, 2])
+        dq = np.gradient(q, time, axis=0)
+        tau = truth.model.torque(truth.parameters, q, dq, np.gradient(dq, time, axis=0))
+        tau[:, 2] += 3.0
+        tau += 0.05 * np.random.default_rng(seed).standard_normal(tau.shape)
+        parts.append(pieces(time, q, tau))
+    rows, held = (build(models, part) for part in parts)
+    assert rows.pushed.tolist() == [False, False, True]
+    rows = rows._replace(slides=rows.slides & ~rows.pushed)
+    for kind in ("honest", "still"):
+        one = fit(models, rows, kind)
+        found[kind] = float(np.abs(held.y - held.predicted(one.theta))[:, 2].mean())
+        assert held.deviation(one.covariance, one.variance, one.holding)[:, 2].min() > 1.5
+    assert found["still"] < 0.5 * found["honest"]
