@@ -1,7 +1,7 @@
 """One compiled pass over the readings of a turn: sorts them by joint, then advances each joint until it stops."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from daq.core.align import Sorter, sort
 from drivers.reading import words
 from estimators.conditioning.stop import REVIEW
+from estimators.numerics.direct import direct
 from estimators.numerics.jit import kernel
 from estimators.online.joint_pass import JointPassState, advance_readings, pass_on
 from estimators.quantities import Floats, Nanoseconds
@@ -44,7 +45,7 @@ class BatchPass:
         """
         count, rows, sorter = len(readings), words(readings), self._sorter
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
-        present = _through(
+        present = _pass(
             rows, rows.view(np.float64), sorter.joint, sorter.column, sorter.places, times, values, columns, late,
             self._robot,
         )  # fmt: skip
@@ -85,3 +86,6 @@ def _through(
         joint.estimator.late = late
         pass_on(robot.advance, times[start:end], values[start:end], columns[start:end], joint)
     return int(present)
+
+
+_pass: Final = direct(_through)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from daq.state.baselines import Baseline
 from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.preprocessing import clipped_from
-from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
+from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
 from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.numerics.direct import direct
 from estimators.online.joint import JointEstimator
 from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
 from estimators.plausibility.signals.watch import SignalWatch
@@ -35,6 +36,9 @@ Message = tuple[bytes, bytes]  # topic, msgpack map
 LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
 WAIT_OF_STALE = 0.1
+NEVER: Final = 1 << 62  # ns
+
+_advance: Final = direct(advance_readings)
 
 
 class JointPipeline:
@@ -49,9 +53,10 @@ class JointPipeline:
         executor: Executor | None,
         offset: int = 0,
         looks: Executor | None = None,
+        listened: bool = True,
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
-        runs the plausibility look of a start."""
+        runs the plausibility look of a start; listened: somebody wants every update, not only what follows from them."""
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks)
         self.estimator = self._build()
@@ -63,7 +68,7 @@ class JointPipeline:
         self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.updates = 0
-        self._publication = publication
+        self._publication, self._listened = publication, listened
         self.offset = offset
         self._intervals = Intervals(length=interval, offset=offset)
         self.due = 0  # ns, arrival time from which the next update can be made: earlier readings may wait
@@ -122,6 +127,8 @@ class JointPipeline:
             if state.stop == COLUMN:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
+            if state.stop == REVIEW:  # after which an update may say something else
+                self._intervals.quiet = 0
             if state.stop == INTERVAL:
                 skipped = self._intervals.tick if state.late and joint.taken < len(readings.times) else None
                 if skipped is None:
@@ -134,7 +141,7 @@ class JointPipeline:
             if state.stop == DONE or (state.stop == INTERVAL and not state.more):
                 break
             before = state.next
-            advance_readings(*readings, joint)
+            _advance(*readings, joint)
         if skipped is not None:  # no later one began in these readings
             messages += self._publish_interval(skipped, arrival, epoch, now)
         messages += self._events(epoch, arrival)
@@ -159,7 +166,16 @@ class JointPipeline:
         messages += filled or self._update(self.estimator.estimate(computed), tick, arrival, epoch, now())
         self._last_texts = texts
         beside = [one for one in (self.gear, self.clearance) if one is not None]
+        if not self._listened and not beside:
+            self._intervals.quiet = self._quiet_until()
         return messages + [message for one in beside for message in one.messages_due(epoch)]
+
+    def _quiet_until(self) -> int:
+        """Time of the rows (ns) before which, and before a review, no update would change anything but be heard."""
+        phases = self.estimator.phases
+        if phases.phase is not Phase.NORMAL:
+            return NEVER
+        return self.comparison.next_due(phases.report.time) if self._was_valid and self.estimator.settled else 0
 
     def _fill_form(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
         """An update with the texts of the last one and new numbers; none where it needs more than that."""
@@ -194,6 +210,7 @@ class JointPipeline:
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        self._intervals.quiet = 0
         try:
             self.estimator.resume(state)
         except Exception:
@@ -248,12 +265,14 @@ class JointPipeline:
 
     def set_baseline(self, baseline: Baseline) -> None:
         """Measure drift against this baseline from the next update on."""
+        self._intervals.quiet = 0
         self.comparison.set_baseline(baseline)
         if self.clearance is not None:
             self.clearance.watch.refer()
 
     def acknowledge(self, timestamp: float) -> list[Message]:
         """A person has seen what has changed. timestamp: Unix s. Returns the message about it."""
+        self._intervals.quiet = 0
         if self.clearance is not None:
             self.clearance.watch.refer()
         return self.comparison.acknowledge(timestamp)

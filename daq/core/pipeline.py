@@ -57,10 +57,16 @@ class Pipeline:
     """All joints of one robot."""
 
     def __init__(
-        self, config: Config, boot: int, executor: Executor | None = None, looks: Executor | None = None
+        self,
+        config: Config,
+        boot: int,
+        executor: Executor | None = None,
+        looks: Executor | None = None,
+        listened: bool = True,
     ) -> None:
         """boot: number of this start of the core; executor and looks: run the refits and the plausibility looks.
-        Without them they run inline, so that a replay is reproducible."""
+        Without them they run inline, so that a replay is reproducible. listened: all updates are made; else of a joint
+        that is in normal mode only one in a second, from which everything else follows as from all of them."""
         interval = round(1e9 / config.publish.rate)
         self.joints = [
             JointPipeline(
@@ -71,6 +77,7 @@ class Pipeline:
                 executor,
                 offset=_offset(index, len(config.joints), interval),
                 looks=looks,
+                listened=listened,
             )
             for index, (name, joint) in enumerate(config.joints.items())
         ]

@@ -38,13 +38,16 @@ class Turn(NamedTuple):
 class Repetition:
     """Replays consecutive recordings: first `lead`, then `turns`."""
 
-    def __init__(self, files: Sequence[Path], config: Config | None = None) -> None:
-        """config: in place of the recorded one; it must have the same channels. Raises RecordingError."""
+    def __init__(self, files: Sequence[Path], config: Config | None = None, listened: bool = True) -> None:
+        """config: in place of the recorded one; it must have the same channels; listened: see Pipeline.
+
+        Raises RecordingError.
+        """
         recorded = configuration(files[0])
         self.config = config or recorded
         for file in files:
             _same_channels(file, configuration(file), self.config)
-        self.files = files
+        self.files, self._listened = files, listened
         self.played = Played()
         self.gaps: list[str] = []  # missing blocks; updates after a gap differ from the recorded ones
         self._same = (recorded.joints, recorded.publish.rate) == (self.config.joints, self.config.publish.rate)
@@ -83,7 +86,8 @@ class Repetition:
     def _begin(self, boot: int) -> None:
         """Start a new pipeline. Another configuration submits other refits, so their results count at once."""
         self._refits, self._looks = DeferredExecutor(Inline()), DeferredExecutor(Inline(), LOOKS)
-        self._pipeline = Pipeline(self.config, boot, *((self._refits, self._looks) if self._same else ()))
+        executors = (self._refits, self._looks) if self._same else (None, None)
+        self._pipeline = Pipeline(self.config, boot, *executors, listened=self._listened)
 
     def _repeat(self, block: TurnBlock) -> Iterator[Turn]:
         boot, number = self._expected

@@ -258,6 +258,11 @@ class JointEstimator:
         return kept.phase, self.state.resting, kept.spectrum, self.phases.parts.validity.kept.changes
 
     @property
+    def settled(self) -> bool:
+        """Whether a plausibility look was made and has found nothing."""
+        return self._look.settled
+
+    @property
     def mistakes(self) -> tuple[Reason, ...]:
         """Mistakes of a person that the plausibility look of the start has found."""
         return self._look.reasons

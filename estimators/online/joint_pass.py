@@ -34,6 +34,7 @@ class Intervals(Layout):
     last: int = -1  # number of that of the last tick
     begun: bool = False  # whether one begins with the last sample that was taken
     tick: int = 0  # ns, of the sample with which the last one began
+    quiet: int = 0  # ns, of rows: before this one the pass does not stop for an interval, since nobody wants its update
 
 
 class EstimatorState(Layout):
@@ -124,14 +125,15 @@ def advance_samples(state: EstimatorState) -> int:
             return stop
         if intervals.begun:
             intervals.begun = False
-            state.certain = figures(learning.idle, learning.alarmed, state.report)
-            state.resting = learning.gate.resting
-            intervals.tick = state.ticks[state.next - 1]
-            for channel in range(len(front.ranges.named)):
-                front.ranges.told[channel] = front.ranges.named[channel]
-            if not state.followed and _none_due(state.count - state.next, front.former):
-                _take(state)  # this changes nothing that is published now, and saves a call
-            return INTERVAL
+            if learning.time >= intervals.quiet:
+                state.certain = figures(learning.idle, learning.alarmed, state.report)
+                state.resting = learning.gate.resting
+                intervals.tick = state.ticks[state.next - 1]
+                for channel in range(len(front.ranges.named)):
+                    front.ranges.told[channel] = front.ranges.named[channel]
+                if not state.followed and _none_due(state.count - state.next, front.former):
+                    _take(state)  # this changes nothing that is published now, and saves a call
+                return INTERVAL
         if state.next == state.count:
             return DONE
         if not _take(state):

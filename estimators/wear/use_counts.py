@@ -14,6 +14,7 @@ where it began. A single wild sample is removed by the median of three.
 import math
 from typing import Final, NamedTuple
 
+from estimators.numerics.direct import direct
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_numba.layout import Layout
@@ -73,8 +74,8 @@ class UseCounter:
         self.state.band = max(BAND, STEPS * step)
 
     def absorb(self, times: Nanoseconds, samples: Floats) -> None:
-        """Count. times: (samples,) ns; samples: (samples, channels), a missing position is NaN."""
-        count_use(times, samples, self._channel, self.state)
+        """Count. times: (samples,) ns; samples: (samples, channels), contiguous; a missing position is NaN."""
+        _count(times, samples, self._channel, self.state)
 
     @property
     def counts(self) -> UseCounts:
@@ -134,3 +135,6 @@ def count_use(times: Nanoseconds, samples: Floats, channel: int, use: UseState) 
         position = middle(use.earlier, use.last, raw)
         use.earlier, use.last, use.seen = use.last, raw, times[row]
         move(position, times[row], use)
+
+
+_count: Final = direct(count_use)

@@ -92,7 +92,7 @@ def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> 
 def _play(options: argparse.Namespace, config: Config, columns: Columns | None) -> int:
     """Play a recording of any other kind; where it breaks off, everything before counts."""
     counts: Counts = {}
-    pipeline = Pipeline(config, BOOT)
+    pipeline = Pipeline(config, BOOT, listened=options.json)
     begin = time.monotonic()
     failed = ""
     played, changes = Played(), Changes()
@@ -131,7 +131,7 @@ def _repeat(options: argparse.Namespace, config: Config | None) -> int:
     changes = Changes()
     try:
         with Progress("replay") as progress:
-            repetition = Repetition([options.file], config)
+            repetition = Repetition([options.file], config, listened=options.json or options.check)
             size = options.file.stat().st_size
             if options.check:
                 progress.stage("comparing", 2 * size, "B")

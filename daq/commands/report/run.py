@@ -110,7 +110,7 @@ def gather(files: Sequence[Path], stage: Callable[[str], None] = lambda _: None)
     config = configuration(files[0])
     joints = {name: JointRun(name, joint) for name, joint in config.joints.items()}
     run = ReportContent(list(files), config, digest(files[0]), list(joints.values()))
-    repetition = Repetition(files)
+    repetition = Repetition(files, listened=False)
     continuity = Continuity()
     stage("reading messages")
     for file in files:

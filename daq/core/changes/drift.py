@@ -178,6 +178,10 @@ class Comparison:
         """Whether an estimate of this time (ns) would be compared."""
         return (self._baseline is not None or self.records is not None) and time // EVERY != self._looked
 
+    def next_due(self, time: int) -> int:
+        """ns from which an estimate may be compared that comes after one of this time (ns); 0: any may."""
+        return 0 if self.due(time) else (time // EVERY + 1) * EVERY
+
     def compare(
         self,
         estimate: Estimate,

@@ -38,10 +38,10 @@ class JointUse:
         if not len(times):
             return
         self._counter.set_step(step)
-        seconds = times // EVERY
-        if seconds[0] == seconds[-1] == self._second:
+        if times.item(0) // EVERY == times.item(-1) // EVERY == self._second:
             self._count(times, samples)
             return
+        seconds = times // EVERY
         cuts = [0, *(np.flatnonzero(np.diff(seconds)) + 1).tolist(), len(times)]
         for begin, end in itertools.pairwise(cuts):
             if seconds[begin] != self._second:

@@ -8,6 +8,7 @@ import numpy as np
 
 from estimators.alignment.frame_block import SPAN, is_full
 from estimators.alignment.resampler import AlignerState, Stream
+from estimators.numerics.direct import direct
 from estimators.numerics.jit import kernel
 from estimators.plausibility.signals import VALIDATORS
 from estimators.plausibility.signals.base import StreamFacts, StreamFrames
@@ -39,7 +40,7 @@ class SignalWatch:
     @property
     def due(self) -> bool:
         """Whether a block of frames has to be looked at before another frame is taken."""
-        return _any_is_full(self._aligner)
+        return _look_is_due(self._aligner)
 
     def look(self) -> Look:
         """Look at every block that is full, and make room."""
@@ -106,3 +107,6 @@ def _any_is_full(aligner: AlignerState) -> bool:
     for i in range(len(aligner.streams)):
         found = found or is_full(aligner.streams[i].block)
     return found
+
+
+_look_is_due: Final = direct(_any_is_full)
