@@ -4,12 +4,14 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 LATER  := nice -n 10
+# bytecode is kept: where it is not, three workers rewrite every test and each program that they start compiles itself
+export PYTHONDONTWRITEBYTECODE :=
 
 # a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py);
 # three workers on two cores, since many tests wait
 WORKERS := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test tests test-slow check compiled interpreted bench mutants chaos fuzz soak systemd docs dist clean help
+.PHONY: demo test tests test-slow check compiled collected interpreted bench mutants chaos fuzz soak systemd docs dist clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,7 +20,7 @@ demo: $(VENV)/live.stamp  ## watch a simulated joint being identified, live, in 
 	$(BIN)/jointwatch demo $(DEMO)
 
 test: $(VENV)/test.stamp  ## every test (slow ones excepted), and beside them lint, types, import rules
-	+$(MAKE) --no-print-directory compiled
+	+$(MAKE) --no-print-directory --jobs=2 --output-sync=target compiled collected
 	+$(MAKE) --no-print-directory --jobs=3 --output-sync=target tests check interpreted
 
 tests: $(VENV)/test.stamp  # many wait for what they watch; `+` lets the others' words wait, and these be seen at once
@@ -26,6 +28,9 @@ tests: $(VENV)/test.stamp  # many wait for what they watch; `+` lets the others'
 
 compiled: $(VENV)/test.stamp
 	$(BIN)/jointwatch compile
+
+collected: $(VENV)/test.stamp  # rewrites the asserts of all tests once, where each worker would for itself
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -qq --collect-only >/dev/null
 
 interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without compiling, which needs no kernel on disk
 	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q -m "interpreted and not slow and not compiled" tests/estimators tests/contracts

@@ -21,8 +21,44 @@ LONG = Path(__file__).with_name("end_to_end")
 COMPILING = Path(__file__).with_name("test_jit.py")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--each-value", action="store_true", help="each value of a test's parameters, not each combination")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("each_value"):
+        kept = with_each_value(items)
+        left = set(map(id, kept))
+        config.hook.pytest_deselected(items=[one for one in items if id(one) not in left])
+        items[:] = kept
     items.sort(key=lambda item: 0 if LONG in item.path.parents else 1 if item.path == COMPILING else 2)
+
+
+def with_each_value(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Those of whose parameters one has a value that no test of the same function before them had.
+
+    So every line of each `parametrize` runs, and those of several do not multiply.
+    """
+    seen: set[tuple[object, ...]] = set()
+    kept = []
+    for item in items:
+        values = {(item.nodeid.split("[")[0], *value) for value in _values(item)}
+        if not values or values - seen:
+            kept.append(item)
+        seen |= values
+    return kept
+
+
+def _values(item: pytest.Item) -> Iterator[tuple[object, ...]]:
+    """What each `parametrize` gives a test: its names, and which objects they are; of a fixture's parameter likewise."""
+    case = getattr(item, "callspec", None)
+    params = dict(case.params) if case else {}
+    for mark in item.iter_markers("parametrize"):
+        told = mark.args[0]
+        names = [one.strip() for one in told.split(",")] if isinstance(told, str) else list(told)
+        yield *names, *(id(params.pop(name)) for name in names)
+    for name, value in params.items():
+        yield name, id(value)
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,14 @@ the core never waits for a disk. A state is used only with the same settings, th
 otherwise the joint starts again from nothing.
 """
 
-import ast
 import hashlib
+import marshal
 import math
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any, Final
 
 import msgpack
@@ -54,24 +55,18 @@ def edition() -> str:
     """
     folder = Path(estimators.__path__[0])
     files = sorted(file for room in ROOMS for file in (folder / room).rglob("*.py"))
-    return hashlib.sha256("\0".join(meaning(file.read_text(encoding="utf-8")) for file in files).encode()).hexdigest()[
-        :16
-    ]
+    return hashlib.sha256(b"\0".join(meaning(file.read_text(encoding="utf-8")) for file in files)).hexdigest()[:16]
 
 
-def meaning(source: str) -> str:
-    """The syntax tree of a program as text, without its comments and docstrings."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = node.body[0] if node.body else None
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                first.value.value = ""
-    return ast.dump(tree)
+def meaning(source: str) -> bytes:
+    """What a program is compiled to, without its docstrings, assertions and places of lines: the same for all that
+    does the same. Compiling takes a third of the time of looking through the syntax tree."""
+    return marshal.dumps(_without_places(compile(source, "", "exec", dont_inherit=True, optimize=2)))
+
+
+def _without_places(code: CodeType) -> CodeType:
+    inner = tuple(_without_places(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    return code.replace(co_consts=inner, co_linetable=b"", co_firstlineno=0)
 
 
 def key(joint: JointSection) -> str:

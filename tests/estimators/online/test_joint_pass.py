@@ -19,7 +19,7 @@ from estimators.quantities import Floats
 from tests.support.layouts import packed
 
 RATE = 200.0
-EVERY = 55_000_000  # ns between updates: eleven samples, so that pieces of 4 and 90 end elsewhere
+EVERY = 155_000_000  # ns between updates: 31 samples, so that pieces of 4 and 90 end elsewhere
 RIGID = {"model": {"kind": "rigid", "gravity_sin": True}, "conditioning": {"half_width": 0.02}}
 LINEAR = {"kind": "viscous_coulomb"}
 PLAIN = {"model": {"kind": "rigid", "friction": LINEAR}, "conditioning": {"half_width": 0.02}}  # no exp, sin or tanh
@@ -96,7 +96,7 @@ def by_samples(settings: dict[str, Any], samples: Samples, size: int) -> dict[st
 def by_readings(
     settings: dict[str, Any], samples: Samples, size: int, late: bool = False, fresh: bool = False
 ) -> dict[str, Any]:
-    """Frames in pieces, of which some are lost; an update is due each 55 ms, of a joint that is late the last one.
+    """Frames in pieces, of which some are lost; an update is due each 155 ms, of a joint that is late the last one.
 
     fresh: compare each with figures that are computed anew.
     """
