@@ -312,6 +312,8 @@ class JointPipeline:
             window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
             if event.kind == "alarm":
                 self.comparison.note_alarm(((first or time) + epoch) / 1e9)
+            elif event.kind == "gradual" and self.comparison.records is not None:
+                self.comparison.records.note_gradual((first + epoch) / 1e9)
             messages.append(
                 self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window, event.details)
             )

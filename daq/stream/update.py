@@ -46,6 +46,7 @@ EVENTS: Final = {
     "swing": "how much of the motion a wide kernel lets through: if less than half, set half_width",
     "mistake": "the channels look as if a person had made a mistake: which, and what to do",
     "kernel": "the steps of an encoder asked for a wider kernel: the joint is learnt anew under it",
+    "gradual": "a parameter goes on changing slowly: its values follow, and their deviations contain the delay",
     "scaled": "all parameters have changed by one factor: the torque constant, or its sensor",
     "sharpened": "the nonlinear parameters hold, and are more certain now",
     "drift": "a parameter has left its limits around the baseline, or the friction's shape moves",

@@ -11,6 +11,7 @@ from estimators.online.judgement.model_fit import ModelFit
 from estimators.online.judgement.motion import LOOK_BACK, MotionCount
 from estimators.online.judgement.validity import Validity
 from estimators.online.monitor import DESIGNS
+from estimators.online.monitor.gradual import GradualChange
 from estimators.online.monitor.plain import PlainMonitor
 from estimators.online.monitor.recall import Recall
 from estimators.online.normal_loop import NormalLoop
@@ -70,10 +71,9 @@ def linear(
     begin = LinearStart(
         tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
     )
-    recall = Recall(learner, fit.kept)
-    return Phases(
-        Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit, recall=recall)
-    )
+    recall, gradual = Recall(learner, fit.kept), GradualChange(learner)
+    parts = (tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit)
+    return Phases(Parts(*parts, recall=recall, gradual=gradual))
 
 
 def rows_alike(taps: Floats, decimation: int) -> float:

@@ -14,6 +14,7 @@ from estimators.online.judgement.model_fit import ModelFit
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Moment, Monitor
+from estimators.online.monitor.gradual import GradualChange
 from estimators.online.monitor.recall import Recall
 from estimators.online.normal_loop import NormalLoop
 from estimators.online.start.base import Start
@@ -61,7 +62,8 @@ class Parts:
     monitor: Monitor
     fit: ModelFit
     nonlinear: Nonlinear | None = None
-    recall: Recall | None = None  # of a model without nonlinear parameters
+    recall: Recall | None = None  # of a model without nonlinear parameters, as the next
+    gradual: GradualChange | None = None
     names: tuple[str, ...] = field(init=False)  # of θ
 
     def __post_init__(self) -> None:
@@ -127,6 +129,8 @@ class Parts:
         }
         if self.recall is not None:
             kept["recall"] = self.recall
+        if self.gradual is not None:
+            kept["gradual"] = self.gradual
         if self.nonlinear is not None:
             kept |= {
                 "eta": self.nonlinear.eta,

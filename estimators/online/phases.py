@@ -40,6 +40,7 @@ from estimators.online.monitor.base import (
     Sharpen,
     WindowRequest,
 )
+from estimators.online.monitor.gradual import GradualChange
 from estimators.online.parts import Nonlinear, Parts
 from estimators.online.reporting import report
 from estimators.online.start.base import Failed, Started, Verdict
@@ -176,6 +177,8 @@ class Phases:
             if self._holds_again():
                 return
             parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
+            if parts.gradual is not None and parts.gradual.kept.going:
+                self._follow(parts.gradual)
             parts.validity.kept.renew = True
             if parts.nonlinear is None:
                 parts.fit.follow(parts.learner, self.phase is Phase.NORMAL)
@@ -276,9 +279,10 @@ class Phases:
         self.kept.changed = window[0] if window else parts.log.kept.time
         self.kept.before[:], self.kept.asking = parts.loop.good, True
         if parts.recall is not None:
-            parts.recall.alarmed(
-                parts.loop.kept.snapshot, parts.history.total, parts.motion.needed, parts.validity.good
-            )
+            now, needed = parts.history.total, parts.motion.needed
+            anew = parts.recall.alarmed(parts.loop.kept.snapshot, now, needed, parts.validity.good)
+            if parts.gradual is not None:
+                parts.gradual.alarmed(now, self.kept.changed, anew)
             parts.fit.consider_anew(parts.learner)
         # it may be of what was never identifiable, which is no change
         unidentified = parts.nonlinear is None and (
@@ -297,6 +301,40 @@ class Phases:
         else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
+    def _follow(self, gradual: GradualChange) -> None:
+        """Follow a change that goes on: once that is told, the rows so far are of another truth."""
+        parts, now = self.parts, self.parts.history.total
+        if gradual.follow(now, parts.fit.block, parts.motion.needed):
+            self._goes_on(gradual)
+        if gradual.kept.told:
+            parts.fit.begin_moving(parts.learner, now)
+        if gradual.kept.told and not gradual.kept.going:
+            gradual.kept.told = False
+            parts.log.say("recovered", "what changed gradually changes no longer", self._since(gradual))
+
+    def _continues(self, own: bool) -> bool:
+        """Whether new values go on with a change before; own: whether nothing has changed."""
+        gradual, recall = self.parts.gradual, self.parts.recall
+        if gradual is None or recall is None:
+            return False
+        return gradual.recovered(recall.kept.learnt.state, self.parts.history.total, own)
+
+    def _goes_on(self, gradual: GradualChange) -> None:
+        """Say that what raised alarms goes on changing, and follow it."""
+        parts, rate = self.parts, gradual.kept.rate / self.parts.motion.row
+        self.kept.asking = False
+        if parts.recall is not None:
+            parts.recall.give_up()
+        rates = ", ".join(
+            f"{parts.parameters[i].name} by {rate[i]:+.2g} {parts.parameters[i].unit} a second" for i in np.flatnonzero(rate)
+        )
+        text = f"it goes on changing, gradually, and is followed: {rates}"
+        self._recover(text, self._since(gradual), "recovered" if gradual.kept.told else "gradual")
+        gradual.kept.told = True
+
+    def _since(self, gradual: GradualChange) -> tuple[int, int]:
+        return gradual.kept.began, self.parts.log.kept.time
+
     def _consult(self, asked: WindowRequest | Decision, moment: Moment) -> None:
         """Compute a window that the monitor requests, and carry out what it decides."""
         if not isinstance(asked, WindowRequest):
@@ -312,7 +350,10 @@ class Phases:
                 parts.learner.rls.accept_noise()
             if decision.own:
                 parts.learner.rls.accept_excursion(parts.motion.row)
-            self._recover(decision.text + OWN * decision.own)
+            if self._continues(decision.own) and parts.gradual is not None:
+                self._goes_on(parts.gradual)
+            else:
+                self._recover(decision.text + OWN * decision.own)
         if parts.nonlinear is None:
             return
         relearning, now = parts.nonlinear.relearning, parts.history.total
@@ -337,12 +378,12 @@ class Phases:
         elif isinstance(decision, Sharpen):
             relearning.sharpen(*shown)
 
-    def _recover(self, text: str, window: tuple[int, int] | None = None) -> None:
-        """End a transient; window: of the new values, by default all since the change began."""
+    def _recover(self, text: str, window: tuple[int, int] | None = None, kind: str = "recovered") -> None:
+        """End a transient; window: of the new values, by default all since the change began; kind: of its event."""
         log = self.parts.log
         self.kept.phase = Phase.NORMAL
         self.parts.loop.accept()
-        log.say("recovered", text, window or (self.kept.changed, log.kept.time))
+        log.say(kind, text, window or (self.kept.changed, log.kept.time))
 
     def _ask_for_one_cause(self) -> None:
         """Whether all parameters have changed by one factor since the alarm; a constant torque may be a sensor's."""

@@ -106,6 +106,17 @@ class RecursiveLeastSquares:
             self.d[:] *= max(1.0, min(self.state.resting, most))
             self.state.memory = self.state.resting
 
+    def walk(self, way: Floats) -> None:
+        """Let θ have moved by `way` (parameters,), in deviations of the residual, or by as much the other way."""
+        self.know(self.covariance() + np.outer(way, way))
+
+    def know(self, covariance: Floats) -> None:
+        """Let P be another one: (parameters, parameters), in units of the whitened residual variance."""
+        size = np.sqrt(np.diag(covariance))
+        root = np.linalg.cholesky((covariance / np.outer(size, size))[::-1, ::-1])[::-1, ::-1] * size[:, None]
+        unit = np.diag(root)
+        self.d[:], self.state.u[:] = unit**2, np.triu(root / unit, 1).T
+
     def absorb(self, phi: Floats, y: Floats) -> None:
         """Learn from rows: phi (rows, outputs, parameters), y (rows, outputs), both C-contiguous float64."""
         absorb(self.state, phi, y)

@@ -6,7 +6,8 @@ parameter is within its limits again, the record says when, and stays. A record 
 setting a baseline acknowledges all of them.
 
 An alarm that came since the parameter was last within its limits is the evidence of a sudden change, and the change is
-dated to the first row of that alarm. Otherwise the change is gradual, and dated to when the parameter was last within.
+dated to the first row of that alarm. Otherwise the change is gradual, and dated to when the parameter was last within; or to
+the first alarm of a change that the estimator says goes on (estimators/online/monitor/gradual.py).
 """
 
 import math
@@ -112,12 +113,20 @@ class ChangeRecords:
         self.reference = 0.0  # Unix s at which a baseline was set that changes are measured against; 0: none
         self._within: dict[str, float] = {}  # parameter → Unix s at which it was within its limits last
         self._alarm = 0.0  # Unix s of the first row of the last alarm
+        self._gradual = 0.0  # Unix s since when a change goes on that has been told to be gradual
         self._said: tuple[Any, ...] = ()  # what the last message said, but for its numbers
         self._due = 0.0  # Unix s from which new numbers are worth a message
 
     def note_alarm(self, begin: float) -> None:
         """An alarm has come. begin: Unix s of its first row."""
-        self._alarm = begin
+        self._alarm, self._gradual = begin, 0.0
+
+    def note_gradual(self, begin: float) -> None:
+        """What alarms have begun goes on gradually. begin: Unix s of the first row of the first of them."""
+        self._alarm, self._gradual = 0.0, begin
+        for record in self.records:
+            if not record.over and record.evidence == "alarm" and record.since >= begin:
+                record.evidence, record.since = "gradual", begin
 
     def update(
         self,
@@ -248,7 +257,7 @@ class ChangeRecords:
             math.nan,
             math.nan,
             math.nan,
-            self._alarm if sudden else within,
+            self._alarm if sudden else min(within, self._gradual or within),
             timestamp,
             "alarm" if sudden else "gradual",
             reference,

@@ -117,6 +117,13 @@ class ModelFit:
         kept.sums.begin_block()
         kept.due, kept.forgotten = now + self._block, 0.0
 
+    def begin_moving(self, learner: Learner, now: int) -> None:
+        """Forget sums and what they said of noise: θ has moved and goes on moving; steps and lag are as reported."""
+        self.begin(now, keep_identified=True)
+        learner.correlated[:] = np.eye(learner.rls.p)
+        self.kept.effects[:] = self._left_of_steps(learner) + self.kept.late.T @ self.kept.late
+        widen_unidentifiable(self.kept, learner)
+
     @property
     def block(self) -> int:
         """Rows of a block."""

@@ -49,8 +49,10 @@ class Recall:
         learnt.state = learner.kept.state.copied()
         self.kept = RecallState(learnt=learnt, fit=fit.copied())  # whose sums begin anew, and so may be shared
 
-    def alarmed(self, good: RecursiveState, now: int, needed: float, trusted: bool) -> None:
-        """Keep what was known before an alarm; good: the state then, and trusted: whether its prediction was.
+    def alarmed(self, good: RecursiveState, now: int, needed: float, trusted: bool) -> bool:
+        """Keep what was known before an alarm; returns whether it is of an event of its own.
+
+        good: the state before; trusted: whether its prediction was.
 
         now: number of the row; needed: rows that a start takes.
         """
@@ -58,12 +60,13 @@ class Recall:
         kept.explained = 0
         if now <= kept.until:
             kept.until = -1 if kept.recalled else until
-            return
+            return False
         kept.until, kept.recalled, kept.open = until, False, self._learner.unexcited.open
         kept.trusted = trusted
         copy(self._learner.kept, kept.learnt)
         copy(good, kept.learnt.state)
         copy(self._fit, kept.fit)
+        return True
 
     def holds(self, sums: BlockSums, rows: float, now: int) -> bool:
         """Whether what was known before holds again; sums: of a block that ends; rows: that a full one has."""
@@ -74,6 +77,10 @@ class Recall:
         usual = max(float(np.mean(state.long)), state.alarm_noise)
         kept.explained = kept.explained + 1 if left <= QUIET * usual * count else 0
         return kept.explained >= AGAIN
+
+    def give_up(self) -> None:
+        """Give up what was known before: the change goes on."""
+        self.kept.until = -1
 
     def restore(self) -> Floats:
         """Go back to what was known; returns its values."""

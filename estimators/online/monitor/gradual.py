@@ -1,0 +1,138 @@
+"""Gradual changes: a truth that goes on moving would raise alarm after alarm; it is followed instead.
+
+Behind an alarm that climbed slowly (its rows were no worse on average than QUIET times what the CUSUM allows), or that
+moved θ the same way as the one before, the change may go on. The fewest parameters that account for it, by
+
+    χ² = (Δ − Es)ᵀ V⁻¹ (Δ − Es)        Δ: θ since before the alarm    V: its covariance    E: columns of the identity
+
+are taken for what changes, and what was known of the others before the alarm counts again. Block by block θ walks
+along the way w of these, by as much as it moves in one: P += w wᵀ/v, v the residual variance. So rows from before do not
+pull θ back, and its deviation holds what it may have moved since. The change has come to an end where θ has moved less
+over what a start takes than half of what its rate says.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from estimators.online.monitor.plain import QUIET, SOON
+from estimators.quantities import Floats
+from estimators.recursive.learner import Learner
+from estimators.recursive.state import RecursiveState
+
+#: 1, argued: Least cosine between the ways of two alarms that are of one change: 60°, for a short motion tells little
+#: along some directions. It is also the least share of a rate at which the change still goes on.
+ALIKE: Final = 0.5
+#: deviations, argued: A set of parameters accounts for a change where χ² is not larger than by chance: its mean and
+#: three deviations.
+CHANCE: Final = 3.0
+#: 1, argued: Share of χ² that may be left beyond that: while θ moves, rows of several truths give the other parameters
+#: a part of it.
+LEFT: Final = 0.2
+#: 1, argued: Parameters that may change together; more are no wear, and nothing of the others counts again.
+TOGETHER: Final = 2
+
+
+@dataclass(slots=True)
+class GradualState:
+    """State of a GradualChange."""
+
+    VERSION: ClassVar[int] = 1
+
+    way: Floats  # of θ over the last alarm, of the parameters that account for it
+    values: Floats  # θ from which its rate is measured
+    rate: Floats  # a row
+    row: int = 0  # number of the row at which θ had these values
+    alarm: int = 0  # number of the row at which it began to move from what is known of before
+    began: int = 0  # ns, since when
+    slow: bool = False  # whether the last alarm climbed slowly
+    going: bool = False  # whether it is followed
+    told: bool = False  # whether it has been told
+
+
+class GradualChange:
+    """Follows a change that goes on, of a model without nonlinear parameters."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_learner"})  # a part, which keeps its own state
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner, p = learner, learner.rls.p
+        self.kept = GradualState(np.zeros(p), np.zeros(p), np.zeros(p))
+
+    def alarmed(self, now: int, began: int, anew: bool) -> None:
+        """Take an alarm; now: number of the row; began: ns, since when; anew: whether none was shortly before."""
+        kept, state = self.kept, self._learner.rls.state
+        kept.slow = state.limit <= (QUIET - 1.0) * state.allowance * state.onset
+        kept.going = False
+        if anew:
+            kept.alarm = now - state.since - state.onset
+        if anew and not kept.told:
+            kept.way[:], kept.began = 0.0, began
+
+    def recovered(self, before: RecursiveState, now: int, own: bool) -> bool:
+        """Take new values behind an alarm; returns whether they go on with the change of the alarm before.
+
+        before: the learner's state before the alarm; own: whether nothing has changed; now: as above.
+        """
+        kept, learner, gram = self.kept, self._learner, self._learner.kept.gram
+        way = np.zeros(learner.rls.p) if own else self._way(before)
+        if not way.any():
+            return False
+        size = float(np.sqrt((way @ gram @ way) * (kept.way @ gram @ kept.way)))
+        alike = float(way @ gram @ kept.way) > ALIKE * size
+        if alike or kept.slow:
+            self._know_again(before, way)
+            kept.going, kept.rate[:] = True, way / max(now - kept.alarm, 1)
+        kept.way[:], kept.values[:], kept.row = way, learner.rls.theta, now
+        return alike
+
+    def follow(self, now: int, block: int, needed: float) -> bool:
+        """End a block of this many rows of a change that is followed; returns whether that has told it for the first
+        time."""
+        kept, learner, news = self.kept, self._learner, False
+        rows, theta, gram = now - kept.row, learner.rls.theta, learner.kept.gram
+        if rows >= needed:
+            changes = kept.way != 0.0
+            way, expected = np.where(changes, theta - kept.values, 0.0), rows * kept.rate
+            kept.going = float(way @ gram @ expected) > ALIKE * float(expected @ gram @ expected)
+            kept.rate[:], kept.values[:], kept.row = way / rows, theta, now
+            news = kept.going and not kept.told
+        if kept.going:
+            learner.rls.walk(block * kept.rate / np.sqrt(learner.rls.variance()))
+        return news
+
+    def _way(self, before: RecursiveState) -> Floats:
+        """What changed of θ, in the fewest parameters that account for it; 0 where no few do."""
+        rls, honesty = self._learner.rls, self._learner.honesty
+        change, p = rls.theta - before.theta, rls.p
+        noise = rls.variance() * rls.share() * (rls.covariance() + _covariance(before)) * np.outer(honesty, honesty)
+        size = np.sqrt(np.diag(noise))
+        weight, scaled, taken = np.linalg.inv(noise / np.outer(size, size)), change / size, list[int]()
+        way = np.zeros(p)
+        most = max(p + CHANCE * np.sqrt(2.0 * p), LEFT * float(scaled @ weight @ scaled))
+        for _ in range(TOGETHER):
+            left = weight @ (scaled - way)
+            taken.append(int(np.argmax(np.where(np.isin(range(p), taken), -1.0, left**2 / np.diag(weight)))))
+            way[:] = 0.0
+            way[taken] = np.linalg.solve(weight[np.ix_(taken, taken)], (weight @ scaled)[taken])
+            if (scaled - way) @ weight @ (scaled - way) <= most:
+                return np.asarray(size * way)
+        return np.zeros(p)
+
+    def _know_again(self, before: RecursiveState, way: Floats) -> None:
+        """Let what was known before an alarm count again, but along the way that θ has gone since."""
+        rls = self._learner.rls
+        old = _covariance(before) + SOON**2 * np.outer(way, way) / rls.variance()
+        size = np.sqrt(np.diag(old))
+        both = (np.linalg.inv(one / np.outer(size, size)) for one in (rls.covariance(), old))
+        new, then = both
+        joint = np.linalg.inv(new + then)
+        rls.theta[:] = size * (joint @ (new @ (rls.theta / size) + then @ (before.theta / size)))
+        rls.know(joint * np.outer(size, size))
+
+
+def _covariance(state: RecursiveState) -> Floats:
+    """P (p, p) of a state."""
+    root = (np.triu(state.u.T, 1) + np.eye(state.parameters)) * np.sqrt(state.d)
+    return np.asarray(root @ root.T)
