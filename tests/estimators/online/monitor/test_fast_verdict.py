@@ -54,7 +54,7 @@ def test_what_follows_from_a_window(other: dict[str, Any], wanted: Decision) -> 
 
 
 def test_the_earlier_values_stand_where_they_are_worse_by_no_more_than_chance() -> None:
-    """χ² of 4 numbers has mean 4 and deviation √8, of which four; rows that say all twice and noise of 3 make it six times."""
+    """χ² of 4 numbers has mean 4 and deviation √8; rows that say all twice, and noise of 3, make it six times."""
     limit = 3.0 * 2.0 * (4.0 + 4.0 * np.sqrt(8.0))
     common = {"usual": 3.0, "variance": 3.0}
     assert verdict(**common, unchanged=0.999 * limit) == Restore()
