@@ -7,7 +7,7 @@ import pytest
 
 from daq.core.robot_pipeline import parameters_body, robot_body
 from daq.outlet.history import History
-from daq.outlet.robot_history import PAYLOAD, RATE, RobotHistory
+from daq.outlet.robot_history import PAYLOAD, RATE, MechanismHistory, RobotHistory
 from daq.stream.reasons import as_maps, with_todo
 from estimators.base import Phase, Status
 from estimators.online.robot.estimate import Friction, RobotEstimate
@@ -136,3 +136,25 @@ def test_the_robot_is_one_part_of_the_whole_history(monkeypatch: pytest.MonkeyPa
     history.absorb("status/core", {"timestamp": 10.0, "drivers": {}, "joints": {}}, 1.0)
     assert history.current_values("robot") is None
     assert history.snapshot(10.0)["whole"]["state"]["phase"] == "faulted"
+
+
+def test_a_mechanism_is_told_with_its_drives_residuals_and_faulted_while_the_core_is_silent() -> None:
+    silent, history = Reason("core_silent", None, {"seconds": 9.0}), MechanismHistory()
+    assert history.message(0.0, None, whole=True) == {}
+    assert history.latest(silent) == {}
+    health = {"status": "valid", "reasons": []}
+    one = {"timestamp": 9.0, "phase": "normal", "health": health, "progress": 100.0, "joints": {"tip": {"radial": 7.0}}}
+    drives = {"crank": {"residual": -1.5}, "slide": {"residual": 4.0}}
+    assert history.absorb(one | {"drives": drives}, 10.0), "a page needs another layout"
+    assert not history.absorb(one | {"timestamp": 10.0, "drives": drives}, 11.0)
+    told = history.message(8.0, None, whole=True)
+    np.testing.assert_allclose(np.frombuffer(told["rows"], "<f4").reshape(-1, 3), [[1.0, -1.5, 4.0], [2.0, -1.5, 4.0]])
+    assert told["state"] == one | {"timestamp": 10.0, "drives": drives, "received": 11.0}
+    history.message(8.0, None, whole=False)
+    history.absorb(one | {"timestamp": 11.0, "drives": drives}, 12.0)
+    history.skip()
+    assert history.message(8.0, None, whole=False)["rows"] == b""
+    latest = history.latest(silent)
+    assert (latest["phase"], latest["health"]["status"]) == ("faulted", "faulted")
+    assert latest["health"]["reasons"] == with_todo(as_maps([silent]))
+    assert (latest["drives"], history.latest(None)["phase"]) == (drives, "normal")

@@ -105,3 +105,9 @@ def test_the_largest_magnitudes_are_those_of_the_rows_that_are_kept() -> None:
     largest = trace.largest()
     assert largest is not None
     np.testing.assert_array_equal(largest, [1.0, np.nan, np.nan])
+
+
+def test_a_row_that_comes_its_whole_interval_after_the_last_is_taken() -> None:
+    """0.9 rows a second, of which each may come a tenth early: one second is enough."""
+    trace = fed(Trace(2, 0.9), np.array([8.0, 8.9999, 9.0]))
+    assert rows(trace.all(0.0), 2)[:, 0].tolist() == [8.0, 9.0]

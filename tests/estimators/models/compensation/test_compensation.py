@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from daq.state.toml_text import toml_text
 from estimators.models.compensation.bases import RadialBases
 from estimators.models.compensation.learned import KINDS, Kind, Learned, inputs, read
-from estimators.models.compensation.mixture import GaussianMixtureRegression
+from estimators.models.compensation.mixture import REGULAR, GaussianMixtureRegression
 from estimators.quantities import Floats
 
 pytestmark = pytest.mark.interpreted
@@ -179,3 +179,23 @@ def test_a_damaged_document_never_becomes_a_prediction() -> None:
             read(document | {key: value})
     with pytest.raises(KeyError):
         read({key: value for key, value in document.items() if key != "scale"})
+
+
+def test_a_mixture_predicts_the_mean_and_deviation_that_its_density_has() -> None:
+    """Integrated over y at each input; the components have spreads that differ by ten times."""
+    mixture = pytest.importorskip("sklearn.mixture", reason="scikit-learn is not installed")
+    random = np.random.default_rng(3)
+    wide = np.where(random.random(500) < 0.5, 1.0, 0.1)
+    u = np.column_stack([wide * random.standard_normal(500) + 0.6 * (wide < 0.5), random.standard_normal(500)])
+    y = np.where(wide > 0.5, u[:, 0], 2.0 - 3.0 * u[:, 0]) + 0.2 * u[:, 1] + 0.1 * random.standard_normal(500)
+    data = np.column_stack([u, y])
+    centre, scale = data.mean(axis=0), data.std(axis=0)
+    known = mixture.GaussianMixture(3, reg_covar=REGULAR, random_state=0, n_init=2).fit((data - centre) / scale)
+    inputs, grid = u[:10], np.linspace(-9.0, 9.0, 1801)
+    mean, deviation = GaussianMixtureRegression.fit(u, y, 3).with_deviation(inputs)
+    for at, one, sigma in zip(inputs, mean, deviation, strict=True):
+        points = np.column_stack([np.tile(at, (len(grid), 1)), grid])
+        density = np.exp(known.score_samples((points - centre) / scale))
+        expected = np.sum(grid * density) / np.sum(density)
+        assert one == pytest.approx(expected, abs=1e-4)
+        assert sigma == pytest.approx(np.sqrt(np.sum((grid - expected) ** 2 * density) / np.sum(density)), rel=1e-3)

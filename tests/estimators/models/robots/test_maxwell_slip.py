@@ -94,3 +94,10 @@ def test_one_table_of_all_joints_is_that_of_each() -> None:
     ]
     each = [column for _, _, column in model.others(q, dq, dq, load, reach, None, list(model.memory()))]
     np.testing.assert_allclose(np.concatenate(parts), np.array(each).T, atol=1e-12)
+
+
+def test_every_parameter_has_a_range_and_friction_by_place_and_by_direction_may_have_either_sign() -> None:
+    ranges = {one.name: (one.low, one.high) for one in LAW.law(Axis.ROTARY).parameters}
+    assert all(low < high for low, high in ranges.values())
+    either = {name for name, (low, high) in ranges.items() if (low, high) == (-math.inf, math.inf)}
+    assert either == {"directional", *(f"position{k}" for k in range(1, DEGREE + 1))}

@@ -1,5 +1,7 @@
 """One record each: opened by a threshold, decided by a cause, refined, and over."""
 
+import pytest
+
 from estimators.online.robot.findings.record import AGAIN, KEPT, Findings
 
 
@@ -56,3 +58,13 @@ def test_no_more_than_so_many_are_kept() -> None:
     for k in range(KEPT + 5):
         findings.decide(k, "friction", (), "", over=True)
     assert [one.number for one in findings.every] == list(range(6, KEPT + 6))
+
+
+@pytest.mark.parametrize(("seconds", "new"), [(2.99, False), (3.0, True)])
+def test_a_contact_of_the_same_joint_within_three_seconds_of_the_end_is_the_same(seconds: float, new: bool) -> None:
+    findings, end = Findings(), 20_000_000_000
+    findings.examine(end - 5, "contact", ("base", "elbow"), "")
+    findings.close(end)
+    assert findings.examine(end + round(seconds * 1e9), "contact", ("elbow",), "") is new
+    assert [one.number for one in findings.every] == ([1, 2] if new else [1])
+    assert not findings.every[-1].over

@@ -1,0 +1,57 @@
+"""Units at the end of a column's name, and what the first columns of a table without names are."""
+
+import numpy as np
+import pytest
+
+from daq.recording.proposal.column_name import read_name
+from daq.recording.proposal.headerless import guess
+from estimators.quantities import Floats
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "rest"),
+    [
+        ("q_1_deg", "deg", ("1",)),
+        ("q_deg_1", "deg", ("1",)),
+        ("vel_deg_per_s", "deg/s", ()),
+        ("vel_rad_s_2", "rad/s", ("2",)),
+        ("vel_rad_per_sec", "rad/s", ()),
+        ("torque_n_m", "N·m", ()),
+        ("tau_1_n_m", "N·m", ("1",)),
+        ("deg_s", "", ("deg", "s")),  # a unit is none where nothing is left
+        ("deg_per_s", "", ("deg", "per", "s")),
+        ("n_m", "", ("n", "m")),
+        ("q_n", "", ("n",)),
+        ("q_s", "", ("s",)),
+    ],
+)
+def test_a_unit_stands_at_the_end_of_a_name_before_or_behind_its_number(
+    name: str, unit: str, rest: tuple[str, ...]
+) -> None:
+    found = read_name(name)
+    assert (found.unit, found.rest) == (unit, rest)
+
+
+T = 0.01 * np.arange(600.0)
+ROWS = np.arange(600.0)
+
+
+def joint(turn: float) -> tuple[Floats, Floats, Floats]:
+    """Position of so many rad/s, its rate, and a torque that is neither."""
+    noise = np.random.default_rng(round(10 * turn)).standard_normal(600)
+    return np.sin(turn * T), turn * np.cos(turn * T), noise
+
+
+@pytest.mark.parametrize(
+    ("first", "clock"),
+    [((T,), "x[0]"), ((ROWS, T), "x[1]"), ((ROWS + 1.0, T), "x[1]"), ((ROWS,), "x[0]"), ((), None)],
+)
+def test_the_clock_is_the_first_column_or_the_second_behind_a_counter_of_rows(
+    first: tuple[Floats, ...], clock: str | None
+) -> None:
+    found = guess(np.column_stack([*first, *joint(2.3), *joint(3.7)]), "x")
+    assert (None if found.clock is None else found.clock.column) == clock
+    if clock is not None:
+        assert found.lacking == ""
+        assert [one.role for one in found.families] == ["position", "velocity", "torque"]
+        assert found.form == "3 quantities of 2 joints, joint by joint"
