@@ -496,7 +496,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "friction_refused": ReasonEntry(
         _ROBOT,
-        "{parameter}: friction has left its law, and {searches} searches of its nonlinear parameters were refused, the "
+        "{parameter}: friction has left its law, and {searches:.0f} searches of its nonlinear parameters were refused, the "
         "last one since {cause}",
         "The joint's torque has been unlike its friction law since a change, and no values of the law's nonlinear "
         "parameters explain the motion. The model does not learn meanwhile.",

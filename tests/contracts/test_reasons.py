@@ -22,7 +22,7 @@ PAGE = re.compile(r"^const WEAK = \[(.+)\];", re.MULTILINE)  # of condition.js: 
 EXAMPLE = {
     **dict.fromkeys(("value", "deviation", "wanted", "peak", "low", "high", "times", "torque", "step", "samples"), 1.5),
     **dict.fromkeys(("half_width", "modulo", "percent", "needed", "seconds", "reversals", "r2", "limit", "speed"), 2.0),
-    **dict.fromkeys(("arc", "older", "newer", "lost"), 2.0),
+    **dict.fromkeys(("arc", "older", "newer", "lost", "searches"), 2.0),
     **dict.fromkeys(("jumps", "missing", "factor", "scale", "inverse", "milliseconds", "arrives", "configured"), 2.0),
 }  # fmt: skip
 WORDS = dict.fromkeys(("needs", "lag", "cause", "suspects", "signal", "rate", "other", "way"), "something") | {

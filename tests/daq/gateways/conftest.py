@@ -65,7 +65,7 @@ class Scene:
         for child in self._children:
             child.terminate()
             try:
-                code = child.wait(20)
+                code = child.wait(60)
             finally:
                 child.kill()
             assert child.stderr is not None

@@ -28,6 +28,7 @@ from hil_rig.live import free_port
 from tests.support.latencies import fastest_quarter
 
 URN = "urn:jointwatch"
+HELD = Reason("values_held", None, {"percent": 27.0}, {"signal": "servos.elbow"})
 
 
 async def read(endpoint: str, instant: float) -> None:
@@ -120,7 +121,7 @@ async def read_silent(endpoint: str, scene: Any, make_estimate: Any, wait: Any) 
         tell(known, good + 5)
         value = await until("inertia", ua.StatusCodes.Good)
         assert abs(value.SourceTimestamp.timestamp() - good - 5) < 1e-3
-        tell(make_estimate(phase=Phase.FAULTED, reasons=(Reason("values_held"),)), good + 7)
+        tell(make_estimate(phase=Phase.FAULTED, reasons=(HELD,)), good + 7)
         value = await until("inertia", ua.StatusCodes.BadOutOfService)
         assert abs(value.SourceTimestamp.timestamp() - good - 5) < 1e-3
         tell(known, good + 9)

@@ -22,6 +22,7 @@ from tests.support.latencies import fastest_quarter
 
 BROKER = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
 NODE = "spBv1.0/line3/{}/robot"
+HELD = Reason("values_held", None, {"percent": 27.0}, {"signal": "servos.elbow"})
 
 
 class Broker:
@@ -197,7 +198,7 @@ def test_values_of_a_silent_joint_are_stale_since_the_last_good_one(
     back = told(make_estimate(), good + 5)
     assert judged(back) == {192}
     assert back["parameters/inertia"].double_value == 0.5
-    assert judged(told(make_estimate(phase=Phase.FAULTED, reasons=(Reason("values_held"),)), good + 7)) == {0}, "bad"
+    assert judged(told(make_estimate(phase=Phase.FAULTED, reasons=(HELD,)), good + 7)) == {0}, "bad"
     command = tahu.Payload(metrics=[tahu.Payload.Metric(name="Node Control/Rebirth", datatype=11, boolean_value=True)])
     births = len(host.of("DBIRTH"))
     host.client.publish("spBv1.0/line3/NCMD/hush", command.SerializeToString(), 1)
