@@ -315,3 +315,22 @@ def test_friction_that_remembers_is_followed_from_chunk_to_chunk() -> None:
     wound = np.abs(found[0][:, names.index("stop2.joint1")])
     assert wound.max() == pytest.approx(1.0, abs=0.05), "low-passes overshoot"
     assert 0.2 < np.mean(wound > 0.9) < 0.999
+
+
+def test_a_slow_bus_leaves_what_identify_states_and_starts_in_time() -> None:
+    """25 samples a second, below the quick low-pass's own band."""
+    (t, q, tau, _), (time, other, effort, _) = (tuple(one[::20] for one in measured(seed, 40.0)) for seed in (1, 2))
+    identified = identify(arm(), pieces(t, q, tau), [pieces(time, other, effort)], ())
+    assert identified.test is not None
+    estimator = RobotEstimator(with_live_residuals(identified.found, [Recorded(t, q, tau)]), 20.0 / RATE)
+    left, size = [], []
+    for k, tick in enumerate(np.round((1.0 + time) * 1e9).astype(np.int64)):
+        estimator.absorb(np.array([tick]), other[k : k + 1], effort[k : k + 1])
+        now = estimator.estimate()
+        if k > 50:
+            left.append(now.measured - now.predicted)
+            size.append(now.measured)
+    events = estimator.events()
+    assert [one.kind for one in events] == ["started"]
+    assert events[0].time < 15.5e9  # 12 s of motion, in blocks of one
+    assert 100.0 * np.linalg.norm(left) / np.linalg.norm(size) < 1.2 * identified.test.error
