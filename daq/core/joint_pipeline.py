@@ -56,7 +56,7 @@ class JointPipeline:
         listened: bool = True,
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
-        runs the plausibility look of a start; listened: somebody wants every update, not only what follows from them."""
+        runs the plausibility look of a start; listened: somebody wants every update, see Pipeline."""
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks)
         self.estimator = self._build()
