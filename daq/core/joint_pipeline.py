@@ -36,7 +36,8 @@ Message = tuple[bytes, bytes]  # topic, msgpack map
 LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
 WAIT_OF_STALE = 0.1
-NEVER: Final = 1 << 62  # ns
+#: ns, derived: Later than every row.
+NEVER: Final = 1 << 62
 
 _advance: Final = direct(advance_readings)
 
