@@ -36,7 +36,8 @@ Message = tuple[bytes, bytes]  # topic, msgpack map
 LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
 WAIT_OF_STALE = 0.1
-NEVER: Final = 1 << 62  # ns
+#: ns, derived: Later than every row.
+NEVER: Final = 1 << 62
 
 _advance: Final = direct(advance_readings)
 
@@ -56,7 +57,7 @@ class JointPipeline:
         listened: bool = True,
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
-        runs the plausibility look of a start; listened: somebody wants every update, not only what follows from them."""
+        runs the plausibility look of a start; listened: somebody wants every update, see Pipeline."""
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks)
         self.estimator = self._build()
