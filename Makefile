@@ -32,8 +32,8 @@ compiled: $(VENV)/test.stamp
 collected: $(VENV)/test.stamp  # rewrites the asserts of all tests once, where each worker would for itself
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -qq --collect-only >/dev/null
 
-interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without compiling, which needs no kernel on disk
-	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q -m "interpreted and not slow and not compiled" tests/estimators tests/contracts
+interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without compiling, which needs no kernel on disk; not each combination of values
+	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q --each-value -m "interpreted and not slow and not compiled" tests/estimators tests/contracts
 
 test-slow: $(VENV)/test.stamp  ## the endurance runs (under an hour), but for the unit under systemd: see systemd
 	$(BIN)/python -m pytest -m slow --ignore=tests/end_to_end/test_systemd_uml.py --durations=0 $(TEST)

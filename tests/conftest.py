@@ -22,7 +22,7 @@ COMPILING = Path(__file__).with_name("test_jit.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--each-value", action="store_true", help="each value of a test's parameters, not each combination")
+    parser.addoption("--each-value", action="store_true", help="each value of a parameter, not each combination")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -37,20 +37,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def with_each_value(items: list[pytest.Item]) -> list[pytest.Item]:
     """Those of whose parameters one has a value that no test of the same function before them had.
 
-    So every line of each `parametrize` runs, and those of several do not multiply.
+    So every line of each `parametrize` runs, and those of several do not multiply, but where they matter together:
+    those are marked `combined`.
     """
     seen: set[tuple[object, ...]] = set()
     kept = []
     for item in items:
         values = {(item.nodeid.split("[")[0], *value) for value in _values(item)}
-        if not values or values - seen:
+        if not values or values - seen or item.get_closest_marker("combined"):
             kept.append(item)
         seen |= values
     return kept
 
 
 def _values(item: pytest.Item) -> Iterator[tuple[object, ...]]:
-    """What each `parametrize` gives a test: its names, and which objects they are; of a fixture's parameter likewise."""
+    """What each `parametrize` gives a test: its names, and which objects they are; a fixture's parameter, too."""
     case = getattr(item, "callspec", None)
     params = dict(case.params) if case else {}
     for mark in item.iter_markers("parametrize"):

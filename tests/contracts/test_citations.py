@@ -1,6 +1,5 @@
 """A file that a docstring, a comment or a page names is there: nearby by its name alone, or by its path."""
 
-import ast
 import io
 import re
 import subprocess
@@ -31,13 +30,13 @@ CITING = [name for name in FILES if name.endswith((".py", ".md")) and name != "C
 
 
 def words_of_program(text: str) -> Iterator[str]:
-    """Docstrings and comments."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ast.get_docstring(node, clean=False) or ""
+    """Docstrings and comments: of strings those that are a statement by themselves."""
+    begins = True
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
+        if token.type == tokenize.COMMENT or (begins and token.type == tokenize.STRING):
             yield token.string
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            begins = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 
 
 def citations(name: str, text: str) -> set[str]:

@@ -20,6 +20,7 @@ import tempfile
 import warnings
 from typing import Any
 
+from daq.core.checkpoint import edition
 from daq.processes.child import die_with
 
 PREPARED = (
@@ -80,6 +81,7 @@ def _line(connection: socket.socket) -> bytes:
 if __name__ == "__main__":
     for name in PREPARED:
         importlib.import_module(name)
+    edition()
     gc.collect()
     gc.freeze()  # no child has to look at what is here
     signal.signal(signal.SIGINT, signal.default_int_handler)

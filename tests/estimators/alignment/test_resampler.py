@@ -158,9 +158,16 @@ def test_a_long_gap_is_stepped_over_and_counted(gap: float, causes: set[str]) ->
     assert resampler.counters()["lost"] == round(gap / P)
 
 
-@pytest.mark.parametrize("missing", [1, 63, 64, 65, 66, 67, 255, 256, 1000, 1499, 1600, 10_000, 65_536, 600_000])
+@pytest.mark.combined
+@pytest.mark.parametrize(
+    "missing",
+    [
+        *(1, 64, 255, 256, 1000, 10_000, 600_000),
+        *(pytest.param(one, marks=pytest.mark.compiled) for one in (63, 65, 66, 67, 1499, 1600, 65_536)),
+    ],
+)
 @pytest.mark.parametrize("clock", ["none", "counter 256", "counter 65536", "device time"])
-@pytest.mark.parametrize("jitter", [0.0, 2e-4])
+@pytest.mark.parametrize("jitter", [0.0, pytest.param(2e-4, marks=pytest.mark.compiled)])
 def test_what_is_missing_is_counted_whatever_the_gap(missing: int, clock: str, jitter: float) -> None:
     n = np.arange(4000)
     n[2000:] += missing

@@ -42,6 +42,7 @@ def ticks(count: int) -> np.ndarray:
 
 
 @pytest.mark.interpreted
+@pytest.mark.combined
 @pytest.mark.parametrize("which", [one for one in MODELS if one not in ("linear", "transmission", "unloaded")])
 @pytest.mark.parametrize("zero", [0.0, 3e-4])
 def test_the_columns_are_those_of_finished_rows(which: str, zero: float) -> None:
