@@ -6,10 +6,10 @@ moved θ the same way as the one before, the change may go on. The fewest parame
     χ² = (Δ − Es)ᵀ V⁻¹ (Δ − Es)        Δ: θ since before the alarm    V: its covariance    E: columns of the identity
 
 are taken for what changes, and what was known of the others before the alarm counts again. Block by block θ goes on by
-the way w of these in one, give or take as much: θ += w, P += w wᵀ/v, v the residual variance. So rows from before do not
-pull θ back, and its deviation holds what it may have moved. The change is told where θ
-has moved over what a start takes by half of the alarm's way again, and has come to an end where it has moved by less
-than half of what its rate says.
+the way w of these in one, give or take as much: θ += w, P += w wᵀ/v, v the residual variance. So rows from before do
+not pull θ back, and its deviation holds what it may have moved. The change is told where θ has moved over what a start
+takes by half of the alarm's way again, and has come to an end where it has moved by less than half of what its rate
+says.
 """
 
 from dataclasses import dataclass
