@@ -316,6 +316,7 @@ EventMessageKind = Literal[
     "swing",
     "mistake",
     "kernel",
+    "gradual",
     "scaled",
     "sharpened",
     "drift",
@@ -374,20 +375,21 @@ EventMessage = TypedDict(
         # explains the motion better and is used from here on; standstill: below which speed the joint counts as at rest
         # has been found from its motion; swing: how much of the motion a wide kernel lets through: if less than half,
         # set half_width; mistake: the channels look as if a person had made a mistake: which, and what to do; kernel:
-        # the steps of an encoder asked for a wider kernel: the joint is learnt anew under it; scaled: all parameters
-        # have changed by one factor: the torque constant, or its sensor; sharpened: the nonlinear parameters hold, and
-        # are more certain now; drift: a parameter has left its limits around the baseline, or the friction's shape
-        # moves; fault: the values must not be used: no data, or an estimate that had to start again; recovered: what
-        # was wrong is over: new values after an alarm, data again, or within the limits again; held: the joint stands
-        # still: the values stay; moving: the joint moves again; baseline: what drift is measured against from here on;
-        # contact: torque of some joints that the model of all of them does not explain: a contact, or something
-        # changed; compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the
-        # robot carries a body that its model does not know, or has put it down; tool: what the robot carries differs
-        # from the tool that its controller was told, or no longer does; friction: the friction of one joint of the
-        # whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of
-        # rows says how much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has
-        # grown beyond what it was at first: wear; clearance_known: a first window of places says how much room the pin
-        # has in its bearing; clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
+        # the steps of an encoder asked for a wider kernel: the joint is learnt anew under it; gradual: a parameter goes
+        # on changing slowly: its values follow, and their deviations contain the delay; scaled: all parameters have
+        # changed by one factor: the torque constant, or its sensor; sharpened: the nonlinear parameters hold, and are
+        # more certain now; drift: a parameter has left its limits around the baseline, or the friction's shape moves;
+        # fault: the values must not be used: no data, or an estimate that had to start again; recovered: what was wrong
+        # is over: new values after an alarm, data again, or within the limits again; held: the joint stands still: the
+        # values stay; moving: the joint moves again; baseline: what drift is measured against from here on; contact:
+        # torque of some joints that the model of all of them does not explain: a contact, or something changed;
+        # compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the robot
+        # carries a body that its model does not know, or has put it down; tool: what the robot carries differs from the
+        # tool that its controller was told, or no longer does; friction: the friction of one joint of the whole robot's
+        # model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of rows says how
+        # much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has grown beyond
+        # what it was at first: wear; clearance_known: a first window of places says how much room the pin has in its
+        # bearing; clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
         "kind": EventMessageKind,
         # the cause, in words
         "text": str,

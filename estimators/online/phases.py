@@ -308,6 +308,7 @@ class Phases:
             self._goes_on(gradual)
         if gradual.kept.told:
             parts.fit.begin_moving(parts.learner, now)
+        gradual.widen(parts.fit.block)
         if gradual.kept.told and not gradual.kept.going:
             gradual.kept.told = False
             parts.log.say("recovered", "what changed gradually changes no longer", self._since(gradual))
@@ -326,7 +327,8 @@ class Phases:
         if parts.recall is not None:
             parts.recall.give_up()
         rates = ", ".join(
-            f"{parts.parameters[i].name} by {rate[i]:+.2g} {parts.parameters[i].unit} a second" for i in np.flatnonzero(rate)
+            f"{parts.parameters[i].name} by {rate[i]:+.2g} {parts.parameters[i].unit} a second"
+            for i in np.flatnonzero(rate)
         )
         text = f"it goes on changing, gradually, and is followed: {rates}"
         self._recover(text, self._since(gradual), "recovered" if gradual.kept.told else "gradual")

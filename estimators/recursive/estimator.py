@@ -107,8 +107,9 @@ class RecursiveLeastSquares:
             self.state.memory = self.state.resting
 
     def walk(self, way: Floats) -> None:
-        """Let θ have moved by `way` (parameters,), in deviations of the residual, or by as much the other way."""
-        self.know(self.covariance() + np.outer(way, way))
+        """Let θ have moved by `way` (parameters,), give or take as much."""
+        self.theta[:] = self.theta + way
+        self.know(self.covariance() + np.outer(way, way) / self.variance())
 
     def know(self, covariance: Floats) -> None:
         """Let P be another one: (parameters, parameters), in units of the whitened residual variance."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hil_rig.truth import left_out, programs
+from hil_rig.truth import gradual, left_out, programs
 from hil_rig.truth.given import MODEL
 from hil_rig.truth.truth_row import TruthRow
 
@@ -48,6 +48,7 @@ SWITCHED: Final = (
 ZONE: Final = {
     "lies": "where torque and speed have one sign it is Coulomb friction, which no row tells; none is material"
 }
+UNSEEN: Final = "until its first alarm a ramp is below the noise of the residual: the first 1 to 4 s of it"
 WIDE: Final = {"rms z": "σ of what is known holds what a torque of the angle may do, which is nothing here"}
 ROWS: Final[dict[str, TruthRow]] = {
     **{f"pick {rate:g} Hz": _pick(rate, bits) for rate, bits in PICKS},
@@ -64,6 +65,7 @@ ROWS: Final[dict[str, TruthRow]] = {
     "dead zone 3 %": TruthRow(False, left_out.dead_zone, ZONE),
     "payload every 10 s": TruthRow(False, left_out.payloads, {"lies": SWITCHED, "material": SWITCHED}),
     "one push": TruthRow(True, left_out.push, WIDE),
+    "friction ramp": TruthRow(True, gradual.ramp, dict.fromkeys(("lies", "rms z", ">3σ", "valid"), UNSEEN)),
     "belt 8 Hz": TruthRow(False, left_out.belt, BELT),
     "encoder eccentric": TruthRow(False, left_out.eccentric, ECCENTRIC),
     "arrival 1 to 8 ms late": TruthRow(False, left_out.jitter),

@@ -14,7 +14,8 @@ from daq.commands.report.words import clock, date, duration, number, often, read
 
 STYLE: Final = Path(__file__).with_name("style.css")
 TONES: Final = {
-    "alarm": "bad", "fault": "bad", "drift": "warn", "refit_accepted": "busy", "recovered": "good", "started": "good",
+    "alarm": "bad", "fault": "bad", "drift": "warn", "gradual": "warn", "refit_accepted": "busy", "recovered": "good",
+    "started": "good",
 }  # fmt: skip
 GAPS: Final = 5  # gaps that are listed one by one
 EVENTS: Final = 400  # rows of the table; the rest is counted

@@ -6,8 +6,8 @@ parameter is within its limits again, the record says when, and stays. A record 
 setting a baseline acknowledges all of them.
 
 An alarm that came since the parameter was last within its limits is the evidence of a sudden change, and the change is
-dated to the first row of that alarm. Otherwise the change is gradual, and dated to when the parameter was last within; or to
-the first alarm of a change that the estimator says goes on (estimators/online/monitor/gradual.py).
+dated to the first row of that alarm. Otherwise the change is gradual, and dated to when the parameter was last within;
+or to the first alarm of a change that the estimator says goes on (estimators/online/monitor/gradual.py).
 """
 
 import math

@@ -13,10 +13,10 @@ const URGENT = ["faulted", "transient"]; // states that come before what has cha
 export const BEGINS = { faulted: ["fault"], transient: ["alarm", "transient"], changed: ["drift"] };
 export const ENDS = {
   faulted: ["recovered", "started", "resumed"],
-  transient: ["recovered", "refit_accepted", "refit_rejected", "started", "fault"],
+  transient: ["recovered", "gradual", "refit_accepted", "refit_rejected", "started", "fault"],
   changed: ["recovered", "baseline", "started"],
 };
-const SETTLES = ["started", "resumed", "recovered", "refit_accepted", "moving"];
+const SETTLES = ["started", "resumed", "recovered", "gradual", "refit_accepted", "moving"];
 
 // codes of reasons by which the motion does not show one parameter: what they have in common appears once
 const WEAK = ["not_identifiable", "uncertain", "torque_peaks_low"];

@@ -28,6 +28,7 @@ const EVENTS = {
   sharpened: "The nonlinear parameters still hold and are more certain now, without a search.",
   law: "Another friction law explains the motion better and is used from here on.",
   drift: "A parameter has exceeded its limits around the baseline, or the shape of the friction changes.",
+  gradual: "A parameter goes on changing slowly: its values follow, and their deviations contain the delay.",
   scaled: "All parameters have changed by one factor: look at the torque constant or its sensor, not at the joint.",
   fault: "The values must not be used.",
   recovered: "The problem is over.",
@@ -50,7 +51,7 @@ const EVENTS = {
 };
 
 // how an event looks on a time axis: shape and colour both show its kind
-const TONES = { bad: ["mistake", "faulted", "fault", "stale", "gap"], warn: ["alarm", "transient", "drift", "scaled", "contact", "tool", "payload", "friction", "lost_motion_grown", "clearance_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
+const TONES = { bad: ["mistake", "faulted", "fault", "stale", "gap"], warn: ["alarm", "transient", "drift", "gradual", "scaled", "contact", "tool", "payload", "friction", "lost_motion_grown", "clearance_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 export const happened = (kind) => EVENTS[kind] ?? "";

@@ -5,10 +5,11 @@ moved θ the same way as the one before, the change may go on. The fewest parame
 
     χ² = (Δ − Es)ᵀ V⁻¹ (Δ − Es)        Δ: θ since before the alarm    V: its covariance    E: columns of the identity
 
-are taken for what changes, and what was known of the others before the alarm counts again. Block by block θ walks
-along the way w of these, by as much as it moves in one: P += w wᵀ/v, v the residual variance. So rows from before do not
-pull θ back, and its deviation holds what it may have moved since. The change has come to an end where θ has moved less
-over what a start takes than half of what its rate says.
+are taken for what changes, and what was known of the others before the alarm counts again. Block by block θ goes on by
+the way w of these in one, give or take as much: θ += w, P += w wᵀ/v, v the residual variance. So rows from before do
+not pull θ back, and its deviation holds what it may have moved. The change is told where θ has moved over what a start
+takes by half of the alarm's way again, and has come to an end where it has moved by less than half of what its rate
+says.
 """
 
 from dataclasses import dataclass
@@ -94,13 +95,19 @@ class GradualChange:
         rows, theta, gram = now - kept.row, learner.rls.theta, learner.kept.gram
         if rows >= needed:
             changes = kept.way != 0.0
-            way, expected = np.where(changes, theta - kept.values, 0.0), rows * kept.rate
+            way = np.where(changes, theta - kept.values, 0.0)
+            expected = rows * kept.rate if kept.told else kept.way  # before an alarm it may have moved unseen for long
             kept.going = float(way @ gram @ expected) > ALIKE * float(expected @ gram @ expected)
             kept.rate[:], kept.values[:], kept.row = way / rows, theta, now
             news = kept.going and not kept.told
         if kept.going:
-            learner.rls.walk(block * kept.rate / np.sqrt(learner.rls.variance()))
+            learner.rls.walk(block * kept.rate)
         return news
+
+    def widen(self, block: int) -> None:
+        """Add to a learner's covariance what θ may move by in the next block."""
+        way = block * self.kept.rate * self.kept.going
+        self._learner.misfit += np.outer(way, way)
 
     def _way(self, before: RecursiveState) -> Floats:
         """What changed of θ, in the fewest parameters that account for it; 0 where no few do."""

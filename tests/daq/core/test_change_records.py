@@ -64,6 +64,23 @@ def records(said: list[tuple[str, Map]]) -> list[Map]:
     return next((one["records"] for topic, one in reversed(said) if topic == "change/elbow"), [])
 
 
+def test_friction_that_grows_slowly_is_one_gradual_record_that_is_refined() -> None:
+    pipeline, began, steps = Pipeline(configuration(), boot=1), 30.0, 40
+    parts = [frames(0.0, began)]
+    parts += [frames(began + i, began + i + 1.0, TRUTH["coulomb"] * (1.0 + 0.6 * i / steps)) for i in range(steps)]
+    said = absorb(pipeline, np.concatenate(parts))
+    events = [one["kind"] for topic, one in said if topic == "event/elbow"]
+    assert events.count("alarm") == 1
+    assert events.count("gradual") == 1
+    (record,) = records(said)
+    assert (record["parameter"], record["evidence"]) == ("coulomb", "gradual")
+    assert "changed gradually" in record["text"]
+    first = next(one for topic, one in said if topic == "event/elbow" and one["kind"] == "alarm")
+    assert record["since"] == pytest.approx(first["from"], abs=0.1), "of its first alarm"
+    assert BEGIN / 1e9 + began < record["since"] < BEGIN / 1e9 + began + 10.0
+    assert record["to"] == pytest.approx(1.585 * TRUTH["coulomb"], rel=0.03), "as it is now, not when it was told"
+
+
 def jumped(jump: float = JUMP) -> tuple[Pipeline, list[tuple[str, Map]]]:
     """A joint without a baseline whose Coulomb friction grows by 60 % at an instant (s)."""
     pipeline = Pipeline(configuration(), boot=1)
