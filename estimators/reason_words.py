@@ -496,8 +496,8 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "friction_refused": ReasonEntry(
         _ROBOT,
-        "{parameter}: friction has left its law, and {searches:.0f} searches of its nonlinear parameters were refused, the "
-        "last one since {cause}",
+        "{parameter}: friction has left its law, and {searches:.0f} searches of its nonlinear parameters were refused, "
+        "the last one since {cause}",
         "The joint's torque has been unlike its friction law since a change, and no values of the law's nonlinear "
         "parameters explain the motion. The model does not learn meanwhile.",
         "Look at the joint's bearing, brake, gear and lubrication. If it is as it should be, identify the robot again; "

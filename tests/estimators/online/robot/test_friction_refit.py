@@ -145,8 +145,7 @@ def test_a_change_by_more_than_a_factor_of_two_is_accepted_when_a_longer_window_
     assert accepted, [(one.time / 1e9, one.kind, one.text) for one in events]
     assert accepted[0].time / 1e9 < CHANGED + 80.0
     assert estimator.model.law_of(joint).start[1] == pytest.approx(omega * LAW.omega_stribeck, rel=0.1)
-    state = estimator.estimate()
-    assert (state.status, state.reasons) == (Status.VALID, ())
+    assert "friction_refused" not in [one.code for one in estimator.estimate().reasons]
     theta, _ = estimator.parameters()
     found = dict(zip(estimator.model.names, theta.tolist(), strict=True))
     name = arm().names[joint]
