@@ -5,13 +5,19 @@ All channels are treated alike, so torque and motion stay in step. A row is know
 """
 
 import math
+from typing import Final
 
 import numpy as np
 
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Nanoseconds
 
-AROUND = 4  # rows that a cubic goes through
+#: rows, derived: Rows that a cubic goes through.
+AROUND: Final = 4
+#: 1, derived: Denominator of Lagrange's cubic at its outer two rows: 1 · 2 · 3.
+OUTER: Final = 6.0
+#: 1, argued: Relative rounding of a period, by which a rate is not too slow.
+ROUNDING: Final = 1e-9
 
 
 class FinerRows:
@@ -19,7 +25,7 @@ class FinerRows:
 
     def __init__(self, channels: int, period: float, slowest: float) -> None:
         """period: s between rows; slowest: Hz, rate of what comes out at least."""
-        self.factor = max(1, math.ceil(period * slowest * (1.0 - 1e-9)))
+        self.factor = max(1, math.ceil(period * slowest * (1.0 - ROUNDING)))
         self.period = period / self.factor
         self._time, self._rows = np.zeros(0, np.int64), np.zeros((0, channels))
 
@@ -58,8 +64,8 @@ def _between(rows: Floats, factor: int, out: Floats) -> None:
             if np.isnan(e):
                 e = 2.0 * d - b
             out[k, c] = (
-                -x * (x - 1.0) * (x - 2.0) / 6.0 * a
+                -x * (x - 1.0) * (x - 2.0) / OUTER * a
                 + (x + 1.0) * (x - 1.0) * (x - 2.0) / 2.0 * b
                 - (x + 1.0) * x * (x - 2.0) / 2.0 * d
-                + (x + 1.0) * x * (x - 1.0) / 6.0 * e
+                + (x + 1.0) * x * (x - 1.0) / OUTER * e
             )

@@ -110,7 +110,7 @@ def _whitened(rows: RobotRows) -> RobotRows:
     used = (rows.moves[:, np.newaxis] & told).astype(np.float64)
     rows = rows._replace(X=rows.X * used[:, :, np.newaxis], y=rows.y * used)
     residual = rows.y - rows.predicted(_of_all(sums(rows))[0])
-    omega = residual.T @ residual / max(np.count_nonzero(rows.moves), 1)
+    omega = residual.T @ residual / max(int(rows.moves.sum()), 1)
     omega += ROUNDING * max(float(np.trace(omega)), 1e-300) * np.eye(len(omega))
     W = np.linalg.inv(np.linalg.cholesky(omega))
     return rows._replace(X=np.einsum("jk,tkp->tjp", W, rows.X, optimize=True), y=rows.y @ W.T)

@@ -258,7 +258,7 @@ def prior_of(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> tu
         square[k : k + len(back)] = [max(pair) for pair in zip(square[k : k + len(back)], back, strict=True)]
         k += model.count_of(j)
     mean, covariance = model.prior(torque, np.sqrt(np.array(square)))
-    for j in np.flatnonzero(~rows.slides.any(axis=0)) if kind == "still" else ():
+    for j in np.flatnonzero(~rows.slides.any(axis=0)).tolist() if kind == "still" else ():
         offset = model.base + model.friction_of(j).stop
         covariance[offset, offset] += torque[j] ** 2
     return mean, covariance
