@@ -86,8 +86,8 @@ class Repetition:
     def _begin(self, boot: int) -> None:
         """Start a new pipeline. Another configuration submits other refits, so their results count at once."""
         self._refits, self._looks = DeferredExecutor(Inline()), DeferredExecutor(Inline(), LOOKS)
-        executors = (self._refits, self._looks) if self._same else (None, None)
-        self._pipeline = Pipeline(self.config, boot, *executors, listened=self._listened)
+        refits, looks = (self._refits, self._looks) if self._same else (None, None)
+        self._pipeline = Pipeline(self.config, boot, refits, looks, self._listened)
 
     def _repeat(self, block: TurnBlock) -> Iterator[Turn]:
         boot, number = self._expected
