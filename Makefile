@@ -30,7 +30,7 @@ compiled: $(VENV)/test.stamp
 	$(BIN)/jointwatch compile
 
 collected: $(VENV)/test.stamp  # rewrites the asserts of all tests once, where each worker would for itself
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -qq --collect-only >/dev/null
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -qq --collect-only >$(VENV)/collected.log || { tail -n 50 $(VENV)/collected.log; false; }
 
 interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without compiling, which needs no kernel on disk; not each combination of values
 	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q --each-value -m "interpreted and not slow and not compiled" tests/estimators tests/contracts

@@ -40,7 +40,7 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
         ticks = np.arange(time[0], time[-1], period)
         after = np.searchsorted(time, ticks, side="right").clip(1, len(time) - 1)
         missing = time[after] - time[after - 1] > GAP * period
-        even = [np.asarray(cubic_spline(time, values)(ticks)) for values in (q, tau, second)]
+        even = [_on_ticks(ticks, time, values) for values in (q, tau, second)]
         for values in even:
             values[missing] = np.nan
         estimator = RobotEstimator(learnt, period, start=np.inf, teaches=False)
@@ -54,3 +54,12 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
     if not found:
         raise ValueError("nothing moves in the recordings")
     return replace(learnt, peaks=peaks, deviations=np.sqrt(squares / found), bends=bends)
+
+
+def _on_ticks(ticks: Floats, time: Floats, values: Floats) -> Floats:
+    """The columns at these times, by cubic splines; one that is not measured throughout has no values."""
+    found = np.full((len(ticks), values.shape[1]), np.nan)
+    measured = np.isfinite(values).all(axis=0)
+    if measured.any():
+        found[:, measured] = cubic_spline(time, values[:, measured])(ticks)
+    return found

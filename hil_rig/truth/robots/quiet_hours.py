@@ -56,7 +56,7 @@ def undisturbed(seed: int, hours: float) -> QuietHours:
                 others[event.kind] = others.get(event.kind, 0) + 1
         looks, valid = looks + 1, valid + (estimator.estimate().status == "valid")
         seen = np.concatenate([lead, part], axis=1)
-        r = np.abs(observed(model, *seen, 1.0 / RATE)[lead.shape[1] :])
+        r = np.abs(observed(model, seen[0], seen[1], 1.0 / RATE)[lead.shape[1] :])
         if not len(limits):
             limits = MARGIN * r[RATE : BEGIN * RATE].max(axis=0)
             r[: BEGIN * RATE] = 0.0
