@@ -139,8 +139,9 @@ class ChangeRecords:
     ) -> list[tuple[bytes, bytes]]:
         """Follow one comparison; returns the message that is due.
 
-        drift: what `drift/<joint>` says; leaving, returning: parameters that are beyond their limits now, or within
-        them again, for however short a time; deviations: of the reference; timestamp: Unix s of the estimate.
+        drift: what `drift/<joint>` says; leaving, returning: parameters that are or may be beyond their limits now, or
+        are within them again, for however short a time; deviations: of the reference; timestamp: Unix s of the
+        estimate.
         """
         told = dict(zip(estimate.names, zip(estimate.values, estimate.deviations, strict=True), strict=True))
         standing = {record.parameter: record for record in self.records if not record.over}

@@ -59,6 +59,7 @@ class Drift:
     drifted: set[str] = field(default_factory=set)
     cause: str = ""  # the common cause of all drifted parameters, where there is one
     usual: Mapping[str, Sequence[float]] = field(default_factory=dict)  # parameter → range that heat and load explain
+    unsure: set[str] = field(default_factory=set)  # parameters that have changed by more than the limit, but not surely
     _since: dict[str, int] = field(default_factory=dict)  # parameter → ns since when it crosses its limits
 
     def fits(self, model: str, friction: Mapping[str, Any], names: tuple[str, ...]) -> bool:
@@ -97,6 +98,8 @@ class Drift:
                 name, float(percent[index] * beyond[index]), float(z[index] * beyond[index]), estimate.time
             )
         ]
+        large = np.abs(percent * beyond) >= self.settings.percent
+        self.unsure = {name for name, one in zip(names, large, strict=True) if one} - self.leaving
         before_that = self.cause
         if crossing or before_that:
             scales = np.array([not any(part in name for part in UNSCALED) for name in names])
@@ -219,7 +222,7 @@ class Comparison:
             messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
             if self.records is not None:
                 known = self._baseline.deviations
-                going = (self._drift.leaving, self._drift.returning)
+                going = (self._drift.leaving | self._drift.unsure, self._drift.returning)
                 messages += self.records.update(compared, *going, estimate, known, timestamp)
         return messages
 

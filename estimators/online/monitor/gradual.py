@@ -9,7 +9,8 @@ are taken for what changes, and what was known of the others before the alarm co
 the way w of these in one, give or take as much: θ += w, P += w wᵀ/v, v the residual variance. So rows from before do
 not pull θ back, and its deviation holds what it may have moved. The change is told where θ has moved over what a start
 takes by half of the alarm's way again, and has come to an end where it has moved by less than half of what its rate
-says.
+says. A jump may raise an alarm that climbs slowly, too. So a change that has not been told has come to an end as soon
+as θ surely stands still.
 """
 
 from dataclasses import dataclass
@@ -25,6 +26,11 @@ from estimators.recursive.state import RecursiveState
 #: 1, argued: Least cosine between the ways of two alarms that are of one change: 60°, for a short motion tells little
 #: along some directions. It is also the least share of a rate at which the change still goes on.
 ALIKE: Final = 0.5
+#: 1, argued: Least share of the rate of an alarm at which a change goes on: before its first row it may have moved
+#: unseen for ten times as long as the alarm lasted.
+UNSEEN: Final = 0.1
+#: deviations, argued: By so many half of that share must be more than nothing before less of it tells anything.
+SURE: Final = 3.0
 #: deviations, argued: A set of parameters accounts for a change where χ² is not larger than by chance: its mean and
 #: three deviations.
 CHANCE: Final = 3.0
@@ -100,9 +106,21 @@ class GradualChange:
             kept.going = float(way @ gram @ expected) > ALIKE * float(expected @ gram @ expected)
             kept.rate[:], kept.values[:], kept.row = way / rows, theta, now
             news = kept.going and not kept.told
+        elif kept.going and not kept.told and self._has_jumped(rows):
+            kept.going = False
         if kept.going:
             learner.rls.walk(block * kept.rate)
         return news
+
+    def _has_jumped(self, rows: int) -> bool:
+        """Whether θ surely stands still, so many rows after it had new values: it moves by less than half of what the
+        slowest change would, and half of that is more than its deviation can be."""
+        kept, learner = self.kept, self._learner
+        rls, slowest = learner.rls, UNSEEN * rows * kept.rate
+        weight = learner.kept.gram @ slowest
+        moved, half = float(weight @ (rls.theta - kept.values)), 0.5 * float(weight @ slowest)
+        deviation = float(np.sqrt(rls.variance() * rls.share() * (weight @ rls.covariance() @ weight)))
+        return half > SURE * deviation and moved < half
 
     def widen(self, block: int) -> None:
         """Add to a learner's covariance what θ may move by in the next block."""
