@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client")  # jointwatch_numba uses what numba keeps private
+PACKAGES = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client")  # jointwatch_numba extends numba
 FOREIGN = {"_asdict", "_replace", "_fields", "_make", "_exit"}  # public, for all their underscore: NamedTuple's, os's
 
 
