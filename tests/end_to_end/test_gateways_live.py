@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import time
 import urllib.request
 from collections.abc import Callable
@@ -41,6 +42,13 @@ def metric(page: str, start: str) -> float:
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(start))
 
 
+def listens(address: str) -> bool:
+    """Whether somebody takes connections at this address (ws://HOST:PORT)."""
+    host, port = address.removeprefix("ws://").split(":")
+    with socket.socket() as line:
+        return line.connect_ex((host, int(port))) == 0
+
+
 def until(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + 60
     while not condition():
@@ -73,6 +81,7 @@ def test_a_gateway_that_dies_comes_back_and_nobody_else_notices() -> None:
         until(lambda: children(service).get("view", before["view"]) != before["view"])
         until(lambda: metric(live.page, 'jointwatch_process_restarts_total{process="view"}') == 1)
         until(lambda: metric(live.page, 'jointwatch_process_up{process="view"}') == 1)
+        until(lambda: listens(address))  # its process may run for a while before it listens
         with connect(address, subprotocols=PROTOCOL, max_size=None) as client:
             assert json.loads(client.recv(20))["op"] == "serverInfo"
             assert json.loads(client.recv(20))["channels"]
