@@ -6,7 +6,7 @@ twice running, η is searched in the worker, like that of a single joint (multil
 The result counts when it explains the window as well as the law explained the motion at the start, explains it much
 better than η in force, and is certain and clear. So a push, a payload or a window that is half from before the change
 moves nothing. What explains the window, but is uncertain or not clear, or changes η by more than a factor of two, is
-searched again in a window that is half as long again, when that is full (decision 059). Where searches are refused
+searched again in a window that is half as long again, when that is full (decision 053). Where searches are refused
 again and again, a reason says so, with what to do.
 """
 

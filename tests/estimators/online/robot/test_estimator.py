@@ -331,7 +331,7 @@ def test_a_slow_bus_leaves_what_identify_states_and_starts_in_time() -> None:
             left.append(now.measured - now.predicted)
             size.append(now.measured)
     events = estimator.events()
-    assert events[0].kind == "started"  # false contacts follow at reversals: decision 058, not met
+    assert events[0].kind == "started"  # false contacts follow at reversals: decision 052, not met
     assert "payload" not in {one.kind for one in events}
     assert events[0].time < 15.5e9  # 12 s of motion, in blocks of one
     assert 100.0 * np.linalg.norm(left) / np.linalg.norm(size) < 1.2 * identified.test.error
