@@ -57,11 +57,14 @@ def run_anew(tmp_path: Path, beside: None) -> Run:
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
-    """With an empty __init__.py in every folder of a package."""
+    """With an empty __init__.py in every folder of a package; without bytecode of what was written before, which Python
+    takes for that of a file of the same size and second."""
     for name, text in files.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
+        for kept in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):
+            kept.unlink()
         for parent in Path(name).parents[:-1]:
             (folder / parent / "__init__.py").touch()
 
@@ -252,7 +255,7 @@ def test_kernels_that_were_brought_along_are_used_where_their_sources_are_the_sa
     for kept in (tmp_path / "leaf" / "__pycache__").glob("*.nb?"):
         kept.unlink()
     assert run(ANSWER.format("leaf.mod")) == "7 1"
-    (tmp_path / "leaf" / "number.py").write_text(INLINE.format(8))
+    write(tmp_path, {"leaf/number.py": INLINE.format(8)})
     assert run(ANSWER.format("leaf.mod")) == "8 0", "of other sources"
 
 
