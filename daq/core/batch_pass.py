@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from daq.core.align import Sorter, sort
 from drivers.reading import words
 from estimators.conditioning.stop import REVIEW
-from estimators.numerics.direct import direct
 from estimators.numerics.jit import kernel
 from estimators.online.joint_pass import JointPassState, advance_readings, pass_on
 from estimators.quantities import Floats, Nanoseconds
+from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Function, Layout
 
 

@@ -23,12 +23,12 @@ from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
 from estimators.models.joints.lost_motion import PARAMETERS
-from estimators.numerics.direct import direct
 from estimators.online.joint import JointEstimator
 from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
 from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
+from jointwatch_numba.direct import direct
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
 

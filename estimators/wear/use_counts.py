@@ -14,9 +14,9 @@ where it began. A single wild sample is removed by the median of three.
 import math
 from typing import Final, NamedTuple
 
-from estimators.numerics.direct import direct
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
+from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Layout
 
 #: rad (m), argued: Half of the play of a joint whose encoder's step is not known, 0.03°: below what wears a gear, above

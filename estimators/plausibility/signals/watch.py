@@ -8,11 +8,11 @@ import numpy as np
 
 from estimators.alignment.frame_block import SPAN, is_full
 from estimators.alignment.resampler import AlignerState, Stream
-from estimators.numerics.direct import direct
 from estimators.numerics.jit import kernel
 from estimators.plausibility.signals import VALIDATORS
 from estimators.plausibility.signals.base import StreamFacts, StreamFrames
 from estimators.reasons import Reason
+from jointwatch_numba.direct import direct
 
 #: blocks, argued: A stream is believed again after this many without a lie, a second.
 CLEAN: Final = round(1.0 / SPAN)

@@ -7,7 +7,7 @@ call takes. A kernel that is called for each joint and turn, by code that made i
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
-from estimators.numerics.jit import INTERPRETED
+from jointwatch_numba.jit import INTERPRETED
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
