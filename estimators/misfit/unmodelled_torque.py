@@ -1,6 +1,7 @@
 """Effect on θ of a torque that the model may lack: considered in its covariance, not learnt (Schmidt).
 
-A torque of the angle and the torque of an elastic drive are considered one by one; below is the first.
+A torque of the angle, the torque of an elastic drive and one that is measured out of proportion near zero are
+considered one by one; below is the first.
 
 Columns w: sin nq, cos nq of one joint, n = 1 … HARMONICS; along an arc cos q is nearly an offset, so no residual shows
 it, and it moves θ by hundreds of deviations. Each amplitude is δ ~ N(0, D²) before, D = GOOD of the torque's rms unless
@@ -13,11 +14,18 @@ a person says less: as much as a misfit that is allowed. With products A of [φ 
     δ = D E x     Σ_B = C(δδᵀ + D² E diag(left) Eᵀ)Cᵀ
 
 D follows from δ where that is larger, REPEATS times; neither is more than all of the torque, rms. The 4 in t² − 4 is
-two deviations, so noise alone (t² ~ 1) counts as nothing. What σ told of a known value holds is of a smaller D where
-these rows say so: amplitudes are alike in size, so combinations that would be seen and are not tell of those that would
-not be. With t ~ N(0, 1 + h), it is the largest D whose likelihood is within DOUBT of the best. θ itself is not
-changed. A column that is one of the model's,
-as far as these rows tell, is left out.
+two deviations, so noise alone (t² ~ 1) counts as nothing. This Σ_B decides which values are known.
+
+What σ told of a known value holds follows by one formula from all data, so it does not jump where evidence passes a
+limit. Amplitudes are alike in size, so combinations that would be seen and are not tell of those that would not be.
+With t ~ N(0, 1 + h), L is the largest D whose likelihood is within DOUBT of the best, and e the log-likelihood of the
+best above that of no such torque. With h of D and x, left of L by the second line:
+
+    s = min(e/DOUBT, 1)     share = s + (1 − s)·SHARE·LEVEL²/(LEVEL² + h)     Σ_seen = C(δδᵀ + L² E diag(share·left)Eᵀ)Cᵀ
+
+with δ = L E (√share · x): all where there surely is such a torque, half a deviation of what would not be seen, and
+nothing of what would be seen and is not. θ itself is not changed. A column that is one of the model's, as far as these
+rows tell, is left out.
 Reference: Schmidt 1966, Application of state-space methods to navigation problems (the consider covariance).
 """
 
@@ -41,13 +49,14 @@ SAME: Final = 1e-7
 UNSEEN: Final = 1e-10
 #: deviations, argued: Part of an effect that is taken for noise.
 NOISE: Final = 2.0
-#: deviations, argued: An effect beyond it shows that there is such a torque, and then σ holds all that it may have
-#: done; by chance it is passed in one look of a hundred, and makes σ wider only.
+#: deviations, argued: An effect beyond it is surely one: by chance it is passed in one look of a hundred, and makes σ
+#: wider only.
 SHOWN: Final = 3.0
 #: 1, argued: Share of the variance of what may be unseen that σ told of a known value holds in any case: half a
 #: deviation, so that what two deviations of the prior do to it is within four of σ.
 SHARE: Final = 0.25
-#: nats, derived: Log-likelihood below the best at which a size of such torques is excluded: SHOWN normal deviations.
+#: nats, derived: Log-likelihood below the best at which a size of such torques, nothing among them, is excluded: SHOWN
+#: normal deviations.
 DOUBT: Final = SHOWN**2 / 2.0
 #: 1, argued: Ratio of the sizes that are compared: the likelihood changes by less than a tenth of DOUBT between two.
 FINER: Final = 1.1
@@ -73,7 +82,7 @@ class Floor(NamedTuple):
 class UnmodelledTorque(NamedTuple):
     """Covariances (p, p) that θ owes to such a torque."""
 
-    seen: Floats  # what σ of a known value holds of it: all, where the rows show that there is one
+    seen: Floats  # what σ of a known value holds of it: all, where the rows surely show that there is one
     whole: Floats  # all that it may have done
     prior: Floats  # the same if no row showed any of it
 
@@ -130,7 +139,7 @@ def _considered(
 ) -> UnmodelledTorque:
     """Covariances from the information on each combination of amplitudes E; pull: its score; sizes: D, and most."""
     prior, most = sizes
-    size, likely = prior, _likely(information, pull, prior)
+    size = prior
     for _ in range(REPEATS):
         h, m = size**2 * information, size * pull
         shows = h >= LEVEL**2
@@ -139,24 +148,30 @@ def _considered(
         x[shows] = (np.sign(m) * np.sqrt(np.maximum(t2 - NOISE**2, 0.0) / np.where(shows, h, 1.0)))[shows]
         x = np.clip(x, -most / size, most / size)
         amplitude, left = size * (E @ x), size**2 * np.where(shows, 0.0, 1.0 / (1.0 + h))
-        apparent = size * (E @ np.where(shows, x, 0.0))
         size = max(size, float(np.sqrt(np.mean(amplitude**2))))
-    moved, shown, ways = C @ amplitude, C @ apparent, C @ E
+    moved, ways = C @ amplitude, C @ E
     whole = np.outer(moved, moved) + (ways * left) @ ways.T
-    if bool((t2 > SHOWN**2).any()):
-        return UnmodelledTorque(whole, whole, size**2 * C @ C.T)
-    h, m = likely**2 * information, likely * pull
-    hidden = ways * np.where(shows, 0.0, likely)
-    moved = hidden @ (m / (1.0 + h))
-    may = np.outer(moved, moved) + (hidden / (1.0 + h)) @ hidden.T
-    return UnmodelledTorque(np.outer(shown, shown) + SHARE * may, whole, size**2 * C @ C.T)
+    return UnmodelledTorque(_seen(ways, information, pull, (size, most)), whole, size**2 * C @ C.T)
 
 
-def _likely(information: Floats, pull: Floats, prior: float) -> float:
-    """The largest size of amplitudes, D at most, that is compatible with the scores of their combinations."""
+def _seen(ways: Floats, information: Floats, pull: Floats, sizes: tuple[float, float]) -> Floats:
+    """What σ of a known value holds; ways: effect on θ of each combination; the others as above."""
+    size, most = sizes
+    likely, evidence = _likely(information, pull, size)
+    sure = min(evidence / DOUBT, 1.0)
+    share = sure + (1.0 - sure) * SHARE * LEVEL**2 / (LEVEL**2 + size**2 * information)
+    left = likely**2 / (1.0 + likely**2 * information)
+    moved = ways @ (np.sqrt(share) * np.clip(left * pull, -most, most))
+    return np.asarray(np.outer(moved, moved) + (ways * (share * left)) @ ways.T)
+
+
+def _likely(information: Floats, pull: Floats, prior: float) -> tuple[float, float]:
+    """The largest size of amplitudes, D at most, that is compatible with the scores of their combinations, and the
+    log-likelihood of the best size above that of none."""
     told = information > 0.0
     t2 = pull[told] ** 2 / information[told]
     sizes = prior * FINER ** np.arange(0.0, math.log(SMALLEST) / math.log(FINER), -1.0)
     spread = 1.0 + sizes[:, None] ** 2 * information[told]
     likelihood = -0.5 * (np.log(spread) + t2 / spread).sum(axis=1)
-    return float(sizes[np.argmax(likelihood >= likelihood.max() - DOUBT)])
+    best = float(likelihood.max())
+    return float(sizes[np.argmax(likelihood >= best - DOUBT)]), max(best + 0.5 * float(t2.sum()), 0.0)

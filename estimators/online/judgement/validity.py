@@ -7,9 +7,10 @@ With Σ the covariance of θ, R the mean φφᵀ and s the rms torque of the mot
     … is not identifiable       1/√(Σ*⁻¹)_ii ≤ ℓ_i: it would be known if some others were (parameter_state.py)
 
 Σ* = Σ + what torques of the angle that the model lacks may have done to θ (misfit/unmodelled_torque.py). They count for
-parameters, but not for the prediction of the motion that is remembered, which they make right. σ of a known parameter
-holds Σ and the part of these torques that is seen. σ of another one is √Σ*_ii, infinite where that is more than all of
-the torque would explain.
+parameters, but not for the prediction of the motion that is remembered, which they make right. σ holds Σ and the part
+of these torques that is seen, up to the limit of a known parameter, and all of Σ*_ii from LOSE times that limit on; in
+between a share of the rest, so that σ does not jump where the state does. σ of one that is not identifiable is infinite
+where √Σ*_ii is more than all of the torque would explain.
 The reasons are in docs/decisions/026-validity-by-direction.md.
 """
 
@@ -227,6 +228,20 @@ def plausible(judged: ValidityState, which: int) -> bool:
 
 
 @inline
+def _told(judged: ValidityState, which: int) -> float:
+    """σ that is told of a parameter: of what is seen at its limit of known, and √Σ*_ii from LOSE times that limit on.
+
+    In between it changes with Σ*, so it does not jump where the state does.
+    """
+    seen, excess = judged.variances[which], judged.excess[which]
+    beyond = judged.whole[which, which] - seen
+    if not np.isfinite(excess) or not np.isfinite(beyond):
+        return float(np.sqrt(max(judged.whole[which, which], 0.0)))
+    share = min(max((excess * excess - 1.0) / (LOSE * LOSE - 1.0), 0.0), 1.0)
+    return float(np.sqrt(max(seen + share * max(beyond, 0.0), 0.0)))
+
+
+@inline
 def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: float, signal: float) -> None:
     """Write excess, state and deviation of a parameter; alone: its deviation if all others were known."""
     limit, deviation, before = (
@@ -253,10 +268,9 @@ def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: 
     if code != before or bits != judged.partners[which]:
         judged.changes += 1
     judged.states[which], judged.partners[which] = code, bits
-    if code == KNOWN:
-        judged.deviations[which] = np.sqrt(judged.variances[which])
-    else:
-        judged.deviations[which] = np.inf if code != DOUBTFUL and deviation > prior else deviation
+    judged.deviations[which] = _told(judged, which)
+    if code != KNOWN and code != DOUBTFUL and deviation > prior:
+        judged.deviations[which] = np.inf
 
 
 @inline

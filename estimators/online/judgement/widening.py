@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.misfit import scores
-from estimators.misfit.regressors import ANGLE, ELASTIC, columns
+from estimators.misfit.regressors import ANGLE, ELASTIC, TORQUE, columns
 from estimators.misfit.unmodelled_torque import SHARE, Floor, UnmodelledTorque, places, unmodelled_torque
 from estimators.numerics.directions import Directions, contrast
 from estimators.online.judgement.fit_state import FitState
@@ -146,7 +146,8 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
     for output in range(len(rls.noise)):
         angle = _of_cause(kept, learner, directions, floor, known, (output, ANGLE, known.prior))
         elastic = _of_cause(kept, learner, directions, floor, known, (output, ELASTIC, SMALL))
-        for found in (angle, elastic):
+        zone = _of_cause(kept, learner, directions, floor, known, (output, TORQUE, SMALL))
+        for found in (angle, elastic, zone):
             if found is not None:
                 learner.kept.seen[:] += found.seen
                 learner.kept.untold[:] += found.whole
