@@ -21,11 +21,12 @@ limit. Amplitudes are alike in size, so combinations that would be seen and are 
 With t ~ N(0, 1 + h), L is the largest D whose likelihood is within DOUBT of the best, and e the log-likelihood of the
 best above that of no such torque. With h of D and x, left of L by the second line:
 
-    s = min(e/DOUBT, 1)     share = s + (1 − s)·SHARE·LEVEL²/(LEVEL² + h)     Σ_seen = C(δδᵀ + L² E diag(share·left)Eᵀ)Cᵀ
+    s = (e − CHANCE)/(DOUBT − CHANCE), between 0 and 1      share = s² + (1 − s²)·SHARE·N(LEVEL − √h)
+    Σ_seen = C(δδᵀ + L² E diag(share·left)Eᵀ)Cᵀ            δ = L E (√share · x)
 
-with δ = L E (√share · x): all where there surely is such a torque, half a deviation of what would not be seen, and
-nothing of what would be seen and is not. θ itself is not changed. A column that is one of the model's, as far as these
-rows tell, is left out.
+N(LEVEL − √h) is the probability that an effect of D is not seen at LEVEL. So σ holds all where there surely is such a
+torque, half a deviation of what would not be seen, and nothing of what would be seen and is not. θ itself is not
+changed. A column that is one of the model's, as far as these rows tell, is left out.
 Reference: Schmidt 1966, Application of state-space methods to navigation problems (the consider covariance).
 """
 
@@ -33,6 +34,7 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from estimators.misfit.regressors import ANGLE, CAUSES
 from estimators.misfit.scores import LEVEL
@@ -58,6 +60,9 @@ SHARE: Final = 0.25
 #: nats, derived: Log-likelihood below the best at which a size of such torques, nothing among them, is excluded: SHOWN
 #: normal deviations.
 DOUBT: Final = SHOWN**2 / 2.0
+#: nats, derived: Log-likelihood of the best size over nothing that noise alone reaches with one combination NOISE
+#: deviations off.
+CHANCE: Final = 0.5 * (NOISE**2 - 1.0 - math.log(NOISE**2))
 #: 1, argued: Ratio of the sizes that are compared: the likelihood changes by less than a tenth of DOUBT between two.
 FINER: Final = 1.1
 #: 1, argued: The least size that is compared, over D: its square is far below the variance that any row resolves.
@@ -158,8 +163,8 @@ def _seen(ways: Floats, information: Floats, pull: Floats, sizes: tuple[float, f
     """What σ of a known value holds; ways: effect on θ of each combination; the others as above."""
     size, most = sizes
     likely, evidence = _likely(information, pull, size)
-    sure = min(evidence / DOUBT, 1.0)
-    share = sure + (1.0 - sure) * SHARE * LEVEL**2 / (LEVEL**2 + size**2 * information)
+    sure = min(max((evidence - CHANCE) / (DOUBT - CHANCE), 0.0), 1.0) ** 2  # a share of variance: σ grows with it
+    share = sure + (1.0 - sure) * SHARE * ndtr(LEVEL - size * np.sqrt(information))
     left = likely**2 / (1.0 + likely**2 * information)
     moved = ways @ (np.sqrt(share) * np.clip(left * pull, -most, most))
     return np.asarray(np.outer(moved, moved) + (ways * (share * left)) @ ways.T)
