@@ -68,15 +68,15 @@ def test_noise_alone_shows_no_torque() -> None:
 
 
 def test_sigma_does_not_jump_as_evidence_grows() -> None:
-    """From no sign of a torque to ten deviations: by 2 % of the amplitude at a time."""
+    """From no sign of a torque to ten deviations: by half a per cent of the amplitude at a time."""
     _, phi, w = columns(1.0)
     noise = NOISE * np.random.default_rng(7).standard_normal(ROWS)
     y, torque = phi @ (2.0, 0.5, 6.0) + noise, w @ np.array([0.0, 0.0, 0.0, 0.02, 0.02, 0.0])
-    found = [considered(phi, w, y + factor * torque) for factor in np.linspace(0.0, 1.0, 51)]
+    found = [considered(phi, w, y + factor * torque) for factor in np.linspace(0.0, 1.0, 201)]
     told = np.sqrt([np.diag(one.seen)[1:] for one in found if one is not None])
-    assert len(told) == 51
+    assert len(told) == 201
     assert (told[-1] > 4.0 * told[0]).any(), "else nothing was seen"
-    assert np.abs(np.diff(np.log(told), axis=0)).max() < np.log(1.5)
+    assert np.abs(np.diff(np.log(told), axis=0)).max() < np.log(1.3)
 
 
 @pytest.mark.parametrize(("arc", "most"), [(0.3, 0.35), (0.6, 0.15), (1.0, 0.1)])

@@ -63,6 +63,28 @@ def test_what_a_learner_knows_is_judged() -> None:
     assert validity.valid.all()
 
 
+def test_the_deviation_that_is_told_does_not_jump_where_a_parameter_is_no_longer_known() -> None:
+    """Σ* of the first grows from nothing to three times its limit, and falls again."""
+    learner, validity = Learner(2, 1, 0.01, Alarm()), Validity(PARAMETERS)
+    rng = np.random.default_rng(1)
+    phi = rng.normal(size=(400, 1, 2))
+    y = phi @ np.array([3.0, -0.7]) + 0.01 * rng.normal(size=(400, 1))
+    learner.learn(phi, y, np.array([1e-4]), np.array([100.0, 100.0]), 300.0, np.zeros(2))
+    validity.judge(learner)
+    own, told, states = float(validity.kept.deviations[0]), [], set[int]()
+    way = np.concatenate([np.linspace(0.0, 0.45, 451), np.linspace(0.45, 0.0, 451)])  # the limit is 5 % of 3
+    for deviation in way:
+        learner.kept.untold[0, 0] = deviation**2
+        validity.judge(learner)
+        told.append(float(validity.kept.deviations[0]))
+        states.add(int(validity.kept.states[0]))
+    assert len(states) > 1, "else it stayed known"
+    assert np.abs(np.diff(told)).max() < 0.01
+    assert told[0] == pytest.approx(own, rel=1e-3)
+    assert told[450] == pytest.approx(np.hypot(own, 0.45), rel=1e-6)
+    assert max(told[:150]) == pytest.approx(own, rel=1e-3), "up to the limit it is of what is seen"
+
+
 @pytest.mark.parametrize(
     ("theta", "d", "cause"),
     [
