@@ -34,7 +34,6 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from estimators.misfit.regressors import ANGLE, CAUSES
 from estimators.misfit.scores import LEVEL
@@ -164,7 +163,8 @@ def _seen(ways: Floats, information: Floats, pull: Floats, sizes: tuple[float, f
     size, most = sizes
     likely, evidence = _likely(information, pull, size)
     sure = min(max((evidence - CHANCE) / (DOUBT - CHANCE), 0.0), 1.0) ** 2  # a share of variance: σ grows with it
-    share = sure + (1.0 - sure) * SHARE * ndtr(LEVEL - size * np.sqrt(information))
+    unseen = [0.5 * math.erfc((one - LEVEL) / math.sqrt(2.0)) for one in size * np.sqrt(information)]
+    share = sure + (1.0 - sure) * SHARE * np.array(unseen)
     left = likely**2 / (1.0 + likely**2 * information)
     moved = ways @ (np.sqrt(share) * np.clip(left * pull, -most, most))
     return np.asarray(np.outer(moved, moved) + (ways * (share * left)) @ ways.T)

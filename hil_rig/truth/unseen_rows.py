@@ -45,9 +45,7 @@ BELT: Final = {"lies": "below three deviations of its column a belt is not told 
 SWITCHED: Final = (
     "the truth jumps as often as residuals remember: θ is the mean of two, and blocks of 1 s do not show it"
 )
-ZONE: Final = {
-    "lies": "where torque and speed nearly always have one sign it is Coulomb friction, which no row tells"
-}
+ZONE: Final = {"lies": "where torque and speed nearly always have one sign it is Coulomb friction, which no row tells"}
 UNSEEN: Final = "until its first alarm a ramp is below the noise of the residual: the first 1 to 4 s of it"
 WIDE: Final = {"rms z": "σ of what is known holds what a torque of the angle may do, which is nothing here"}
 ROWS: Final[dict[str, TruthRow]] = {
