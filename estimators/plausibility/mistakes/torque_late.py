@@ -49,7 +49,8 @@ def find_torque_late(subject: Subject) -> Finding | None:
     On all rows it must do so by FACTOR. How friction changes its side is the machine's own, and what the columns miss
     of it can hide a delay: so it is looked for away from the reversals, too, where it must leave little but noise.
     Friction with memory follows a reversal some way behind, as a late torque would; but what is late at the reversals
-    only is no delay, so rows far from them must show the same.
+    only is no delay, so rows far from them must show the same, and be
+    explained by it as much.
     """
     rows, link = subject.rows, _link_rows(subject)
     margin = int(np.ceil(LONGEST / rows.period)) + 1
@@ -61,17 +62,20 @@ def find_torque_late(subject: Subject) -> Finding | None:
     if link is not None:  # behind an elastic gear a link has another motion than the motor, and friction of its own
         columns = np.column_stack([columns, columns_of(link, subject.motion)])
     speed = np.abs(rows.v) / np.sqrt(np.mean(rows.v[rows.usable] ** 2))
-    away, far = usable & (speed > AWAY), _measure(rows, columns, usable & (speed > FAR))
-    if far is None:
+    away, far = usable & (speed > AWAY), usable & (speed > FAR)
+    seen_far = _measure(rows, columns, far)
+    if seen_far is None:
         return None
-    for some, explains_it in ((usable, _explains_all), (away, _leaves_noise)):
-        delay = _measure(rows, columns, some)
-        if delay is None or not _is_unusual(delay) or not far.is_near(delay.value):
+    for masks, explains_it in (((usable, far), _explains_all), ((away,), _leaves_noise)):
+        delay = _measure(rows, columns, masks[0])
+        if delay is None or not _is_unusual(delay) or not seen_far.is_near(delay.value):
             continue
         instants = np.arange(len(rows.q)) * rows.period
         shifted = np.interp(instants + delay.value, instants, rows.effort)
-        found, before = (solve(columns, one, some) for one in (shifted, rows.effort))
-        if explains(found) and explains_it(found, before, rows.noise / float(np.var(rows.effort[some]))):
+        fits = [(solve(columns, shifted, some), solve(columns, rows.effort, some)) for some in masks]
+        noises = [rows.noise / float(np.var(rows.effort[some])) for some in masks]
+        found = fits[0][0]
+        if explains(found) and all(explains_it(*pair, noise) for pair, noise in zip(fits, noises, strict=True)):
             numbers = {"milliseconds": abs(1e3 * delay.value), "deviation": 1e3 * delay.deviation}
             words = {"way": "late" if delay.value > 0.0 else "early"}
             return Finding(Reason("torque_misaligned", "torque", numbers, words), delay.z, found)
