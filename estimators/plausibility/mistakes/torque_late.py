@@ -36,8 +36,8 @@ GRID: Final = 21
 USUAL: Final = 2.0
 #: 1, derived: Share of the rms speed below which friction changes its side: of its tanh 7e-4 are left there.
 AWAY: Final = 4.0 * REVERSAL
-#: 1, argued: Share of the rms speed at which a delay must show, too: nine tenths of a sine's path are left there, and what
-#: follows a reversal has passed for the most part.
+#: 1, argued: Share of the rms speed at which a delay must show, too: nine tenths of a sine's path are left there, and
+#: what follows a reversal has passed for the most part.
 FAR: Final = 0.5
 #: steps, argued: Gauss–Newton steps; it converges in fewer.
 STEPS: Final = 6
