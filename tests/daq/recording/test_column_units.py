@@ -5,6 +5,7 @@ import pytest
 
 from daq.recording.proposal.column_name import read_name
 from daq.recording.proposal.headerless import guess
+from daq.recording.proposal.units import velocity_unit
 from estimators.quantities import Floats
 
 
@@ -55,3 +56,54 @@ def test_the_clock_is_the_first_column_or_the_second_behind_a_counter_of_rows(
         assert found.lacking == ""
         assert [one.role for one in found.families] == ["position", "velocity", "torque"]
         assert found.form == "3 quantities of 2 joints, joint by joint"
+
+
+PLANNED = [np.column_stack(one) for one in zip(*(joint(turn) for turn in (5.1, 7.9)), strict=True)]
+MEASURED = [np.column_stack(one) for one in zip(*(joint(turn) for turn in (2.3, 3.7)), strict=True)]
+NEAR = MEASURED[1] + 0.01 * MEASURED[2]  # the rate that was asked for
+
+
+@pytest.mark.parametrize(
+    "quantities",
+    [
+        [MEASURED[0], MEASURED[1], NEAR],
+        [MEASURED[0], MEASURED[1], MEASURED[2], NEAR],
+        [MEASURED[0], PLANNED[0], MEASURED[1], PLANNED[1], MEASURED[2]],
+    ],
+    ids=["planned rate alone", "planned rate", "planned position and rate"],
+)
+def test_a_plan_beside_the_motion_is_not_taken_for_the_torque(quantities: list[Floats]) -> None:
+    found = guess(np.column_stack([T, *quantities]), "x")
+    assert found.families == []
+    assert found.lacking.startswith("several quantities have rates")
+
+
+DEGREE = np.pi / 180.0
+
+
+@pytest.mark.parametrize(
+    ("declared", "named", "gain", "position", "unit"),
+    [
+        ("", "", 1.0, "", ""),  # rad by rad/s
+        ("", "", DEGREE, "", "deg/s"),  # rad by deg/s
+        ("", "", 1.0 / DEGREE, "deg", ""),
+        ("", "", 1.0, "deg", "deg/s"),
+        ("", "", 1.19, "", ""),
+        ("", "", 1.21, "", None),
+        ("", "", 0.79, "", None),
+        ("", "", 1.19, "deg", "deg/s"),
+        ("", "", 1.21, "deg", None),
+        ("", "", -1.0, "", None),
+        ("deg/s", "rad/s", DEGREE, "", "deg/s"),  # what the file declares counts before what the name says
+        ("", "deg/s", 1.0, "deg", "deg/s"),
+        ("", "deg/s", 1.0 / DEGREE, "deg", None),
+        ("", "rpm", np.pi / 30.0, "", "rpm"),
+        ("", "rpm", 1.0, "", None),
+        ("", "rad/s", 1.0 / DEGREE, "deg", ""),
+    ],
+)
+def test_the_unit_of_a_velocity_is_the_one_by_which_it_makes_the_positions_change(
+    declared: str, named: str, gain: float, position: str, unit: str | None
+) -> None:
+    found = velocity_unit(declared, named, gain, position)
+    assert (None if found is None else found.unit) == unit

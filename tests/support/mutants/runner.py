@@ -50,9 +50,9 @@ def _fails_anyway(worker: Worker, answer: Answer, seen: Seen, interpreted: bool)
     return bool(worker.run([answer.failed], interpreted=interpreted, limit=seen.limit([answer.failed])).how)
 
 
-def tried_compiled(worker: Worker, mutant: Mutant, interpreted: Seen, compiled: Seen) -> Outcome:
-    """Run the tests that need machine code, with every kernel made again that the mutant is in."""
-    tests = compiled.every - interpreted.every
+def tried_compiled(worker: Worker, mutant: Mutant, interpreted: Seen | None, compiled: Seen) -> Outcome:
+    """Run the tests that were not run interpreted, with every kernel made again that the mutant is in."""
+    tests = compiled.every - (set() if interpreted is None else interpreted.every)
     if not tests:
         return Outcome(False, "survived", 0.0, 0.0)
     with tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True) as folder:
