@@ -114,18 +114,19 @@ def summary(results: list[Result]) -> str:
 
 
 def _survivor(one: Result) -> str:
-    why = one.reason or one.how.removeprefix("survived")
+    why = one.reason or one.how.removeprefix("survived").lstrip("; ")
     return f"{one.file}:{one.line}  {one.before}  →  {one.after}" + (f"  ({why})" if why else "")
 
 
 HEAD: Final = """\
 # What the tests notice
 
-Small errors that a person could make are drawn by chance and put into the code one at a time; a test should notice.
-Written by `make mutants`. A line is one draw of a room, with its seed and the day. A room that was drawn again had been
-given tests for what survived before, so the last line of a room is of its tests as they are now, and its seed had not
-been drawn before these tests were written. Of the survivors of a draw some are noticed *since*: by tests that were
-written after it. A survivor is equivalent where it is known why no test can notice it
+Small errors that a person could make are drawn by chance and put into the code one at a time; a test should notice:
+one of those nearest to the changed line, of which as many are run as take three quarters of a minute. Written by
+`make mutants`. A line is one draw of a room, with its seed and the day. A room that was drawn again had been given
+tests for what survived before, so the last line of a room is of its tests as they are now, and its seed had not been
+drawn before these tests were written. Of the survivors of a draw some are noticed *since*: by tests that were written
+after it. A survivor is equivalent where it is known why no test can notice it
 (`tests/support/equivalent_mutants.toml`); the percentage is of the others, as they were drawn.
 
 | room | seed | day | drawn | noticed | survived | of which equivalent | noticed of the rest | since |
@@ -179,7 +180,7 @@ def _draws(text: str) -> list[Draw]:
 
 
 def _item(one: Result) -> str:
-    why = f"equivalent: {one.reason}" if one.reason else one.how.removeprefix("survived")
+    why = f"equivalent: {one.reason}" if one.reason else one.how.removeprefix("survived").lstrip("; ")
     if one.since:
         why = f"since then noticed by {one.how}"
     return f"- {one.file}:{one.line}: `` {one.before} `` → `` {one.after} ``" + (f" ({why})" if why else "")
