@@ -26,7 +26,8 @@ class Outcome(NamedTuple):
 def tried(worker: Worker, mutant: Mutant, seen: Seen, interpreted: bool) -> Outcome:
     """Run the tests that could notice: those that run the line, then those of which it is not certain that they do not.
 
-    Of both the nearest, as many as take TESTS. A kernel is Python first and is run as such, with the tests that can do without machine code.
+    Of both the nearest, as many as take TESTS. A kernel is Python first and is run as such, with the tests that can do
+    without machine code.
     """
     order(worker.tree, mutant.file, mutant.applied((worker.tree / mutant.file).read_bytes()).decode())
     first, others = seen.first(mutant), seen.others(mutant)
