@@ -175,6 +175,27 @@ def test_what_waits_until_its_update_is_due_says_the_same(config: Config) -> Non
     assert turns < 0.15 * len(table)  # two joints × 50 updates/s, of a thousand frames each
 
 
+@pytest.mark.parametrize(("stale", "longest"), [(0.1, 10.0), (1.0, 20.0), (0.03, 3.0)])
+def test_readings_wait_for_the_row_before_the_one_that_ends_an_interval_and_no_longer_than_they_may(
+    config: Config, stale: float, longest: float
+) -> None:
+    """longest: ms, 20 or a tenth of the silence that makes a joint stale. A row a millisecond, fifty updates a second."""
+    elbow = config.joints["elbow"].model_copy(update={"stale": stale})
+    pipeline = Pipeline(config.model_copy(update={"joints": {"elbow": elbow}}), boot=1)
+    waits = []
+    for row in readings(0.4).reshape(-1, 3):
+        pipeline.absorb(row, 0, lambda: 0)
+        waits.append((int(pipeline.due[0]) - int(row["time"][-1])) / 1e6)
+    told = np.array(waits[300:400])
+    assert (told >= 0.0).all()
+    assert told.max() == pytest.approx(longest, abs=0.8 if longest == 20.0 else 1e-6)
+    jumps = np.flatnonzero(np.diff(told) > 1.0)
+    assert len(jumps) in (4, 5)
+    for ends in jumps:  # the row that ends an interval is the next one: nothing to wait for
+        assert told[ends] == 0.0
+        assert told[ends - 1] == 1.25, "the row after this, and a quarter of a period for its jitter"
+
+
 def test_no_update_is_held_up_by_what_waits(config: Config) -> None:
     """It is made of the very frame that makes it due, as if every frame went its way at once."""
     table = readings(15.0).reshape(-1, 3)
