@@ -179,7 +179,7 @@ def test_what_waits_until_its_update_is_due_says_the_same(config: Config) -> Non
 def test_readings_wait_for_the_row_before_the_one_that_ends_an_interval_and_no_longer_than_they_may(
     config: Config, stale: float, longest: float
 ) -> None:
-    """longest: ms, 20 or a tenth of the silence that makes a joint stale. A row a millisecond, fifty updates a second."""
+    """longest: ms, 20 or a tenth of the silence that makes a joint stale. A row a ms, fifty updates a second."""
     elbow = config.joints["elbow"].model_copy(update={"stale": stale})
     pipeline = Pipeline(config.model_copy(update={"joints": {"elbow": elbow}}), boot=1)
     waits = []
