@@ -18,6 +18,7 @@ from daq.recording.columns import load_columns, read
 from daq.recording.proposal import propose
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import decode, is_bag, is_ours, read_bag
+from daq.recording.ros_database import stored
 from daq.recording.ros_messages import Definition
 from tests.support.table_files import joint_state as joint_state_data
 
@@ -383,6 +384,17 @@ def raw(file: Path) -> list[bytes]:
         return [message.data for _, _, message in make_reader(stream).iter_messages()]
 
 
+def test_a_channel_of_a_bag_that_is_late_is_put_back_by_its_delay(tmp_path: Path) -> None:
+    kind = ("control_msgs/msg/DynamicJointState", DYNAMIC, dynamic)
+    file, table = bag(tmp_path / "robot.mcap", kind), tmp_path / "t.toml"
+    lines = ['time = "time"', "[joints.a]", 'position = { column = "hip.position" }']
+    table.write_text("\n".join([*lines, 'torque = { column = "hip.effort", delay = 0.004, offset = 2.0 }']))
+    found = read(file, load_columns(table))["a"]
+    np.testing.assert_allclose(found["position"].time, TIMES, atol=1e-6)
+    np.testing.assert_allclose(found["torque"].time, TIMES - 0.004, atol=1e-6)
+    np.testing.assert_allclose(found["torque"].values, EFFORT[0] + 2.0)
+
+
 Told = tuple[str, tuple[str, ...], float, bool, int]  # topic, joints, position, whether it has efforts, messages
 
 
@@ -427,6 +439,13 @@ def test_a_joint_of_which_only_another_topic_speaks_is_read_from_that(tmp_path: 
     found = read_bag(stored_bag(tmp_path / "b.db3", topics))
     assert {name: set(fields["position"]) for name, (_, fields) in found.items()} == {"hip": {2.0}, "knee": {1.0}}
     assert {name: len(time) for name, (time, _) in found.items()} == {"hip": 9, "knee": 20}
+
+
+def test_messages_come_in_order_of_the_time_at_which_they_were_received(tmp_path: Path) -> None:
+    file = stored_bag(tmp_path / "b.db3", [("/a", JOINTS, 1.0, True, 4), ("/b", JOINTS, 2.0, True, 3)])
+    found = [(one.received // 1_000_000 - 50_000, one.topic) for one in stored(file, ("sensor_msgs/JointState",))]
+    assert [received for received, _ in found] == [0, 0, 1, 1, 2, 2, 3]
+    assert [topic for _, topic in found].count("/a") == 4
 
 
 def test_messages_without_a_stamp_have_the_time_at_which_they_were_received(tmp_path: Path) -> None:
