@@ -10,7 +10,7 @@ from .seen import Seen
 from .trees import linked, order, rewrite
 
 COMPILING: Final = 1200.0  # s more, where kernels have to be made again
-TESTS: Final = 45.0  # s of tests for one mutant, as long as they took when they were observed: the nearest ones
+TESTS: Final = 120.0  # s of tests for one mutant, as long as they took when they were observed: the nearest ones
 LONG: Final = 20.0  # s: a test that fails after so long may have waited in vain, and is asked without the mutant, too
 
 
