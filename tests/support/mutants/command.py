@@ -36,7 +36,7 @@ def main(words: list[str] | None = None) -> int:
     try:
         with workers(options.jobs) as crew:
             for name, some in drawn.items():
-                _try_room(crew, ROOMS[name], some, options.seed, results.append, options.compile)
+                _try_room(crew, ROOMS[name], some, options, results.append)
     except KeyboardInterrupt:
         _say("stopped; so far:")
         return 130
@@ -63,6 +63,7 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", default="1", help="the same one draws the same from the same code (1)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="at once (2)")
     parser.add_argument("--list", action="store_true", help="say what is drawn, and no more")
+    parser.add_argument("--mirrored", action="store_true", help="tests of the mirrored folder alone: less time")
     parser.add_argument("--compile", action="store_true", help="compile kernels whose mutants survive interpreted")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="the table, such as docs/mutants.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
@@ -116,14 +117,14 @@ def _kept(file: Path) -> list[Result]:
 
 
 def _try_room(
-    crew: Workers, room: Room, drawn: list[Mutant], seed: str, keep: Callable[[Result], object], compile_too: bool
+    crew: Workers, room: Room, drawn: list[Mutant], options: argparse.Namespace, keep: Callable[[Result], object]
 ) -> None:
     _say(f"{room.folder}: {len(drawn)} mutants")
     kinds = {one: is_compiled(one.file, one.line) for one in drawn}
     seen: dict[bool, Seen] = {}
 
     def observe(*modes: bool) -> None:
-        files, tests = room.files(), room.tests()
+        files, tests = room.files(), room.tests(options.mirrored)
         running = {mode: crew.submit(observed, tests, files, mode) for mode in modes if mode not in seen}
         seen.update({mode: one.result() for mode, one in running.items()})
         for mode in running:
@@ -132,7 +133,7 @@ def _try_room(
     def told(one: Mutant, outcome: Outcome) -> None:
         word = "noticed" if outcome.noticed else "ALIVE"
         _say(f"  {word:8}{outcome.seconds:6.1f} s  {one.place}  ({outcome.how})")
-        keep(Result.of(room.folder, one, outcome, seed))
+        keep(Result.of(room.folder, one, outcome, options.seed))
 
     later = [one for one, kind in kinds.items() if kind]
     if len(later) > FEW:
@@ -141,7 +142,7 @@ def _try_room(
     running = {crew.submit(tried, one, seen[kind], kind): one for one, kind in kinds.items() if one not in later}
     for done in as_completed(running):
         one, outcome = running[done], done.result()
-        if compile_too and kinds[one] and not outcome.noticed:
+        if options.compile and kinds[one] and not outcome.noticed:
             later.append(one)
         else:
             told(one, outcome)

@@ -122,8 +122,8 @@ HEAD: Final = """\
 # What the tests notice
 
 Small errors that a person could make are drawn by chance and put into the code one at a time; a test should notice:
-one of those nearest to the changed line, of which as many are run as took two minutes when they were observed. Written by
-`make mutants`. A line is one draw of a room, with its seed and the day. A room that was drawn again had been given
+one of those nearest to the changed line, of which as many are run as took two minutes when they were observed. Written
+by `make mutants`. A line is one draw of a room, with its seed and the day. A room that was drawn again had been given
 tests for what survived before, so the last line of a room is of its tests as they are now, and its seed had not been
 drawn before these tests were written. Of the survivors of a draw some are noticed *since*: by tests that were written
 after it. A survivor is equivalent where it is known why no test can notice it
