@@ -14,7 +14,7 @@ from mcap.writer import Writer as PlainWriter
 from mcap_ros2.writer import Writer
 
 from daq.__main__ import main
-from daq.recording.columns import load_columns, read
+from daq.recording.columns import load_columns, named, read
 from daq.recording.proposal import propose
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import decode, is_bag, is_ours, read_bag
@@ -439,6 +439,16 @@ def test_a_joint_of_which_only_another_topic_speaks_is_read_from_that(tmp_path: 
     found = read_bag(stored_bag(tmp_path / "b.db3", topics))
     assert {name: set(fields["position"]) for name, (_, fields) in found.items()} == {"hip": {2.0}, "knee": {1.0}}
     assert {name: len(time) for name, (time, _) in found.items()} == {"hip": 9, "knee": 20}
+
+
+def test_the_clock_of_a_bags_columns_is_that_of_the_joint_with_the_most_messages(tmp_path: Path) -> None:
+    topics: list[Told] = [("/a", ("knee",), 1.0, True, 20), ("/b", ("hip",), 2.0, True, 9)]
+    for some in (topics, topics[::-1]):
+        found = named(stored_bag(tmp_path / f"{some[0][0][1:]}.db3", some))
+        assert {name: len(one) for name, one in found.columns.items()} == {
+            "time": 20, "knee.position": 20, "knee.effort": 20, "hip.position": 9, "hip.effort": 9,
+        }  # fmt: skip
+        assert found.units == {"time": "s", "knee.position": "rad", "hip.position": "rad"}
 
 
 def test_messages_come_in_order_of_the_time_at_which_they_were_received(tmp_path: Path) -> None:
