@@ -33,6 +33,61 @@ def test_a_unit_stands_at_the_end_of_a_name_before_or_behind_its_number(
     assert (found.unit, found.rest) == (unit, rest)
 
 
+@pytest.mark.parametrize(
+    ("name", "role", "kinds", "rest"),
+    [
+        ("current_position_1", "position", (), ("1",)),  # the present one
+        ("position_current_2", "position", (), ("2",)),
+        ("velocity_current_3", "velocity", (), ("3",)),
+        ("actual_current_4", "current", (), ("4",)),
+        ("motor_current_1", "current", ("motor",), ("1",)),
+        ("i_q_1", "current", (), ("1",)),  # of a motor's q axis
+        ("iq_3", "current", (), ("3",)),
+        ("temperature_current_1", "temperature", (), ("current", "1")),
+        ("torque_current_1", "torque", ("from current",), ("1",)),
+        ("tau_iq_2", "torque", ("from current",), ("2",)),
+        ("left_knee_motor_torque", "torque", ("motor",), ("left", "knee")),
+        ("q_dot_1", "velocity", (), ("1",)),
+        ("qdd_2", "acceleration", (), ("2",)),
+        ("link_position_2", "position", ("link",), ("2",)),
+        ("u_2", "input", (), ("2",)),
+        ("load_1", "load", (), ("1",)),
+        ("x", "", (), ("x",)),
+    ],
+)
+def test_a_name_says_the_quantity_its_kind_and_which_joint(
+    name: str, role: str, kinds: tuple[str, ...], rest: tuple[str, ...]
+) -> None:
+    found = read_name(name)
+    assert (found.role, found.kinds, found.rest) == (role, kinds, rest)
+    assert not found.reference
+    assert not found.estimated
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("target_q_1", "reference"),
+        ("q_d_1", "reference"),
+        ("tau_J_d_0", "reference"),
+        ("tau_g_1", "reference"),
+        ("position_error_1", "reference"),
+        ("torque_estimated_2", "estimated"),
+        ("measured_tau_1", "measured"),
+        ("actual_current_4", "measured"),
+        ("tcp_position_x", "cartesian"),
+        ("tcp_force_z", "cartesian"),
+        ("x", "cartesian"),
+        ("position_1", ""),
+        ("tau_1", ""),
+    ],
+)
+def test_a_name_says_whether_it_is_measured_planned_computed_or_not_of_a_joint(name: str, said: str) -> None:
+    found = read_name(name)
+    told = {one for one in ("reference", "estimated", "measured", "cartesian") if getattr(found, one)}
+    assert told == ({said} if said else set())
+
+
 T = 0.01 * np.arange(600.0)
 ROWS = np.arange(600.0)
 
