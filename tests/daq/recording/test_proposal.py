@@ -123,6 +123,22 @@ def test_what_names_do_not_say_can_be_written_by_hand_and_the_refusal_says_how(t
         proposed(tmp_path, (), temps=T, kulma=Q, vaanto=U)
 
 
+@pytest.mark.parametrize("rows", [40, 3000])
+def test_a_table_with_a_row_a_joint_is_refused_where_joints_are_numbered_in_it(tmp_path: Path, rows: int) -> None:
+    t = np.arange(float(rows))
+    columns = {"time": t // 3, "position": np.sin(t / 9), "torque": np.cos(t / 7)}
+    for name in ("joint", "Axis", "joint_id"):
+        with pytest.raises(RecordingError, match=f'every row is of another joint \\(column "{name}"\\)'):
+            proposed(tmp_path, (), **columns, **{name: t % 3})
+
+
+@pytest.mark.parametrize("other", [np.zeros(200), np.arange(200.0), np.stack([np.arange(200.0) % 3] * 2, axis=1)])
+def test_a_column_that_numbers_no_joints_is_left_alone(tmp_path: Path, other: np.ndarray) -> None:
+    """The same number in all rows, one for each row, and a matrix."""
+    table, _ = proposed(tmp_path, (), time=T * 1e-3, joint=other, position=Q[:, 0], torque=U[:, 0])
+    assert list(table["joints"]) == ["joint1"]
+
+
 def test_words_within_others_are_no_words(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="no column has a name like position and torque; it has"):
         proposed(tmp_path, (), time=T, sequence=Q, status=U)
