@@ -162,3 +162,17 @@ def test_the_unit_of_a_velocity_is_the_one_by_which_it_makes_the_positions_chang
 ) -> None:
     found = velocity_unit(declared, named, gain, position)
     assert (None if found is None else found.unit) == unit
+
+
+@pytest.mark.parametrize(
+    ("step", "unit"), [(1e6, "ns"), (1e5, "ns"), (1000.0, "us"), (100.0, "us"), (1.0, "ms"), (0.2, "ms"), (0.1, "s")]
+)
+def test_the_unit_of_a_clock_without_a_name_is_told_by_its_steps_and_asked_about_unless_it_is_seconds(
+    step: float, unit: str
+) -> None:
+    times = 100.0 * step * T
+    found = guess(np.column_stack([times, *joint(2.3), *joint(3.7)]), "x")
+    assert found.clock is not None
+    assert (found.clock.unit, found.clock.doubtful) == (unit, unit != "s")
+    np.testing.assert_array_equal(found.clock.values, times)
+    assert found.clock.backwards == 0
