@@ -441,6 +441,32 @@ def test_a_joint_of_which_only_another_topic_speaks_is_read_from_that(tmp_path: 
     assert {name: len(time) for name, (time, _) in found.items()} == {"hip": 9, "knee": 20}
 
 
+@pytest.mark.parametrize("defined", [True, False])
+def test_a_bag_in_sqlite_tells_the_states_of_ros2_control_where_it_has_their_definition(
+    tmp_path: Path, defined: bool
+) -> None:
+    """Bags before Iron have none; what is said in joint states beside is read all the same."""
+    kind = "control_msgs/msg/DynamicJointState"
+    with bag(tmp_path / "robot.mcap", (kind, DYNAMIC, dynamic)).open("rb") as stream:
+        told = [(one.log_time, one.data) for _, _, one in make_reader(stream).iter_messages()]
+    file = stored_bag(tmp_path / "robot.db3", [("/states", JOINTS, 5.0, False, 3)])
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("INSERT INTO topics VALUES (77, '/dynamic', ?, 'cdr')", (kind,))
+        database.execute("CREATE TABLE message_definitions (topic_type TEXT, encoded_message_definition TEXT)")
+        if defined:
+            database.execute("INSERT INTO message_definitions VALUES (?, ?)", (kind, DYNAMIC))
+        for number, (at, data) in enumerate(told):
+            database.execute("INSERT INTO messages VALUES (?, 77, ?, ?)", (1000 + number, at, data))
+        database.commit()
+    time, fields = read_bag(file)["knee"]
+    if defined:
+        np.testing.assert_allclose(fields["position"], POSITION[1])
+        np.testing.assert_allclose(fields["effort"], EFFORT[1])
+        np.testing.assert_allclose(time, TIMES, atol=1e-6)
+    else:
+        assert fields["position"].tolist() == [5.0] * 3
+
+
 def test_the_clock_of_a_bags_columns_is_that_of_the_joint_with_the_most_messages(tmp_path: Path) -> None:
     topics: list[Told] = [("/a", ("knee",), 1.0, True, 20), ("/b", ("hip",), 2.0, True, 9)]
     for some in (topics, topics[::-1]):
