@@ -111,6 +111,31 @@ def test_the_better_word_counts_and_as_many_columns_as_there_are_joints_count_mo
     assert columns_of(table, "position")[0] == "angle[0]", "what never moves is rather not the position"
 
 
+RATES = np.column_stack([np.cos(T / 9) / 9, -np.sin(T / 7) / 7, np.cos(T / 5) / 5])  # of Q, a sample
+
+
+@pytest.mark.parametrize(
+    ("factor", "odd"),
+    [
+        (1.0, False),  # rad/s
+        (180.0 / np.pi, False),  # deg/s
+        (np.pi / 180.0, False),  # of positions in degrees
+        (1.15, False),  # a filter may take as much
+        (1.0 / 1.15, False),
+        (1.25, True),
+        (1.0 / 1.25, True),
+        (10.0, True),  # a gear, or a unit that nobody knows
+        (1.25 * 180.0 / np.pi, True),
+        (np.pi / 180.0 / 1.25, True),
+    ],
+)
+def test_velocities_that_fit_the_positions_by_no_factor_of_units_are_asked_about(
+    tmp_path: Path, factor: float, odd: bool
+) -> None:
+    _, text = proposed(tmp_path, (), time=0.01 * T, q=Q, tau=U, dq=100.0 * factor * RATES)
+    assert ("make of the times: which unit, or gear ratio, is another?" in text) is odd, text
+
+
 def test_names_may_be_german(tmp_path: Path) -> None:
     table, text = proposed(tmp_path, (), **{"Zeit_s": T, "Winkel_Achse1_rad": Q[:, 0], "Drehmoment_Achse1_Nm": U[:, 0]})
     assert columns_of(table, "position") == ["Winkel_Achse1_rad"]
