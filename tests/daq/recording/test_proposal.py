@@ -199,6 +199,36 @@ def test_times_rise_and_are_as_many_as_rows(tmp_path: Path) -> None:
     assert "# not used: time, time_2, timer" in text
 
 
+@pytest.mark.parametrize(
+    ("position", "velocity", "rates"),
+    [
+        ("q#", "vel#_deg_per_s", np.rad2deg(RATES)),
+        ("q#", "vel#", RATES),
+        ("q#_deg", "vel#", RATES),  # a velocity of positions in degrees is in deg/s
+        ("q#_deg", "vel#_rad_per_s", np.deg2rad(RATES)),
+    ],
+)
+def test_a_rate_is_how_far_positions_move_over_the_velocities_in_their_unit(
+    tmp_path: Path, position: str, velocity: str, rates: np.ndarray
+) -> None:
+    _, text = proposed(tmp_path, (), **split(position, Q), **split("tau#", U), **split(velocity, 100.0 * rates))
+    (line,) = [one for one in text.splitlines() if one.startswith("rate = ")]
+    assert float(line.split()[2]) == pytest.approx(100.0, rel=0.02), text
+
+
+def test_a_torque_that_was_made_from_a_current_is_asked_about(tmp_path: Path) -> None:
+    said = "is a torque made from a motor's current"
+    assert said in proposed(tmp_path, (), time=0.01 * T, q=Q, torque_current=U)[1]
+    assert said not in proposed(tmp_path, (), time=0.01 * T, q=Q, torque=U)[1]
+
+
+def test_a_clock_of_the_torques_own_is_used(tmp_path: Path) -> None:
+    columns = {"a.time": 0.02 * T, "a.pos": Q, "b.time": 0.01 * T, "b.torque": U, "c.time": 0.03 * T}
+    table, text = proposed(tmp_path, (), **columns)
+    assert {one["torque"]["time"] for one in table["joints"].values()} == {"b.time"}
+    assert "# not used: c.time" in text
+
+
 def test_the_clock_beside_the_positions_is_taken(tmp_path: Path) -> None:
     """In a structure of several devices each has its own."""
     columns = {"a.time": 2.0 * T, "b.time": 0.01 * T, "b.pos": Q, "b.torque": U}
@@ -232,6 +262,12 @@ def test_missing_numbers_hide_nothing(tmp_path: Path) -> None:
     q[::3, 0], q[:, 2] = np.nan, np.nan
     table, _ = proposed(tmp_path, (), time=T, q=q, tau=U)
     assert columns_of(table, "position") == ["q[0]", "q[1]", "q[2]"]
+
+
+def test_a_refusal_lists_no_more_than_thirty_columns(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError) as refused:
+        proposed(tmp_path, (), **{f"kulma{chr(97 + i // 26)}{chr(97 + i % 26)}": T for i in range(40)})
+    assert str(refused.value).count("[200]") == 30
 
 
 def test_no_more_than_sixty_others_are_listed(tmp_path: Path) -> None:
