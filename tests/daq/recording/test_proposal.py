@@ -216,6 +216,12 @@ def test_a_rate_is_how_far_positions_move_over_the_velocities_in_their_unit(
     assert float(line.split()[2]) == pytest.approx(100.0, rel=0.02), text
 
 
+@pytest.mark.parametrize("factor", [-100.0, 0.0])
+def test_velocities_that_do_not_follow_the_positions_say_no_rate(tmp_path: Path, factor: float) -> None:
+    _, text = proposed(tmp_path, (), **split("q#", Q), **split("tau#", U), **split("vel#", factor * RATES))
+    assert "rate = 1000.0  # ASK: the file has no times: say its rate in Hz\n" in text
+
+
 def test_a_torque_that_was_made_from_a_current_is_asked_about(tmp_path: Path) -> None:
     said = "is a torque made from a motor's current"
     assert said in proposed(tmp_path, (), time=0.01 * T, q=Q, torque_current=U)[1]

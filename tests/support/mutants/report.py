@@ -123,10 +123,10 @@ HEAD: Final = """\
 
 Small errors that a person could make are drawn by chance and put into the code one at a time; a test should notice:
 one of those nearest to the changed line, of which as many are run as took two minutes when they were observed. Written
-by `make mutants`. A line is one draw of a room, with its seed and the day. A room that was drawn again had been given
-tests for what survived before, so the last line of a room is of its tests as they are now, and its seed had not been
-drawn before these tests were written. Of the survivors of a draw some are noticed *since*: by tests that were written
-after it. A survivor is equivalent where it is known why no test can notice it
+by `make mutants`. A line is one draw of a room, with its seed and the day, of the code, the tests and this tool as they
+were that day. A room that was drawn again had been given tests for what survived before, so a seed had never been drawn
+before the tests that it judges were written. Of the survivors of a draw some are noticed *since*: by tests that were
+written after it. A survivor is equivalent where it is known why no test can notice it
 (`tests/support/equivalent_mutants.toml`); the percentage is of the others, as they were drawn.
 
 | room | seed | day | drawn | noticed | survived | of which equivalent | noticed of the rest | since |
