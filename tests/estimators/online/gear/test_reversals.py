@@ -240,3 +240,13 @@ def test_only_the_newest_events_count_and_thirty_are_needed() -> None:
     again.kept.counts[:] = 30
     assert again.report().values[LOST_MOTION] == pytest.approx(2.0 * solved(rows[0][:30])[0], rel=1e-6)
     assert again.report().progress == 100.0
+
+
+def test_a_torque_that_changes_its_sign_back_and_forth_within_its_noise_is_one_event() -> None:
+    load = 100.0 * (T - T[MIDDLE] - 0.5 * PERIOD)
+    load[[MIDDLE, MIDDLE + 1]] = load[[MIDDLE + 1, MIDDLE]]
+    assert np.count_nonzero(np.diff(np.sign(load))) == 3
+    speed = np.full(601, 0.03)
+    torque = load + FRICTION.dry + FRICTION.viscous * speed
+    columns = ReversalColumns(speed * T, speed, torque, torque, np.ones(601), 0.0 * T, 0.0 * T, 0.0)
+    assert len(events_of(columns, FRICTION, 1.0, 0, 601, PERIOD)) == 1
