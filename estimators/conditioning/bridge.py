@@ -6,9 +6,10 @@ acceleration is off by the share
 
     ε = π² m (m + 1)² / 24 · (P/H)³
 
-of itself at most. Over all places of the loss under the kernel the errors add up to zero, because a kernel that
-differentiates does; so the inertia is off by ε² only, and ε is noise of single rows. Where the values before the gap
-are known, a cubic is taken (alignment/ring_buffers.py), which is off by far less: ε bounds it.
+of itself at most (under a kernel of few samples a tenth more). Over all places of the loss under the kernel the errors
+add up to zero, because a kernel that differentiates does; so the inertia is off by ε² only, and ε is noise of single
+rows. Where the values before the gap are known, a cubic is taken (alignment/ring_buffers.py), which is off by far less:
+ε bounds it.
 """
 
 import math

@@ -1,6 +1,7 @@
 """Puts rows of a slow recording or bus between its own, so that low-passes and steps of time are those of a quick one.
 
-Cubic through four rows, the two around an instant and one beyond each; straight where one of the outer two is missing.
+Cubic through four rows, the two around an instant and one beyond each; an outer one that is missing is put on the line
+through the inner two.
 All channels are treated alike, so torque and motion stay in step. A row is known one period after it was measured.
 """
 

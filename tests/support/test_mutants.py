@@ -295,18 +295,35 @@ def test_a_test_that_changed_is_looked_at_again_and_others_are_not(worker: Worke
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def a_result(after: str, noticed: bool) -> Result:
-    return Result("daq", "daq/box.py", 4, "return size > LARGE", after, ">", noticed, "survived", 1.0, 0.5)
+def a_result(after: str, noticed: bool, room: str = "daq", seed: str = "1", since: bool = False) -> Result:
+    what = room, "daq/box.py", 4, "return size > LARGE", after, ">", noticed, "survived", 1.0, 0.5
+    return Result(*what, seed, "2026-01-02", since)
 
 
 def test_a_survivor_that_means_nothing_is_told_with_its_reason_and_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report, "known", lambda: {("daq/box.py", "return size > LARGE", "same"): "it is the same"})
-    told = report.page([a_result("other", True), a_result("same", False), a_result("worse", False)], "1", 3)
-    assert "| daq | 3 | 1 | 2 | 1 | 50 % |" in told
+    told = report.page([a_result("other", True), a_result("same", False), a_result("worse", False)])
+    assert "| daq | 1 | 2026-01-02 | 3 | 1 | 2 | 1 | 50 % | 0 |" in told
     assert "`` same `` (equivalent: it is the same)" in told
     assert "`` worse ``\n" in told
+
+
+def test_a_page_keeps_what_was_drawn_before_and_lists_the_survivors_of_each_rooms_last_draw() -> None:
+    first = report.page([a_result("old", False), a_result("b", False, "daq/inner"), a_result("c", True, "daq/inner")])
+    second = report.page([a_result("new", False, seed="2"), a_result("other", True, seed="2")], first)
+    assert [line for line in second.splitlines() if line.startswith(("| daq", "| **"))] == [
+        "| daq | 1 | 2026-01-02 | 1 | 0 | 1 | 0 | 0 % | 0 |",
+        "| daq | 2 | 2026-01-02 | 2 | 1 | 1 | 0 | 50 % | 0 |",
+        "| daq/inner | 1 | 2026-01-02 | 2 | 1 | 1 | 0 | 50 % | 0 |",
+        "| **the last draw of each** | | | 4 | 2 | 2 | 0 | 50 % | 0 |",
+    ]
+    assert [line.split("`` ")[-1] for line in second.splitlines() if line.startswith("- daq")] == ["new ``", "b ``"]
+    assert report.page([], second) == second
+    again = report.page([a_result("new", False, seed="2", since=True)], second)
+    assert "| daq | 2 | 2026-01-02 | 1 | 0 | 1 | 0 | 0 % | 1 |" in again
+    assert "since then noticed by survived" in again
 
 
 def test_a_list_that_is_stale_is_an_error(tmp_path: Path) -> None:

@@ -4,15 +4,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgpack
 import pytest
 import zmq
 
 from daq.core import baseline_inbox
 from daq.core.baseline_inbox import EVERY, WATCHING, BaselineInbox
-from daq.state.baselines import TOPIC, WATCHED, Baseline, Baselines, write
+from daq.state.baselines import SEEN, TOPIC, WATCHED, WEAR, Baseline, Baselines, write
 from daq.stream.sockets import Socket, open_publisher
 
 Told = Callable[[BaselineInbox, bytes, bytes], None]
+EPOCH = 1.6e9  # Unix s less the monotonic clock's
 
 
 def of(**since: float) -> Baselines:
@@ -39,7 +41,7 @@ class Hand:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Hand:
     hand = Hand()
-    monkeypatch.setattr(baseline_inbox, "time", SimpleNamespace(monotonic=hand))
+    monkeypatch.setattr(baseline_inbox, "time", SimpleNamespace(monotonic=hand, time=lambda: hand.now + EPOCH))
     return hand
 
 
@@ -132,3 +134,45 @@ def test_a_word_that_somebody_looks_counts_for_three_seconds_and_is_no_baseline(
         clock.now += step
         assert inbox.changed() is None
         assert inbox.watched is watched
+
+
+def test_channels_are_wanted_while_somebody_watches_and_the_last_word_counts(
+    open_inbox: Callable[[], BaselineInbox], clock: Hand, tell: Told
+) -> None:
+    inbox = open_inbox()
+    assert inbox.wanted == ()
+    for content, wanted in ((msgpack.packb(["elbow", "base"]), ("elbow", "base")), (b"", ())):
+        tell(inbox, WATCHED, content)
+        assert news(inbox, clock) is None
+        assert inbox.wanted == wanted
+    tell(inbox, WATCHED, msgpack.packb(["base"]))
+    news(inbox, clock)
+    clock.now += WATCHING + EVERY
+    inbox.changed()
+    assert inbox.wanted == ()
+
+
+def test_what_a_person_has_seen_is_told_once_with_the_time_at_which_it_was_heard(
+    open_inbox: Callable[[], BaselineInbox], clock: Hand, tell: Told
+) -> None:
+    inbox = open_inbox()
+    assert inbox.acknowledged() is None
+    tell(inbox, SEEN, msgpack.packb(["elbow", "base"]))
+    assert news(inbox, clock) is None, "it is no baseline"
+    first = clock.now + EPOCH
+    tell(inbox, SEEN, msgpack.packb(["wrist"]))
+    news(inbox, clock)
+    assert inbox.acknowledged() == {"elbow": first, "base": first, "wrist": first + EVERY}
+    assert inbox.acknowledged() is None
+
+
+def test_wear_is_told_once_and_again_where_it_is_another(
+    open_inbox: Callable[[], BaselineInbox], clock: Hand, tell: Told
+) -> None:
+    inbox = open_inbox()
+    assert inbox.worn() is None
+    for turns, heard in ((5.0, True), (5.0, False), (6.0, True), (5.0, True)):
+        tell(inbox, WEAR, msgpack.packb({"elbow": {"turns": turns}}))
+        assert news(inbox, clock) is None, "it is no baseline"
+        assert inbox.worn() == ({"elbow": {"turns": turns}} if heard else None)
+        assert inbox.worn() is None

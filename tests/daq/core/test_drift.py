@@ -65,6 +65,10 @@ def test_whether_there_is_a_percentage_follows_from_the_baseline_and_not_from_th
     assert percent[:2] == pytest.approx([50.0, 50.0])
     assert math.isnan(percent[2])
     assert z == pytest.approx([1.0 / math.hypot(4.0, 0.3), 1.0 / 0.3, 4.0])
+    before = np.array([0.19, 0.21, -0.19, -0.21])
+    _, percent, _ = compare(before + 0.0021, np.zeros(4), before, np.full(4, 0.1))
+    assert np.isnan(percent).tolist() == [True, False, True, False], "within two of its deviations it may be nothing"
+    assert percent[[1, 3]] == pytest.approx([1.0, 1.0])
 
 
 def test_friction_within_what_heat_and_load_have_shown_is_no_drift() -> None:
@@ -74,6 +78,10 @@ def test_friction_within_what_heat_and_load_have_shown_is_no_drift() -> None:
     assert follow(drift, *[-5.2] * 6) == [], "5 % beyond them"
     assert follow(drift, *[-5.6] * 6) == [(3, "drift")], "15 % beyond them"
     assert follow(Drift(settings, BASELINE, usual={"inertia": (1.0, 9.0)}), *[-4.8] * 6) == [(3, "drift")]
+    apart = {"coulomb": (-6.5, -5.5)}  # heat has not yet shown the baseline itself
+    assert follow(Drift(settings, BASELINE, usual=apart), *[-4.9] * 6) == [], "on the way there"
+    assert follow(Drift(settings, BASELINE, usual=apart), *[-7.2] * 6) == [(3, "drift")], "18 % beyond"
+    assert follow(Drift(settings, BASELINE, usual=apart), *[-3.2] * 6) == [(3, "drift")], "20 % the other way"
 
 
 def test_drift_is_what_is_large_and_certain_for_long_enough() -> None:

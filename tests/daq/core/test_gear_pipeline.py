@@ -22,6 +22,7 @@ pytestmark = pytest.mark.compiled
 
 SHORT = {"blocks": 18, "block": 0.6}  # a window of eleven seconds of used rows, after six that tell friction
 SECOND = 1_000_000_000
+EPOCH = 1_000_000_000  # s from the samples' clock to Unix time
 
 
 def joint(**lost_motion: object) -> JointSection:
@@ -48,7 +49,7 @@ def play(to: JointPipeline, values: Floats, begin: int = 0, batch: int = 200) ->
         part = values[first : first + batch]
         time = SECOND + (begin + first + np.arange(len(part))) * 1_000_000
         columns = np.tile(np.arange(3, dtype=np.int32), len(part))
-        said += to.absorb(np.repeat(time, 3), part.ravel(), columns, 0, lambda: 0)
+        said += to.absorb(np.repeat(time, 3), part.ravel(), columns, EPOCH * SECOND, lambda: 0)
     return said
 
 
@@ -80,8 +81,10 @@ def said(motion: Floats) -> list[Message]:
 
 def test_it_is_told_once_a_second_and_found(said: list[Message]) -> None:
     told = maps(said, "lost_motion")
-    assert np.diff([one["timestamp"] for one in told]) == pytest.approx(1.0, abs=0.21)
-    before = [one for one in told if one["timestamp"] < 41.0]
+    at = [one["timestamp"] - EPOCH for one in told]
+    assert (at[0], at[-1]) == pytest.approx((1.2, 70.2), abs=0.201)
+    assert np.diff(at) == pytest.approx(1.0, abs=0.21)
+    before = [one for one in told if one["timestamp"] - EPOCH < 41.0]
     assert not before[0]["known"]
     assert "% of the rows that a first window takes" in before[3]["reasons"][0]["text"]
     assert before[-1]["known"]
@@ -92,7 +95,7 @@ def test_it_is_told_once_a_second_and_found(said: list[Message]) -> None:
 
 
 def test_growth_is_an_event(said: list[Message]) -> None:
-    events = [(one["kind"], one["timestamp"]) for one in maps(said, "event")]
+    events = [(one["kind"], one["timestamp"] - EPOCH) for one in maps(said, "event")]
     grown = [time for kind, time in events if kind == "lost_motion_grown"]
     assert [kind for kind, _ in events].count("lost_motion_known") == 1
     assert len(grown) == 1

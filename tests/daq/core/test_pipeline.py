@@ -12,12 +12,13 @@ from daq.config.sections import Config
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.reading_buffer import ReadingBuffer
-from daq.stream.curve_points import channel_rows
+from daq.stream.curve_points import channel_rows, points
 from daq.stream.update import EVENTS
 from drivers.reading import READING
 
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
 START = 1_000_000_000  # ns
+EPOCH = 10**18  # ns from the readings' clock to Unix time
 WORKED = 1_500_000  # ns from the last reading of a batch to the updates that it makes due
 
 
@@ -130,12 +131,13 @@ def test_raw_channels_are_the_samples_that_came_and_looking_at_them_changes_noth
     for i in range(0, len(table), 600):
         batch = table[i : i + 600]
         assert repr(said(looked_at, batch)) == repr(said(untouched, batch))
-        sent += looked_at.report_channels(["elbow"] if i < 12_000 else [], 0)
+        sent += looked_at.report_channels(["elbow"] if i < 12_000 else [], EPOCH)
         assert not untouched.report_channels(["another"], 0)
     found = [msgpack.unpackb(body) for topic, body in sent if topic == b"channels/elbow"]
     rows = np.concatenate([channel_rows(one) for one in found])
     assert found[0]["channels"] == ["position", "torque"]
-    seconds = rows[:, 0] - START / 1e9
+    assert found[-1]["timestamp"] == rows[-1, 0]
+    seconds = rows[:, 0] - (START + EPOCH) / 1e9
     assert np.diff(seconds) == pytest.approx(0.005, abs=1e-4), "200 of 1000 a second"
     assert seconds[-1] == pytest.approx(4.0, abs=0.25), "until nobody wanted them"
     np.testing.assert_allclose(rows[:, 1], motion(seconds)[0], atol=2e-3)
@@ -173,6 +175,27 @@ def test_what_waits_until_its_update_is_due_says_the_same(config: Config) -> Non
         expected, found = ([one for one in every if one["topic"] == topic] for every in (straight, waited))
         assert repr(found) == repr(expected)
     assert turns < 0.15 * len(table)  # two joints × 50 updates/s, of a thousand frames each
+
+
+@pytest.mark.parametrize(("stale", "longest"), [(0.1, 10.0), (1.0, 20.0), (0.03, 3.0)])
+def test_readings_wait_for_the_row_before_the_one_that_ends_an_interval_and_no_longer_than_they_may(
+    config: Config, stale: float, longest: float
+) -> None:
+    """longest: ms, 20 or a tenth of the silence that makes a joint stale. A row a ms, fifty updates a second."""
+    elbow = config.joints["elbow"].model_copy(update={"stale": stale})
+    pipeline = Pipeline(config.model_copy(update={"joints": {"elbow": elbow}}), boot=1)
+    waits = []
+    for row in readings(0.4).reshape(-1, 3):
+        pipeline.absorb(row, 0, lambda: 0)
+        waits.append((int(pipeline.due[0]) - int(row["time"][-1])) / 1e6)
+    told = np.array(waits[300:400])
+    assert (told >= 0.0).all()
+    assert told.max() == pytest.approx(longest, abs=0.8 if longest == 20.0 else 1e-6)
+    jumps = np.flatnonzero(np.diff(told) > 1.0)
+    assert len(jumps) in (4, 5)
+    for ends in jumps:  # the row that ends an interval is the next one: nothing to wait for
+        assert told[ends] == 0.0
+        assert told[ends - 1] == 1.25, "the row after this, and a quarter of a period for its jitter"
 
 
 def test_no_update_is_held_up_by_what_waits(config: Config) -> None:
@@ -270,19 +293,23 @@ def test_of_the_rows_behind_a_sudden_fault_one_update_at_most_is_valid(config: C
 def test_silence_is_said_and_so_is_its_end(config: Config) -> None:
     pipeline = Pipeline(config, boot=1)
     table = readings(3.0)
-    pipeline.absorb(table, 0, lambda: 0)
+    pipeline.absorb(table, EPOCH, lambda: 0)
     end = int(table["time"][-1])
-    assert pipeline.check_silence(end + 900_000_000, 0) == []
-    said = pipeline.check_silence(end + 1_100_000_000, 0)
-    assert maps(said, b"event/elbow")[0]["kind"] == "fault"
+    assert pipeline.check_silence(end + 900_000_000, EPOCH) == []
+    said = pipeline.check_silence(end + 1_100_000_000, EPOCH)
+    (fault,) = maps(said, b"event/elbow")
+    assert (fault["kind"], fault["timestamp"]) == ("fault", (end + 1_100_000_000 + EPOCH) / 1e9)
     faulted = maps(said, b"estimate/elbow")[0]
     assert faulted["health"]["status"] == "faulted"
+    assert (faulted["arrival"], faulted["latency"]) == ((end + EPOCH) / 1e9, 1.1), "of the last readings that came"
+    assert 0.0 <= (end + EPOCH) / 1e9 - faulted["timestamp"] < 0.1, "of the last row"
     [reason] = faulted["health"]["reasons"]
     assert (reason["code"], reason["text"]) == ("no_data", "no data for 1.1 s")
-    assert pipeline.check_silence(end + 1_200_000_000, 0) == []
-    assert len(maps(pipeline.check_silence(end + 1_700_000_000, 0), b"estimate/elbow")) == 1
+    assert pipeline.check_silence(end + 1_200_000_000, EPOCH) == []
+    assert len(maps(pipeline.check_silence(end + 1_700_000_000, EPOCH), b"estimate/elbow")) == 1
     again = readings(1.0, begin=6.0)
-    assert maps(pipeline.absorb(again, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"
+    recovered = maps(pipeline.absorb(again, EPOCH, lambda: 0), b"event/elbow")[0]
+    assert (recovered["kind"], recovered["timestamp"]) == ("recovered", (int(again["time"][-1]) + EPOCH) / 1e9)
 
 
 def test_each_joint_is_missed_after_its_own_time(config: Config) -> None:
@@ -491,5 +518,8 @@ def test_the_page_gets_the_curve_points_of_one_joint_after_the_other(config: Con
         b"samples/elbow",
     ]
     pipeline.absorb(table[2000:].reshape(-1), 0, lambda: 0)
-    assert [topic for topic, _ in pipeline.inspect(0)] == [b"samples/wrist", b"samples/base", b"samples/elbow"]
+    told = pipeline.inspect(EPOCH)
+    assert [topic for topic, _ in told] == [b"samples/wrist", b"samples/base", b"samples/elbow"]
+    for one in (msgpack.unpackb(body) for _, body in told):
+        assert one["timestamp"] == points(one)[-1, 0] == pytest.approx((START + EPOCH) / 1e9 + 3.0, abs=0.2)
     assert pipeline.inspect(0) == [], "nothing has come since"

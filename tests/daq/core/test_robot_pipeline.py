@@ -21,6 +21,7 @@ from estimators.models.robots.regressor import regressor
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import pieces
+from estimators.online.robot.residual_attribution import ResidualAttribution
 from estimators.quantities import Axis, Floats
 
 pytestmark = pytest.mark.compiled
@@ -240,6 +241,22 @@ def test_a_robot_that_cannot_resume_starts_as_if_it_had_been_given_nothing(
     with pytest.raises(ValueError, match="it starts anew"):
         pipeline.resume({"robot": state | damage})
     again = play(pipeline, readings(18.0)[: 2 * RATE * 4])
+    assert [body for _, body in again] == [body for _, body in played[1][: len(again)]]
+
+
+def test_a_robot_that_fails_at_the_end_of_resuming_keeps_nothing_of_it(
+    played: tuple[Pipeline, list[Message]], config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("damaged")
+
+    state = played[0].robot.keep()  # type: ignore[union-attr]
+    pipeline = Pipeline(config, boot=1)
+    monkeypatch.setattr(ResidualAttribution, "resume", fails)
+    with pytest.raises(ValueError, match="damaged"):
+        pipeline.resume({"robot": state})
+    again = play(pipeline, readings(18.0)[: 2 * RATE])
+    assert again
     assert [body for _, body in again] == [body for _, body in played[1][: len(again)]]
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from daq.recording.proposal.column_name import read_name
 from daq.recording.proposal.headerless import guess
+from daq.recording.proposal.units import velocity_unit
 from estimators.quantities import Floats
 
 
@@ -32,6 +33,61 @@ def test_a_unit_stands_at_the_end_of_a_name_before_or_behind_its_number(
     assert (found.unit, found.rest) == (unit, rest)
 
 
+@pytest.mark.parametrize(
+    ("name", "role", "kinds", "rest"),
+    [
+        ("current_position_1", "position", (), ("1",)),  # the present one
+        ("position_current_2", "position", (), ("2",)),
+        ("velocity_current_3", "velocity", (), ("3",)),
+        ("actual_current_4", "current", (), ("4",)),
+        ("motor_current_1", "current", ("motor",), ("1",)),
+        ("i_q_1", "current", (), ("1",)),  # of a motor's q axis
+        ("iq_3", "current", (), ("3",)),
+        ("temperature_current_1", "temperature", (), ("current", "1")),
+        ("torque_current_1", "torque", ("from current",), ("1",)),
+        ("tau_iq_2", "torque", ("from current",), ("2",)),
+        ("left_knee_motor_torque", "torque", ("motor",), ("left", "knee")),
+        ("q_dot_1", "velocity", (), ("1",)),
+        ("qdd_2", "acceleration", (), ("2",)),
+        ("link_position_2", "position", ("link",), ("2",)),
+        ("u_2", "input", (), ("2",)),
+        ("load_1", "load", (), ("1",)),
+        ("x", "", (), ("x",)),
+    ],
+)
+def test_a_name_says_the_quantity_its_kind_and_which_joint(
+    name: str, role: str, kinds: tuple[str, ...], rest: tuple[str, ...]
+) -> None:
+    found = read_name(name)
+    assert (found.role, found.kinds, found.rest) == (role, kinds, rest)
+    assert not found.reference
+    assert not found.estimated
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("target_q_1", "reference"),
+        ("q_d_1", "reference"),
+        ("tau_J_d_0", "reference"),
+        ("tau_g_1", "reference"),
+        ("position_error_1", "reference"),
+        ("torque_estimated_2", "estimated"),
+        ("measured_tau_1", "measured"),
+        ("actual_current_4", "measured"),
+        ("tcp_position_x", "cartesian"),
+        ("tcp_force_z", "cartesian"),
+        ("x", "cartesian"),
+        ("position_1", ""),
+        ("tau_1", ""),
+    ],
+)
+def test_a_name_says_whether_it_is_measured_planned_computed_or_not_of_a_joint(name: str, said: str) -> None:
+    found = read_name(name)
+    told = {one for one in ("reference", "estimated", "measured", "cartesian") if getattr(found, one)}
+    assert told == ({said} if said else set())
+
+
 T = 0.01 * np.arange(600.0)
 ROWS = np.arange(600.0)
 
@@ -55,3 +111,68 @@ def test_the_clock_is_the_first_column_or_the_second_behind_a_counter_of_rows(
         assert found.lacking == ""
         assert [one.role for one in found.families] == ["position", "velocity", "torque"]
         assert found.form == "3 quantities of 2 joints, joint by joint"
+
+
+PLANNED = [np.column_stack(one) for one in zip(*(joint(turn) for turn in (5.1, 7.9)), strict=True)]
+MEASURED = [np.column_stack(one) for one in zip(*(joint(turn) for turn in (2.3, 3.7)), strict=True)]
+NEAR = MEASURED[1] + 0.01 * MEASURED[2]  # the rate that was asked for
+
+
+@pytest.mark.parametrize(
+    "quantities",
+    [
+        [MEASURED[0], MEASURED[1], NEAR],
+        [MEASURED[0], MEASURED[1], MEASURED[2], NEAR],
+        [MEASURED[0], PLANNED[0], MEASURED[1], PLANNED[1], MEASURED[2]],
+    ],
+    ids=["planned rate alone", "planned rate", "planned position and rate"],
+)
+def test_a_plan_beside_the_motion_is_not_taken_for_the_torque(quantities: list[Floats]) -> None:
+    found = guess(np.column_stack([T, *quantities]), "x")
+    assert found.families == []
+    assert found.lacking.startswith("several quantities have rates")
+
+
+DEGREE = np.pi / 180.0
+
+
+@pytest.mark.parametrize(
+    ("declared", "named", "gain", "position", "unit"),
+    [
+        ("", "", 1.0, "", ""),  # rad by rad/s
+        ("", "", DEGREE, "", "deg/s"),  # rad by deg/s
+        ("", "", 1.0 / DEGREE, "deg", ""),
+        ("", "", 1.0, "deg", "deg/s"),
+        ("", "", 1.19, "", ""),
+        ("", "", 1.21, "", None),
+        ("", "", 0.79, "", None),
+        ("", "", 1.19, "deg", "deg/s"),
+        ("", "", 1.21, "deg", None),
+        ("", "", -1.0, "", None),
+        ("deg/s", "rad/s", DEGREE, "", "deg/s"),  # what the file declares counts before what the name says
+        ("", "deg/s", 1.0, "deg", "deg/s"),
+        ("", "deg/s", 1.0 / DEGREE, "deg", None),
+        ("", "rpm", np.pi / 30.0, "", "rpm"),
+        ("", "rpm", 1.0, "", None),
+        ("", "rad/s", 1.0 / DEGREE, "deg", ""),
+    ],
+)
+def test_the_unit_of_a_velocity_is_the_one_by_which_it_makes_the_positions_change(
+    declared: str, named: str, gain: float, position: str, unit: str | None
+) -> None:
+    found = velocity_unit(declared, named, gain, position)
+    assert (None if found is None else found.unit) == unit
+
+
+@pytest.mark.parametrize(
+    ("step", "unit"), [(1e6, "ns"), (1e5, "ns"), (1000.0, "us"), (100.0, "us"), (1.0, "ms"), (0.2, "ms"), (0.1, "s")]
+)
+def test_the_unit_of_a_clock_without_a_name_is_told_by_its_steps_and_asked_about_unless_it_is_seconds(
+    step: float, unit: str
+) -> None:
+    times = 100.0 * step * T
+    found = guess(np.column_stack([times, *joint(2.3), *joint(3.7)]), "x")
+    assert found.clock is not None
+    assert (found.clock.unit, found.clock.doubtful) == (unit, unit != "s")
+    np.testing.assert_array_equal(found.clock.values, times)
+    assert found.clock.backwards == 0

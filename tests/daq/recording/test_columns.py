@@ -50,6 +50,29 @@ def test_a_robot_is_one_table(tmp_path: Path) -> None:
         np.testing.assert_allclose(found[name]["torque"].time, T * 1e-3)
 
 
+@pytest.mark.parametrize("delay", [0.02, -0.015, 1.0, -1.0])
+def test_a_channel_that_is_late_is_put_back_by_its_delay(tmp_path: Path, delay: float) -> None:
+    text = TABLE.replace("offset = 1.0 }", f"offset = 1.0, delay = {delay} }}")
+    found = read(robot(tmp_path), load_columns(table(tmp_path, text)))
+    np.testing.assert_allclose(found["a"]["torque"].time, T * 1e-3 - delay)
+    np.testing.assert_allclose(found["a"]["position"].time, T * 1e-3)
+    np.testing.assert_allclose(found["b"]["torque"].time, T * 1e-3)
+
+
+@pytest.mark.parametrize("delay", [1.01, -1.01])
+def test_a_delay_of_more_than_a_second_is_refused(tmp_path: Path, delay: float) -> None:
+    with pytest.raises(ConfigError, match="delay"):
+        load_columns(table(tmp_path, TABLE.replace("offset = 1.0 }", f"delay = {delay} }}")))
+
+
+def test_a_temperature_is_put_on_the_zero_of_degrees_celsius_before_it_is_scaled(tmp_path: Path) -> None:
+    text = TABLE.replace(
+        "[joints.b]", 'temperature = { column = "rec.w", unit = "K", scale = 2.0, offset = 5.0 }\n[joints.b]'
+    )
+    found = read(robot(tmp_path, w=300.0 + T), load_columns(table(tmp_path, text)))
+    np.testing.assert_allclose(found["a"]["temperature"].values, 2.0 * (26.85 + T) + 5.0)
+
+
 def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
     text = TABLE.replace("rec.q[0]", "rec.p").replace("rec.q[1]", "rec.q[2]")
     with pytest.raises(RecordingError) as caught:

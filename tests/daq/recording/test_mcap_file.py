@@ -70,12 +70,14 @@ def test_a_closed_file_has_the_index_of_its_chunks(tmp_path: Path) -> None:
         summary = make_reader(stream).get_summary()
         assert summary is not None
         assert len(summary.chunk_indexes) == 5
-        for index in summary.chunk_indexes:
+        for turn, index in enumerate(summary.chunk_indexes):
             for channel, offset in index.message_index_offsets.items():
                 stream.seek(offset)
                 record = next(iter(StreamReader(stream, skip_magic=True).records))
                 assert isinstance(record, MessageIndex)
                 assert record.channel_id == channel
+                mine = [at for at in range(7 * turn, 7 * turn + 7) if at % 3 == channel - 1]
+                assert [time for time, _ in record.records] == [1000 + at for at in mine], "log times"
     with path.open("rb") as stream:
         attachments = [one for one in StreamReader(stream).records if isinstance(one, Attachment)]
     assert [one.data for one in attachments] == [bytes(range(256))] * 5

@@ -111,6 +111,31 @@ def test_the_better_word_counts_and_as_many_columns_as_there_are_joints_count_mo
     assert columns_of(table, "position")[0] == "angle[0]", "what never moves is rather not the position"
 
 
+RATES = np.column_stack([np.cos(T / 9) / 9, -np.sin(T / 7) / 7, np.cos(T / 5) / 5])  # of Q, a sample
+
+
+@pytest.mark.parametrize(
+    ("factor", "odd"),
+    [
+        (1.0, False),  # rad/s
+        (180.0 / np.pi, False),  # deg/s
+        (np.pi / 180.0, False),  # of positions in degrees
+        (1.15, False),  # a filter may take as much
+        (1.0 / 1.15, False),
+        (1.25, True),
+        (1.0 / 1.25, True),
+        (10.0, True),  # a gear, or a unit that nobody knows
+        (1.25 * 180.0 / np.pi, True),
+        (np.pi / 180.0 / 1.25, True),
+    ],
+)
+def test_velocities_that_fit_the_positions_by_no_factor_of_units_are_asked_about(
+    tmp_path: Path, factor: float, odd: bool
+) -> None:
+    _, text = proposed(tmp_path, (), time=0.01 * T, q=Q, tau=U, dq=100.0 * factor * RATES)
+    assert ("make of the times: which unit, or gear ratio, is another?" in text) is odd, text
+
+
 def test_names_may_be_german(tmp_path: Path) -> None:
     table, text = proposed(tmp_path, (), **{"Zeit_s": T, "Winkel_Achse1_rad": Q[:, 0], "Drehmoment_Achse1_Nm": U[:, 0]})
     assert columns_of(table, "position") == ["Winkel_Achse1_rad"]
@@ -121,6 +146,22 @@ def test_names_may_be_german(tmp_path: Path) -> None:
 def test_what_names_do_not_say_can_be_written_by_hand_and_the_refusal_says_how(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"write a table by hand: a line time = .* \[joints.NAME\] with position"):
         proposed(tmp_path, (), temps=T, kulma=Q, vaanto=U)
+
+
+@pytest.mark.parametrize("rows", [40, 3000])
+def test_a_table_with_a_row_a_joint_is_refused_where_joints_are_numbered_in_it(tmp_path: Path, rows: int) -> None:
+    t = np.arange(float(rows))
+    columns = {"time": t // 3, "position": np.sin(t / 9), "torque": np.cos(t / 7)}
+    for name in ("joint", "Axis", "joint_id"):
+        with pytest.raises(RecordingError, match=f'every row is of another joint \\(column "{name}"\\)'):
+            proposed(tmp_path, (), **columns, **{name: t % 3})
+
+
+@pytest.mark.parametrize("other", [np.zeros(200), np.arange(200.0), np.stack([np.arange(200.0) % 3] * 2, axis=1)])
+def test_a_column_that_numbers_no_joints_is_left_alone(tmp_path: Path, other: np.ndarray) -> None:
+    """The same number in all rows, one for each row, and a matrix."""
+    table, _ = proposed(tmp_path, (), time=T * 1e-3, joint=other, position=Q[:, 0], torque=U[:, 0])
+    assert list(table["joints"]) == ["joint1"]
 
 
 def test_words_within_others_are_no_words(tmp_path: Path) -> None:
@@ -158,6 +199,42 @@ def test_times_rise_and_are_as_many_as_rows(tmp_path: Path) -> None:
     assert "# not used: time, time_2, timer" in text
 
 
+@pytest.mark.parametrize(
+    ("position", "velocity", "rates"),
+    [
+        ("q#", "vel#_deg_per_s", np.rad2deg(RATES)),
+        ("q#", "vel#", RATES),
+        ("q#_deg", "vel#", RATES),  # a velocity of positions in degrees is in deg/s
+        ("q#_deg", "vel#_rad_per_s", np.deg2rad(RATES)),
+    ],
+)
+def test_a_rate_is_how_far_positions_move_over_the_velocities_in_their_unit(
+    tmp_path: Path, position: str, velocity: str, rates: np.ndarray
+) -> None:
+    _, text = proposed(tmp_path, (), **split(position, Q), **split("tau#", U), **split(velocity, 100.0 * rates))
+    (line,) = [one for one in text.splitlines() if one.startswith("rate = ")]
+    assert float(line.split()[2]) == pytest.approx(100.0, rel=0.02), text
+
+
+@pytest.mark.parametrize("factor", [-100.0, 0.0])
+def test_velocities_that_do_not_follow_the_positions_say_no_rate(tmp_path: Path, factor: float) -> None:
+    _, text = proposed(tmp_path, (), **split("q#", Q), **split("tau#", U), **split("vel#", factor * RATES))
+    assert "rate = 1000.0  # ASK: the file has no times: say its rate in Hz\n" in text
+
+
+def test_a_torque_that_was_made_from_a_current_is_asked_about(tmp_path: Path) -> None:
+    said = "is a torque made from a motor's current"
+    assert said in proposed(tmp_path, (), time=0.01 * T, q=Q, torque_current=U)[1]
+    assert said not in proposed(tmp_path, (), time=0.01 * T, q=Q, torque=U)[1]
+
+
+def test_a_clock_of_the_torques_own_is_used(tmp_path: Path) -> None:
+    columns = {"a.time": 0.02 * T, "a.pos": Q, "b.time": 0.01 * T, "b.torque": U, "c.time": 0.03 * T}
+    table, text = proposed(tmp_path, (), **columns)
+    assert {one["torque"]["time"] for one in table["joints"].values()} == {"b.time"}
+    assert "# not used: c.time" in text
+
+
 def test_the_clock_beside_the_positions_is_taken(tmp_path: Path) -> None:
     """In a structure of several devices each has its own."""
     columns = {"a.time": 2.0 * T, "b.time": 0.01 * T, "b.pos": Q, "b.torque": U}
@@ -191,6 +268,12 @@ def test_missing_numbers_hide_nothing(tmp_path: Path) -> None:
     q[::3, 0], q[:, 2] = np.nan, np.nan
     table, _ = proposed(tmp_path, (), time=T, q=q, tau=U)
     assert columns_of(table, "position") == ["q[0]", "q[1]", "q[2]"]
+
+
+def test_a_refusal_lists_no_more_than_thirty_columns(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError) as refused:
+        proposed(tmp_path, (), **{f"kulma{chr(97 + i // 26)}{chr(97 + i % 26)}": T for i in range(40)})
+    assert str(refused.value).count("[200]") == 30
 
 
 def test_no_more_than_sixty_others_are_listed(tmp_path: Path) -> None:

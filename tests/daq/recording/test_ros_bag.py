@@ -14,11 +14,13 @@ from mcap.writer import Writer as PlainWriter
 from mcap_ros2.writer import Writer
 
 from daq.__main__ import main
-from daq.recording.columns import load_columns, read
+from daq.recording.columns import load_columns, named, read
 from daq.recording.proposal import propose
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import decode, is_bag, is_ours, read_bag
+from daq.recording.ros_database import stored
 from daq.recording.ros_messages import Definition
+from tests.support.table_files import joint_state as joint_state_data
 
 BETWEEN = "=" * 80
 HEADER = f"""{BETWEEN}
@@ -380,3 +382,112 @@ def test_velocities_of_a_controller_are_read(tmp_path: Path) -> None:
 def raw(file: Path) -> list[bytes]:
     with file.open("rb") as stream:
         return [message.data for _, _, message in make_reader(stream).iter_messages()]
+
+
+def test_a_channel_of_a_bag_that_is_late_is_put_back_by_its_delay(tmp_path: Path) -> None:
+    kind = ("control_msgs/msg/DynamicJointState", DYNAMIC, dynamic)
+    file, table = bag(tmp_path / "robot.mcap", kind), tmp_path / "t.toml"
+    lines = ['time = "time"', "[joints.a]", 'position = { column = "hip.position" }']
+    table.write_text("\n".join([*lines, 'torque = { column = "hip.effort", delay = 0.004, offset = 2.0 }']))
+    found = read(file, load_columns(table))["a"]
+    np.testing.assert_allclose(found["position"].time, TIMES, atol=1e-6)
+    np.testing.assert_allclose(found["torque"].time, TIMES - 0.004, atol=1e-6)
+    np.testing.assert_allclose(found["torque"].values, EFFORT[0] + 2.0)
+
+
+Told = tuple[str, tuple[str, ...], float, bool, int]  # topic, joints, position, whether it has efforts, messages
+
+
+def stored_bag(file: Path, topics: list[Told], stamp: float = 100.0) -> Path:
+    """A bag in SQLite whose topics say one position all the time, every millisecond from 50 s on."""
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("CREATE TABLE topics (id INTEGER, name TEXT, type TEXT, serialization_format TEXT)")
+        database.execute("CREATE TABLE messages (id INTEGER, topic_id INTEGER, timestamp INTEGER, data BLOB)")
+        for number, (topic, names, position, efforts, count) in enumerate(topics):
+            row = (number, topic, "sensor_msgs/msg/JointState", "cdr")
+            database.execute("INSERT INTO topics VALUES (?, ?, ?, ?)", row)
+            for k in range(count):
+                values = [position] * len(names)
+                data = joint_state_data(stamp and stamp + 0.01 * k, names, (values, [], values if efforts else []))
+                at = 50_000_000_000 + 1_000_000 * k
+                database.execute("INSERT INTO messages VALUES (?, ?, ?, ?)", (count - k, number, at, data))
+        database.commit()
+    return file
+
+
+@pytest.mark.parametrize(
+    ("topics", "position"),
+    [
+        ([("/a", JOINTS, 1.0, True, 9), ("/b", JOINTS, 2.0, False, 20)], 1.0),  # one with efforts
+        ([("/a", JOINTS, 1.0, False, 20), ("/b", JOINTS, 2.0, True, 9)], 2.0),
+        ([("/a", JOINTS, 1.0, True, 9), ("/b", JOINTS, 2.0, True, 20)], 2.0),  # the one with more messages
+        ([("/a", JOINTS, 1.0, True, 20), ("/b", JOINTS, 2.0, True, 9)], 1.0),
+        ([("/arm/Joint_Commands", JOINTS, 1.0, True, 20), ("/b", JOINTS, 2.0, True, 9)], 2.0),  # a measured one
+        ([("/a_setpoint", JOINTS, 1.0, True, 20), ("/b", JOINTS, 2.0, False, 9)], 2.0),
+        ([("/a_goal", JOINTS, 1.0, True, 9)], 1.0),  # where there is no other
+    ],
+)
+def test_a_joint_is_read_from_the_topic_that_speaks_best_of_it(
+    tmp_path: Path, topics: list[Told], position: float
+) -> None:
+    for _, fields in read_bag(stored_bag(tmp_path / "b.db3", topics)).values():
+        assert set(fields["position"]) == {position}
+
+
+def test_a_joint_of_which_only_another_topic_speaks_is_read_from_that(tmp_path: Path) -> None:
+    topics: list[Told] = [("/a", ("knee",), 1.0, True, 20), ("/b", ("hip", "knee"), 2.0, True, 9)]
+    found = read_bag(stored_bag(tmp_path / "b.db3", topics))
+    assert {name: set(fields["position"]) for name, (_, fields) in found.items()} == {"hip": {2.0}, "knee": {1.0}}
+    assert {name: len(time) for name, (time, _) in found.items()} == {"hip": 9, "knee": 20}
+
+
+@pytest.mark.parametrize("defined", [True, False])
+def test_a_bag_in_sqlite_tells_the_states_of_ros2_control_where_it_has_their_definition(
+    tmp_path: Path, defined: bool
+) -> None:
+    """Bags before Iron have none; what is said in joint states beside is read all the same."""
+    kind = "control_msgs/msg/DynamicJointState"
+    with bag(tmp_path / "robot.mcap", (kind, DYNAMIC, dynamic)).open("rb") as stream:
+        told = [(one.log_time, one.data) for _, _, one in make_reader(stream).iter_messages()]
+    file = stored_bag(tmp_path / "robot.db3", [("/states", JOINTS, 5.0, False, 3)])
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("INSERT INTO topics VALUES (77, '/dynamic', ?, 'cdr')", (kind,))
+        database.execute("CREATE TABLE message_definitions (topic_type TEXT, encoded_message_definition TEXT)")
+        if defined:
+            database.execute("INSERT INTO message_definitions VALUES (?, ?)", (kind, DYNAMIC))
+        for number, (at, data) in enumerate(told):
+            database.execute("INSERT INTO messages VALUES (?, 77, ?, ?)", (1000 + number, at, data))
+        database.commit()
+    time, fields = read_bag(file)["knee"]
+    if defined:
+        np.testing.assert_allclose(fields["position"], POSITION[1])
+        np.testing.assert_allclose(fields["effort"], EFFORT[1])
+        np.testing.assert_allclose(time, TIMES, atol=1e-6)
+    else:
+        assert fields["position"].tolist() == [5.0] * 3
+
+
+def test_the_clock_of_a_bags_columns_is_that_of_the_joint_with_the_most_messages(tmp_path: Path) -> None:
+    topics: list[Told] = [("/a", ("knee",), 1.0, True, 20), ("/b", ("hip",), 2.0, True, 9)]
+    for some in (topics, topics[::-1]):
+        found = named(stored_bag(tmp_path / f"{some[0][0][1:]}.db3", some))
+        assert {name: len(one) for name, one in found.columns.items()} == {
+            "time": 20, "knee.position": 20, "knee.effort": 20, "hip.position": 9, "hip.effort": 9,
+        }  # fmt: skip
+        assert found.units == {"time": "s", "knee.position": "rad", "hip.position": "rad"}
+
+
+def test_messages_come_in_order_of_the_time_at_which_they_were_received(tmp_path: Path) -> None:
+    file = stored_bag(tmp_path / "b.db3", [("/a", JOINTS, 1.0, True, 4), ("/b", JOINTS, 2.0, True, 3)])
+    found = [(one.received // 1_000_000 - 50_000, one.topic) for one in stored(file, ("sensor_msgs/JointState",))]
+    assert [received for received, _ in found] == [0, 0, 1, 1, 2, 2, 3]
+    assert [topic for _, topic in found].count("/a") == 4
+
+
+def test_messages_without_a_stamp_have_the_time_at_which_they_were_received(tmp_path: Path) -> None:
+    """In seconds, whether the bag is in SQLite, in order of time, or in MCAP."""
+    expected = 0.001 * np.arange(9)
+    time, _ = read_bag(stored_bag(tmp_path / "b.db3", [("/a", JOINTS, 1.0, True, 9)], stamp=0.0))["hip"]
+    np.testing.assert_allclose(time, expected, atol=1e-6)
+    time, _ = read_bag(stored_bag(tmp_path / "c.db3", [("/a", JOINTS, 1.0, True, 9)]))["hip"]
+    np.testing.assert_allclose(time, 10.0 * expected, atol=1e-6)

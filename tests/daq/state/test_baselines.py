@@ -1,15 +1,18 @@
 """The file of baselines: replaced as a whole, never half, and told to the core."""
 
 import json
+import math
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from daq.config.load import load
 from daq.config.sections import Record
-from daq.state.baselines import KEPT, Baseline, Baselines, friction_names, friction_speeds, read, write
+from daq.state.baselines import KEPT, NOT_KNOWN, Baseline, Baselines, friction_names, friction_speeds, read, write
 from daq.state.files import BaselineError, folders_of, place
+from estimators.base import Estimate, Knowledge, ParameterState, Phase, Status, Uncertainty
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 
@@ -31,6 +34,27 @@ def test_what_is_written_is_read_and_the_old_one_stays(tmp_path: Path) -> None:
     assert [one.since for one in book.joints["elbow"]] == list(range(2 * KEPT - 1, KEPT - 1, -1)), "the newest ones"
     assert book.newest() == {"elbow": baseline(2 * KEPT - 1), "base": baseline(2.0)}
     assert Baselines(joints={"elbow": []}).newest() == {}
+
+
+def test_an_estimate_gives_its_values_its_deviations_and_which_of_them_are_known() -> None:
+    """A deviation that is infinite is a large number, since JSON has no other."""
+    states = (ParameterState(Knowledge.KNOWN), ParameterState(Knowledge.DOUBTFUL), ParameterState(Knowledge.KNOWN))
+    estimate = Estimate(
+        5, Phase.NORMAL, Status.VALID, (), ("inertia", "viscous", "coulomb"), np.array([2.0, 3.0, -1.0]),
+        np.array([0.1, math.inf, 1e200]), 0.0, 1.0, 0.0, 0.0, 100.0, states=states,
+    )  # fmt: skip
+    found = Baseline.of(estimate, 77.0, "rigid", {"kind": "viscous_coulomb"})
+    assert (found.since, found.model, found.friction) == (77.0, "rigid", {"kind": "viscous_coulomb"})
+    assert found.values == {"inertia": 2.0, "viscous": 3.0, "coulomb": -1.0}
+    assert found.deviations == {"inertia": 0.1, "viscous": NOT_KNOWN, "coulomb": NOT_KNOWN}
+    assert found.known == ("inertia", "coulomb")
+    assert (found.covariance, found.gram) == ((), ())
+    told = estimate._replace(uncertainty=Uncertainty(np.diag([1.0, 4.0, 9.0]), np.arange(9.0).reshape(3, 3)))
+    found = Baseline.of(told, 77.0, "rigid", None)
+    assert found.covariance == (1.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0, 9.0)
+    assert found.gram == tuple(range(9))
+    with pytest.raises(ValueError, match="finite"):
+        Baseline.of(estimate._replace(values=np.array([2.0, math.nan, 1.0])), 77.0, "rigid", None)
 
 
 @pytest.mark.parametrize("at", [0.2, 0.5, 0.8])

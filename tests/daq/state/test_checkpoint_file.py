@@ -82,8 +82,13 @@ Say = Callable[[str, object], None]
 
 
 @pytest.fixture
-def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Say, SimpleNamespace, Any, Path]]:
-    """A running writer: what says a joint's state and waits until it was taken, its clock, what it wrote when."""
+def wire(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Say, SimpleNamespace, Any, Path]]:
+    """A running writer: what says a joint's state and waits until it was taken, its clock, what it wrote when.
+
+    A parameter is what the file has before.
+    """
     clock, taken, written, real = SimpleNamespace(now=100.0), queue.Queue(), queue.Queue(), checkpoint_file.replace
 
     def unpackb(told: bytes, **more: Any) -> Any:
@@ -99,6 +104,9 @@ def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Say,
     monkeypatch.setattr(checkpoint_file, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(checkpoint_file, "replace", replace)
     (tmp_path / "state").mkdir()
+    if before := getattr(request, "param", None):
+        (tmp_path / "state" / "arm.checkpoint").write_bytes(seal(msgpack.packb(before)))
+        (tmp_path / "state" / "arm.checkpoint").chmod(0o600)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     writer = Writer(context, f"ipc://{tmp_path}/c", tmp_path / "state" / "arm.checkpoint")
     writer.start()
@@ -146,6 +154,16 @@ def test_what_came_is_written_at_once_then_after_every_few_seconds(
     say("nobody", ["k", 1.0, 7])
     assert written.get(timeout=SOON)[2].keys() == {"elbow", "base", "nobody"}
     assert checkpoint_file.read(file).keys() >= {"elbow", "base"}
+
+
+@pytest.mark.parametrize("wire", [{"elbow": ["k", 1.0, 1], "base": ["k", 1.0, 2]}], indirect=True)
+def test_the_states_of_joints_that_say_nothing_now_stay_in_the_file(
+    wire: tuple[Say, SimpleNamespace, Any, Path],
+) -> None:
+    """A joint may be missing for a while, as while its driver does not start."""
+    say, _, written, _ = wire
+    say("elbow", ["k", 1.0, 9])
+    assert written.get(timeout=SOON)[2] == {"elbow": ["k", 1.0, 9], "base": ["k", 1.0, 2]}
 
 
 def test_a_place_that_cannot_be_written_is_told_once_until_it_can(

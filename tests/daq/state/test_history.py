@@ -63,6 +63,7 @@ def rows(path: Path, grain: Grain, quantity: Quantity = COULOMB) -> list[tuple[f
 def total(path: Path) -> tuple[float, ...]:
     with reading(path) as history:
         found = history.total_use("elbow")
+        assert found is None or (found.unit, found.since % 60) == ("rad", 0), "from the beginning of a minute"
         assert found is not None
         return tuple(found.counts)
 

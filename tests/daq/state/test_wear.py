@@ -160,6 +160,9 @@ def test_hours_of_friction_are_those_of_the_file(worn: Path) -> None:
     np.testing.assert_allclose(hours.temperature[~np.isnan(hours.load)][:9], year.thermometer[year.moving > 0][:9])
     assert (hours.losses[np.isnan(hours.load)] == 0.0).all()
     assert len(hours.friction) == len(hours.losses) == 100 * 24 + 1
+    places = np.flatnonzero(year.moving[: 99 * 24] > 0.0)
+    power = np.abs(np.nanmean(year.friction[places] * MIDDLES[3:8], axis=1))
+    np.testing.assert_allclose(hours.losses[places], power * 3000.0 / 3600.0, rtol=1e-9)  # 50 minutes of each
 
 
 def test_bands_are_two_and_a_half_times_apart() -> None:

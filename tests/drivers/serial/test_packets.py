@@ -13,7 +13,7 @@ from drivers.base import LayoutError, Wanted
 from drivers.decode.decoder import Decoder
 from drivers.layout.frame import Frames
 from drivers.serial.deframer import Deframer
-from drivers.serial.packets import LIMIT, PacketSettings, encode, layout
+from drivers.serial.packets import LIMIT, Framing, PacketSettings, encode, layout
 
 JOINT = PacketSettings.model_validate(
     {
@@ -170,6 +170,22 @@ def test_unknown_ids_and_short_packets_are_counted_by_the_decoder() -> None:
     assert (decoder.counts["frames"], decoder.counts["unmatched"], decoder.counts["truncated"]) == (7, 3, 2)
     assert found["value"].tolist() == [40, 41]
     assert sum(deframer.counts.values()) == 0
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("counted", ["u8", "u16"])
+@pytest.mark.parametrize("kind", ["cobs", "slip", "hdlc"])
+def test_the_sequence_is_read_in_its_own_order_whatever_that_of_the_fields(kind: str, order: str, counted: str) -> None:
+    framing = Framing.model_validate({"kind": kind, "order": order, "sequence": counted})
+    known = layout([JOINT, BIG], framing)
+    wanted = [Wanted(0, "JOINT.sequence"), Wanted(1, "JOINT.speed"), Wanted(2, "BIG.sequence"), Wanted(3, "BIG.b")]
+    decoder, deframer = Decoder(known, wanted), Deframer(known.lengths, framing)
+    number = 0x1234 if counted == "u16" else 0x34
+    stream = encode(7, number, struct.pack(JOINT.format, 1, 2, 60.0, 3), framing)
+    stream += encode(0, number + 1, struct.pack(BIG.format, -5, 0.125), framing)
+    told = decoder.decode(deframer.feed(stream, 1))
+    values = dict(zip(told["channel"].tolist(), told["value"].tolist(), strict=True))
+    assert values == pytest.approx({0: number, 1: 2.0 * np.pi, 2: number + 1, 3: 0.125})
 
 
 def test_gaps_in_each_sequence_are_counted_as_lost() -> None:

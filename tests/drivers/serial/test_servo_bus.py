@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 import tomllib
 import tty
 from collections.abc import Iterator
@@ -87,6 +88,60 @@ def test_what_robotis_sdk_reads_the_tap_reads_too(line: tuple[int, str]) -> None
     assert {name: one for name, one in counters.items() if one} == {"frames": 700}
     times = readings["time"].reshape(100, 7)
     assert (times == times[:, :1]).all(), "one instant for all answers to one request"
+
+
+def test_an_answer_has_the_time_at_which_the_request_before_it_arrived(line: tuple[int, str]) -> None:
+    """However late it is; and the next request's answers the next request's."""
+    far, port = line
+    with settings(port).open([Wanted(0, "servo1.position"), Wanted(1, "servo2.position")]) as tap:
+        for _ in range(2):
+            before = time.monotonic_ns()
+            os.write(far, sync_read(126, 10, [1, 2]))
+            assert len(tap.read(0.5)) == 0
+            heard = time.monotonic_ns()
+            time.sleep(0.05)
+            os.write(far, status(1, bytes(10)))
+            first = collect(tap, 1)
+            time.sleep(0.05)
+            os.write(far, status(2, bytes(10)))
+            both = np.concatenate([first, collect(tap, 1)])
+            assert both["channel"].tolist() == [0, 1]
+            assert both["time"][0] == both["time"][1]
+            assert before <= both["time"][0] <= heard
+
+
+def test_a_channel_is_scaled_and_set_off_as_it_was_wanted(line: tuple[int, str]) -> None:
+    far, port = line
+    wanted = [
+        Wanted(0, "servo1.current", scale=0.3, offset=1.25),
+        Wanted(4, "servo1.position", scale=-2.0, offset=-0.5),
+    ]
+    current, position = (-700).to_bytes(2, "little", signed=True), (1024).to_bytes(4, "little")
+    with settings(port).open(wanted) as tap:
+        os.write(far, sync_read(126, 10, [1]) + status(1, current + bytes(4) + position))
+        told = collect(tap, 2)
+    by_channel = dict(zip(told["channel"].tolist(), told["value"].tolist(), strict=True))
+    assert by_channel == pytest.approx({0: 0.3 * -0.7 + 1.25, 4: -2.0 * (-np.pi / 2) - 0.5})
+
+
+def test_an_answer_of_another_length_than_was_asked_for_is_none(line: tuple[int, str]) -> None:
+    """Its registers would be read from the wrong places; the right one may come yet."""
+    far, port = line
+    with settings(port).open([Wanted(0, "servo1.position"), Wanted(1, "servo2.position")]) as tap:
+        os.write(far, sync_read(126, 10, [1, 2]) + status(1, bytes(9)) + status(1, bytes(12)) + status(2, bytes(10)))
+        told = [*collect(tap, 1)["channel"].tolist()]
+        os.write(far, status(1, bytes(10)))
+        told += collect(tap, 1)["channel"].tolist()
+        counters = tap.counters()
+    assert told == [1, 0]
+    assert (counters["unmatched"], counters["frames"], counters["unanswered"]) == (2, 2, 0)
+
+
+def test_what_is_read_of_a_servo_reaches_from_its_first_wanted_register_to_the_end_of_its_last() -> None:
+    wanted = [Wanted(0, "servo2.position"), Wanted(1, "servo2.current"), Wanted(2, "servo5.temperature")]
+    found = settings("/dev/ttyX").ranges(wanted)
+    assert [tuple(one) for one in found] == [(2, 126, 10), (5, 146, 1)]
+    assert [tuple(one) for one in settings("/dev/ttyX").ranges(wanted[::-1])] == [(2, 126, 10), (5, 146, 1)]
 
 
 def test_losses_have_their_names(line: tuple[int, str]) -> None:

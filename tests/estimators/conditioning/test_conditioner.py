@@ -263,6 +263,37 @@ def test_results_do_not_depend_on_the_batches_over_many_chunks() -> None:
         assert same(join(parts), whole), size
 
 
+def test_as_many_rows_as_one_pass_can_take_say_what_they_say_one_by_one() -> None:
+    """1024 of them, of which the first and the last complete a window: no pass needs more room."""
+    time, values = motion(2200)
+    one, other = (Conditioner(Mirror(), PERIOD, Conditioning(row_rate=30.3)) for _ in range(2))
+    begin = one.support - 1
+    assert (one.decimation, one.most) == (33, 1024)
+    parts = [one.absorb(time[:begin], values[:begin]), one.absorb(time[begin : begin + 1024], values[begin:][:1024])]
+    assert len(parts[0].time) == 0
+    assert len(parts[1].time) == 32
+    few = [other.absorb(time[i : i + 20], values[i : i + 20]) for i in range(0, begin + 1024, 20)]
+    assert same(parts[1], Rows(*(column[:32] for column in join(few))))
+
+
+def test_few_rows_are_told_once_gaps_take_more_than_half_of_them() -> None:
+    """The share of whole windows runs over a hundred: after n that are not whole it is 0.99ⁿ."""
+    time, values = motion(2000)
+    conditioner = Conditioner(Mirror(), PERIOD, Conditioning(half_width=0.0))
+    conditioner.absorb(time[:1000], values[:1000])
+    assert conditioner.few is None
+    values[1000:] = np.nan
+    conditioner.absorb(time[1000:1680], values[1000:1680])
+    assert conditioner.few is None, "0.99⁶⁸ = 0.505"
+    conditioner.absorb(time[1680:1700], values[1680:1700])
+    few = conditioner.few
+    assert few is not None
+    assert few.numbers == {"percent": pytest.approx(100.0 * 0.99**70), "samples": conditioner.support}
+    values[1700:] = 1.0
+    conditioner.absorb(time[1700:1740], values[1700:1740])
+    assert conditioner.few is None
+
+
 def test_a_missing_value_drops_exactly_the_rows_that_depend_on_it() -> None:
     time, values = motion()
     whole = Conditioner(Mirror(), PERIOD).absorb(time, values)

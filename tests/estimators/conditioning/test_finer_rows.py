@@ -49,6 +49,24 @@ def test_a_missing_row_costs_the_two_intervals_beside_it() -> None:
     assert np.isfinite(found[:, 1]).all()
 
 
+def test_a_missing_row_beside_an_interval_is_put_on_the_line_through_the_rows_around_it() -> None:
+    """Also where the missing one is the very first."""
+    time = 1.0 + np.arange(20) / RATE
+    rows = np.column_stack([5.0 - 2.0 * time, time**2])
+    lost = rows.copy()
+    lost[[0, 10], :] = np.nan
+    times, found, _ = played(lost, [])
+    at, known = times * 1e-9, np.isfinite(found[:, 0])
+    np.testing.assert_allclose(found[known, 0], (5.0 - 2.0 * at)[known], rtol=1e-12)
+    for first, missing in ((1, 0), (8, 10), (11, 10)):
+        around = rows[first - 1 : first + 3, 1].copy()
+        b, d = around[1:3]
+        around[missing - first + 1] = 2.0 * b - d if missing < first else 2.0 * d - b
+        inside = (at > time[first] + 1e-6) & (at < time[first + 1] - 1e-6)
+        cubic = np.polyfit(np.arange(-1.0, 3.0), around, 3)
+        np.testing.assert_allclose(found[inside, 1], np.polyval(cubic, (at[inside] - time[first]) * RATE), rtol=1e-9)
+
+
 def test_quick_rows_pass_as_they_are() -> None:
     finer = FinerRows(2, 1.0 / 125.0, 80.0)
     time, rows = np.arange(5), np.arange(10.0).reshape(5, 2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.search import minimise
+from estimators.search import chaotic_cuckoo, minimise
 from estimators.search.base import Search, SearchStatus, batch
 from estimators.search.bees import POINTING, Bees
 from estimators.search.chaotic_cuckoo import ChaoticCuckoo, _settle
@@ -87,6 +87,40 @@ def test_heat_accepts_worse_nests_but_never_instead_of_the_best() -> None:
     cold = np.linspace(1.0, 1.0005, 50)
     _settle(Flat(), np.full((50, 2), 0.5), cold, places, 0.0, np.random.default_rng(1))
     assert cold.max() == 1.0005
+
+
+def test_nests_fly_about_the_best_one_which_stays_where_it_is() -> None:
+    """Steps are as long as a nest is away from it: the first flight of the best is none."""
+    seen = []
+
+    @batch
+    def bowl(points):
+        seen.append(points.copy())
+        return ((points - 4.0) ** 2).sum(axis=1)
+
+    minimise(ChaoticCuckoo(nests=20), bowl, LOW, HIGH, budget=40, seed=3)
+    nests = np.concatenate(seen)[:20]
+    flown = np.concatenate(seen)[20:40]
+    best = int(np.argmin(((nests - 4.0) ** 2).sum(axis=1)))
+    np.testing.assert_array_equal(flown[best], nests[best])
+    assert (np.delete(flown, best, axis=0) != np.delete(nests, best, axis=0)).any(axis=1).all()
+
+
+@pytest.mark.parametrize("emotion", [True, False])
+def test_worse_nests_survive_less_and_less_and_none_once_the_generations_are_over(emotion, monkeypatch) -> None:
+    warm = []
+
+    def settle(problem, nests, values, places, warmth, rng):
+        warm.append(warmth)
+        _settle(problem, nests, values, places, warmth, rng)
+
+    monkeypatch.setattr(chaotic_cuckoo, "_settle", settle)
+    minimise(ChaoticCuckoo(nests=10, generations=4, emotion=emotion), branin, LOW, HIGH, budget=150, seed=1)
+    falling = [0.02, 0.02, 0.015, 0.015, 0.01, 0.01, 0.005, 0.005]
+    expected = np.zeros(len(warm))
+    expected[:8] = falling if emotion else 0.0
+    assert len(warm) >= 12
+    np.testing.assert_allclose(warm, expected, atol=1e-15)
 
 
 def test_the_printed_swarm_stands_still_before_it_is_there() -> None:

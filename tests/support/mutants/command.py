@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import as_completed
 from pathlib import Path
+from typing import Final
 
 from .draw import draw
 from .forkers import Workers, workers
@@ -17,6 +18,8 @@ from .rooms import ROOMS, Room
 from .runner import Outcome, tried, tried_compiled
 from .seen import Seen, observed
 from .trees import ROOT
+
+FEW: Final = 3  # mutants of kernels that are compiled at once: to observe all tests interpreted would take longer
 
 
 def main(words: list[str] | None = None) -> int:
@@ -33,7 +36,7 @@ def main(words: list[str] | None = None) -> int:
     try:
         with workers(options.jobs) as crew:
             for name, some in drawn.items():
-                _try_room(crew, ROOMS[name], some, results.append, options.compile or ROOMS[name].compiled)
+                _try_room(crew, ROOMS[name], some, options, results.append)
     except KeyboardInterrupt:
         _say("stopped; so far:")
         return 130
@@ -47,7 +50,8 @@ def main(words: list[str] | None = None) -> int:
     if options.write:
         if options.again:
             results = _with_earlier(options.again, results)
-        options.write.write_text(page(results, options.seed, options.each), "utf-8")
+        earlier = options.write.read_text("utf-8") if options.write.exists() else ""
+        options.write.write_text(page(results, earlier), "utf-8")
     return 0
 
 
@@ -59,6 +63,7 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", default="1", help="the same one draws the same from the same code (1)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="at once (2)")
     parser.add_argument("--list", action="store_true", help="say what is drawn, and no more")
+    parser.add_argument("--mirrored", action="store_true", help="tests of the mirrored folder alone: less time")
     parser.add_argument("--compile", action="store_true", help="compile kernels whose mutants survive interpreted")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="the table, such as docs/mutants.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
@@ -85,7 +90,7 @@ def _drawn(options: argparse.Namespace) -> dict[str, list[Mutant]]:
 def _survivors(kept: Path) -> dict[str, list[Mutant]]:
     """As they stand in the code of today."""
     found: dict[str, list[Mutant]] = {}
-    for one in (Result(**one) for one in json.loads(kept.read_text("utf-8"))):
+    for one in _kept(kept):
         if one.noticed:
             continue
         every = mutants(one.file, (ROOT / one.file).read_bytes())
@@ -98,21 +103,28 @@ def _survivors(kept: Path) -> dict[str, list[Mutant]]:
 
 
 def _with_earlier(kept: Path, results: list[Result]) -> list[Result]:
-    """What was kept, with those that were tried again as they are now."""
-    now = {(one.file, one.before, one.after): one for one in results}
-    earlier = [Result(**one) for one in json.loads(kept.read_text("utf-8"))]
-    return [now.get((one.file, one.before, one.after), one) for one in earlier]
+    """What was kept; of those that survived then, whether they are noticed since."""
+    now = {(one.file, one.before, one.after): one for one in results if one.noticed}
+    told = []
+    for one in _kept(kept):
+        again = None if one.noticed else now.get((one.file, one.before, one.after))
+        told.append(one if again is None else one._replace(since=True, how=again.how))
+    return told
+
+
+def _kept(file: Path) -> list[Result]:
+    return [Result(**one) for one in json.loads(file.read_text("utf-8"))]
 
 
 def _try_room(
-    crew: Workers, room: Room, drawn: list[Mutant], keep: Callable[[Result], object], compile_too: bool
+    crew: Workers, room: Room, drawn: list[Mutant], options: argparse.Namespace, keep: Callable[[Result], object]
 ) -> None:
     _say(f"{room.folder}: {len(drawn)} mutants")
     kinds = {one: is_compiled(one.file, one.line) for one in drawn}
     seen: dict[bool, Seen] = {}
 
     def observe(*modes: bool) -> None:
-        files, tests = room.files(), room.tests()
+        files, tests = room.files(), room.tests(options.mirrored)
         running = {mode: crew.submit(observed, tests, files, mode) for mode in modes if mode not in seen}
         seen.update({mode: one.result() for mode, one in running.items()})
         for mode in running:
@@ -121,20 +133,22 @@ def _try_room(
     def told(one: Mutant, outcome: Outcome) -> None:
         word = "noticed" if outcome.noticed else "ALIVE"
         _say(f"  {word:8}{outcome.seconds:6.1f} s  {one.place}  ({outcome.how})")
-        keep(Result.of(room.folder, one, outcome))
+        keep(Result.of(room.folder, one, outcome, options.seed))
 
-    observe(*sorted(set(kinds.values())))
-    running = {crew.submit(tried, one, seen[kind], kind): one for one, kind in kinds.items()}
-    later = []
+    later = [one for one, kind in kinds.items() if kind]
+    if len(later) > FEW:
+        later = []
+    observe(*sorted({kind for one, kind in kinds.items() if one not in later}))
+    running = {crew.submit(tried, one, seen[kind], kind): one for one, kind in kinds.items() if one not in later}
     for done in as_completed(running):
         one, outcome = running[done], done.result()
-        if compile_too and kinds[one] and not outcome.noticed:
+        if options.compile and kinds[one] and not outcome.noticed:
             later.append(one)
         else:
             told(one, outcome)
     if later:
         observe(False)
-        running = {crew.submit(tried_compiled, one, seen[True], seen[False]): one for one in later}
+        running = {crew.submit(tried_compiled, one, seen.get(True), seen[False]): one for one in later}
         for done in as_completed(running):
             told(running[done], done.result())
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import signal
 import sys
 import time
@@ -15,7 +16,8 @@ import coverage
 import pytest
 from startup import BEGUN, NOW, SAVED
 
-LONGEST: Final = 60.0  # s of a processor for one test while it is observed: without kernels some take for ever
+LONGEST: Final = 60.0  # s of a processor for one test while it is observed
+INTERPRETED: Final = 15.0  # without kernels: some take for ever
 FORKS: Final = frozenset({"os.fork", "os.forkpty"})
 
 
@@ -66,6 +68,7 @@ class Observer:
 
     def __init__(self, files: list[str], folder: Path) -> None:
         self._folder = folder
+        self._longest = min(LONGEST, INTERPRETED) if os.environ.get("NUMBA_DISABLE_JIT") == "1" else LONGEST
         self._coverage = coverage.Coverage(None, include=files, config_file=False, messages=False)
         self._now = ""
         self._enter("")
@@ -84,7 +87,7 @@ class Observer:
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
         self._slow.append(self._now)
-        pytest.fail(f"takes more than {LONGEST:.0f} s")
+        pytest.fail(f"takes more than {self._longest:.0f} s")
 
     def _enter(self, context: str) -> str:
         before, self._now = self._now, context
@@ -103,7 +106,7 @@ class Observer:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         began = time.perf_counter()
         before = self._enter(item.nodeid)
-        signal.setitimer(signal.ITIMER_PROF, LONGEST)
+        signal.setitimer(signal.ITIMER_PROF, self._longest)
         try:
             return (yield)
         finally:

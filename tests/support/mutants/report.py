@@ -1,10 +1,11 @@
 """What was found: a line a room, the generated page, and survivors that are known to mean nothing."""
 
 import datetime
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from .operators import Mutant, squeezed
 from .runner import Outcome
@@ -26,11 +27,15 @@ class Result(NamedTuple):
     how: str
     seconds: float
     processor: float
+    seed: str
+    day: str  # of the draw
+    since: bool = False  # noticed by tests that were written after the draw
 
     @classmethod
-    def of(cls, room: str, mutant: Mutant, outcome: Outcome) -> "Result":
+    def of(cls, room: str, mutant: Mutant, outcome: Outcome, seed: str) -> "Result":
         """From what a room's tests said."""
-        return cls(room, mutant.file, mutant.line, mutant.before, mutant.after, mutant.kind, *outcome)
+        day = datetime.date.today().isoformat()
+        return cls(room, mutant.file, mutant.line, mutant.before, mutant.after, mutant.kind, *outcome, seed, day)
 
     @property
     def reason(self) -> str:
@@ -63,22 +68,29 @@ def equivalent(text: str, root: Path) -> dict[tuple[str, str, str], str]:
 
 
 class Score(NamedTuple):
-    """Of a room, or of all."""
+    """Of a draw, or of several."""
 
     drawn: int
     noticed: int
     equivalent: int
+    since: int  # survivors that tests notice which were written after the draw
 
     @property
     def share(self) -> str:
-        """Of those that mean something."""
+        """Of those that mean something, as they were drawn."""
         rest = self.drawn - self.equivalent
         return f"{100.0 * self.noticed / rest:.0f} %" if rest else "-"
+
+    def cells(self) -> str:
+        """A line of the table."""
+        survived = self.drawn - self.noticed
+        return f"{self.drawn} | {self.noticed} | {survived} | {self.equivalent} | {self.share} | {self.since}"
 
 
 def _score(results: list[Result]) -> Score:
     alive = [one for one in results if not one.noticed]
-    return Score(len(results), len(results) - len(alive), sum(bool(one.reason) for one in alive))
+    equivalent = sum(bool(one.reason) for one in alive)
+    return Score(len(results), len(results) - len(alive), equivalent, sum(one.since for one in alive))
 
 
 def _rooms(results: list[Result]) -> dict[str, list[Result]]:
@@ -102,35 +114,73 @@ def summary(results: list[Result]) -> str:
 
 
 def _survivor(one: Result) -> str:
-    why = one.reason or one.how.removeprefix("survived")
+    why = one.reason or one.how.removeprefix("survived").lstrip("; ")
     return f"{one.file}:{one.line}  {one.before}  →  {one.after}" + (f"  ({why})" if why else "")
 
 
-def page(results: list[Result], seed: str, each: int) -> str:
-    """In Markdown."""
-    told = [
-        "# What the tests notice",
-        "",
-        "Small errors that a person could make are drawn by chance and put into the code one at a time; a test",
-        f"should notice. Written by `make mutants` on {datetime.date.today()}, seed {seed}, at most {each} a room.",
-        "A survivor is equivalent where it is known why no test can notice it",
-        "(`tests/support/equivalent_mutants.toml`); the percentage is of the others.",
-        "",
-        "| room | drawn | noticed | survived | of which equivalent | noticed of the rest |",
-        "|---|---|---|---|---|---|",
+HEAD: Final = """\
+# What the tests notice
+
+Small errors that a person could make are drawn by chance and put into the code one at a time; a test should notice:
+one of those nearest to the changed line, of which as many are run as took two minutes when they were observed. Written
+by `make mutants`. A line is one draw of a room, with its seed and the day, of the code, the tests and this tool as they
+were that day. A room that was drawn again had been given tests for what survived before, so a seed had never been drawn
+before the tests that it judges were written. Of the survivors of a draw some are noticed *since*: by tests that were
+written after it. A survivor is equivalent where it is known why no test can notice it
+(`tests/support/equivalent_mutants.toml`); the percentage is of the others, as they were drawn.
+
+| room | seed | day | drawn | noticed | survived | of which equivalent | noticed of the rest | since |
+|---|---|---|---|---|---|---|---|---|
+"""
+_LINE: Final = re.compile(r"\| ([\w/]+) \| (\w+) \| ([\d-]+) \| (\d+) \| (\d+) \| \d+ \| (\d+) \| [^|]+ \| (\d+) \|")
+
+
+class Draw(NamedTuple):
+    """A line of the page, and what it lists below."""
+
+    room: str
+    seed: str
+    day: str
+    score: Score
+    survivors: str
+
+
+def page(results: list[Result], earlier: str = "") -> str:
+    """In Markdown; draws of an earlier page that are not among the results stay as they are told there."""
+    new = [
+        Draw(room, seed, some[0].day, _score(some), "\n".join(_item(one) for one in some if not one.noticed))
+        for room, of_room in _rooms(results).items()
+        for seed in dict.fromkeys(one.seed for one in of_room)
+        if (some := [one for one in of_room if one.seed == seed])
     ]
-    for name, some in [*_rooms(results).items(), ("**together**", results)]:
-        score = _score(some)
-        survived = score.drawn - score.noticed
-        told.append(f"| {name} | {score.drawn} | {score.noticed} | {survived} | {score.equivalent} | {score.share} |")
-    told += ["", "## Survivors", ""]
-    for name, some in _rooms(results).items():
-        alive = [one for one in some if not one.noticed]
-        if alive:
-            told += [f"### {name}", "", *(_item(one) for one in alive), ""]
-    return "\n".join(told).rstrip() + "\n"
+    fresh = {(one.room, one.seed) for one in new}
+    draws = sorted(
+        [*(one for one in _draws(earlier) if (one.room, one.seed) not in fresh), *new],
+        key=lambda one: (one.room, one.day, one.seed),
+    )
+    last = {one.room: one for one in draws}
+    together = Score(*(sum(column) for column in zip(*(one.score for one in last.values()), strict=True)))
+    told = [f"| {one.room} | {one.seed} | {one.day} | {one.score.cells()} |" for one in draws]
+    told += [f"| **the last draw of each** | | | {together.cells()} |", "", "## Survivors of the last draw", ""]
+    for one in last.values():
+        if one.survivors:
+            told += [f"### {one.room}", "", one.survivors, ""]
+    return HEAD + "\n".join(told).rstrip() + "\n"
+
+
+def _draws(text: str) -> list[Draw]:
+    """Those of a page."""
+    listed = dict(part.split("\n", 1) for part in text.split("\n### ")[1:])
+    draws = [
+        Draw(room, seed, day, Score(*map(int, numbers)), "")
+        for room, seed, day, *numbers in (match.groups() for match in _LINE.finditer(text))
+    ]
+    last = {one.room: one for one in draws}
+    return [one._replace(survivors=listed.get(one.room, "").strip()) if last[one.room] is one else one for one in draws]
 
 
 def _item(one: Result) -> str:
-    why = f"equivalent: {one.reason}" if one.reason else one.how.removeprefix("survived")
+    why = f"equivalent: {one.reason}" if one.reason else one.how.removeprefix("survived").lstrip("; ")
+    if one.since:
+        why = f"since then noticed by {one.how}"
     return f"- {one.file}:{one.line}: `` {one.before} `` → `` {one.after} ``" + (f" ({why})" if why else "")

@@ -12,14 +12,15 @@ class Room(NamedTuple):
     folder: str
     more: str = ""  # tests elsewhere that answer for it, too: files and folders below tests
     without: str = ""  # tests of the mirrored folder that are left out, such as those in a browser
-    compiled: bool = False  # kernels whose mutants survive interpreted are compiled: minutes for each
 
     def files(self) -> list[str]:
         """Those of the code."""
         return self._below("", "*.py")
 
-    def tests(self) -> list[str]:
-        """Files of tests."""
+    def tests(self, mirrored: bool = False) -> list[str]:
+        """Files of tests; mirrored: of the mirrored folder alone, which take less time and notice less."""
+        if mirrored:
+            return self._below("tests", "test_*.py")
         more = [file for name in self.more.split() for file in _tests(ROOT / "tests" / name)]
         return list(dict.fromkeys([*self._below("tests", "test_*.py"), *more]))
 

@@ -12,12 +12,13 @@ from typing import Any, Final
 
 from .forkers import Worker
 from .operators import Mutant
-from .trees import ROOT, order, rewrite
+from .trees import HERE, ROOT, order, rewrite
 
 LONGEST: Final = 3600.0  # s for the tests of a room at most
 SLOWER, SPARE = 10.0, 20.0  # s: a mutant's tests end after so many times what they took, and so much more
 CACHING: Final = re.compile(r"\b(lru_)?cache\b")  # a file of tests that does: who ran first ran for the others
 KEPT: Final = ROOT / "build" / "mutants"  # what a file of tests ran is the same until it or the code changes
+HOW: Final = frozenset({"forker.py", "plugins.py", "startup.py"})  # of this folder: what an observation depends on
 PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
 
 
@@ -69,6 +70,20 @@ class Seen:
             return max(-1, math.ceil(math.log10(self.seconds[test]))), _file(test), place[test]
 
         return sorted(tests, key=key)
+
+    def nearest(self, mutant: Mutant, tests: Iterable[str], seconds: float) -> list[str]:
+        """As many as take so long together: those of files that import the mutant's first, each time the quickest."""
+        module = mutant.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        package, _, name = module.rpartition(".")
+        word = re.compile(rf"\b{re.escape(module)}\b|\bfrom {re.escape(package)} import .*\b{name}\b")
+        tests = set(tests)
+        near = {test for test in tests if word.search(self._text(_file(test)))}
+        found = []
+        for test in [*self.ordered(near), *self.ordered(tests - near)]:
+            seconds -= self.seconds[test]
+            if seconds >= 0.0:
+                found.append(test)
+        return found
 
     def limit(self, tests: Iterable[str]) -> float:
         """Seconds after which these tests run in a circle."""
@@ -146,7 +161,10 @@ def _code(tree: Path) -> bytes:
     some = [tree / "pyproject.toml", *tree.glob("jointwatch*.py")]
     some += [one for package in PACKAGES for one in (tree / package).rglob("*")]
     some += [one for one in (tree / "tests").rglob("*") if not one.name.startswith("test_")]
+    here = tree / HERE.relative_to(ROOT)
     for one in sorted(some):
+        if one.parent == here and one.name not in HOW:
+            continue
         if one.is_file() and one.parent.name != "__pycache__" and not one.name.endswith("_mutants.toml"):
             digest.update(b"%b\n%b\n" % (str(one.relative_to(tree)).encode(), one.read_bytes()))
     return digest.digest()

@@ -7,6 +7,7 @@ import pytest
 
 from daq.fleet.comparison import SiblingKind, Siblings, judged
 from daq.fleet.like_conditions import at_like_conditions
+from estimators.offline.siblings import threshold
 from estimators.quantities import Floats
 
 
@@ -36,6 +37,9 @@ def test_a_robot_in_the_sun_is_not_odd_and_a_worn_one_as_warm_as_the_others_is()
     told = next(found for found in judged([one]) if found.robot == "r004")
     assert told.median == pytest.approx(np.median(values) - 0.06 * 25.0, abs=0.3), "what its siblings would be at 50 °C"
     assert told.value == values[4]
+    assert told.threshold == threshold(29, 30), "the line has taken a degree of freedom"
+    bare = judged([one._replace(conditions=None)])[4]
+    assert (bare.threshold, bare.median) == (threshold(30, 30), pytest.approx(np.median(values)))
 
 
 def test_use_matters_by_its_ratio() -> None:

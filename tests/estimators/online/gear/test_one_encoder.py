@@ -114,6 +114,21 @@ def test_a_growth_is_told_where_it_is_beyond_the_deviations(deviation: float, ki
     assert [one.kind for one in play(watch, samples(600e-6, 21)[:40000], first=60000).events()] == kinds
 
 
+def test_a_growth_is_told_once_until_half_of_it_is_gone() -> None:
+    """First lost motions (µrad) from which the same gap of 600 is a growth, three quarters of one, and none."""
+    kept = watched(600e-6, 21)[0].keep()
+    assert kept is not None
+    watch, begin = OneEncoder(KNOWN, 1e-3), 0
+    watch.resume(kept)
+    grown, seen = ["lost_motion_grown"], []
+    for end, first in ((35_000, 300e-6), (37_000, 497e-6), (39_000, 300e-6), (41_000, 590e-6), (47_000, 300e-6)):
+        watch.kept.reference = (first, 1e-6)
+        play(watch, samples(600e-6, 21)[begin:end], first=60_000 + begin)
+        seen.append(([one.kind for one in watch.events()], watch.kept.told))
+        begin = end
+    assert seen == [(grown, True), ([], True), ([], True), ([], False), (grown, True)]
+
+
 def test_what_is_kept_goes_on_after_a_restart() -> None:
     watch, report, _ = watched(600e-6, 21)
     kept = watch.keep()

@@ -53,8 +53,8 @@ def measured() -> Floats:
     return np.asarray((columns() * theta).sum(axis=1) + tangents(BEFORE) @ (-0.02, 0.03) + noise)
 
 
-def windows() -> Windows:
-    """Everything as it is while an alarm stands, with all rows kept."""
+def windows(oldest: int = 0) -> Windows:
+    """Everything as it is while an alarm stands; rows before the oldest are no longer there."""
     phi, y, v = columns(), measured(), speed()
     samples = np.stack([v, phi[:, 3], 0.0 * v], axis=1)[:, None, :, None]
     time = np.arange(ROWS) * round(1e9 * ROW)
@@ -64,7 +64,9 @@ def windows() -> Windows:
     eta.kept.eta, eta.kept.covariance, eta.kept.sigma = ETA.copy(), COVARIANCE.copy(), np.sqrt(np.diag(COVARIANCE))
     leverage = np.sqrt(np.mean(phi**2, axis=0)) / SIGMA
     learner.learn(phi[:300, None], y[:300, None], np.array([SIGMA**2]), leverage, 10.0, BEFORE)
-    put(history, Rows(time, phi[:, None], y[:, None], np.abs(v)[:, None], samples))
+    for part in (slice(oldest), slice(oldest, ROWS)):
+        history.clear()  # numbers go on
+        put(history, Rows(time[part], phi[part, None], y[part, None], np.abs(v)[part, None], samples[part]))
     lookback = Lookback(learner, history, eta, validity, ROW)
     own = np.concatenate([phi[:300], tangents(BEFORE)[:300]], axis=1) / SIGMA
     lookback.kept.usual, lookback.kept.motions, lookback.before = USUAL, own.T @ own / 300, PRIOR
@@ -139,6 +141,12 @@ def test_a_change_is_placed_where_it_most_likely_came_and_rows_of_both_sides_are
     assert found.rows == ROWS - guessed, "since the change, as the alarm has it"
     wanted = expected(found.first, PRIOR, change=True)
     assert found.unchanged == pytest.approx(wanted["unchanged"], rel=1e-4)
+
+
+def test_a_change_is_placed_among_the_rows_that_are_there() -> None:
+    """Twenty rows before the guess are asked for, ten are there."""
+    found = windows(oldest=CHANGED - 13).show(WindowRequest(Purpose.CHANGE, CHANGED - 3, Before.CHANGE, 20), moment())
+    assert abs(found.evidence.first - (CHANGED + 2)) <= 1
 
 
 def test_what_was_known_before_is_what_was_asked_for() -> None:

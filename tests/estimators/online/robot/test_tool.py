@@ -8,6 +8,7 @@ import pytest
 from estimators.base import Event, Status
 from estimators.models.robots.inertia import standard
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.carried import Payload
 from estimators.online.robot.findings.tool import ToldTool, ToolCheck
 from estimators.quantities import Floats
 from tests.support.three_joints import RATE, arm, measured, taught
@@ -112,3 +113,52 @@ def test_what_is_carried_without_a_finding_is_what_least_squares_say() -> None:
     check.absorb(X, Y, X @ theta + Y @ body, np.full((40, 3), 1e8))
     values, _ = check._body(theta, 1e-3 * np.eye(4))
     np.testing.assert_allclose(values, body, atol=1e-4)
+
+
+def carried(mass: float, deviation: float, x: float = 0.3, around: float = 0.001) -> Payload:
+    centre, uncertain = np.array([x, 0.0, 0.0]), np.array([around, 0.5, 0.5])
+    return Payload(mass, deviation, centre, uncertain, True)
+
+
+@pytest.mark.parametrize(
+    ("payload", "differs", "words"),
+    [
+        (carried(2.1, 0.05), True, "differs by 0.6 kg: 2.1 ± 0.05 kg are carried, 1.5 kg were told"),
+        (carried(0.9, 0.05), True, "differs by 0.6 kg: 0.9 ± 0.05 kg are carried, 1.5 kg were told"),
+        (carried(1.74, 0.01), False, ""),  # a quarter of a kilogram is nothing
+        (carried(1.76, 0.01), True, "differs by 0.26 kg"),
+        (carried(2.1, 0.16), False, ""),  # nor what is within four deviations
+        (carried(2.1, 0.14), True, "differs by 0.6 kg"),
+        (carried(1.5, 0.05, x=0.26), True, "differs by 40 mm: 1.5 ± 0.05 kg"),
+        (carried(1.5, 0.05, x=0.281), False, ""),
+        (carried(1.5, 0.05, x=0.26, around=0.011), False, ""),  # its deviation along it counts, none across
+        (carried(1.5, 0.05, x=0.26, around=0.009), True, "differs by 40 mm"),
+        (carried(2.1, 0.05, x=0.2), True, "differs by 0.6 kg, 100 mm"),
+    ],
+)
+def test_a_difference_is_told_after_two_seconds_and_its_end_after_as_many(
+    payload: Payload, differs: bool, words: str
+) -> None:
+    check, as_told = ToolCheck(TOLD, 4, 0.0), carried(1.5, 0.05)
+    nothing = np.zeros(4), np.eye(4)
+    told = [check.compare(payload, *nothing) for _ in range(3)]
+    assert told == [None] * 3
+    assert check.compare(as_told, *nothing) is None, "and it is counted anew"
+    told = [check.compare(payload, *nothing) for _ in range(6)]
+    assert told == [None, None, None, True if differs else None, None, None]
+    found = check.difference
+    assert (found.differs, words in found.text, bool(found.text)) == (differs, True, differs)
+    assert found.mass == pytest.approx(payload.mass - 1.5)
+    np.testing.assert_allclose(found.centre, payload.centre - TOLD.centre)
+    assert found.mass_deviation == payload.mass_deviation
+    told = [check.compare(as_told, *nothing) for _ in range(4)]
+    assert told == [None, None, None, False if differs else None]
+    assert (check.difference.differs, check.difference.text) == (False, "")
+
+
+def test_where_no_tool_was_told_its_centre_is_not_compared() -> None:
+    check = ToolCheck(ToldTool(0.0, np.zeros(3)), 4, 0.0)
+    for _ in range(4):
+        check.compare(carried(0.1, 0.01), np.zeros(4), np.eye(4))
+    assert np.isnan(check.difference.centre).all()
+    assert not check.difference.differs

@@ -1,5 +1,6 @@
 """Recordings of real joints: published values are met, richer friction laws predict what they have not seen."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.friction import AnyFriction
+from hil_rig.papers.figures import Figure
 from hil_rig.papers.recordings import emps, sea, xl330
 from hil_rig.papers.recordings.bam import voltage
 from hil_rig.papers.recordings.readers import PublicRecordingError
@@ -19,6 +21,76 @@ from hil_rig.papers.recordings.readers import xl330 as read_xl330
 from hil_rig.plants.recording import DATA
 
 recorded = pytest.mark.skipif(not DATA.exists(), reason=f"the recordings are not at {DATA}")
+
+
+PAGE = Path(__file__).parents[4] / "docs/real-data.md"
+NUMBER = re.compile(r"[+−]?\d+(?:\.\d+)?")
+
+
+def told(label: str) -> list[str]:
+    """The numbers of the line of a table of docs/real-data.md that begins with this label, as they are written."""
+    (line,) = [one for one in PAGE.read_text("utf-8").splitlines() if one.startswith(f"| {label}")]
+    return NUMBER.findall(line.removeprefix(f"| {label}"))
+
+
+def rounded(numbers: list[str], *measured: float) -> bool:
+    """Whether the first numbers are these, to as many digits as they are written with."""
+    pairs = list(zip(numbers, measured, strict=False))
+    return len(pairs) == len(measured) and all(
+        abs(float(one.replace("−", "-")) - value) <= 0.5001 * 10.0 ** -len(one.partition(".")[2])
+        for one, value in pairs
+    )
+
+
+def by_name(figures: list[Figure]) -> dict[str, Figure]:
+    return {one.name: one for one in figures}
+
+
+@recorded
+@pytest.mark.compiled
+def test_the_page_says_what_is_found_in_the_recordings_of_emps_and_of_the_springs() -> None:
+    found = by_name(emps.table(DATA))
+    for label, name in (("mass, kg", "mass"), ("viscous, N·s/m", "viscous"), ("Coulomb, N", "coulomb")):
+        one = found[f"online: {name}"]
+        off = 100.0 * (one.ours / float(one.reference) - 1.0)
+        assert rounded(told(label), float(one.reference), one.ours, off), (label, one)
+    for law in ("viscous_coulomb", "cubic_viscous", "arctangent", "position_dependent", "cyclic, once a stroke",
+                "directional |", "**directional, ε = 1 mm/s**", "tanh_stribeck, δ_s 2, stiffness"):  # fmt: skip
+        name = law.strip("*| ").replace("= ", "").replace("δ_s", "δ")
+        both = [found[f"{part}: {name}"].ours for part in ("first half, blocks", "second half")]
+        assert rounded(told(law), *both), (law, both)
+    peaks = [
+        found[f"{part}: tanh_stribeck, δ {delta}"].ours
+        for part in ("first half, blocks", "second half")
+        for delta in ("0.5", "1", "2")
+    ]
+    assert rounded(told("tanh_stribeck, δ_s 0.5 / 1 / 2"), *peaks), peaks
+    for label, one in zip(("kt-2, ±2 N·m", "kt-5, ±5 N·m"), sea.table(DATA), strict=True):
+        assert rounded(told(label), float(one.reference), one.ours, 100.0 * (one.ours / float(one.reference) - 1.0))
+
+
+@recorded
+@pytest.mark.compiled
+def test_the_page_says_what_is_found_in_the_recordings_of_the_servo() -> None:
+    found = by_name(xl330.table(DATA))
+    labels = {
+        "seven runs → the eighth, all eight": "leave one run out",
+        "gains 100, 400 → 200, 800": "gains 100 and 400 → 200 and 800",
+        "gains 200, 800 → 100, 400": "gains 200 and 800 → 100 and 400",
+        "gains 100, 200 → 400, 800": "gains 100 and 200 → 400 and 800",
+        "gains 400, 800 → 100, 200": "gains 400 and 800 → 100 and 200",
+        "sin_sin → up_and_down": "sin_sin → up_and_down",
+        "up_and_down → sin_sin": "up_and_down → sin_sin",
+    }
+    for label, name in labels.items():
+        classical, load, peak = (found[f"{name}: {law}"].ours for law in xl330.LAWS)
+        numbers = told(label)
+        assert rounded(numbers[:2], classical, load), (label, classical, load)
+        gains = [100.0 * (one / classical - 1.0) for one in (load, peak)]
+        wanted = [load, gains[0], peak, gains[1]] if label.startswith("seven") else [load, peak, gains[1]]
+        assert rounded(numbers[1:], *wanted[: len(numbers) - 1]), (label, wanted)
+    words = PAGE.read_text("utf-8").split("M1 0.690")[1].split(", that is")[0]
+    assert rounded(re.findall(r"0\.\d+", f"0.690{words}"), *(found[f"published m{k}"].ours for k in range(1, 7)))
 
 
 @recorded

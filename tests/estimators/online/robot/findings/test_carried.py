@@ -52,6 +52,24 @@ def test_inertia_is_about_the_centre_and_its_deviations_are_those_of_draws() -> 
     assert as_payload(BODY, CERTAIN, 0.1).inertia_deviation[2] > 0.003, "as the torque's unit is known"
 
 
+def test_deviations_follow_mass_and_centre_that_are_uncertain_together() -> None:
+    """Against finite differences, for covariances in which a mass that is too large comes with its moment."""
+    rng, steps = np.random.default_rng(7), 1e-6 * np.eye(10)
+    for _ in range(4):
+        root = np.linalg.cholesky(CERTAIN) @ np.linalg.qr(rng.normal(size=(10, 10)))[0] * rng.uniform(0.1, 3.0, 10)
+        covariance = root @ root.T
+        found = as_payload(BODY, covariance, 0.0)
+        ups, downs = ([as_payload(BODY + sign * one, covariance, 0.0) for one in steps] for sign in (1.0, -1.0))
+        for name in ("centre", "inertia"):
+            slope = (
+                np.array([getattr(up, name) - getattr(down, name) for up, down in zip(ups, downs, strict=True)]) / 2e-6
+            )
+            told = np.isfinite(getattr(found, name))
+            expected = np.sqrt(np.diag(slope[:, told].T @ covariance @ slope[:, told]))
+            np.testing.assert_allclose(getattr(found, f"{name}_deviation")[told], expected, rtol=1e-4)
+            assert told.sum() >= 3
+
+
 def test_an_inertia_that_the_motion_does_not_tell_is_not_given() -> None:
     covariance = CERTAIN.copy()
     covariance[9, 9] = tool_prior()[9, 9]

@@ -2,10 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.tree import Tree
-from estimators.online.robot.findings.contact_force import WIDE, ContactLocation, frames, jacobian, locate
+from estimators.online.robot.findings.contact_force import (
+    HALF,
+    SIZES,
+    WIDE,
+    ContactLocation,
+    frames,
+    jacobian,
+    locate,
+)
 from estimators.quantities import Axis, Floats
 from tests.support.three_joints import arm
 
@@ -78,6 +87,46 @@ def test_the_link_is_named_as_often_as_its_probability_says() -> None:
         right, said = right + (found.link == link), said + found.probability
     assert right > 0.8 * 300
     assert abs(right - said) < 0.1 * 300
+
+
+def test_links_are_compared_by_the_likelihood_of_a_force_anywhere_on_them() -> None:
+    """Of each size a normal force in the middle and a moment of half the link's length times it, by SciPy."""
+    tree, rng = arm().tree(), np.random.default_rng(3)
+    rotations, origins = frames(tree, Q)
+    ends = [origins[1], origins[2], origins[2] + rotations[2] @ (LAST[1:4] / LAST[0])]
+    for _ in range(10):
+        residual = rng.normal(scale=6.0, size=3)
+        noise = np.hypot(NOISE, 0.03 * residual)
+        chances = np.zeros(3)
+        for link, end in enumerate(ends):
+            turning, moving = jacobian(tree, link, 0.5 * (origins[link] + end), rotations, origins)
+            half = max(0.5 * np.linalg.norm(end - origins[link]), HALF)
+            for size in SIZES:
+                forces, moments = size**2 * np.eye(3), (size * half) ** 2 * np.eye(3)
+                covariance = np.diag(noise**2) + moving.T @ forces @ moving + turning.T @ moments @ turning
+                chances[link] += multivariate_normal(np.zeros(3), covariance).pdf(-residual)
+        found = locate(tree, Q, residual, NOISE, LAST)
+        assert found.link == np.argmax(chances)
+        assert found.probability == pytest.approx(chances.max() / chances.sum(), rel=1e-6)
+        np.testing.assert_allclose(found.point, ends[found.link], atol=1e-12)
+
+
+def test_a_contact_is_located_at_once_and_then_every_fifth_chunk_by_what_came_since_it_began() -> None:
+    tree, location = arm().tree(), ContactLocation(arm().tree())
+    forces = [0.0, 0.0, *np.linspace(30.0, 60.0, 17)]
+    push = torque_of(tree, 2, 1.0, np.array([0.0, 0.0, 1.0]))
+    told = []
+    for number, force in enumerate(forces):
+        location.follow(number >= 2, Q, -force * push[None], NOISE, LAST)
+        told.append(location.found)
+    assert told[:2] == [None, None]
+    groups = [told[2:7], told[7:12], told[12:17], told[17:]]
+    assert all(one is group[0] for group in groups for one in group)
+    since = [[0], range(1, 6), range(1, 11), range(6, 16)]  # the last ten chunks at most, the newest among them
+    for group, places in zip(groups, since, strict=True):
+        mean = float(np.mean([forces[2 + place] for place in places]))
+        expected = locate(tree, Q, -mean * push, NOISE, LAST)
+        np.testing.assert_allclose(group[0].force, expected.force, rtol=1e-9, atol=1e-9)
 
 
 def test_a_direction_that_the_joints_do_not_tell_is_wide_and_said_to_be_so() -> None:

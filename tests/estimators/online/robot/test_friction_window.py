@@ -1,0 +1,212 @@
+"""Rows from which a robot's friction is searched: what is taken off, what is kept, when it is searched again."""
+
+from concurrent.futures import Executor, Future
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
+from estimators.models.robots.inertia import standard
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.online.robot.block import BLOCK, ROWS, Block
+from estimators.online.robot.findings.friction_window import LONGEST, WINDOW, FrictionWindow
+from estimators.online.robot.friction_refit import FrictionRefits
+from estimators.quantities import Axis, Floats
+from estimators.refit.refit import RefitRows, refit
+
+pytestmark = pytest.mark.compiled
+
+LAW = TanhStribeckSettings(omega_tanh=0.05, omega_stribeck=0.15)
+REACH, NOISE, JOINT = 1.0, 0.05, 1
+ETA = np.array([0.05, 0.15])
+COEFFICIENTS, OFFSET = np.array([5.0, 110.0, 8.0]), 0.7
+ROOM = round(WINDOW * ROWS)
+
+
+def robot() -> WholeRobot:
+    """Two joints with upright axes."""
+    place, z = pose((0.0, 0.0, 0.0), (0.4, 0.0, 0.0)), np.array([0.0, 0.0, 1.0])
+    joints = (RobotJoint("shoulder", Axis.ROTARY, -1, np.eye(4), z), RobotJoint("elbow", Axis.ROTARY, 0, place, z))
+    bodies = [standard(4.0, np.array((0.2, 0.0, 0.0)), np.diag((0.02, 0.06, 0.06)))] * 2
+    return WholeRobot(RobotDescription("arm", joints, np.array(bodies)), (LAW, LAW))
+
+
+MODEL = robot()
+WINDOW_OF = FrictionWindow(MODEL, JOINT, REACH)
+PLACE = WINDOW_OF.place
+REST = np.random.default_rng(4).uniform(-2.0, 2.0, MODEL.size + 2)  # of everything else: links, the other joint, lags
+
+
+def known(scale: float = 1.0) -> Floats:
+    """θ with lags, in which the joint's friction is as it is, or so many times as large."""
+    theta = REST.copy()
+    theta[PLACE] = *(scale * COEFFICIENTS), OFFSET
+    return theta
+
+
+def block(seed: int, eta: Floats = ETA, theta: Floats | None = None) -> tuple[Block, Floats]:
+    """Fifty rows of which the last ten stand still, and the friction's torque in them; theta: of the prediction."""
+    draw, found = np.random.default_rng([seed, 8]), Block(MODEL.size + 2, 2)
+    X = draw.uniform(-1.0, 1.0, (BLOCK, 2, MODEL.size + 2))
+    q, dq = draw.uniform(-2.0, 2.0, (BLOCK, 2)), draw.uniform(-0.9, 0.9, (BLOCK, 2))
+    law, nothing = MODEL.law_of(JOINT), np.zeros(BLOCK)
+    X[:, JOINT, PLACE[:-1]] = law.columns(q[:, JOINT], dq[:, JOINT], nothing, ETA)
+    X[:, JOINT, PLACE[-1]] = 1.0
+    friction = law.columns(q[:, JOINT], dq[:, JOINT], nothing, eta) @ COEFFICIENTS + OFFSET
+    friction += NOISE * draw.standard_normal(BLOCK)
+    others = np.delete(np.arange(MODEL.size + 2), PLACE)
+    measured = friction + X[:, JOINT, others] @ REST[others]
+    found.X[:], found.q[:], found.dq[:] = X, q, dq
+    found.r[:, JOINT] = measured - X[:, JOINT] @ (known() if theta is None else theta)
+    found.dq[-10:] = 0.0
+    found.count = BLOCK
+    return found, np.column_stack([q[:, JOINT], dq[:, JOINT], friction])[:-10]
+
+
+@pytest.mark.parametrize("predicted", [1.0, 0.3])
+def test_a_window_has_the_frictions_torque_beside_place_and_speed_whatever_was_predicted(predicted: float) -> None:
+    one = FrictionWindow(MODEL, JOINT, REACH)
+    expected = []
+    for seed in range(3):
+        rows, signals = block(seed, theta=known(predicted))
+        one.absorb(rows, known(predicted), REST)
+        expected.append(signals)
+    whole = np.concatenate(expected)
+    assert one.count == len(whole) == 120, "no row at rest"
+    np.testing.assert_allclose(one.signals[-120:], whole, atol=1e-9)
+    assert not one.signals[:-120].any()
+    assert one.fixed.shape == (ROOM, 2), "what η does not move: the viscous friction and the offset"
+    np.testing.assert_allclose(one.fixed[-120:], np.column_stack([whole[:, 1], np.ones(120)]), atol=1e-12)
+    assert [parameter.name for parameter in one.parameters()] == ["viscous", "offset"]
+
+
+def test_rows_beyond_the_speeds_of_the_law_are_left_out() -> None:
+    one = FrictionWindow(MODEL, JOINT, 0.5)
+    rows, signals = block(1)
+    one.absorb(rows, known(), REST)
+    inside = signals[np.abs(signals[:, 1]) <= 0.5]
+    assert 5 < one.count == len(inside) < len(signals)
+    np.testing.assert_allclose(one.signals[-len(inside) :], inside, atol=1e-9)
+
+
+def filled(eta: Floats = ETA) -> FrictionWindow:
+    one = FrictionWindow(MODEL, JOINT, REACH)
+    for seed in range(ROOM // 40):
+        one.absorb(block(seed, eta)[0], known(), REST)
+    return one
+
+
+def test_the_residual_is_that_of_least_squares_and_a_step_of_eta_explains_what_another_eta_leaves() -> None:
+    same, other = filled(), filled(ETA * (1.0, 1.2))
+    assert same.full
+    assert same.residual(ETA) == pytest.approx(NOISE**2, rel=0.15)
+    assert other.residual(ETA) > 5.0 * NOISE**2
+    assert other.residual(ETA * (1.0, 1.2)) == pytest.approx(NOISE**2, rel=0.15)
+    q, dq, torque = other.signals.T
+    A = np.column_stack([MODEL.law_of(JOINT).columns(q, dq, 0.0 * q, ETA), np.ones(len(q))])
+    left = torque - A @ np.linalg.lstsq(A, torque)[0]
+    assert other.residual(ETA) == pytest.approx(np.mean(left**2), rel=1e-9)
+    assert same.gain(1.0) < 20.0
+    assert other.gain(1.0) == pytest.approx(len(q) * (np.mean(left**2) / NOISE**2 - 1.0), rel=0.25)
+    assert other.gain(4.0) == pytest.approx(other.gain(1.0) / 4.0, rel=1e-12)
+
+
+def test_what_is_usual_grows_with_the_frictions_power_and_never_falls() -> None:
+    one = filled()
+    assert not one.knows_usual
+    one.keep_usual()
+    assert one.knows_usual
+    variance = one.residual(ETA)
+    assert one.usual == pytest.approx(variance)
+    one._signals[:, 2] *= 2.0
+    assert one.usual == pytest.approx(4.0 * variance)
+    one._signals[:, 2] *= 0.1
+    assert one.usual == pytest.approx(variance)
+
+
+def test_a_refusal_that_more_rows_could_turn_asks_for_half_as_many_again_up_to_four_windows() -> None:
+    one = filled()
+    rooms = []
+    for number in range(1, 6):
+        one.refuse("uncertain", explained=True)
+        assert (one.refused, one.cause) == (number, "uncertain")
+        rooms.append(one.room / ROOM)
+    assert rooms == [1.5, 2.25, 3.375, LONGEST, LONGEST]
+    due = one.due
+    one.refuse("beyond the usual", explained=False)
+    assert one.room == ROOM
+    assert one.due == due - (LONGEST - 1) * ROOM // 2
+    one.settle()
+    assert (one.refused, one.cause, one.left, one.room) == (0, "", False, ROOM)
+
+
+class Asked(Executor):
+    """Keeps what it is asked for; a test says when that is done."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[Any, ...]] = []
+        self.futures: list[Future[Any]] = []
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        self.jobs.append((fn, *args))
+        self.futures.append(Future())
+        return self.futures[-1]
+
+
+def test_eta_is_searched_in_the_windows_rows_once_two_looks_have_seen_it_moved_and_again_with_half_new_ones() -> None:
+    asked = Asked()
+    one = FrictionRefits(robot(), np.ones(2), np.array([0.0, REACH]), asked)
+    searched = [joint for joint in one._joints if joint.joint == JOINT]
+    (joint,) = searched
+    seed, theta = 0, known()
+    for seed in range(30):
+        assert one.absorb(block(seed)[0], theta, calm=True) == []
+    assert joint.knows_usual
+    assert not one.doubtful
+    assert asked.jobs == []
+    while not asked.jobs:
+        seed += 1
+        assert seed < 80
+        one.absorb(block(seed, ETA * (1.0, 1.5))[0], theta, calm=True)
+    assert one.doubtful
+    fn, window, model, *_ = asked.jobs[0]
+    assert fn is refit
+    assert isinstance(window, RefitRows)
+    assert window.position is not None
+    assert window.load is not None
+    q, dq, torque = joint.signals.T
+    np.testing.assert_array_equal(window.position, q)
+    np.testing.assert_array_equal(window.velocity, dq)
+    np.testing.assert_array_equal(window.y, torque)
+    np.testing.assert_array_equal(window.fixed, joint.fixed)
+    assert not window.load.any()
+    assert (model.friction, model.axis) == (LAW, Axis.ROTARY)
+    assert [parameter.name for parameter in model.fixed] == ["viscous", "offset"]
+    begun = joint.count
+    asked.futures[0].set_exception(ValueError("it did not converge"))
+    (ended,) = one.absorb(block(99, ETA * (1.0, 1.5))[0], theta, calm=True)
+    assert (ended.joint, ended.reason, ended.words) == (JOINT, "it did not converge", "20 s of motion")
+    while len(asked.jobs) < 2:
+        seed += 1
+        assert seed < 200
+        one.absorb(block(seed, ETA * (1.0, 1.5))[0], theta, calm=True)
+    assert ROOM // 2 <= joint.count - begun < ROOM // 2 + 6 * 40, "half of its rows are new, and two looks agree"
+
+
+def test_a_block_that_is_spoilt_is_left_out_and_what_was_kept_of_other_laws_is_refused() -> None:
+    one = FrictionRefits(robot(), np.ones(2), np.full(2, REACH), Asked())
+    one.absorb(block(0)[0], known(), calm=True)
+    counts = [joint.count for joint in one._joints]
+    one.spoil()
+    one.absorb(block(1)[0], known(), calm=True)
+    assert [joint.count for joint in one._joints] == counts
+    one.absorb(block(2)[0], known(), calm=True)
+    assert [joint.count for joint in one._joints] != counts
+    assert one.etas == [*ETA, *ETA]
+    one.resume([0.06, 0.2, 0.07, 0.3])
+    assert [joint.law.start.tolist() for joint in one._joints] == [[0.06, 0.2], [0.07, 0.3]]
+    for wrong in ([0.06, 0.2], [0.06, 0.2, 0.07, np.nan]):
+        with pytest.raises(ValueError, match="other laws"):
+            one.resume(wrong)
