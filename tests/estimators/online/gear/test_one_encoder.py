@@ -53,6 +53,18 @@ def test_a_gap_is_found_within_a_fifth_without_the_links_encoder(seed: int) -> N
     assert [one.kind for one in events] == ["lost_motion_known"]
 
 
+@pytest.mark.parametrize("seed", [31, 32])
+@pytest.mark.parametrize("share", [0.4, 0.55, 0.7, 0.85])
+def test_a_gap_is_found_whatever_share_of_the_friction_is_the_motors(share: float, seed: int) -> None:
+    link = 1.0 - share
+    settings = GearPlantSettings(half_gap=300e-6, F_c=7.0 * share, F_v=10.0 * share, f_c=7.0 * link, f_v=10.0 * link)
+    rows = settings.build(1, seed, []).rows(60_000)
+    values = np.column_stack([rows[:, 0] / settings.ratio, rows[:, 1] * settings.torque_constant])
+    report = play(OneEncoder(KNOWN, 1e-3), values).report()
+    assert not report.reasons
+    assert report.values[LOST_MOTION] == pytest.approx(600e-6, rel=0.2)
+
+
 @pytest.mark.parametrize("seed", [23, 24])
 def test_a_gear_without_a_gap_has_no_number_and_says_why(seed: int) -> None:
     _, report, events = watched(0.0, seed)
@@ -80,6 +92,16 @@ def test_the_cut_of_batches_changes_nothing() -> None:
     whole, small = (play(OneEncoder(KNOWN, 1e-3), samples(600e-6, 21)[:20000], cut) for cut in (20000, 77))
     assert whole.kept.counts.max() > 5
     np.testing.assert_array_equal(whole.kept.sums, small.kept.sums)
+
+
+@pytest.mark.parametrize("missing", [10_000, 10_500])
+def test_the_cut_of_batches_changes_nothing_where_a_sample_is_missing(missing: int) -> None:
+    """One is the first of its batch, one in the midst of it."""
+    values = samples(600e-6, 21)[:20000].copy()
+    values[missing] = np.nan
+    second, other = (play(OneEncoder(KNOWN, 1e-3), values, cut) for cut in (1000, 770))
+    assert second.kept.counts.max() > 5
+    np.testing.assert_array_equal(second.kept.sums, other.kept.sums)
 
 
 def test_a_missing_sample_breaks_the_stretch_and_nothing_else() -> None:
