@@ -1,6 +1,7 @@
 """Who is odd among its siblings and who drifts: values, changes and their σ over many recordings, with their signs."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -237,3 +238,12 @@ def test_four_cannot_be_compared() -> None:
     assert len(judged) == 4
     assert not any(one.odd or one.drifts or one.worst for one in judged)
     assert "at least five robots" in document(fleet(np.ones((4, 1))), judged)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_z_says_something_above_the_threshold_and_nothing_at_it(sign: float) -> None:
+    one = replace(alone(recording("a", 3.0)), threshold=3.5, z=sign * 3.5, change_z=sign * 3.5)
+    assert (one.odd, one.drifts, one.worst) == (False, False, 1.0)
+    above = sign * math.nextafter(3.5, 4.0)
+    assert (replace(one, z=above).odd, replace(one, z=above).drifts) == (True, False)
+    assert (replace(one, change_z=above).odd, replace(one, change_z=above).drifts) == (False, True)

@@ -89,6 +89,18 @@ def test_idle_connections_to_the_stream_are_shut_and_the_page_answers_again(
     assert len(log.read_text().splitlines()) < 20
 
 
+@pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\nHost: "])
+def test_a_connection_that_asks_nothing_is_closed_after_five_seconds(
+    begun: bytes, scarce: tuple[subprocess.Popen[str], int, str, Path]
+) -> None:
+    """Whether it says nothing at all or half of a request; sixty seconds are for an answer to be taken."""
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", scarce[1]), timeout=30) as idle:
+        idle.sendall(begun)
+        assert idle.recv(1) == b""
+    assert time.monotonic() - began > 4.9
+
+
 def test_a_subscriber_of_a_hundred_thousand_topics_takes_no_update_from_the_others(outlet, core, wait) -> None:  # type: ignore[no-untyped-def]
     """A hundred updates while it subscribes and another after that all arrive; a last value may come early or again."""
     with zmq.Context() as context, context.socket(zmq.SUB) as good, context.socket(zmq.SUB) as greedy:

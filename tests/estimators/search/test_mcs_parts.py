@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from estimators.search.multilevel.boxes import subinterval
 from estimators.search.multilevel.lists import drawn_in, ends, nearer, sixths
 from estimators.search.multilevel.quadratic import box_minimum
 
@@ -78,3 +79,15 @@ def test_lists():
 )
 def test_far_ends_are_drawn_in(x, y, near):
     assert nearer(x, y) == near
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "near"),
+    [
+        (0.0, np.inf, 1.0), (0.0, -1000.0, -1000.0), (0.0, -1000.5, -1.0), (1e-4, 1000.0, 1000.0),
+        (2.0, 2000.0, 2000.0), (-2.0, -2000.0, -2000.0), (2.0, -2001.0, -20.0), (-3.0, np.inf, 30.0),
+    ],
+)  # fmt: skip
+def test_a_far_end_of_a_box_is_drawn_in_beyond_a_thousand_times_the_point(x, y, near):
+    """As `subint` of the authors' program, version 2.0."""
+    assert subinterval(x, y, 1000.0) == near

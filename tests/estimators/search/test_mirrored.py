@@ -10,7 +10,7 @@ import pytest
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 from estimators.search.base import OBJECTIVE
-from estimators.search.multilevel.evaluation import Objective, SearchRules
+from estimators.search.multilevel.evaluation import REACHED, RUNNING, SPENT, Objective, SearchRules, evaluate
 from estimators.search.multilevel.line.line import MOST, Line
 from estimators.search.multilevel.line.search import line_search
 from estimators.search.multilevel.local import LocalSearch, local_search
@@ -173,3 +173,22 @@ def test_values_that_are_not_finite_are_counted_and_are_no_minimum() -> None:
     assert objective.evaluations == line.points - 1
     assert objective.nonfinite == np.count_nonzero(tried >= 0.5) > 0
     assert (objective.value, objective.best.tolist()) == (line.f[k], [0.4 + line.a[k]])
+
+
+def test_no_value_is_asked_for_beyond_the_budget() -> None:
+    objective = objective_of(CAMEL.f.function, np.zeros(1), np.full(2, -3.0), np.full(2, 3.0), 3)
+    values = [evaluate(objective, point) for point in np.random.default_rng(4).uniform(-1.0, 1.0, (5, 2))]
+    assert np.isfinite(values[:3]).all()
+    assert values[3:] == [np.inf, np.inf]
+    assert (objective.evaluations, objective.stop, objective.value) == (3, SPENT, min(values))
+
+
+@pytest.mark.parametrize(("evaluations", "stop"), [(2, RUNNING), (3, SPENT)])
+def test_what_ended_a_search_is_told_though_its_budget_is_spent_later(evaluations: int, stop: int) -> None:
+    objective = objective_of(CAMEL.f.function, np.zeros(1), np.full(2, -3.0), np.full(2, 3.0), 3)
+    objective.evaluations, objective.stop = evaluations, REACHED
+    assert evaluate(objective, np.zeros(2)) == np.inf
+    assert (objective.evaluations, objective.stop) == (evaluations, REACHED)
+    objective.stop = RUNNING
+    evaluate(objective, np.zeros(2))
+    assert objective.stop == stop
