@@ -123,6 +123,26 @@ def test_a_sample_is_judged_by_those_on_its_own_side_of_a_gap() -> None:
     assert np.flatnonzero(np.isnan(out[:, 0])).tolist() == [300]
 
 
+def test_a_sample_that_repeats_what_was_before_a_gap_is_wild_behind_it() -> None:
+    """The three behind the gap say where the joint is now; the two before it agree with the wild one by chance."""
+    values, time = motion(), clock(800)
+    values[301:, 0] += 0.3
+    time[300:] += 50_000_000
+    spikes = Spikes(("position", "torque"), PERIOD)
+    _, out = spikes.absorb(time, values)
+    assert np.flatnonzero(np.isnan(out[:, 0])).tolist() == [300]
+
+
+@pytest.mark.parametrize(("late", "breaks"), [(-500_001, 2), (-500_000, 0), (500_000, 0), (500_001, 2)])
+def test_rows_more_than_half_a_period_out_of_time_separate(late: int, breaks: int) -> None:
+    """late: ns by which one row is; it is that far from the row behind it, too."""
+    time = clock(100)
+    time[50] += late
+    spikes = Spikes(("position", "torque"), PERIOD)
+    spikes.absorb(time, motion(100))
+    assert spikes.state.run == breaks
+
+
 def test_two_samples_between_gaps_are_too_few_to_be_judged() -> None:
     values, time = motion(), clock(800)
     values[300:302, 0] += 0.5
