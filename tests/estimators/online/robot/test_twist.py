@@ -16,6 +16,7 @@ from estimators.offline.robot.gear_twists import gear_twists
 from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.motion import MotionError, Piece, pieces
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.motion import RobotMotion
 from estimators.quantities import Axis, Floats
 
 pytestmark = pytest.mark.compiled
@@ -114,6 +115,21 @@ def test_what_is_learnt_helps_on_another_motion_and_is_in_the_model() -> None:
         assert one is not None
         assert other is not None
         assert one.predict(u).tolist() == other.predict(u).tolist()
+
+
+@pytest.mark.parametrize("asked", [{}, {"follow_twist": False}, {"follow_twist": True}])
+def test_chunks_tell_the_difference_of_the_encoders_where_that_is_asked_for(asked: dict[str, bool]) -> None:
+    """The joints come to rest, so what the low-passes tell at the end is the difference as it stands."""
+    learnt = taught().found
+    moves = RobotMotion(learnt.model(), learnt.reach(), learnt.loading, 1.0 / RATE, **asked)
+    q, tau = np.tile([0.3, -0.2], (1000, 1)), np.zeros((1000, 2))
+    chunk = moves.absorb(np.stack((q, tau, q - [1e-3, -2e-3]), axis=1))
+    assert chunk.usable[-1]
+    if not asked.get("follow_twist"):
+        assert chunk.twist.shape == chunk.twist_rate.shape == (0, 2)
+        return
+    assert chunk.twist[-1] == pytest.approx([1e-3, -2e-3], abs=1e-6)
+    assert chunk.twist_rate[-1] == pytest.approx(0.0, abs=1e-6)
 
 
 Live = tuple[RobotEstimator, list[Event], Floats]
