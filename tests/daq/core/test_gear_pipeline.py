@@ -94,6 +94,19 @@ def test_it_is_told_once_a_second_and_found(said: list[Message]) -> None:
         jsonschema.validate(one, schema("lost_motion/"))
 
 
+def test_readings_of_the_motor_before_the_gear_tell_as_much_as_those_behind_it(motion: Floats) -> None:
+    """A motor that turns a hundred times as far with a hundredth of the torque; its inertia is a ten thousandth."""
+    behind, model = joint(**SHORT), {"inertia_motor": 0.5e-4, "gear": 100.0}
+    before = behind.model_copy(update={"model": behind.model.model_copy(update=model)})
+    told = [
+        maps(play(line(settings), motion[:36_000] * factor), "lost_motion")[-1]
+        for settings, factor in ((behind, 1.0), (before, np.array([100.0, 1.0, 0.01])))
+    ]
+    assert told[0]["known"]
+    assert told[1]["known"]
+    assert told[1]["parameters"] == pytest.approx(told[0]["parameters"], rel=1e-4, abs=1e-9), "but for rounding"
+
+
 def test_growth_is_an_event(said: list[Message]) -> None:
     events = [(one["kind"], one["timestamp"] - EPOCH) for one in maps(said, "event")]
     grown = [time for kind, time in events if kind == "lost_motion_grown"]

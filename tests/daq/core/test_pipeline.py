@@ -461,6 +461,23 @@ def test_a_new_baseline_counts_at_once_and_one_of_another_model_is_told(config: 
     assert (drifts, kinds) == ([], ["baseline"])
 
 
+@pytest.mark.parametrize("acknowledges", [False, True])
+def test_where_nobody_listens_an_acknowledgement_is_followed_by_an_update_at_once(
+    config: Config, acknowledges: bool
+) -> None:
+    """From then on the present values are the reference; otherwise nothing is due until the next comparison."""
+    table = readings(16.0).reshape(-1, 30)
+    pipeline = Pipeline(config, boot=1, listened=False)
+    said = [message for batch in table[:1530] for message in pipeline.absorb(batch, 0, lambda: 0)]
+    drifts = [one["timestamp"] for one in maps(said, b"drift/elbow")]
+    assert np.diff(drifts[1:]) == pytest.approx(1.0, abs=0.021)
+    assert drifts[-1] < 1e-9 * START + 15.2, "the premise: the next comparison is not due within a tenth of a second"
+    if acknowledges:
+        pipeline.joints[0].acknowledge(0.0)
+    soon = [one for batch in table[1530:1540] for one in pipeline.absorb(batch, 0, lambda: 0)]
+    assert bool(maps(soon, b"drift/elbow")) is acknowledges
+
+
 def test_a_baseline_of_another_friction_law_is_not_compared_with(config: Config) -> None:
     """The same names, another meaning."""
     table = readings(20.0).reshape(-1, 30)

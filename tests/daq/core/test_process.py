@@ -354,6 +354,21 @@ def test_the_introduction_and_the_totals_have_the_hosts_time(core: Core) -> None
     assert (told["status/core"]["malformed"], told["status/core"]["robot"]) == (4, None)
 
 
+def test_memory_is_given_back_once_a_start_is_over(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    monkeypatch.setattr("daq.core.process.give_memory_back", lambda: given.append(core.core._pipeline.starting))
+    trial, begin, over = moves(0, 20, "moves", 1000.0), begun(core), 0
+    values = trial.sample(20_000).values
+    for at in range(20, 20_001, 20):
+        part = motion(at - 20, 20, begin)
+        part["value"].reshape(-1, 3)[:, :2] = values[at - 20 : at]
+        told = [body["kind"] for topic, body in core.turn(at, part) if topic == "event/elbow"]
+        over = over or at * ("started" in told)
+        assert not given or over, "not before"
+    assert 0 < over < 19_500
+    assert given == [0]
+
+
 def test_a_turn_without_readings_looks_again_only_after_50_ms(core: Core) -> None:
     core.turn(0)
     looked = []

@@ -40,6 +40,33 @@ def test_a_worker_stands_back_behind_the_core_and_one_that_dies_is_replaced(capl
         refits.shutdown()
 
 
+def test_what_a_job_raises_is_raised_where_its_result_is_asked_for() -> None:
+    refits = RefitWorker()
+    try:
+        with pytest.raises(ZeroDivisionError):
+            refits.submit(divmod, 1, 0).result(60)
+        assert refits.submit(divmod, 7, 2).result(60) == (3, 1), "and the worker goes on"
+    finally:
+        refits.shutdown()
+
+
+def slow_to_load() -> None:
+    busy(2.5)
+
+
+def test_the_time_that_a_job_may_take_begins_when_the_worker_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refit_worker, "DEADLINE", 1.0)
+    monkeypatch.setattr("estimators.refit.job.warm", slow_to_load)
+    refits = RefitWorker()
+    try:
+        began = time.monotonic()
+        assert ended(refits, refits.submit(divmod, 7, 2)).result() == (3, 1)
+        assert time.monotonic() - began > 2.0, "the premise: it waited for longer than it may take"
+        assert refits.replaced == 0
+    finally:
+        refits.shutdown()
+
+
 def ended(refits: RefitWorker, job: "Future[Any]") -> "Future[Any]":
     """The job, once it has ended; the worker is looked at meanwhile, as the core does twice a second."""
     patience = time.monotonic() + 120.0
