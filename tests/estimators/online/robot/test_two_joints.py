@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -392,6 +392,15 @@ def test_parameters_are_nearer_to_the_truth_and_more_certain_with_every_second()
     found, certain = quiet().robot.parameters()
     assert (certain[:4] < deviations[:4]).all(), "of the links; that of friction is forgotten"
     assert (np.abs(found - taught().theta) < 4.0 * certain).all()
+
+
+def test_a_friction_that_is_forgotten_returns_to_what_was_identified_whatever_was_expected_before() -> None:
+    expected = taught().prior.copy()
+    links = len(expected) - 6
+    expected[links:] = 0.0
+    other = played(9.0, robot=RobotEstimator(replace(taught(), prior=expected), 1.0 / RATE, start=4.0)).robot
+    assert other.learnt > 2
+    np.testing.assert_array_equal(other.parameters()[0], played(9.0).robot.parameters()[0])
 
 
 def test_where_it_does_not_teach_the_parameters_stay() -> None:
