@@ -16,8 +16,13 @@ pytestmark = pytest.mark.interpreted
 REACH = 1e4  # of the box, either way
 
 
-def tried(steps: Floats, values: Floats, cap: int, ends: tuple[float, float] = (-REACH, REACH)) -> Floats:
-    """The steps that it adds to these, whose values are given; ends: of the box, from the base on."""
+def tried(
+    steps: Floats, values: Floats, cap: int, ends: tuple[float, float] = (-REACH, REACH), local: int = 1
+) -> Floats:
+    """The steps that it adds to these, whose values are given.
+
+    ends: of the box, from the base on; local: minima that are refined; of one a parabola is tried before all else.
+    """
     base = np.array([0.1, 0.1])
     objective = Objective(
         f=CAMEL.f.function,
@@ -29,7 +34,7 @@ def tried(steps: Floats, values: Floats, cap: int, ends: tuple[float, float] = (
         best=np.zeros(2),
         budget=1000,
     )
-    line = Line.zeros(base=base, direction=np.array([1.0, 0.0]), most=MOST, points=len(steps), cap=cap)
+    line = Line.zeros(base=base, direction=np.array([1.0, 0.0]), most=MOST, points=len(steps), cap=cap, locals=local)
     line.a[: len(steps)], line.f[: len(steps)] = steps, values
     line_search(objective, line)
     return np.setdiff1d(line.a[: line.points], steps)
@@ -135,4 +140,19 @@ def test_where_the_ends_are_bounds_the_widest_interval_is_cut_in_the_golden_sect
     steps: list[float], values: list[float], wanted: float
 ) -> None:
     added = tried(np.array(steps), np.array(values), 5, (0.0, 14.0))
+    assert np.abs(added - wanted).min() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("steps", "values", "wanted"),
+    [
+        ([0.0, 6.0, 10.0, 14.0], [0.5, 2.0, 0.0, 1.0], 6.0 * (1.0 - GOLDEN)),
+        ([0.0, 4.0, 8.0, 14.0], [1.0, 0.0, 2.0, 0.5], 8.0 + 6.0 * GOLDEN),
+    ],
+)
+def test_nearer_to_the_best_than_another_minimum_no_interval_counts_as_wider(
+    steps: list[float], values: list[float], wanted: float
+) -> None:
+    """The widths are over the distance from the best, which is at least that of the nearest other minimum, here 10."""
+    added = tried(np.array(steps), np.array(values), 5, (0.0, 14.0), local=2)
     assert np.abs(added - wanted).min() < 1e-9
