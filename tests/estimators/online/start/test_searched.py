@@ -1,6 +1,7 @@
 """The starting procedure of models with nonlinear parameters, through the whole chain from samples at 1 kHz on."""
 
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from estimators.online.eta.found import EndedRefit
 from estimators.online.joint import JointEstimator
 from estimators.online.parts import Nonlinear
 from estimators.online.settings import JointIdentification
-from estimators.online.start.base import StartWait
+from estimators.online.start.base import Started, StartWait
 from estimators.online.start.searched import SearchedStart
 from estimators.reasons import Reason
 from estimators.recursive.forgetting import Fortescue
@@ -251,3 +252,32 @@ def test_a_refit_is_asked_for_with_enough_motion_and_only_while_none_is_pending(
     assert (pending.purpose, pending.first, pending.last) == ("start", one.start._first, history.total)
     assert pending.last - pending.first == count, "of all rows since the start has begun"
     asked.pending, motion.kept.count, one.start._try = None, count, 0
+
+
+def test_what_is_looked_back_on_from_a_start_is_all_of_its_motion_and_what_encoder_steps_do_to_it() -> None:
+    one = late()
+    parts = one.joint.phases.parts
+    assert one.found.outcome is not None
+    p, q = parts.learner.rls.p, len(one.found.outcome.eta)
+    steps = np.diag(1e-6 * np.arange(1.0, p + q + 1.0))
+    found = one.found._replace(outcome=replace(one.found.outcome, steps=steps))
+    assert isinstance(one.start.found(found), Started)
+    rows, kept = parts.history.since(one.found.pending.first), one.online.lookback.kept
+    usable = np.isfinite(rows.y)
+    whitened = (rows.phi / np.sqrt(parts.learner.rls.noise)[:, np.newaxis])[usable]
+    assert kept.motions.shape == (p + q, p + q)
+    np.testing.assert_allclose(kept.motions[:p, :p], whitened.T @ whitened / len(whitened), rtol=1e-6, atol=1e-9)
+    assert np.isfinite(kept.motions).all()
+    np.testing.assert_array_equal(kept.owed, np.diag(steps)[:p])
+    np.testing.assert_array_equal(one.online.eta.kept.steps, steps[p:, p:])
+
+
+def test_a_start_that_ends_has_the_largest_torque_of_the_spring_that_was_found() -> None:
+    one = late()
+    parts, spring = one.joint.phases.parts, one.online.eta.spring
+    assert spring is not None
+    parts.validity.kept.peak = 0.0
+    assert isinstance(one.start.found(one.found), Started)
+    twist = np.nanmax(np.abs(parts.history.since(0).phi[:, spring.output, spring.columns[0]]))
+    linear, cubic = parts.learner.rls.theta[list(spring.columns)]
+    assert parts.validity.kept.peak == pytest.approx(abs(linear * twist + cubic * twist**3)) > 1.0
