@@ -611,6 +611,13 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "Small torques are said as zero, so friction and gravity come out too small.",
         "Switch off the dead band of the sensor or of the drive's scaling, or record the torque ahead of it.",
     ),
+    "torque_drops": ReasonEntry(
+        _SIGNAL,
+        "the torque of {signal} drops to zero in {percent:.1f} % of the frames, and is back at once",
+        "The device says zero where it has no value, so all parameters come out too small by that share.",
+        "Look why the value is missing: the cycle of the drive's bus is too short, or a sensor has a loose contact. "
+        "Where the device has a mark for missing values, set invalid.",
+    ),
     "no_data": ReasonEntry(
         _SERVICE,
         "no data for {seconds:.1f} s",

@@ -225,6 +225,7 @@ EstimateMessageHealthReasonCode = Literal[
     "torque_frozen",
     "torque_clipped",
     "torque_dead_zone",
+    "torque_drops",
     "no_data",
     "few_rows",
     "no_rows",

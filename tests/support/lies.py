@@ -134,6 +134,12 @@ def _dead_band(table: Table) -> Table:
     return table
 
 
+def _drops(table: Table) -> Table:
+    """One torque in fifty is zero: the device has none."""
+    table["value"][np.random.default_rng(11).random(len(table)) < 0.02, 1] = 0.0
+    return table
+
+
 def _coarse(table: Table) -> Table:
     """A torque of 8 bits over ±50 N·m."""
     step = 100.0 / 256.0
@@ -178,5 +184,6 @@ FAULTS: Final = (
     LyingSignal("torque saturates at 60 %", _changed(_saturated), ("torque_clipped",)),
     LyingSignal("torque has a dead zone of 2 N·m", _changed(_dead_zone), ("torque_dead_zone",)),
     LyingSignal("torque has a dead band of 4 N·m", _changed(_dead_band), ("torque_dead_zone",)),
+    LyingSignal("torque drops to zero in 2 % of the frames", _changed(_drops), ("torque_drops",)),
     LyingSignal("torque of 8 bits", _changed(_coarse), ()),
 )

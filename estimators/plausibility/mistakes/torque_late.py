@@ -36,6 +36,9 @@ GRID: Final = 21
 USUAL: Final = 2.0
 #: 1, derived: Share of the rms speed below which friction changes its side: of its tanh 7e-4 are left there.
 AWAY: Final = 4.0 * REVERSAL
+#: 1, argued: Share of the rms speed at which a delay must show, too: nine tenths of a sine's path are left there, and
+#: what follows a reversal has passed for the most part.
+FAR: Final = 0.5
 #: steps, argued: Gauss–Newton steps; it converges in fewer.
 STEPS: Final = 6
 
@@ -45,6 +48,9 @@ def find_torque_late(subject: Subject) -> Finding | None:
 
     On all rows it must do so by FACTOR. How friction changes its side is the machine's own, and what the columns miss
     of it can hide a delay: so it is looked for away from the reversals, too, where it must leave little but noise.
+    Friction with memory follows a reversal some way behind, as a late torque would; but what is late at the reversals
+    only is no delay, so rows far from them must show the same, and be
+    explained by it as much.
     """
     rows, link = subject.rows, _link_rows(subject)
     margin = int(np.ceil(LONGEST / rows.period)) + 1
@@ -55,15 +61,21 @@ def find_torque_late(subject: Subject) -> Finding | None:
     columns = columns_of(rows, subject.motion)
     if link is not None:  # behind an elastic gear a link has another motion than the motor, and friction of its own
         columns = np.column_stack([columns, columns_of(link, subject.motion)])
-    away = usable & (np.abs(rows.v) > AWAY * np.sqrt(np.mean(rows.v[rows.usable] ** 2)))
-    for some, explains_it in ((usable, _explains_all), (away, _leaves_noise)):
-        delay = _measure(rows, columns, some)
-        if delay is None:
+    speed = np.abs(rows.v) / np.sqrt(np.mean(rows.v[rows.usable] ** 2))
+    away, far = usable & (speed > AWAY), usable & (speed > FAR)
+    seen_far = _measure(rows, columns, far)
+    if seen_far is None:
+        return None
+    for masks, explains_it in (((usable, far), _explains_all), ((away,), _leaves_noise)):
+        delay = _measure(rows, columns, masks[0])
+        if delay is None or not _is_unusual(delay) or not seen_far.is_near(delay.value):
             continue
         instants = np.arange(len(rows.q)) * rows.period
         shifted = np.interp(instants + delay.value, instants, rows.effort)
-        found, before = (solve(columns, one, some) for one in (shifted, rows.effort))
-        if explains(found) and explains_it(found, before, rows.noise / float(np.var(rows.effort[some]))):
+        fits = [(solve(columns, shifted, some), solve(columns, rows.effort, some)) for some in masks]
+        noises = [rows.noise / float(np.var(rows.effort[some])) for some in masks]
+        found = fits[0][0]
+        if explains(found) and all(explains_it(*pair, noise) for pair, noise in zip(fits, noises, strict=True)):
             numbers = {"milliseconds": abs(1e3 * delay.value), "deviation": 1e3 * delay.deviation}
             words = {"way": "late" if delay.value > 0.0 else "early"}
             return Finding(Reason("torque_misaligned", "torque", numbers, words), delay.z, found)
@@ -71,7 +83,7 @@ def find_torque_late(subject: Subject) -> Finding | None:
 
 
 def _measure(rows: MotionRows, columns: Floats, usable: Mask) -> Gain | None:
-    """Delay in s, where it is beyond noise and a usual filter."""
+    """Delay in s; None where too few rows show it, or it is beyond the longest."""
     which = np.flatnonzero(usable)
     if len(which) < 10 * BLOCKS[0]:
         return None
@@ -96,9 +108,12 @@ def _measure(rows: MotionRows, columns: Floats, usable: Mask) -> Gain | None:
     y = np.interp(instants[which] + delay, instants, rows.effort)
     both = np.column_stack([A, -np.interp(instants[which] + delay, instants, slope)])
     deviation = max(_jackknife(both, y, blocks) for blocks in BLOCKS)
-    if abs(delay) < max(EVIDENCE * deviation, USUAL * math.hypot(LAG_SPREAD, deviation)):
-        return None
     return Gain(delay, deviation)
+
+
+def _is_unusual(delay: Gain) -> bool:
+    """Whether a delay is beyond noise and a usual filter."""
+    return abs(delay.value) >= max(EVIDENCE * delay.deviation, USUAL * math.hypot(LAG_SPREAD, delay.deviation))
 
 
 def _explains_all(found: JointFit, before: JointFit, _: float) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 from estimators.plausibility.signals.base import StreamFacts, Validator
 from estimators.plausibility.signals.counter import CounterValidator
 from estimators.plausibility.signals.dead_zone import DeadZoneValidator
+from estimators.plausibility.signals.dropouts import DropoutValidator
 from estimators.plausibility.signals.freezing import FreezingValidator
 from estimators.plausibility.signals.leaps import LeapValidator
 from estimators.plausibility.signals.order import OrderValidator
@@ -29,4 +30,5 @@ VALIDATORS: Final[tuple[Callable[[StreamFacts], Validator], ...]] = (
     TorqueHeldValidator,
     FlatTorqueValidator,
     DeadZoneValidator,
+    DropoutValidator,
 )

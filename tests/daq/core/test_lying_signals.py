@@ -33,6 +33,7 @@ def test_every_reason_of_a_validator_is_given_for_a_lie() -> None:
         *("wrong_rate", "counter_stuck", "counter_backwards", "counter_jumps", "frames_repeated", "encoder_frozen"),
         *("encoder_leaps", "torque_held", "torque_frozen", "torque_clipped", "channel_dead"),
         *("frames_zigzag", "frames_disordered", "values_held", "torque_dead_zone", "counter_fast", "counter_smaller"),
+        "torque_drops",
     }
 
 

@@ -70,6 +70,29 @@ def test_what_else_a_model_misses_is_no_delay(row: str) -> None:
     assert look(Motion(np.arange(len(values)) / trial.rate, values[:, 0], values[:, 1])) == ()
 
 
+def _with_memory(width: float, pace: float, seed: int) -> Motion:
+    """A joint whose dry friction follows a reversal over `width` rad (elasto-plastic), a torque that is in time."""
+    rng, rate = np.random.default_rng([seed, 29]), 500.0
+    t = np.arange(round(12.0 * rate)) / rate
+    omega = 2.0 * np.pi * pace * rng.uniform(0.2, 0.5, 3)[:, None] * [[1.0], [2.0], [4.0]]
+    turn = omega * t + rng.uniform(0.0, 2.0 * np.pi, 3)[:, None]
+    amplitude = rng.uniform(0.3, 0.9, 3)[:, None] / [[1.0], [2.0], [4.0]]
+    q = (amplitude * np.sin(turn)).sum(axis=0)
+    v, a = (amplitude * omega * np.cos(turn)).sum(axis=0), (-amplitude * omega**2 * np.sin(turn)).sum(axis=0)
+    friction, anchor = np.empty(len(q)), float(q[0])
+    for i, at in enumerate(q):
+        anchor = min(max(anchor, at - width), at + width)
+        friction[i] = (at - anchor) / width
+    torque = rng.uniform(0.3, 2.0) * a + rng.uniform(0.3, 2.0) * v + 2.0 * friction + 3.0 * np.sin(q)
+    torque += 0.01 * np.std(torque) * rng.standard_normal(len(t))
+    return Motion(t, 2.0**-14 * np.round(2.0**14 * q), torque)
+
+
+@pytest.mark.parametrize(("width", "pace", "seed"), [(7e-4, 0.3, 0), (7e-4, 0.3, 7), (2e-3, 0.3, 1), (2e-3, 1.0, 2)])
+def test_friction_that_follows_a_reversal_is_no_late_torque(width: float, pace: float, seed: int) -> None:
+    assert look(_with_memory(width, pace, seed)) == ()
+
+
 def test_white_noise_is_measured_behind_the_kernel_and_a_tone_is_none() -> None:
     motion, rng = machine("rigid, slow"), np.random.default_rng(4)
     time, smooth = motion.time, np.sin(motion.time)
