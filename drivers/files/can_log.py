@@ -106,7 +106,7 @@ class LogFile:
 def _place(reader: Any) -> int:
     """Bytes of its file that a reader of python-can has taken; 0 where it does not say."""
     file = getattr(reader, "file", None)
-    buffer = getattr(file, "buffer", file)  # text: what was taken from the bytes below
+    buffer: Any = getattr(file, "buffer", file)  # text: what was taken from the bytes below
     return int(buffer.tell()) if hasattr(buffer, "tell") else 0
 
 
