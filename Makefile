@@ -10,6 +10,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py);
 # three workers on two cores, since many tests wait
 WORKERS := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+# one on each core: these compute, or measure what they watch
+SLOW_WORKERS := --numprocesses=2 --dist=loadgroup
 
 .PHONY: demo test tests test-slow check compiled collected interpreted bench mutants chaos fuzz soak systemd docs dist clean help
 
@@ -36,7 +38,7 @@ interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without c
 	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q --each-value -m "interpreted and not slow and not compiled" tests/estimators tests/contracts
 
 test-slow: $(VENV)/test.stamp  ## the endurance runs (under an hour), but for the unit under systemd: see systemd
-	$(BIN)/python -m pytest -m slow --ignore=tests/end_to_end/test_systemd_uml.py --durations=0 $(TEST)
+	$(BIN)/python -m pytest -m slow $(SLOW_WORKERS) --ignore=tests/end_to_end/test_systemd_uml.py --durations=0 $(TEST)
 
 check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

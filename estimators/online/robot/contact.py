@@ -5,6 +5,8 @@
 The largest torque that encoder steps imitate is added (robot_errors_in_variables.py). A joint that hardly moves, or
 slower than its encoder resolves, may hold any torque up to its friction. Then the friction is added to the threshold,
 and afterwards what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most.
+Between two rows of a slow bus the step of friction at a reversal is spread over what is put there: such a joint counts
+as slow from one period of the bus before the reversal on, and everything lasts by a period longer.
 ν is the part of the residual that is white before the low-passes, found from its changes within 10 ms. Gaussian noise
 behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average. Because a contact must last 30 ms,
 that is less than once an hour for seven joints. Other unexplained torque is slower, bounded, and was seen during the
@@ -53,8 +55,19 @@ NO_NOISE: Final = 1e-12
 class ContactWatch:
     """Sets the thresholds, and finds which joints are beyond them, and which of those are reported as contacts."""
 
-    def __init__(self, peaks: Floats | None, deviations: Floats, chunk: float) -> None:
-        """peaks: (n,) largest residual of teaching, if known; deviations: (n,) of the residual; chunk: s."""
+    def __init__(
+        self,
+        peaks: Floats | None,
+        deviations: Floats,
+        chunk: float,
+        slow_pass: float = SLOW_PASS,
+        between: float = 0.0,
+    ) -> None:
+        """peaks: (n,) largest residual of teaching, if known; deviations: (n,) of the residual; chunk: s.
+
+        slow_pass: Hz, cut-off of the low-pass that teaches; between: s between two rows of a slow bus, where rows are
+        put between them; 0 where none are.
+        """
         n = len(deviations)
         self._taught = np.zeros(n) if peaks is None else peaks
         self.deviations = deviations
@@ -68,12 +81,14 @@ class ContactWatch:
         self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
         self.sliding: NDArray[np.bool_] = np.zeros(n, np.bool_)  # those of them that no low-pass holds otherwise
         self._above, self._below = np.zeros((2, n), np.int64)
-        quiet, self._soon, self._settling = math.ceil(QUIET / chunk - WHOLE), round(SOON / chunk), SETTLING / chunk
+        quiet, self._soon = math.ceil(QUIET / chunk - WHOLE), round(SOON / chunk)
+        self._settling = (SETTLING * SLOW_PASS / slow_pass + between) / chunk
+        self._smeared, self._speeds = between / chunk, np.full(n, np.nan)  # chunks; quick speeds of the last row
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
         since = chunk * np.arange(math.ceil(self._settling - WHOLE)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
-        decay = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * SLOW_PASS * since)
+        decay = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * slow_pass * (since - between))
         self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_moved`
         self._roughness = ROUGH / chunk
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
@@ -96,6 +111,10 @@ class ContactWatch:
     def notice(self, quick: Floats, dq: Floats) -> None:
         """Take the speeds of the next chunk, (rows, n): quick before the slow low-pass, dq behind it."""
         _notice(dq, quick, self.slow, self._settling, self._moved, self._slid, self.moving, self.sliding)
+        if self._smeared:
+            change = np.abs(quick[-1] - np.where(np.isfinite(self._speeds), self._speeds, quick[0]))
+            self._moved[np.abs(quick[-1]) < self._smeared * change] = 0.0
+            self._speeds = quick[-1].copy()
 
     def gather(self, residual: Floats) -> None:
         """Take the residual of a chunk (rows, n) of the start; joints that hardly move say nothing."""

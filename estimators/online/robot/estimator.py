@@ -69,10 +69,11 @@ class RobotEstimator:
         self._n = n = model.tree.size()
         self._channels = 2 + bool(model.twisted)  # of each joint
         self._finer = FinerRows(self._channels * n, period, 2.0 * QUICK)
-        slow, period = min(SLOW, OF_RATE / period), self._finer.period
+        slow, between = min(SLOW, OF_RATE / period), period if self._finer.factor > 1 else 0.0
+        period = self._finer.period
         self._chunk, self._stride = max(1, round(CHUNK / period)), max(1, round(1.0 / (ROWS * period)))
         self._units = tuple(joint.axis.effort for joint in learnt.robot.joints)
-        self._watch = RobotWatch(model, learnt, self._chunk * period, tool)
+        self._watch = RobotWatch(model, learnt, self._chunk * period, tool, slow, between)
         compensates = bool(self._watch.compensation.joints)
         self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates, slow)
         attribution = self._watch.attribution

@@ -66,8 +66,16 @@ class Unexplained:
 class RobotWatch:
     """Compares the residual with thresholds, and finds what explains it; it changes no parameter."""
 
-    def __init__(self, model: WholeRobot, learnt: IdentifiedRobot, chunk: float, tool: ToldTool | None) -> None:
-        """chunk: s; tool: what the controller was told of the tool, if anything."""
+    def __init__(
+        self,
+        model: WholeRobot,
+        learnt: IdentifiedRobot,
+        chunk: float,
+        tool: ToldTool | None,
+        slow: float,
+        between: float,
+    ) -> None:
+        """chunk: s; tool: what the controller was told of the tool, if anything; slow, between: see ContactWatch."""
         self._model, self._n = model, model.tree.size()
         base, prior = model.base, learnt.prior_covariance
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
@@ -76,7 +84,7 @@ class RobotWatch:
         self.tool = None if tool is None else ToolCheck(tool, self.attribution.columns.q, scale)
         self.compensation = Compensation(model, learnt.learned)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
-        self.contact = ContactWatch(learnt.peaks, deviations, chunk)
+        self.contact = ContactWatch(learnt.peaks, deviations, chunk, slow, between)
         self.location = ContactLocation(model.tree)
         self.unexplained = Unexplained()
         self.compensated = np.full(self._n, np.nan)  # of the last row, by the compensation in use

@@ -36,6 +36,8 @@ THINNED: Final = 2.0
 LEAST: Final = 200
 #: periods, argued: One missing sample between two is interpolated, a longer gap is not.
 GAP: Final = 2.5
+#: samples, argued: Spacings at which noise must be the same to be white: octaves down to the kernel's at 1 kHz.
+SPACINGS: Final = (1, 2, 4, 8)
 #: blocks, argued: Numbers of blocks of time; the least evidence counts, since the residual's memory is not known.
 BLOCKS: Final = (20, 10)
 #: 1, argued: Share of the effort's standard deviation that the better fit may leave: with more, what other joints do to
@@ -121,7 +123,16 @@ def rows_of(motion: Motion) -> MotionRows | None:
     usable &= np.arange(len(q)) % apart == 0
     if np.count_nonzero(usable) < LEAST or not np.ptp(y[usable]) > 0.0:
         return None
-    return MotionRows(period, q, v, a, y, usable)
+    return MotionRows(period, q, v, a, y, usable, _white_noise(effort) * float(taps @ taps))
+
+
+def _white_noise(effort: Floats) -> float:
+    """Power of white noise in a signal, by its second differences at several spacings; the least of them.
+
+    White noise has the same at each; what has a frequency, or is smooth, has less at one of them.
+    """
+    differences = (effort[2 * apart :] - 2.0 * effort[apart:-apart] + effort[: -2 * apart] for apart in SPACINGS)
+    return min(float(np.mean(one**2)) / (1 + 4 + 1) for one in differences)
 
 
 def kernel_of(period: float) -> Floats:

@@ -9,11 +9,14 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.mistakes.base import Finding, MotionRows, Subject
+from estimators.plausibility.mistakes.base import Finding, JointFit, Mask, MotionRows, Subject
 from estimators.plausibility.mistakes.fit import (
     BLOCKS,
+    CHANCE,
     EVIDENCE,
     FACTOR,
+    REVERSAL,
+    THINNED,
     Gain,
     columns_of,
     compare,
@@ -31,24 +34,47 @@ LONGEST: Final = 0.05
 GRID: Final = 21
 #: deviations, argued: A bus and a current filter may delay a torque by twice LAG_SPREAD; a smaller lag is no mistake.
 USUAL: Final = 2.0
+#: 1, derived: Share of the rms speed below which friction changes its side: of its tanh 7e-4 are left there.
+AWAY: Final = 4.0 * REVERSAL
 #: steps, argued: Gauss–Newton steps; it converges in fewer.
 STEPS: Final = 6
 
 
 def find_torque_late(subject: Subject) -> Finding | None:
-    """Measure the delay; a mistake is one that neither noise nor a usual filter makes."""
+    """Measure the delay; a mistake is one that neither noise nor a usual filter makes, and that explains the residual.
+
+    On all rows it must do so by FACTOR. How friction changes its side is the machine's own, and what the columns miss
+    of it can hide a delay: so it is looked for away from the reversals, too, where it must leave little but noise.
+    """
     rows, link = subject.rows, _link_rows(subject)
     margin = int(np.ceil(LONGEST / rows.period)) + 1
     usable = rows.usable.copy()
     usable[:margin] = usable[-margin:] = False
     if link is not None:
         usable &= link.usable
-    which = np.flatnonzero(usable)
-    if len(which) < 10 * BLOCKS[0]:
-        return None
     columns = columns_of(rows, subject.motion)
     if link is not None:  # behind an elastic gear a link has another motion than the motor, and friction of its own
         columns = np.column_stack([columns, columns_of(link, subject.motion)])
+    away = usable & (np.abs(rows.v) > AWAY * np.sqrt(np.mean(rows.v[rows.usable] ** 2)))
+    for some, explains_it in ((usable, _explains_all), (away, _leaves_noise)):
+        delay = _measure(rows, columns, some)
+        if delay is None:
+            continue
+        instants = np.arange(len(rows.q)) * rows.period
+        shifted = np.interp(instants + delay.value, instants, rows.effort)
+        found, before = (solve(columns, one, some) for one in (shifted, rows.effort))
+        if explains(found) and explains_it(found, before, rows.noise / float(np.var(rows.effort[some]))):
+            numbers = {"milliseconds": abs(1e3 * delay.value), "deviation": 1e3 * delay.deviation}
+            words = {"way": "late" if delay.value > 0.0 else "early"}
+            return Finding(Reason("torque_misaligned", "torque", numbers, words), delay.z, found)
+    return None
+
+
+def _measure(rows: MotionRows, columns: Floats, usable: Mask) -> Gain | None:
+    """Delay in s, where it is beyond noise and a usual filter."""
+    which = np.flatnonzero(usable)
+    if len(which) < 10 * BLOCKS[0]:
+        return None
     instants, A = np.arange(len(rows.q)) * rows.period, columns[which]
     A = A / (np.sqrt(np.mean(A**2, axis=0)) + LEAST_DIVISOR)
     inverse = np.linalg.pinv(A.T @ A, COLLINEAR, True)
@@ -72,13 +98,23 @@ def find_torque_late(subject: Subject) -> Finding | None:
     deviation = max(_jackknife(both, y, blocks) for blocks in BLOCKS)
     if abs(delay) < max(EVIDENCE * deviation, USUAL * math.hypot(LAG_SPREAD, deviation)):
         return None
-    shifted = np.interp(instants + delay, instants, rows.effort)
-    found, before = (solve(columns, one, usable) for one in (shifted, rows.effort))
-    if not (explains(found) and compare(found, before).factor >= FACTOR):
-        return None
-    numbers = {"milliseconds": abs(1e3 * delay), "deviation": 1e3 * deviation}
-    words = {"way": "late" if delay > 0.0 else "early"}
-    return Finding(Reason("torque_misaligned", "torque", numbers, words), Gain(delay, deviation).z, found)
+    return Gain(delay, deviation)
+
+
+def _explains_all(found: JointFit, before: JointFit, _: float) -> bool:
+    return compare(found, before).factor >= FACTOR
+
+
+def _leaves_noise(found: JointFit, before: JointFit, noise: float) -> bool:
+    """Whether most of what a delay leaves is white noise, and the rest was FACTOR times as much without the delay.
+
+    noise: its power over that of the effort. The power of Gaussian noise is known to √(2/n) of itself over n rows that
+    are independent; of the fit's, THINNED say the same.
+    """
+    left, unshifted = found.unexplained**2, before.unexplained**2
+    rows = np.count_nonzero(np.isfinite(found.residual)) / THINNED
+    rest = max(left - noise, 0.0) + CHANCE * left * math.sqrt(2.0 / rows)
+    return FACTOR * rest <= left and unshifted - left >= (FACTOR - 1.0) * rest
 
 
 def _link_rows(subject: Subject) -> MotionRows | None:

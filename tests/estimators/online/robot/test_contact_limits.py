@@ -5,6 +5,7 @@ import pytest
 
 from estimators.online.robot.contact import ContactWatch
 from estimators.quantities import Floats
+from estimators.thresholds import AT_REST
 
 pytestmark = pytest.mark.interpreted
 
@@ -67,6 +68,24 @@ def test_a_push_in_a_start_is_no_residual_of_it_and_what_is_not_eight_times_the_
         assert one.thresholds[0] == pytest.approx(1.5 * max(size if counts else 0.1, 0.2))
         with pytest.raises(ValueError, match="nothing has moved"):
             one.gathered()
+
+
+def test_friction_counts_from_a_period_of_a_slow_bus_before_a_reversal() -> None:
+    """Rows every 40 ms with others between them; 1 rad/s² towards the reversal, seen 36 ms late behind the low-pass."""
+    friction, residual = np.array([2.0]), np.full((1, 1), 4.9)
+    for between, first in ((0.04, -0.04), (0.0, 0.08 - AT_REST)):
+        one = ContactWatch(np.array([2.0]), np.array([0.1]), CHUNK, between=between)
+        for _ in range(100):
+            one.notice(np.full((1, 1), -1.0), np.full((1, 1), -1.0))
+        held = []
+        for k in range(-100, 50):
+            now = k * CHUNK + 0.001
+            one.notice(np.full((1, 1), now), np.full((1, 1), now - 0.08))
+            if not one.exceeded(residual, friction):
+                held.append(now)
+        assert held[0] == pytest.approx(first, abs=CHUNK)
+        if between:
+            assert held[-1] - 0.08 > 0.04, "what is behind both low-passes lasts by the bus's period longer"
 
 
 def test_a_start_without_any_motion_leaves_what_was_taught() -> None:

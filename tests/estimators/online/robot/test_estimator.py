@@ -318,20 +318,23 @@ def test_friction_that_remembers_is_followed_from_chunk_to_chunk() -> None:
 
 
 def test_a_slow_bus_leaves_what_identify_states_and_starts_in_time() -> None:
-    """25 samples a second, below the quick low-pass's own band."""
+    """25 samples a second, below the quick low-pass's own band. At 30 s somebody leans on a joint for a second."""
     (t, q, tau, _), (time, other, effort, _) = (tuple(one[::20] for one in measured(seed, 40.0)) for seed in (1, 2))
+    push, leaning = 3.0, (time >= 30.0) & (time < 31.0)
     identified = identify(arm(), pieces(t, q, tau), [pieces(time, other, effort)], ())
     assert identified.test is not None
     estimator = RobotEstimator(with_live_residuals(identified.found, [Recorded(t, q, tau)]), 20.0 / RATE)
     left, size = [], []
+    pushed = effort + push * leaning[:, np.newaxis] * np.array([0.0, 1.0, 0.0])
     for k, tick in enumerate(np.round((1.0 + time) * 1e9).astype(np.int64)):
-        estimator.absorb(np.array([tick]), other[k : k + 1], effort[k : k + 1])
+        estimator.absorb(np.array([tick]), other[k : k + 1], pushed[k : k + 1])
         now = estimator.estimate()
-        if k > 50:
+        if k > 50 and time[k] < 30.0:
             left.append(now.measured - now.predicted)
             size.append(now.measured)
     events = estimator.events()
-    assert events[0].kind == "started"  # false contacts follow at reversals: decision 052, not met
-    assert "payload" not in {one.kind for one in events}
+    assert [one.kind for one in events][:3] == ["started", "contact", "recovered"], "reversals are no contacts"
     assert events[0].time < 15.5e9  # 12 s of motion, in blocks of one
+    assert 31.0e9 < events[1].time < 31.5e9
+    assert 32.0e9 < events[2].time < 32.7e9
     assert 100.0 * np.linalg.norm(left) / np.linalg.norm(size) < 1.2 * identified.test.error
