@@ -8,7 +8,7 @@ better than η in force, and is certain and clear. So a push, a payload or a win
 moves nothing. What explains the window, but is uncertain or not clear, or changes η by more than a factor of two, is
 searched again in a window that is half as long again, when that is full (decision 053). Where searches are refused
 again and again, a reason says so, with what to do. What was accepted is searched again over all motion since, until
-that is as long as a window may be: η becomes more certain (decision 055).
+that is as long as a window may be: η becomes more certain (decision 054).
 """
 
 from collections.abc import Sequence

@@ -27,7 +27,7 @@ WINDOW: Final = 20.0
 LONGEST: Final = 4
 #: 1, derived: Relative step of η for its tangent, as of ln η.
 STEP: Final = 1e-4
-#: 1, argued: Times the rows that η rests on, from which a search of all of them sharpens it (decision 055).
+#: 1, argued: Times the rows that η rests on, from which a search of all of them sharpens it (decision 054).
 LONGER: Final = 1.5
 
 
