@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from daq.commands.arguments import ARGUMENTS
+from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
 
 # command → module, and what it does; what stands above daq in the order of imports (the rig, and what is composed with
@@ -102,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words and not completing and (program := COMMANDS.get(words[0], ("daq", ""))[0]).startswith(ABOVE):
         os.execv(sys.executable, [sys.executable, "-m", program, *words[1:]])
     asked = next((word for word in words if not word.startswith("-")), "")
-    parser = argparse.ArgumentParser(prog="jointwatch", description="Know, live, what a robot's joints are doing.")
+    parser = CommandLine(prog="jointwatch", description="Know, live, what a robot's joints are doing.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():

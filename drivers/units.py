@@ -264,6 +264,7 @@ def _raised(name: str, power: int) -> str:
 
 
 # what is proposed for an unknown name
+AMBIGUOUS: Final = {"grad": 'in German a degree ("deg"), elsewhere 1/400 of a turn: say which'}
 USUAL: Final = (
     "rad", "deg", "rev", "mrad", "rad/s", "deg/s", "rev/s", "rpm", "rad/s²", "m", "mm", "µm", "m/s", "mm/s", "km/h",
     "m/s²", "g", "N·m", "Nm", "mNm", "N", "kN", "A", "mA", "V", "mV", "W", "s", "ms", "µs", "Hz",
@@ -309,7 +310,8 @@ class QuantitySettings(StrictSettings):
         elif known is not None:
             found = known
         else:
-            raise ValueError(f'found the unknown unit "{written}", {nearest(unit, USUAL)}')
+            hint = AMBIGUOUS.get(unit.casefold()) or nearest(unit, USUAL)
+            raise ValueError(f'found the unknown unit "{written}", {hint}')
         if self.counts_per_rev is not None and unit not in _COUNTS:
             raise ValueError(f'counts_per_rev goes with the unit "counts", found "{written}"')
         return self._of_rated(written, found)

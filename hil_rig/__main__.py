@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
 from hil_rig.configuration import toml
 from hil_rig.messages import NODES, SERIAL_NODES
@@ -188,7 +189,7 @@ def _nested(assignments: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 def parser_of_rig() -> argparse.ArgumentParser:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="jointwatch rig", description=(__doc__ or "").partition("\n")[0])
+    parser = CommandLine(prog="jointwatch rig", description=(__doc__ or "").partition("\n")[0])
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "faults:\n" + "\n".join(f"  {kind:9} {text}" for kind, text in KINDS.items())
     parser.epilog += (

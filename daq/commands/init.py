@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
         return fail(f"{error.filename or path}: {error.strerror}")
     print(path)
     count = text.count("ASK: ") if options.source is not None else 0
-    todo = to_answer(count) if count else "edit it"
+    unasked = "edit it" if options.source is None else "check names, units and signs"
+    todo = to_answer(count) if count else unasked
     print(f"next: {todo}, then: jointwatch check {path}", file=sys.stderr)
     return 0
 

@@ -33,7 +33,11 @@ BUS: Final = (
     'interface = "socketcan"              # {ask}the adapter: "socketcan", "slcan", "pcan", … and its channel\n'
     'channel = "can0"\n'
 )
-COUNTER: Final = re.compile(r"(?i)(?:^|_)(?:alive_?)?(?:counter|count|cnt|seq|sequence)$")  # a signal's name
+COUNTER: Final = re.compile(  # a signal's name
+    r"(?i)^(?!.*(?:enc|pos|pulse|err|lost)).*(?:(?<![a-z])(?:count|cnt|seq)|counter|sequence|zaehler|zähler)_?\d*$"
+)
+UNKNOWN_UNIT: Final = "unknown unit"  # in the reason why a signal cannot be used
+IN_MESSAGES: Final = re.compile(r"_?(?:Estimates?|(?i:status)(?=[^.]*\.))")  # words that say nothing of a signal
 TURNING: Final = 'kind = "rigid", gravity_sin = true, gravity_cos = true'
 SLIDING: Final = 'kind = "rigid", axis = "prismatic"'
 ROWS: Final = 8  # of columns that stand for signals
@@ -68,22 +72,48 @@ def _from_database(source: Path) -> Iterator[str]:
     """Joints whose position and torque, or current, have signals with names that fit."""
     layout = from_dbc(source, {}, limits=False)
     rows = np.arange(ROWS, dtype=float)
-    # a dot would be read as that of a structure; what a drive estimates is what it measures
-    names = {re.sub(r"_?Estimates?", "", name).replace(".", "/"): name for name in layout.signals}
+    # a dot would be read as that of a structure; what a drive estimates, or sends as its status, is what it measures
+    names = {IN_MESSAGES.sub("", name).replace(".", "/"): name for name in layout.signals}
     table = {name: rows * (k + 1) for k, name in enumerate(names)}
     units = {name: unit for name, whole in names.items() if (unit := layout.signals[whole].unit) != "1"}
     families = families_of(table, ROWS, units)
     position = next((one for one in positions(families, 0) if efforts(families, one)), None)
     yield BUS.format(ask=f"{ASK}") + f'dbc = "{source.resolve()}"'
     if position is None:
-        yield f"\n# {ASK}no signal is called like the position and the torque (or current) of one joint. Signals are:"
-        yield from (f"#   bus.{name}  [{one.unit}]" for name, one in layout.signals.items())
-        yield from _joint("joint1", "bus.MESSAGE.position", "bus.MESSAGE.torque", "torque", True)
+        yield from _by_units(layout)
         return
     best = efforts(families, position)[0]
     for name, first, second in _pairs(position, best):
         counter = _counter(layout, names[first])
         yield from _joint(name, f"bus.{names[first]}", f"bus.{names[second]}", best.family.role, False, counter)
+
+
+def _by_units(layout: FrameLayout) -> Iterator[str]:
+    """A joint for every message with one position and one torque, or current, by units; or what is in the file."""
+    found = []
+    for message in dict.fromkeys(name.rpartition(".")[0] for name in (*layout.signals, *layout.unusable)):
+        of = {name: one.unit for name, one in layout.signals.items() if name.rpartition(".")[0] == message}
+        angles = [name for name, unit in of.items() if unit in ("rad", "m")] or [
+            name for name, why in layout.unusable.items() if UNKNOWN_UNIT in why and name.rpartition(".")[0] == message
+        ]
+        efforts_of = [name for name, unit in of.items() if unit in ("N·m", "N")] or [
+            name for name, unit in of.items() if unit == "A"
+        ]
+        if len(angles) == len(efforts_of) == 1:
+            found.append((angles[0], efforts_of[0]))
+    unknown = {name: layout.unusable[name] for name, _ in found if name in layout.unusable}
+    for name, why in unknown.items():
+        yield f'corrections."{name}" = {{ unit = "deg" }}  # {ASK}{why.partition(" (say")[0]}'
+    for number, (position, effort) in enumerate(found, 1):
+        role = "current" if layout.signals[effort].unit == "A" else "torque"
+        yield f"\n# {ASK}chosen by their units, not by names: are these the position and the {role} of one joint?"
+        counter = _counter(layout, position)
+        yield from _joint(f"joint{number}", f"bus.{position}", f"bus.{effort}", role, False, counter)[1:]
+    if not found:
+        yield f"\n# {ASK}no signal is called like the position and the torque (or current) of one joint. Signals are:"
+        yield from (f"#   bus.{name}  [{one.unit}]" for name, one in layout.signals.items())
+        yield from (f"#   bus.{name}  cannot be used: {why}" for name, why in layout.unusable.items())
+        yield from _joint("joint1", "bus.MESSAGE.position", "bus.MESSAGE.torque", "torque", True)
 
 
 def _counter(layout: FrameLayout, position: str) -> str:

@@ -67,7 +67,7 @@ class Progress:
         if self._total > 0 and self._done > 0:
             share = min(1.0, self._done / self._total)
             said.append(f"{100 * share:.0f} %")
-        if self._done > 0 and self._unit:
+        if self._done > 0 and self._unit and (rate >= 1.0 or self._unit == "B"):
             said.append(f"{rate / 1e6:.3g} MB/s" if self._unit == "B" else f"{rate:,.0f} {self._unit}/s")
         if self._total > self._done > 0:
             said.append(f"about {_seconds((self._total - self._done) / rate)} left")

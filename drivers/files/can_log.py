@@ -58,7 +58,7 @@ class LogFile:
 
     def _messages(self) -> Iterator[Frames]:
         block: list[can.Message] = []
-        count = 0
+        count = place = 0
         damage: Exception | None = None
         try:
             with self._reader() as reader:
@@ -66,6 +66,7 @@ class LogFile:
                     block.append(message)
                     count += 1
                     if len(block) == MESSAGES:
+                        note(-place + (place := _place(reader)))
                         yield self._frames(block)
                         block = []
         except (OSError, DriverError):
@@ -100,6 +101,13 @@ class LogFile:
         wanted = timed
         stamps = np.array([one.timestamp for one in wanted], np.float64)
         return from_messages(wanted, np.rint(stamps * 1e9).astype(np.int64))
+
+
+def _place(reader: Any) -> int:
+    """Bytes of its file that a reader of python-can has taken; 0 where it does not say."""
+    file = getattr(reader, "file", None)
+    buffer: Any = getattr(file, "buffer", file)  # text: what was taken from the bytes below
+    return int(buffer.tell()) if hasattr(buffer, "tell") else 0
 
 
 def _reason(error: Exception) -> str:

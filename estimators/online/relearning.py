@@ -109,11 +109,14 @@ class Relearning:
         outcome, reason, pending = found
         if outcome is None:
             return reason, True
-        limit, eta = self._lookback.limit(pending.first), self._eta
+        limit, eta, rows = self._lookback.limit(pending.first), self._eta, pending.last - pending.first
         if not self._checked:
             return "", not outcome.residual > limit
         usual = self._lookback.kept.usual
-        reason = implausible(eta.block, outcome, eta.of_s(outcome), eta.kept.eta, limit, usual, eta.limits)
+        of_s = eta.of_s(outcome)
+        reason = implausible(
+            eta.block, outcome, of_s, eta.kept.eta, limit, usual, eta.limits, long=rows >= self._motion.needed
+        )
         return reason, not outcome.residual > limit
 
     def take(self, outcome: RefitOutcome, pending: Pending, alarmed: bool) -> Spectrum:

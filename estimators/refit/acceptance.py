@@ -46,13 +46,18 @@ def implausible(
     limit: float,
     usual: float,
     accept: AcceptanceSettings = DEFAULT,
+    long: bool = False,
 ) -> str:
-    """Why an outcome is not accepted in place of eta, in words; "" when it is. limit: δ² of its window."""
+    """Why an outcome is not accepted in place of eta, in words; "" when it is. limit: δ² of its window.
+
+    long: whether the window has the motion of a start, by which any η counts.
+    """
     against = tuple(map(str, doubts(shape, outcome, sigma, accept)))
     if outcome.residual > limit:
         against = (f"the residual is {math.sqrt(outcome.residual / usual):.2f} times the usual one", *against)
-    far = np.abs(shape.distance(eta, outcome.eta)) > math.log(accept.plausible)
-    names = [parameter.name for parameter, is_far in zip(shape.nonlinear, far, strict=True) if is_far]
-    if names:
-        against = (*against, f"{', '.join(names)} changed by more than a factor of {accept.plausible:g}")
+    distant = np.abs(shape.distance(eta, outcome.eta)) > math.log(accept.plausible)
+    names = [parameter.name for parameter, is_far in zip(shape.nonlinear, distant, strict=True) if is_far]
+    if names and not long:
+        far = f"{', '.join(names)} changed by more than a factor of {accept.plausible:g}"
+        against = (*against, f"{far}, which a window as long as a start must show")
     return "; ".join(against)

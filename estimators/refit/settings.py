@@ -54,7 +54,7 @@ class AcceptanceSettings(Settings):
     noise: Annotated[float, Field(ge=1, le=10)] = 1.2
     #: 1, argued: Share of the torque's rms up to which a window is explained as well.
     share: Annotated[float, Field(ge=0, le=1)] = 0.004
-    #: 1, argued: Factor by which η may change between two refits.
+    #: 1, argued: Factor by which η may change between two refits on windows shorter than a start (decision 054).
     plausible: Annotated[float, Field(gt=1, le=1000)] = 2.0
     #: χ², tuned: Gain that another η or another law must promise to replace the one in force; Case 2, 40 seeds
     #: (decision 006, points 3 and 8).

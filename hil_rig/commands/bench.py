@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
 
 FOLDER: Final = Path(__file__).parents[2] / "tests" / "benchmarks"
@@ -21,7 +22,7 @@ MISSED: Final = " It exited with an error: what it prints misses a limit, or is 
 
 def arguments_of_bench(names: Sequence[str]) -> argparse.ArgumentParser:
     """The command line; names: of the benchmarks."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog="jointwatch bench",
         description=__doc__,
         epilog=epilog("bench"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from daq.commands.codes import fail
+from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
 from daq.processes.carried_kernels import fill
 from daq.processes.kernels import EVERYTHING, SERVICE, build, jobs, keep, on_stderr, sources
@@ -20,7 +21,7 @@ LIVE: Final = (*SERVICE, "hil_rig.__main__", "hil_rig.plants.joints.two_mass", "
 
 def arguments_of_compile() -> argparse.ArgumentParser:
     """The command line."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog="jointwatch compile",
         description=(__doc__ or "").partition("\n")[0],
         epilog=epilog("compile"),

@@ -7,6 +7,7 @@ import sys
 import time
 import webbrowser
 
+from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
 from daq.processes.kernels import ahead
 from hil_rig.commands.compile import LIVE
@@ -15,7 +16,7 @@ from hil_rig.live import Live, LiveError
 
 def arguments_of_demo() -> argparse.ArgumentParser:
     """The command line."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog="jointwatch demo",
         description=__doc__,
         epilog=epilog("demo"),

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from typing import Final
 
+from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
 
 PROGRAMS: Final = {  # in hil_rig/papers; `jointwatch reproduce NAME --help` lists the options of each
@@ -27,7 +28,7 @@ PROGRAMS: Final = {  # in hil_rig/papers; `jointwatch reproduce NAME --help` lis
 
 def arguments_of_reproduce() -> argparse.ArgumentParser:
     """The command line without a name; each program has options of its own."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog="jointwatch reproduce",
         description=__doc__,
         epilog=epilog("reproduce"),

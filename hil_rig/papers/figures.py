@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from daq.commands.command_line import CommandLine
+
 EXIT_MISSED: Final = 1
 
 
@@ -141,7 +143,7 @@ def main(
 
     text: the module's docstring; seeds: default of --seeds, 0 where there are none; arguments: adds further options.
     """
-    parser = argparse.ArgumentParser(prog=f"jointwatch reproduce {name}", description=(text or "").split("\n")[0])
+    parser = CommandLine(prog=f"jointwatch reproduce {name}", description=(text or "").split("\n")[0])
     if seeds:
         parser.add_argument("--seeds", type=int, default=seeds, metavar="N", help="how many seeds (%(default)s)")
     if arguments is not None:

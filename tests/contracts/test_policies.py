@@ -255,8 +255,8 @@ def test_a_rejected_refit_wants_more_motion_and_less_of_its_beginning_then_gives
     assert monitor.onset == 4200, "the window explains its rows: they stay"
     assert isinstance(monitor.rejected(Rejection(4200, 4800, False, 1200.0), True), Wait)
     assert monitor.onset == 4200 + round(0.15 * 600)
-    given = monitor.rejected(Rejection(4290, 5490, True, 1200.0), True)
-    assert given == GiveUp(4290)
+    assert isinstance(monitor.rejected(Rejection(4290, 5490, True, 1200.0), True), Wait), "a doubt has two starts"
+    assert monitor.rejected(Rejection(4290, 6690, True, 1200.0), True) == GiveUp(4290)
     before = state(monitor)
     assert isinstance(monitor.rejected(Rejection(0, 9000, False, 1200.0), False), Wait)
     assert state(monitor) == before, "without an alarm nothing is at stake"

@@ -209,7 +209,9 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
         readings, counts = _read(settings, asked, seconds)
     except DriverError as error:
         remedy = (
-            "if jointwatch itself is running, stop it first: one wire, one reader" if "another" in str(error) else ""
+            "if jointwatch itself is running, stop it first: one wire, one reader"
+            if "another program" in str(error)
+            else ""
         )
         yield DoctorFinding(BAD, name, str(error), remedy)
         return

@@ -183,7 +183,8 @@ def _identify(options: argparse.Namespace) -> int:
     columns = load_columns(options.columns) if options.columns is not None else None
     tell_open_questions(options.columns)
     with Progress("identify") as progress:
-        progress.stage(f"reading {len(options.train) + len(options.test)} recordings")
+        count = len(options.train) + len(options.test)
+        progress.stage(f"reading {count} recording{'s' * (count > 1)}")
         runs = read_runs(robot, [*options.train, *options.test], columns)
     for text in (*warnings, *runs.warnings):
         print(f"jointwatch: {text}", file=sys.stderr)

@@ -74,7 +74,8 @@ def _show(options: argparse.Namespace) -> int:
     print(f"{'parameter':28} {'value':>12}   {'± σ':10} unit")
     for one in rows:
         print(f"{one.name:28} {one.value:12.5g} ± {one.deviation:<10.2g} {one.unit}")
-    print("next: jointwatch model export … --to mjcf, or [robot] model in a configuration")
+    file = options.model
+    print(f'next: jointwatch model export {file} --to mjcf, or [robot] model = "{file}" in a configuration')
     return 0
 
 

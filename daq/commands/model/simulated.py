@@ -15,6 +15,8 @@ from estimators.quantities import Axis, Floats
 
 #: 1, argued: Half widths of the ranges in standard deviations: 95 % of what the recording leaves possible.
 SIGMAS: Final = 2.0
+#: 1, argued: Share of the friction by which its part by speed is the same: less is the rounding of the fit.
+ALIKE: Final = 1e-6
 SPEEDS: Final = 200  # at which a friction law is compared with Coulomb and viscous friction
 ROWS: Final = 500  # random states in the range of the recordings, over which torques are compared
 
@@ -126,9 +128,10 @@ def _friction(found: IdentifiedRobot, j: int, terms: dict[str, Value]) -> tuple[
         value for key, value in terms.items() if key.endswith(f".{name}") and not key.startswith(("offset", "rotor"))
     ]
     wide = float(np.linalg.norm([value.deviation for value in own]))
-    said = (
-        f"{name}: its friction law {law.kind} is replaced by Coulomb and viscous friction without load, which differ "
-        f"from it by {100 * share:.2g} % over the speeds that were seen"
+    said = f"{name}: its friction law {law.kind} is replaced by Coulomb and viscous friction without load, which " + (
+        f"differ from it by {100 * share:.2g} % over the speeds that were seen"
+        if share > ALIKE
+        else "are its part by speed; what depends on load or angle is left out"
     )
     return Value(max(0.0, float(best[0]))), Value(max(0.0, float(best[1])), wide), [said]
 

@@ -9,9 +9,9 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from daq.commands.codes import EXIT_USAGE, fail, to_answer
+from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, to_answer
 from daq.recording.columns import Columns, read
-from daq.recording.proposal import propose, questions_of
+from daq.recording.proposal import UnnamedQuantitiesError, propose, questions_of
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag
 from daq.replay.plausibility import facts_of, lines, look_at_channels
@@ -35,6 +35,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         recording, within = together(options.recording)
         text = propose(recording, names, within)
+    except UnnamedQuantitiesError as error:
+        print(error.template, end="")
+        fail(f"{error.why}; what was written is a table to fill in")
+        tell_next(recording, questions_of(error.template))
+        return EXIT_RUNTIME
     except RecordingError as error:
         return fail(error)
     count = text.count("[joints.")
@@ -46,11 +51,16 @@ def run(options: argparse.Namespace) -> int:
     questions = list(dict.fromkeys(questions_of(text)))
     for one in questions:
         print(f"jointwatch: please answer: {one}", file=sys.stderr)
+    tell_next(recording, questions)
+    return 0
+
+
+def tell_next(recording: Path, questions: Sequence[str]) -> None:
+    """Say on stderr what to do with the table."""
     todo = to_answer(len(questions)) if questions else "check names, units and signs"
     table = _written_to()
     name, which = (shlex.quote(table), "") if table else ("TABLE", ", where TABLE is the file that has these lines")
     print(f"next: {todo}, then: jointwatch replay {shlex.quote(str(recording))} {name}{which}", file=sys.stderr)
-    return 0
 
 
 def _written_to() -> str:

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import msgpack
 
@@ -33,8 +33,6 @@ from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Batch, Counts, readings_of
 from daq.stream.json_messages import finite
 from drivers.base import DriverError
-
-WHOLE: Final = 10_000  # readings of a first batch from which it is taken for the whole recording
 
 
 def run(options: argparse.Namespace) -> int:
@@ -100,9 +98,13 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None) 
         noticed = _look(options, config, columns)
         try:
             source = readings_of(options.file, config, counts, options.driver, columns)
-            progress.stage("playing", unit="readings")
-            for message in play(pipeline, _announced(source, progress), played, options.speed):
-                progress.reach(played.readings)
+            if columns is None:  # frames: how many there will be is not known, but their bytes are
+                progress.stage("playing", options.file.stat().st_size, "B")
+            else:
+                source = _announced(source, progress)
+            for message in play(pipeline, source, played, options.speed):
+                if columns is not None:
+                    progress.reach(played.readings)
                 changes.absorb(message)
                 if options.json:
                     print(line(message))
@@ -117,10 +119,10 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None) 
 
 
 def _announced(source: Iterator[Batch], progress: Progress) -> Iterator[Batch]:
-    """The batches, announced: a recording in columns comes as one, whose length is known."""
+    """The batches of a recording in columns, announced: they come as one, whose length is known."""
     first = next(source, None)
     if first is not None:
-        progress.stage("playing", len(first) if len(first) > WHOLE else 0, "readings")
+        progress.stage("playing", len(first), "readings")
         yield first
     yield from source
 

@@ -102,15 +102,16 @@ def next_step(pipeline: Pipeline, recording: Path, config: Path | None) -> str:
     if len(unsure) == len(states):
         told = remedies({name: one.reasons for name, one in states.items()})
         return f"no joint is valid yet. {told}" if told else "a longer recording: no joint is valid yet"
+    played, named = shlex.quote(str(recording)), shlex.quote(str(config))
+    whole = f"jointwatch identify ROBOT.urdf {played} --columns {named} for the whole robot"
     if unsure:
-        return f"{', '.join(unsure)} not valid: see the reasons above; the others can be used"
-    played = shlex.quote(str(recording))
+        text = f"{', '.join(unsure)} not valid: see the reasons above; the others can be used"
+        coupled = config is not None and not is_configuration(config)
+        return f"{text}; where joints act on each other: {whole}" if coupled else text
     if config is None:
         return f"jointwatch report {played}"
-    named = shlex.quote(str(config))
     if is_configuration(config):
         return f"jointwatch run {named} on the wire itself, and jointwatch baseline {named} --set when all is in order"
-    whole = f"jointwatch identify ROBOT.urdf {played} --columns {named} for the whole robot"
     if recording.suffix.lower() == ".csv":
         return f"jointwatch init --from {played} arm.toml for a service, or {whole}"
     if is_bag(recording):

@@ -76,7 +76,7 @@ def _overview(run: ReportContent) -> str:
                 f"{100 * float(np.median(usual)):.2f} %" if len(usual) else "–",
                 f"{100 * float(np.quantile(usual, 0.95)):.2f} %" if len(usual) else "–",
                 str(kinds.count("alarm")),
-                _beyond(", ".join(map(readable, drifted))) if drifted else "none" if joint.drift else "no baseline",
+                _beyond(", ".join(map(readable, drifted))) if drifted else _no_drift(joint),
                 _lost(joint),
             )
         )
@@ -130,6 +130,11 @@ def _curves(joint: JointRun) -> str:
     return "".join(parts)
 
 
+def _no_drift(joint: JointRun) -> str:
+    """What the overview says of a joint without drift."""
+    return "none since its start" if _at_start(joint) else "none" if joint.drift else "no baseline"
+
+
 def _curve(joint: JointRun, title: str, hint: str, column: int, law: Callable[[Floats, Floats], Floats]) -> str:
     """A curve: points (column of `points`: abscissa, then torque), the fitted law and the baseline's."""
     points = joint.points[:, [0, column, column + 1]]
@@ -142,8 +147,21 @@ def _curve(joint: JointRun, title: str, hint: str, column: int, law: Callable[[F
     old = (reach, law(before, reach)) if before is not None else None
     keys = '<span class="key past">earlier samples</span><span class="key cloud">last fifth</span>'
     keys += '<span class="key law">at the end</span>'
-    keys += '<span class="key baseline">baseline</span>' if old else ""
+    keys += f'<span class="key baseline">{"at its start" if _at_start(joint) else "baseline"}</span>' if old else ""
     return _figure(title, f"{hint}{keys}", curve(title, known, fitted, old), plain=True)
+
+
+def _reference(joint: JointRun) -> str:
+    """What the drift of a joint is measured against, in words."""
+    if not joint.drift:
+        return "no baseline was set"
+    since = stamp(joint.drift["since"])
+    return f"since its start, {since}; no baseline was set" if _at_start(joint) else f"baseline of {since}"
+
+
+def _at_start(joint: JointRun) -> bool:
+    """Whether drift is measured against the joint's own start, since no baseline was set."""
+    return bool(joint.drift) and joint.drift.get("reference") == "start"
 
 
 def _parameters(joint: JointRun) -> str:
@@ -172,8 +190,9 @@ def _parameters(joint: JointRun) -> str:
             )
         )
     head = ("parameter", "at the end", "± σ", "unit", "drift", "z", "excited")
-    since = f"baseline of {stamp(joint.drift['since'])}" if joint.drift else "no baseline was set"
-    return f'<div class="drift"><h3>Parameters and drift<small>{since}</small></h3>{table(head, rows)}</div>'
+    return (
+        f'<div class="drift"><h3>Parameters and drift<small>{_reference(joint)}</small></h3>{table(head, rows)}</div>'
+    )
 
 
 def _acquisition(run: ReportContent) -> str:

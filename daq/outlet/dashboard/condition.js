@@ -101,7 +101,7 @@ function unexplained(joint, now) {
 
 // [short text for a chip, how bad as a number, lines for a headline, what to do]
 const TELL = {
-  faulted: (joint) => [brief(joint.reasons)[0] ?? "", 1, brief(joint.reasons), asks(joint.reasons.slice(0, 1)) || "Do not use its values; jointwatch doctor looks closer."],
+  faulted: (joint) => [(brief(joint.reasons)[0] ?? "").split(": ")[0], 1, brief(joint.reasons), asks(joint.reasons.slice(0, 1)) || "Do not use its values; jointwatch doctor looks closer."],
   transient: (joint, now) => {
     const others = joint.reasons.filter(({ code }) => code !== "alarm_stands");
     return ["transient", 1, [...unexplained(joint, now), ...brief(others)],
@@ -154,3 +154,15 @@ export const trouble = (joint) => troubling(joint.condition);
 
 // Joints, worst first; equal ones as they are configured.
 export const worstFirst = (joints) => [...joints].sort((a, b) => a.condition.rank - b.condition.rank || (trouble(a) ? b.condition.size - a.condition.size : 0));
+
+// The words beside the connection's sign, and its state: "quiet" where the service answers and joints, or all of them, do not.
+export function connectionWords(state, since, joints) {
+  if (state === "lost") return { state, text: since ? `Reconnecting · ${since}` : "Connecting…" };
+  if (state === "waiting") return { state, text: "Connected · no updates yet" };
+  if (state === "stale") return { state, text: since.replace("no", "No") };
+  const down = joints.length > 0 && joints.every(({ reasons }) => reasons.some(({ code }) => CORE.includes(code)));
+  if (down) return { state: "quiet", text: "Service up, its core does not run" };
+  const count = joints.filter((joint) => joint.silent).length;
+  if (!count) return { state, text: "Live" };
+  return { state: "quiet", text: count < joints.length ? `Live, ${count} of ${joints.length} silent` : "Service up, no data from the robot" };
+}

@@ -1,6 +1,7 @@
 // The page: connection, navigation, theme, and the clock that draws the view that is open.
 
 import { AcquisitionView } from "./views/acquisition.js";
+import { connectionWords } from "./condition.js";
 import { element, mark, write } from "./elements.js";
 import { clock } from "./format.js";
 import { JointView } from "./views/joint.js";
@@ -75,16 +76,9 @@ function header(state) {
   write(place("count"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}` : "");
   write(place("conditions"), words.length ? `: ${words.join(", ")}` : "");
   const since = robot.lastWord === null ? "" : `no data since ${clock(robot.lastWord)}`;
-  const joints = [...robot.joints.values()], silent = joints.filter((joint) => joint.silent).length;
-  const quiet = state === "live" && silent > 0;
-  const text = {
-    lost: robot.lastWord === null ? "Connecting…" : `Reconnecting · ${since}`,
-    waiting: "Connected · no updates yet",
-    stale: since.replace("no", "No"),
-    live: !quiet ? "Live" : silent < joints.length ? `Live, ${silent} of ${joints.length} silent` : "Service up, no data from the robot",
-  }[state];
-  mark(place("connection"), "state", quiet ? "quiet" : state);
-  write(place("connection").lastChild, text);
+  const told = connectionWords(state, since, [...robot.joints.values()]);
+  mark(place("connection"), "state", told.state);
+  write(place("connection").lastChild, told.text);
   mark(document.body, "stale", String(state !== "live"));
 }
 

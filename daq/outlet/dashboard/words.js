@@ -25,7 +25,7 @@ const EVENTS = {
   refit_accepted: "The result of the search is used from here on.",
   refit: "The change of the nonlinear parameters by the search.",
   refit_rejected: "The result of the search is not used.",
-  sharpened: "The nonlinear parameters still hold and are more certain now, without a search.",
+  sharpened: "The nonlinear parameters still hold and are more certain now.",
   law: "Another friction law explains the motion better and is used from here on.",
   drift: "A parameter has exceeded its limits around the baseline, or the shape of the friction changes.",
   gradual: "A parameter goes on changing slowly: its values follow, and their deviations contain the delay.",

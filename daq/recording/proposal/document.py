@@ -12,10 +12,10 @@ from daq.recording.proposal.clock import FACTORS, Clock, by_velocity
 from daq.recording.proposal.contents import Contents, read_contents
 from daq.recording.proposal.derivative import FOLLOWS, NONE, Rate, together
 from daq.recording.proposal.families import BARE, ColumnFamily, Key, is_number
+from daq.recording.proposal.template import UnnamedQuantitiesError, template
 from daq.recording.proposal.units import Guess, effort_unit, position_unit, velocity_unit
 from daq.recording.proposal.words import SILENT
 from daq.recording.questions import ASK, open_questions
-from daq.recording.reader import RecordingError
 from daq.state.toml_text import toml_text
 
 BY_HAND: Final = (  # what to do where names say too little
@@ -38,10 +38,10 @@ def propose(file: Path, names: Sequence[str] = (), within: Sequence[str] = ()) -
         iter(candidates), None
     )
     if position is None:
-        raise RecordingError(_lacking(file, contents, None))
+        raise UnnamedQuantitiesError(_lacking(file, contents, None), BY_HAND, template(file, contents))
     found = efforts(contents.families, position)
     if not found or found[0].family.moving == 0:
-        raise RecordingError(_lacking(file, contents, position))
+        raise UnnamedQuantitiesError(_lacking(file, contents, position), BY_HAND, template(file, contents))
     return _Document(file, contents, position, found, tuple(names), within).text()
 
 
@@ -68,7 +68,7 @@ def _lacking(file: Path, contents: Contents, position: ColumnFamily | None) -> s
     kept = [one.names for one in contents.families if one.said.reference and one.role in ("position", "torque")]
     plans = f" ({', '.join(kept[:4])}: plans or answers of a model, not measured)" if kept else ""
     listed = ", ".join(f"{name} {list(one.shape)}" for name, one in list(contents.table.items())[:30])
-    return f"{file}: {why}{plans}; it has {listed}; {BY_HAND}"
+    return f"{file}: {why}{plans}; it has {listed}"
 
 
 class _Document:

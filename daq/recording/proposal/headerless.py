@@ -9,15 +9,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from daq.recording.proposal.clock import Clock
+from daq.recording.proposal.clock import EVEN, Clock
 from daq.recording.proposal.column_name import read_name
 from daq.recording.proposal.derivative import FOLLOWS, together
 from daq.recording.proposal.families import ColumnFamily, Member
 from estimators.quantities import Floats
 
 ROWS: Final = 4000  # that are compared
-#: 1, argued: Median deviation of the steps of a clock from their median; a position that rises has no equal steps.
-EVEN: Final = 0.2
 
 
 class Guessed(NamedTuple):

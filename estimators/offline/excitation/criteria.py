@@ -52,7 +52,7 @@ class Judge:
         parts = [self._stacked(*part) for part in self._parts(some)]
         every = np.arange(len(self.columns))
         self._told: list[NDArray[np.int64]] = [np.sort(project(part, every).columns) for part in parts]
-        size = np.array([float(part[:, told].var(axis=0).mean()) for part, told in zip(parts, self._told, strict=True)])
+        size = np.array([_spread(part[:, told]) for part, told in zip(parts, self._told, strict=True)])
         self.weights = size / size.sum()
 
     def information(self, tree: Tree, moved: TrajectoryMotion) -> Floats:
@@ -67,10 +67,11 @@ class Judge:
         return _cond(self.information(self.tree, moved))
 
     def block(self, moved: TrajectoryMotion) -> float:
-        """(14)."""
+        """(14); a part that tells nothing, as gravity where all axes are upright, adds nothing."""
         found = float(self.weights.sum()) * self.cond(moved)
         for weight, told, part in zip(self.weights, self._told, self._parts(moved), strict=True):
-            found += float(weight) * _cond(self.information(*part)[np.ix_(told, told)])
+            if len(told):
+                found += float(weight) * _cond(self.information(*part)[np.ix_(told, told)])
         return found
 
     def dopt(self, moved: TrajectoryMotion) -> float:
@@ -98,6 +99,11 @@ class Judge:
         regressor(*tree, q, dq, ddq, Y)
         G = Y[:, :, self.columns] * self._weight[:, np.newaxis]
         return np.asarray(G.reshape(-1, len(self.columns)))
+
+
+def _spread(part: Floats) -> float:
+    """Mean variance of the columns, 0 where there are none."""
+    return float(part.var(axis=0).mean()) if part.shape[1] else 0.0
 
 
 def _cond(A: Floats) -> float:

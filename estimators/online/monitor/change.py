@@ -14,6 +14,9 @@ CONFIRM: Final = 1.6
 UNCONFIRMED: Final = 1.5
 #: 1, tuned: Share of a window that no η explains, which the next one leaves out: origin not recorded.
 LEFT: Final = 0.15
+#: starts, argued: Motion after which a change is given up whose η explains it, but is uncertain or not the only one:
+#: what two starts leave in doubt, a third would hardly settle.
+DOUBTED: Final = 2.0
 
 
 class ChangeInquiry:
@@ -58,7 +61,7 @@ class ChangeInquiry:
             self.onset = max(first + round(LEFT * (last - first)), self.newest)
             self.confirm = None
         self.attempt = round(GROWTH * (last - self.onset))
-        return GiveUp(self.onset) if last - self.onset >= needed else Wait()
+        return GiveUp(self.onset) if last - self.onset >= (DOUBTED if explains else 1.0) * needed else Wait()
 
     def begin(self, first: int) -> None:
         """Note that what is in force holds from row `first` on."""

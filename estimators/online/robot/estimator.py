@@ -24,6 +24,7 @@ from estimators.online.robot.contact import SOON
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.explanation import BODY
+from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.findings.record import RobotFinding
 from estimators.online.robot.findings.tool import ToldTool
 from estimators.online.robot.friction_refit import FrictionRefits
@@ -79,6 +80,7 @@ class RobotEstimator:
         attribution = self._watch.attribution
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
         self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)
+        self._quick = QuickSamples(n, self._stride, period, slow)
         self._start, self._reference = RobotStart(start * ROWS), self._learner.prediction
         # times and readings that do not fill a chunk yet
         self._unused: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
@@ -208,6 +210,7 @@ class RobotEstimator:
         if chunk.whole:
             self._judge(chunk, predicted, found.unexplained)
         first = -self._samples % self._stride
+        self._quick.absorb(chunk.quick, chunk.place, self._samples)
         self._samples += len(time)
         self._learner.follow(chunk.q, self._samples, self._block)
         for at in range(first, len(time), self._stride):
@@ -351,16 +354,19 @@ class RobotEstimator:
         if self._start.active or self._findings.held:
             return
         learner, calm = self._learner, not self._block.disturbed
-        for one in self._refits.absorb(self._block, learner.bayesian.theta, calm):
+        for one in self._refits.absorb(self._block, learner.bayesian.theta, calm, self._quick):
             name, details = self.model.robot.names[one.joint], None if one.search is None else one.search.plain
             if one.reason:
-                self._add_event("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
+                if not one.sharpens:  # η in force still holds, as certain as it was
+                    self._add_event("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
                 continue
-            self._add_event("refit_accepted", f"friction of {name}: {one.words}", details)
+            told = "sharpened" if one.sharpens else "refit_accepted"
+            self._add_event(told, f"friction of {name}: {one.words}", details)
             learner.restore(one.place, self._refits.rest)
             learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
             learner.follow_laws()
             self._watch.contact.explained()
+            self._watch.unexplained.forget()
             learner.adopt()
             self._mark_reference()
         if self._refits.doubtful:

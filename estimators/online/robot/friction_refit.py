@@ -7,7 +7,8 @@ The result counts when it explains the window as well as the law explained the m
 better than η in force, and is certain and clear. So a push, a payload or a window that is half from before the change
 moves nothing. What explains the window, but is uncertain or not clear, or changes η by more than a factor of two, is
 searched again in a window that is half as long again, when that is full (decision 053). Where searches are refused
-again and again, a reason says so, with what to do.
+again and again, a reason says so, with what to do. What was accepted is searched again over all motion since, until
+that is as long as a window may be: η becomes more certain (decision 054).
 """
 
 from collections.abc import Sequence
@@ -22,12 +23,13 @@ from estimators.models.friction.structure import RefitModel
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import ROWS, Block
 from estimators.online.robot.findings.competition import EXPLAINS
-from estimators.online.robot.findings.friction_window import WINDOW, FrictionWindow
+from estimators.online.robot.findings.friction_window import WINDOW, Asked, FrictionWindow
+from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from estimators.refit.inline import Inline
 from estimators.refit.outcome import SearchReport
-from estimators.refit.refit import RefitRows, refit
+from estimators.refit.refit import refit
 from estimators.refit.report import Refit
 from estimators.refit.settings import AcceptanceSettings, RefitSettings
 from estimators.thresholds import LEAST_DIVISOR
@@ -39,6 +41,8 @@ TWICE: Final = 2
 #: searches, argued: Refused in a row, of which a reason speaks: half a minute of motion at least, twice what a window
 #: with rows from before a change can take.
 REFUSED: Final = 3
+#: deviations, argued: Deviations by which a longer window may move η and still sharpen it: one search in 16,000.
+MOVED: Final = 4.0
 
 Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -48,6 +52,7 @@ class RefittedFriction:
     """Declares a re-fit that has ended: what is in force from here on, or why nothing is."""
 
     joint: int
+    sharpens: bool  # η was in force already, and is more certain now
     reason: str  # "" where it is accepted
     words: str  # by how much η moved, or the window
     search: SearchReport | None
@@ -82,7 +87,7 @@ class FrictionRefits:
         """Whether the motion leaves a law now, so that nothing may be taught by it."""
         return any(joint.left for joint in self._joints)
 
-    def absorb(self, block: Block, theta: Floats, calm: bool) -> list[RefittedFriction]:
+    def absorb(self, block: Block, theta: Floats, calm: bool, quick: QuickSamples) -> list[RefittedFriction]:
         """Take a block of rows; returns the re-fits that have ended. calm: nothing unexplained acts on the robot."""
         if not self._joints:
             return []
@@ -94,7 +99,7 @@ class FrictionRefits:
             self._spoilt = False
             return ended
         for joint in self._joints:
-            joint.absorb(block, theta, self.rest)
+            joint.absorb(block, theta, self.rest, quick)
         if self._blocks % EVERY == 0:
             for joint in self._joints:
                 self._look(joint, calm)
@@ -124,7 +129,7 @@ class FrictionRefits:
             joint.law.start[:], etas = etas[:count], etas[count:]
 
     def _look(self, joint: FrictionWindow, calm: bool) -> None:
-        if joint.pending is not None or not joint.full:
+        if joint.asked is not None or not joint.full:
             return
         if not joint.knows_usual:
             if calm:
@@ -133,36 +138,43 @@ class FrictionRefits:
         joint.left = joint.residual(joint.law.start) > self._accept.noise**2 * joint.usual
         if not joint.left:
             joint.settle()
+            if joint.sharpens:
+                self._search(joint, joint.sharpens, sharpens=True)
         moved = joint.left and joint.gain(self._correlation[joint.joint]) > self._accept.better
         joint.seen = joint.seen + 1 if moved else 0
         if joint.seen >= TWICE:
             joint.seen = 0
-            q, dq, torque = (np.ascontiguousarray(one) for one in joint.signals.T)
-            window = RefitRows(joint.fixed.copy(), torque, dq, q, np.zeros(len(q)))
-            model = RefitModel(joint.parameters(), joint.settings, joint.axis)
-            joint.pending = self._executor.submit(refit, window, model, None, None, self._settings)
+            self._search(joint, joint.room, sharpens=False)
             joint.due = joint.count + joint.room // 2  # the next search rests on new rows, half of them at least
 
+    def _search(self, joint: FrictionWindow, rows: int, sharpens: bool) -> None:
+        model = RefitModel(joint.parameters(), joint.settings, joint.axis)
+        future = self._executor.submit(refit, joint.window(rows), model, None, None, self._settings)
+        joint.asked = Asked(future, rows, sharpens)
+
     def _ended(self, joint: FrictionWindow) -> RefittedFriction | None:
-        pending = joint.pending
-        if pending is None or not pending.done():
+        asked = joint.asked
+        if asked is None or not asked.future.done():
             return None
-        joint.pending = None
-        window = f"{joint.room / ROWS:g} s of motion"
+        joint.asked = None
+        window = f"{asked.rows / ROWS:g} s of motion"
         nothing = np.zeros((0, 0))
         try:
-            found = pending.result()
+            found = asked.future.result()
         except Exception as error:
             reason = str(error) or type(error).__name__
-            return RefittedFriction(joint.joint, reason, window, None, joint.place, np.zeros(0), nothing)
+            return RefittedFriction(
+                joint.joint, asked.sharpens, reason, window, None, joint.place, np.zeros(0), nothing
+            )
         names = [one.name for one in joint.law.nonlinear]
         runner_up = {} if found.runner_up is None else dict(zip(names, found.runner_up.tolist(), strict=True))
         search = SearchReport(self._settings.search, found.visits, found.evaluations, runner_up, found.gap)
-        reason = self._against(joint, found)
+        factor = self._correlation[joint.joint]
+        etas = found.deviations[len(found.theta) :] / found.eta * np.sqrt(factor)
+        reason = self._against_sharpening(joint, found, etas) if asked.sharpens else self._against(joint, found, etas)
         order = np.concatenate([joint.still, joint.moving])
         theta, covariance = np.empty(len(order)), np.empty((len(order),) * 2)
         theta[order] = found.theta
-        factor = self._correlation[joint.joint]
         covariance[np.ix_(order, order)] = factor * found.covariance[: len(order), : len(order)]
         before = joint.law.start.copy()
         words = ", ".join(
@@ -170,22 +182,41 @@ class FrictionRefits:
             for one, old, new in zip(joint.law.nonlinear, before, found.eta, strict=True)
         )
         if not reason:
-            joint.law.start[:], joint.count = found.eta, 0
+            joint.law.start[:] = found.eta
+        if not reason and not asked.sharpens:
+            joint.count = 0
             joint.settle()
             joint.due = joint.room
-        return RefittedFriction(joint.joint, reason, words, search, joint.place, theta, covariance)
+        if asked.sharpens or not reason:
+            joint.rest_on(found.rows, joint.known if reason else etas)
+        return RefittedFriction(joint.joint, asked.sharpens, reason, words, search, joint.place, theta, covariance)
 
-    def _against(self, joint: FrictionWindow, found: Refit) -> str:
-        """Why a re-fit is not accepted, in words; "" when it is."""
-        accept, factor = self._accept, self._correlation[joint.joint]
-        etas = found.deviations[len(found.theta) :] / found.eta * np.sqrt(factor)
-        variance, before = found.residual**2, joint.residual(joint.law.start)
+    def _explains(self, joint: FrictionWindow, found: Refit) -> float:
+        """χ² that a search's η explains more than η in force does."""
+        noise = max(found.residual**2, LEAST_DIVISOR) * self._correlation[joint.joint]
+        return float((joint.residual(joint.law.start, found.rows) - found.residual**2) * found.rows / noise)
+
+    def _against_sharpening(self, joint: FrictionWindow, found: Refit, etas: Floats) -> str:
+        """Why a longer window does not sharpen η, in words; "" when it does. etas: (nonlinear,) relative deviations."""
+        if found.residual**2 > self._accept.noise**2 * joint.usual:
+            return "the motion since η was found is explained by no η"
+        if found.ambiguous or found.edge or not (etas <= joint.known).all():
+            return "η is no more certain by a longer window"
+        far = np.abs(np.log(found.eta / joint.law.start)) > MOVED * np.hypot(etas, joint.known)
+        if far.any() and self._explains(joint, found) <= self._accept.better:
+            return "another η explains a longer window, but not much better"
+        return ""
+
+    def _against(self, joint: FrictionWindow, found: Refit, etas: Floats) -> str:
+        """Why a re-fit is not accepted, in words; "" when it is. etas: (nonlinear,) relative deviations."""
+        accept = self._accept
+        variance, before = found.residual**2, joint.residual(joint.law.start, found.rows)
         beyond, doubts = [], []
         if variance > accept.noise**2 * joint.usual:
             beyond.append(f"the residual is {np.sqrt(variance / joint.usual):.2f} times the usual one")
         if before - variance < EXPLAINS * (before - joint.usual):
             beyond.append("most of what the law leaves beyond the usual stays unexplained")
-        if (before - variance) * found.rows / (max(variance, LEAST_DIVISOR) * factor) <= accept.better:
+        if self._explains(joint, found) <= accept.better:
             beyond.append("the nonlinear parameters in force explain the motion nearly as well")
         if not (etas <= accept.certain).all():
             doubts.append(f"{found.names[len(found.theta) + int(np.argmax(etas))]} is uncertain")

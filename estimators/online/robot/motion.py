@@ -35,6 +35,7 @@ class Chunk(NamedTuple):
     q: Floats  # (rows, n)
     dq: Floats
     quick: Floats  # (rows, n) dq before the slow low-pass: of about the instant at which friction turns around
+    place: Floats  # (rows, n) q before the slow low-pass
     ddq: Floats
     tau: Floats
     rate: Floats  # (rows, n) of tau, N·m/s (N/s)
@@ -103,7 +104,7 @@ class RobotMotion:
         if self._followed:
             twists[:, :, twisted] = slow[:, 2 * n : first], rate[:, 2 * n : first]
         rest = slow[:, n : 2 * n], rate[:, n : 2 * n], slow[:, first:]
-        return Chunk(q, dq, np.ascontiguousarray(speed), ddq, *rest, usable, whole, *twists)
+        return Chunk(q, dq, np.ascontiguousarray(speed), place, ddq, *rest, usable, whole, *twists)
 
     def row(self, chunk: Chunk, at: int, X: Floats, last: Floats) -> None:
         """Write the row of an instant into X (n, p + n), lags last, and that of the last link into last (n, 10)."""

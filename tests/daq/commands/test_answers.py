@@ -7,8 +7,10 @@ import struct
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
+import can
 import numpy as np
 import pytest
 
@@ -17,7 +19,8 @@ from daq.commands.doctor.bus import GuessedField, Talk
 from daq.commands.doctor.proposal import bus_proposal
 from daq.commands.progress import FIRST, Progress
 from daq.config.load import load
-from drivers.files.bytes_read import note
+from drivers.files.bytes_read import note, observed
+from drivers.files.can_log import LogFile
 from tests.support.table_files import bag, truth
 
 DBC = """VERSION ""
@@ -252,6 +255,98 @@ def test_times_that_are_taken_for_ms_are_asked_for_in_a_proposed_configuration(
     code, words = said(capsys, "init", "--from", file, tmp_path / "ms.toml")
     assert (code, words) == (0, f"next: answer the line marked ASK, then: jointwatch check {tmp_path}/ms.toml\n")
     assert re.search(r'^time_unit = "ms"  # ASK: ms\?', (tmp_path / "ms.toml").read_text("utf-8"), re.MULTILINE)
+
+
+def test_columns_without_telling_names_are_a_table_to_fill_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The column that rises evenly is taken for the times, though none is called so; filled in, it is replayed."""
+    t = np.arange(0.0, 30.0, 0.01)
+    rows = np.column_stack([1e3 * t, np.arange(t.size), np.sin(t) + 0.3 * np.sin(4.0 * t), np.cos(3.0 * t)])
+    np.savetxt(tmp_path / "x.csv", rows, delimiter=";", header="stempel;zeile;A1_weg;A1_kraft", comments="")
+    assert main(["columns", str(tmp_path / "x.csv")]) == 1
+    table, words = capsys.readouterr()
+    assert "what was written is a table to fill in" in words
+    assert "next: answer the 3 lines marked ASK, then: jointwatch replay" in words
+    assert re.search(r"^#   A1_weg +from -1\.\d+ to 1\.\d+$", table, re.MULTILINE), table
+    filled = table.replace("# [", "[").replace("# position", "position").replace("# torque", "torque")
+    filled = filled.replace("COLUMN", "A1_weg", 1).replace("COLUMN", "A1_kraft", 1)
+    (tmp_path / "x.toml").write_text(filled)
+    read = tomllib.loads(filled)
+    assert (read["time"], read["time_unit"], list(read["joints"]["joint1"])) == (
+        "stempel",
+        "ms",
+        ["position", "torque"],
+    )
+    assert main(["replay", str(tmp_path / "x.csv"), str(tmp_path / "x.toml")]) == 0
+    assert "3000 samples" in capsys.readouterr().out
+
+
+ODD_DBC = """VERSION ""
+
+BU_: ECU
+
+BO_ 640 ARM1_STATUS: 8 ECU
+ SG_ {a}1 : 0|24@1- (0.0001,0) [-800|800] "{unit}" ECU
+ SG_ {b}1 : 24|16@1- (0.005,0) [-160|160] "Nm" ECU
+ SG_ RollingCounter1 : 56|4@1+ (1,0) [0|15] "" ECU
+ SG_ EncoderCount1 : 40|8@1+ (1,0) [0|255] "" ECU
+"""
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "unit", "asked"),
+    [
+        ("IstWinkel", "IstMoment", "deg", 2),  # the message is called a status, which no signal's name is then
+        ("xx", "yy", "deg", 3),  # by their units
+        ("xx", "yy", "grad", 4),  # a unit that has two meanings: a correction to answer
+    ],
+)
+def test_a_dbc_with_names_of_its_own_is_proposed_and_good_once_answered(
+    a: str, b: str, unit: str, asked: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "r.dbc").write_text(ODD_DBC.format(a=a, b=b, unit=unit))
+    code, words = said(capsys, "init", "--from", tmp_path / "r.dbc", tmp_path / "r.toml")
+    assert (code, f"answer the {asked} lines marked ASK" in words) == (0, True), words
+    (joint,) = load(tmp_path / "r.toml").joints.values()
+    assert joint.channels["position"].signal == f"bus.ARM1_STATUS.{a}1"
+    assert joint.channels["torque"].signal == f"bus.ARM1_STATUS.{b}1"
+    assert joint.counter is not None
+    assert joint.counter.signal == "bus.ARM1_STATUS.RollingCounter1"
+    assert ('in German a degree ("deg")' in (tmp_path / "r.toml").read_text("utf-8")) == (unit == "grad")
+
+
+def test_a_dbc_without_a_joint_lists_its_signals_and_why_some_cannot_be_used(tmp_path: Path) -> None:
+    text = ODD_DBC.format(a="xx", b="yy", unit="furlong").replace('"Nm"', '"V"')
+    (tmp_path / "r.dbc").write_text(text)
+    assert main(["init", "--from", str(tmp_path / "r.dbc"), str(tmp_path / "r.toml")]) == 0
+    told = (tmp_path / "r.toml").read_text("utf-8")
+    assert "#   bus.ARM1_STATUS.yy1  [V]" in told
+    assert '#   bus.ARM1_STATUS.xx1  cannot be used: found the unknown unit "furlong"' in told
+
+
+@pytest.mark.parametrize("suffix", [".log", ".asc", ".blf"])
+def test_how_far_a_log_of_frames_is_played_is_said_by_its_bytes(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"x{suffix}"
+    kinds = {".log": can.CanutilsLogWriter, ".asc": can.ASCWriter, ".blf": can.BLFWriter}
+    with kinds[suffix](str(file)) as log:
+        for k in range(20_000):
+            log.on_message_received(can.Message(timestamp=1e9 + 1e-3 * k, arbitration_id=1, data=[k % 256] * 8))
+    counted: list[int] = []
+    with observed(counted.append):
+        frames = sum(len(one.ids) for one in LogFile(file).blocks())
+    assert frames == 20_000
+    assert 0.5 * file.stat().st_size <= sum(counted) <= file.stat().st_size
+
+
+def test_a_rate_below_one_a_second_is_not_printed_as_none() -> None:
+    with Progress("skew", io.StringIO()) as progress:
+        progress.stage("comparing", 6.0, "channels")
+        progress.reach(0.1)
+        time.sleep(0.2)
+        assert "channels/s" not in progress.line()
+        progress.reach(3.0)
+        assert "50 %" in progress.line()
 
 
 @pytest.mark.parametrize("command", ["report", "export"])

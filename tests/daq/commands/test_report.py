@@ -116,6 +116,21 @@ def test_the_run_is_what_was_recorded(run: ReportContent) -> None:
     assert (run.restarts, run.gaps) == (0, [])
 
 
+def test_drift_from_its_own_start_is_not_called_one_from_a_baseline(
+    run: ReportContent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = document(run)
+    assert "<small>baseline of 20" in text
+    assert "since its start" not in text
+    (joint,) = run.joints
+    monkeypatch.setattr(joint, "drift", joint.drift | {"reference": "start", "drifted": []})
+    text = document(run)
+    assert re.search(r"<small>since its start, 20[^<]*; no baseline was set</small>", text)
+    assert ">none since its start<" in text
+    assert '<span class="key baseline">at its start</span>' in text
+    assert "<small>baseline of" not in text
+
+
 class Outside(HTMLParser):
     """Everything that a page would have to fetch or run."""
 

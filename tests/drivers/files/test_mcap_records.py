@@ -133,7 +133,7 @@ def test_a_file_of_another_kind_is_told_by_its_beginning(tmp_path: Path) -> None
     path = tmp_path / "x.mcap"
     path.write_bytes(b"PK\3\4" + bytes(100))
     os.utime(path, (1e9, 1e9))
-    with pytest.raises(ValueError, match=r"it does not begin as an MCAP file, but with b'PK"):
+    with pytest.raises(ValueError, match=r"it does not begin as an MCAP file, but with 'PK"):
         list(records(path))
 
 

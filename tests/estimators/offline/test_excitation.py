@@ -4,13 +4,24 @@ import numpy as np
 import pytest
 
 from estimators.models.robots.base_parameters import base_projection
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.files.dh_table import DhRow, DhTable
+from estimators.models.robots.inertia import standard
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS, Tree
 from estimators.offline.excitation.criteria import Judge
 from estimators.offline.excitation.search import search
 from estimators.offline.excitation.space import Mode, Space
-from estimators.offline.excitation.trajectory import FINER, Fourier, TrajectoryLimits, joined, judge, sampled
+from estimators.offline.excitation.trajectory import (
+    FINER,
+    Fourier,
+    TrajectoryLimits,
+    TrajectoryMotion,
+    joined,
+    judge,
+    sampled,
+)
+from estimators.quantities import Axis
 
 pytestmark = pytest.mark.compiled
 LIMITS = TrajectoryLimits(
@@ -95,3 +106,21 @@ def test_a_controller_s_samples_go_in_and_out_without_a_step() -> None:
     assert np.abs(motion.dq[[0, -1], 0]).max() < 1e-2
     assert np.gradient(motion.q[:, 0], t)[1:-1] == pytest.approx(motion.dq[1:-1, 0], abs=2e-4)
     assert np.gradient(motion.dq[:, 0], t)[1:-1] == pytest.approx(motion.ddq[1:-1, 0], abs=1e-2)
+
+
+@pytest.mark.parametrize("joints", [1, 2])
+def test_upright_axes_and_a_single_joint_have_criteria_although_a_part_tells_nothing(joints: int) -> None:
+    """Gravity tells nothing of upright axes; of a single joint the speed tells nothing either."""
+    place, z = pose((0.0, 0.0, 0.0), (0.4, 0.0, 0.0)), np.array([0.0, 0.0, 1.0])
+    body = standard(4.0, np.array((0.2, 0.0, 0.0)), np.diag((0.02, 0.06, 0.06)))
+    upright = (
+        RobotJoint("shoulder", Axis.ROTARY, -1, np.eye(4), z),
+        RobotJoint("elbow", Axis.ROTARY, 0, place, z),
+    )
+    judge = Judge(RobotDescription("arm", upright[:joints], np.array([body] * joints)).tree())
+    q = np.linspace(0.0, 1.0, 100)[:, np.newaxis] * np.arange(1.0, 1.0 + joints)
+    found = judge.all(TrajectoryMotion(q, np.cos(3.0 * q), np.sin(5.0 * q)))
+    assert judge.weights == pytest.approx(np.nan_to_num(judge.weights))
+    assert judge.weights.sum() == pytest.approx(1.0)
+    assert np.isfinite(found).all()
+    assert found.block >= found.cond

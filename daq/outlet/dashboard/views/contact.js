@@ -16,7 +16,7 @@ export function size({ force, force_deviation: deviation }) {
   return { force: whole, deviation: deviation.every(told) ? along : null };
 }
 
-// "34 ± 2 N", or "at least 34 N" where a component is not told
+// "34 ± 2 N", or "at least 34 N" where a component is not identifiable
 export function newtons(contact) {
   const { force, deviation } = size(contact);
   return deviation === null ? `at least ${format.significant(force, 2)} N` : `${format.significant(force, 2)} ± ${format.significant(deviation, 1)} N`;
@@ -49,7 +49,7 @@ export class ContactPanel {
     this.cells.forEach(([force, spread, point], i) => {
       const known = told(last.force_deviation[i]);
       write(force, known ? format.significant(last.force[i], 2) : "–");
-      write(spread, known ? format.significant(last.force_deviation[i], 1) : "not told");
+      write(spread, known ? format.significant(last.force_deviation[i], 1) : "not identifiable");
       write(point, last.point[i].toFixed(2).replace("-", "−"));
     });
   }

@@ -45,7 +45,7 @@ export class Knowledge {
       const state = joint.state.states?.[name];
       mark(certain, "state", state?.state ?? "");
       certain.title = inWords(state);
-      write(certain, state?.state === "not_identifiable" ? "not told" : value && sigma !== null ? format.percent(sigma / Math.abs(value)) : "–");
+      write(certain, state?.state === "not_identifiable" ? "not identifiable" : value && sigma !== null ? format.percent(sigma / Math.abs(value)) : "–");
       const found = joint.drifted(name);
       mark(drift, "beyond", String(found?.beyond ?? false));
       write(drift, found ? `${found.beyond ? "◆ " : ""}${format.change(found.change)}` : "–");

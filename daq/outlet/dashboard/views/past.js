@@ -26,18 +26,23 @@ class LongPlot extends TimePlot {
   ago(at) { return ago(this.end - at); }
 }
 
-// rows of a quantity as columns, with a gap where an interval is missing
+// rows of a quantity as columns, with a gap where an interval is missing; one between two gaps is drawn as long as it is
 function columns({ name, rows }, interval) {
   const found = [[], [], [], []];
-  let last = null;
-  for (const [start, , mean, deviation] of rows) {
-    if (last !== null && start - last > 1.5 * interval) { found[0].push(last + interval); found.slice(1).forEach((column) => column.push(null)); }
+  const near = (a, b) => a && b && Math.abs(a[0] - b[0]) <= 1.5 * interval;
+  rows.forEach((row, k) => {
+    const [start, , mean, deviation] = row, before = near(rows[k - 1], row), after = near(row, rows[k + 1]);
+    if (k > 0 && !before) { found[0].push(rows[k - 1][0] + interval); found.slice(1).forEach((column) => column.push(null)); }
     const level = LEVELS.includes(name), value = level ? deviation : mean, sigma = level || name === "temperature" ? 0 : deviation;
-    [start + interval / 2, value + sigma, value - sigma, value].forEach((one, i) => found[i].push(one));
-    last = start;
-  }
+    for (const at of before || after ? [0.5] : [0.05, 0.95]) [start + at * interval, value + sigma, value - sigma, value].forEach((one, i) => found[i].push(one));
+  });
   return found;
 }
+
+// "friction@0.39", a band of speeds, after the middle of its speeds; the others as they are called
+const BAND = "friction@";
+const titled = (name, length) => (name.startsWith(BAND) ? `friction at ${name.slice(BAND.length)} ${length}/s` : readable(name));
+const speedOf = ({ name }) => (name.startsWith(BAND) ? Number(name.slice(BAND.length)) : 0);
 
 export class Past {
   constructor(joint) {
@@ -73,10 +78,10 @@ export class Past {
     if (!cause && !quantities.length) words.push("no valid values in this time");
     write(this.note, words.filter(Boolean).join(" · "));
     const seconds = use.reduce((sum, [, one]) => sum + one, 0);
-    write(this.use, total ? `In motion ${(seconds / HOUR).toFixed(1)} h in this time; since ${format.date(total.since)} ${(total.seconds / HOUR).toFixed(1)} h, ${number(total.travel, total.unit)}, ${format.count(total.reversals)} reversals, ${format.count(total.starts)} starts` : "");
+    write(this.use, total ? `In motion ${(seconds / HOUR).toFixed(1)} h in this time; since ${format.date(total.since)} ${(total.seconds / HOUR).toFixed(1)} h, ${number(total.travel, total.unit)}, ${format.count(total.reversals)} reversals, ${format.count(total.starts)} start${total.starts === 1 ? "" : "s"}` : "");
     for (const name of this.panels.keys()) if (!quantities.some((one) => one.name === name)) this.remove(name);
-    for (const one of quantities) {
-      const { plot, live } = this.panels.get(one.name) ?? this.add(one), data = columns(one, interval);
+    for (const one of [...quantities].sort((a, b) => speedOf(a) - speedOf(b))) {
+      const { plot, live } = this.panels.get(one.name) ?? this.add(one, total?.unit ?? "rad"), data = columns(one, interval);
       plot.events = changes.filter(({ parameter }) => parameter === one.name).map(({ since }) => ({ timestamp: since, kind: "drift" }));
       plot.draw(start, end, data, extent(data[1], data[2]));
       write(live, number(data[3].at(-1), one.unit));
@@ -84,11 +89,11 @@ export class Past {
     mark(this.node, "interval", String(interval ?? ""));
   }
 
-  add({ name, unit }) {
+  add({ name, unit }, length) {
     const live = element("span", { class: "live value" });
-    const plot = new LongPlot({ label: `History of ${readable(name)}`, ticks: 3, band: [0, 1], lines: [{ label: "+σ" }, { label: "−σ" }, { label: name, colour: "estimate", width: 1.6 }] });
+    const plot = new LongPlot({ label: `History of ${titled(name, length)}`, ticks: 3, band: [0, 1], lines: [{ label: "+σ" }, { label: "−σ" }, { label: name, colour: "estimate", width: 1.6 }] });
     const caption = LEVELS.includes(name) ? `${unit} rms` : unit;
-    const node = element("article", { class: "panel parameter" }, element("header", {}, element("h3", {}, readable(name)), live), element("p", { class: "caption" }, element("span", {}, caption)), plot.node);
+    const node = element("article", { class: "panel parameter" }, element("header", {}, element("h3", {}, titled(name, length)), live), element("p", { class: "caption" }, element("span", {}, caption)), plot.node);
     this.grid.append(node);
     const panel = { plot, live, node };
     this.panels.set(name, panel);

@@ -1,19 +1,25 @@
 """The rows of one joint's friction in a whole robot, from which its nonlinear parameters η are searched.
 
-Speed, position, and the torque that is left to the friction; and what is found of them without a search: the residual
-that η in force leaves, and the χ² that one Gauss–Newton step of η would explain.
+Speed and position before the slow low-pass (quick_samples.py), and the torque that is left to the friction; and what is
+found of them without a search: the residual that η in force leaves, and the χ² that one Gauss–Newton step of η would
+explain.
 """
 
+from collections import deque
 from concurrent.futures import Future
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from estimators.models.friction.structure import look
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.models.shared_instants import smooth
 from estimators.online.robot.block import ROWS, Block
+from estimators.online.robot.findings.quick_samples import QuickSamples, RowSamples, joined
 from estimators.quantities import Floats, Parameter
+from estimators.refit.refit import RefitRows
 from estimators.refit.report import Refit
+from estimators.rows import POSITION, VELOCITY
 
 #: s, argued: Motion that a window holds: two periods of an excitation of ten seconds.
 WINDOW: Final = 20.0
@@ -21,6 +27,24 @@ WINDOW: Final = 20.0
 LONGEST: Final = 4
 #: 1, derived: Relative step of η for its tangent, as of ln η.
 STEP: Final = 1e-4
+#: 1, argued: Times the rows that η rests on, from which a search of all of them sharpens it (decision 054).
+LONGER: Final = 1.5
+
+
+class _FrictionRows(NamedTuple):
+    """Rows of one block in which the joint moved."""
+
+    fixed: Floats  # (rows, still) columns that η does not move
+    torque: Floats  # (rows,) what is left to the friction
+    samples: RowSamples
+
+
+class Asked(NamedTuple):
+    """A search that is under way."""
+
+    future: Future[Refit]
+    rows: int  # of its window
+    sharpens: bool  # whether η in force explains the motion, and is to become more certain
 
 
 class FrictionWindow:
@@ -36,57 +60,94 @@ class FrictionWindow:
         self.moving = look(self.settings, self.axis).moving
         self.still = np.setdiff1d(np.arange(count + 1), self.moving)
         self.room = self.due = round(WINDOW * ROWS)  # rows of the window; rows after which it is looked at
-        self._fixed = np.zeros((LONGEST * self.room, len(self.still)))
-        self._signals = np.zeros((LONGEST * self.room, 3))  # q, dq, torque
+        self._rows: deque[_FrictionRows] = deque()
+        self._taps = np.ones(1)
         self.count = self.seen = 0
         self.left = False  # whether the window is unlike what the law has left before
         self.refused, self.cause = 0, ""  # searches in a row that were refused, and why the last one was
         self._usual = (np.nan, np.nan)  # residual variance that η in force left, and power of the friction, by then
-        self.pending: Future[Refit] | None = None
+        self.asked: Asked | None = None
+        self.known = np.zeros(0)  # deviations of ln η in force, none where it is what the identification says
+        self._basis = self._since = 0  # rows that η in force rests on, and those that it holds for
 
-    def absorb(self, block: Block, theta: Floats, rest: Floats) -> None:
+    def absorb(self, block: Block, theta: Floats, rest: Floats, quick: QuickSamples) -> None:
         """Take the rows of a block in which the joint moved; theta: of the prediction; rest: what else is known.
 
         Rows beyond the speeds that the law may be used at say nothing of it.
         """
-        j, speed = self.joint, np.abs(block.dq[: block.count, self.joint])
-        rows = np.flatnonzero((speed > 0.0) & (speed <= self.reach))
+        j, speed, count = self.joint, np.abs(block.dq[: block.count, self.joint]), block.count
+        whole = np.zeros(count, np.bool_)
+        whole[quick.complete(block.sample[:count])] = True
+        rows = np.flatnonzero(whole & (speed > 0.0) & (speed <= self.reach))
         X = block.X[rows, j]
         own, others = X[:, self.place], np.delete(np.arange(len(theta)), self.place)
         torque = block.r[rows, j] + X @ theta - X[:, others] @ rest[others]
-        new = np.column_stack([block.q[rows, j], block.dq[rows, j], torque])
-        self._fixed = np.concatenate([self._fixed, own[:, self.still]])[len(rows) :]
-        self._signals = np.concatenate([self._signals, new])[len(rows) :]
+        samples = quick.of(j, block.sample[rows])
+        np.clip(samples.stretch[VELOCITY], -self.reach, self.reach, out=samples.stretch[VELOCITY])
+        self._taps = quick.taps
+        self._rows.append(_FrictionRows(own[:, self.still], torque, samples))
         self.count += len(rows)
+        self._since += len(rows)
+        most = LONGEST * round(WINDOW * ROWS)
+        while sum(len(one.torque) for one in self._rows) - len(self._rows[0].torque) >= most:
+            self._rows.popleft()
 
-    @property
-    def fixed(self) -> Floats:
-        """Columns of the window that η does not move."""
-        return self._fixed[-self.room :]
-
-    @property
-    def signals(self) -> Floats:
-        """The window: q, dq and the friction's torque."""
-        return self._signals[-self.room :]
+    def window(self, rows: int | None = None) -> RefitRows:
+        """The latest rows as a search takes them, as many as the window has, or `rows`."""
+        wanted, parts, found = self.room if rows is None else rows, list[_FrictionRows](), 0
+        for one in reversed(self._rows):
+            if found >= wanted:
+                break
+            parts.append(one)
+            found += len(one.torque)
+        parts.reverse()
+        samples = joined([one.samples for one in parts])
+        return RefitRows(
+            np.concatenate([one.fixed for one in parts])[-wanted:],
+            np.concatenate([one.torque for one in parts])[-wanted:],
+            samples.stretch[VELOCITY],
+            samples.stretch[POSITION],
+            np.zeros(samples.stretch.shape[1]),
+            taps=self._taps,
+            first=np.ascontiguousarray(samples.first[-wanted:]),
+        )
 
     @property
     def full(self) -> bool:
         """Whether the window is, with new rows in half of it."""
         return self.count >= self.due
 
+    @property
+    def sharpens(self) -> int:
+        """Rows of a window that would tell η more exactly than it is known; 0 where none would yet."""
+        most = min(self._since, LONGEST * round(WINDOW * ROWS))
+        return most if self._basis and most >= LONGER * self._basis else 0
+
+    def rest_on(self, rows: int, known: Floats) -> None:
+        """Note what η in force rests on; known: its relative deviations."""
+        self.known = known
+        self._basis, self._since = rows, max(rows, self._since) if self._basis else rows
+
     def parameters(self) -> tuple[Parameter, ...]:
         """The coefficients that η does not move, the offset last."""
         whole = (*self.law.parameters, Parameter("offset", self.axis.effort, -np.inf, np.inf, ""))
         return tuple(whole[i] for i in self.still)
 
-    def columns(self, eta: Floats) -> Floats:
-        """All columns of the window, moving ones last."""
-        q, dq, _ = self.signals.T
-        return np.column_stack([self.fixed, self.law.columns(q, dq, np.zeros(len(q)), eta)[:, self.moving]])
+    def columns(self, window: RefitRows, eta: Floats) -> Floats:
+        """All columns of a window, moving ones last."""
+        assert window.position is not None
+        assert window.load is not None
+        assert window.first is not None
+        columns = self.law.columns(window.position, window.velocity, window.load, eta)
+        own = np.asarray(self.moving, np.int64)
+        found = np.empty((len(window.y), 1, len(own)))
+        smooth(columns, window.first, self._taps, own, 1.0, 0, np.arange(len(own)), found)
+        return np.column_stack([window.fixed, found[:, 0]])
 
-    def residual(self, eta: Floats) -> float:
-        """Residual variance of least squares with this η."""
-        A, y = self.columns(eta), self.signals[:, 2]
+    def residual(self, eta: Floats, rows: int | None = None) -> float:
+        """Residual variance of least squares with this η over the window, or the latest `rows`."""
+        window = self.window(rows)
+        A, y = self.columns(window, eta), window.y
         return float(np.mean((y - A @ np.linalg.lstsq(A, y)[0]) ** 2))
 
     @property
@@ -121,15 +182,15 @@ class FrictionWindow:
         self._usual = self.residual(self.law.start), self._power()
 
     def _power(self) -> float:
-        return float(np.mean(self.signals[:, 2] ** 2))
+        return float(np.mean(self.window().y ** 2))
 
     def gain(self, correlation: float) -> float:
         """χ² that one Gauss–Newton step of ln η explains more than η in force does."""
-        eta, y = self.law.start, self.signals[:, 2]
-        A = self.columns(eta)
+        eta, window = self.law.start, self.window()
+        A, y = self.columns(window, eta), window.y
         theta = np.linalg.lstsq(A, y)[0]
         steps = [eta * (1.0 + STEP * one) for one in np.eye(len(eta))]
-        tangents = [(self.columns(one) - A) @ theta / STEP for one in steps]
+        tangents = [(self.columns(window, one) - A) @ theta / STEP for one in steps]
         both = np.column_stack([A, *tangents])
         before, after = (float(np.sum((y - X @ np.linalg.lstsq(X, y)[0]) ** 2)) for X in (A, both))
         noise = after / (len(y) - both.shape[1])

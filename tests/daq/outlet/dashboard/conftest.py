@@ -128,6 +128,8 @@ def aged(fed: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> I
         value = 3.0 if now - start < 30 * 86_400 else 2.0
         interval.add(Quantity("shoulder", "coulomb", "N·m"), value, 0.02)
         interval.add(Quantity("shoulder", "temperature", "°C"), 31.0, 31.0)
+        for middle in ("0.98", "0.01"):
+            interval.add(Quantity("shoulder", f"friction@{middle}", "N·m"), value, 0.02)
         interval.see([SeenUse(1, "shoulder", "rad", UseCounts(3600.0 * hours, 10.0 * hours, 2 * hours, hours))])
         file.write(interval)
     file.close()

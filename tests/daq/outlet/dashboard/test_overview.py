@@ -244,6 +244,28 @@ def test_of_a_joint_that_is_silent_the_last_state_and_the_change_stay(overview: 
     assert told[5] == "", "what the outlet says of the core was not the joint's own state"
 
 
+def test_a_page_whose_core_is_down_does_not_call_itself_live(overview: Page) -> None:
+    told = overview.evaluate(
+        """async () => {
+          const { connectionWords } = await import("/condition.js");
+          const down = { reasons: [{ code: "core_down" }], silent: false }, good = { reasons: [], silent: false };
+          const quiet = { reasons: [{ code: "no_data" }], silent: true };
+          const asked = [[down, down], [good, good], [good, quiet], [quiet, quiet], []];
+          return [...asked.map((joints) => Object.values(connectionWords("live", "", joints)).join(": ")),
+            connectionWords("lost", "no data since 11:47:33", [good]).text, connectionWords("lost", "", []).text];
+        }"""
+    )
+    assert told == [
+        "quiet: Service up, its core does not run",
+        "live: Live",
+        "quiet: Live, 1 of 2 silent",
+        "quiet: Service up, no data from the robot",
+        "live: Live",
+        "Reconnecting · no data since 11:47:33",
+        "Connecting…",
+    ]
+
+
 def test_of_what_happened_at_once_the_worst_is_seen(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven)
     expect(page.locator('.timeline .event[data-tone="bad"]').first).to_be_visible()

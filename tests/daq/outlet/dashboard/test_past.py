@@ -26,6 +26,14 @@ def test_a_joint_shows_its_last_hour_day_and_year(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_bands_of_friction_are_called_after_their_speeds_the_slowest_first(
+    aged: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{aged}/#/joint/shoulder")
+    bands = page.locator(".past h3", has_text="friction")
+    expect(bands).to_have_text(["friction at 0.01 rad/s", "friction at 0.98 rad/s"])
+
+
 def test_a_service_without_a_history_says_so(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{seven}/#/joint/shoulder")
     expect(page.locator(".past .note")).to_have_text("this service keeps no history: [history] keep = false")
@@ -39,5 +47,5 @@ def test_a_joint_that_the_history_does_not_have_yet_says_so(aged: str, open_page
 
 def test_a_narrow_page_holds_the_history(aged: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{aged}/#/joint/shoulder", width=390, height=844)
-    expect(page.locator(".past article")).to_have_count(2)
+    expect(page.locator(".past article")).to_have_count(4)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

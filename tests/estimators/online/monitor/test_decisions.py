@@ -144,11 +144,16 @@ def test_of_a_window_that_nothing_explains_the_first_part_is_left_out_up_to_the_
 
 
 @every_design
-@pytest.mark.parametrize(("last", "wanted"), [(5399, Wait()), (5400, GiveUp(4200))])
-def test_it_gives_up_once_a_whole_start_explains_nothing(name: str, last: int, wanted: GiveUp | Wait) -> None:
+@pytest.mark.parametrize(
+    ("last", "explains", "wanted"),
+    [(5611, False, Wait()), (5612, False, GiveUp(4412)), (6599, True, Wait()), (6600, True, GiveUp(4200))],
+)
+def test_it_gives_up_once_a_whole_start_explains_nothing_or_two_leave_a_doubt(
+    name: str, last: int, explains: bool, wanted: GiveUp | Wait
+) -> None:
     monitor = running(name)
     monitor.alarmed(4200, moment(4230))
-    assert same(monitor.rejected(Rejection(4200, last, True, NEEDED), True), wanted)
+    assert same(monitor.rejected(Rejection(4200, last, explains, NEEDED), True), wanted)
 
 
 @every_design

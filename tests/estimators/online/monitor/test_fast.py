@@ -76,6 +76,24 @@ def test_a_nonlinear_jump_is_searched_accepted_and_confirmed(seed: int) -> None:
     assert np.abs(values[-1, :4] / LINEAR - 1.0).max() < 0.05
 
 
+@pytest.mark.parametrize(("seed", "by"), [(6, (1.0, 5.0)), (7, (1.0, 0.3)), (8, 3.0)])
+def test_a_change_by_more_than_a_factor_of_two_counts_once_a_window_is_as_long_as_a_start(
+    seed: int, by: float | tuple[float, float]
+) -> None:
+    run = case(seed, 0.01, nonlinear_at=30.0, end=75.0, nonlinear_by=by)
+    joint = estimator()
+    _, values, events = play(joint, run.rows)
+    refused = [one.text for one in events if one.kind == "refit_rejected"]
+    assert any("changed by more than a factor of 2" in text for text in refused), "a short window is not enough"
+    accepted = when(events, "refit_accepted")
+    assert 12.0 <= accepted[0] - 30.0 < 20.0
+    estimate = joint.estimate()
+    assert (estimate.status, estimate.reasons) == (Status.VALID, ())
+    truth = np.concatenate([LINEAR, run.omegas[-1]])
+    assert np.abs((values[-1] - truth) / estimate.deviations).max() < 4.0
+    assert np.abs(values[-1, 4:] / truth[4:] - 1.0).max() < 0.08
+
+
 def test_a_linear_jump_shortly_before_the_confirmation_does_not_put_it_off() -> None:
     """An alarm then is judged at the confirmation's own length: at 1.5 times the window it took 9 s."""
     run = case(1, 0.01, linear_at=35.5, nonlinear_at=22.0, end=50.0)

@@ -43,11 +43,12 @@ def measured(
     size: float = 0.25,
     dry: float = 1.0,
     bump: float = 0.0,
+    noise: float = NOISE,
 ) -> tuple[Floats, Floats, Floats]:
     """Time, positions and torques; from CHANGED on something of a joint's friction is another.
 
     omega, level, dry: what its Stribeck speed, its Stribeck and its Coulomb friction are multiplied by; bump: N·m
-    around 0.3 rad/s that no law has.
+    around 0.3 rad/s that no law has; noise: N·m of the torques.
     """
     pin = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install pin")
     random = np.random.default_rng([seed, 30])
@@ -76,7 +77,7 @@ def measured(
         more = (dry - 1.0) * COULOMB[joint] * np.tanh(dq[:, joint] / LAW.omega_tanh)
         more += bump * np.sign(dq[:, joint]) * np.exp(-(((np.abs(dq[:, joint]) - 0.3) / 0.05) ** 2))
         tau[:, joint] += np.where(t >= CHANGED, more, 0.0)
-    return t, q + 2e-6 * random.normal(size=q.shape), tau + NOISE * random.normal(size=tau.shape)
+    return t, q + 2e-6 * random.normal(size=q.shape), tau + noise * random.normal(size=tau.shape)
 
 
 @cache
@@ -111,11 +112,11 @@ def test_a_stribeck_speed_that_changes_is_searched_accepted_and_told(joint: int,
     assert details["method"] == "mcs"
     assert details["visits"] > 0
     eta = estimator.model.law_of(joint).start
-    assert eta[1] == pytest.approx(omega * LAW.omega_stribeck, rel=0.1)
+    assert eta == pytest.approx([LAW.omega_tanh, omega * LAW.omega_stribeck], rel=0.02)
     assert estimator.model.law_of(1 - joint).start == pytest.approx([LAW.omega_tanh, LAW.omega_stribeck])
     theta, _ = estimator.parameters()
     found = dict(zip(estimator.model.names, theta.tolist(), strict=True))
-    assert found[f"stribeck.{arm().names[joint]}"] == pytest.approx(STRIBECK[joint], rel=0.25)
+    assert found[f"stribeck.{arm().names[joint]}"] == pytest.approx(STRIBECK[joint], rel=0.03)
 
 
 def test_a_stribeck_level_that_changes_moves_no_nonlinear_parameter() -> None:
@@ -142,15 +143,26 @@ def test_a_change_by_more_than_a_factor_of_two_is_accepted_when_a_longer_window_
     estimator, events = live(seed, 140.0, joint=joint, omega=omega)
     accepted, refused = told(events, "refit_accepted"), told(events, "refit_rejected")
     assert any("a change by more than a factor of 2" in one.text for one in refused), "one window is not enough"
-    assert accepted, [(one.time / 1e9, one.kind, one.text) for one in events]
-    assert accepted[0].time / 1e9 < CHANGED + 80.0
-    assert estimator.model.law_of(joint).start[1] == pytest.approx(omega * LAW.omega_stribeck, rel=0.1)
-    assert "friction_refused" not in [one.code for one in estimator.estimate().reasons]
-    theta, _ = estimator.parameters()
-    found = dict(zip(estimator.model.names, theta.tolist(), strict=True))
-    name = arm().names[joint]
-    assert found[f"coulomb.{name}"] == pytest.approx(COULOMB[joint], rel=0.1)
-    assert found[f"stribeck.{name}"] == pytest.approx(STRIBECK[joint], rel=0.1)
+    assert len(accepted) == 1, [(one.time / 1e9, one.kind, one.text) for one in events]
+    assert accepted[0].time / 1e9 < CHANGED + 45.0
+    found = estimator.model.law_of(joint).start
+    assert found == pytest.approx([LAW.omega_tanh, omega * LAW.omega_stribeck], rel=0.01), "no bias is left"
+    assert [one.text for one in told(events, "sharpened")], "more motion has made it more certain"
+    state = estimator.estimate()
+    assert (state.status, state.reasons) == (Status.VALID, ())
+    assert [one for one in told(events, "contact") if one.time > accepted[0].time] == []
+    theta, deviations = estimator.parameters()
+    place = [estimator.model.names.index(f"{one}.{arm().names[joint]}") for one in ("coulomb", "stribeck", "viscous")]
+    true = np.array([COULOMB[joint], STRIBECK[joint], VISCOUS[joint]])
+    assert (np.abs(theta[place] - true) < 3.0 * deviations[place]).all()
+    assert theta[place] == pytest.approx(true, rel=0.03)
+
+
+def test_what_low_passes_do_to_friction_biases_no_search() -> None:
+    """Hardly any noise: what a search is off by is a bias, and reversals have the largest."""
+    estimator, events = live(3, 80.0, joint=1, omega=0.7, noise=1e-3)
+    assert [one.text for one in told(events, "refit_accepted")]
+    assert estimator.model.law_of(1).start == pytest.approx([LAW.omega_tanh, 0.7 * LAW.omega_stribeck], rel=0.02)
 
 
 def test_a_dry_friction_that_grows_by_more_than_a_factor_of_two_is_learnt() -> None:
