@@ -18,7 +18,7 @@ from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.reporting.inspection import Inspector
 from estimators.quantities import Axis
-from estimators.rows import ARGUMENTS, SIGNALS, SMOOTH, SMOOTH_RATE, Rows
+from estimators.rows import ARGUMENTS, SIGNALS, SMOOTH, SMOOTH_RATE, Rows, moved
 
 LAWS = (
     ViscousCoulombSettings(),
@@ -53,7 +53,8 @@ def rows_of(model: Any, count: int = 60) -> tuple[Rows, np.ndarray, np.ndarray]:
     seen = np.stack([scale[0] * motion[:, SMOOTH_RATE], scale[0] * motion[:, SMOOTH], scale[1] * load[:, SMOOTH]], 1)
     samples = seen[:, np.newaxis, :, np.newaxis] if len(model.start) else np.zeros((count, 1, ARGUMENTS, 0))
     values = np.concatenate([theta, model.start])
-    return Rows(np.arange(count), phi, y, np.abs(motion[:, 1:2]), samples), values, scale[0] * motion[:, 1]
+    how = moved(motion[:, :1], motion[:, 1:2])
+    return Rows(np.arange(count), phi, y, np.abs(motion[:, 1:2]), samples, how), values, scale[0] * motion[:, 1]
 
 
 @pytest.mark.parametrize("settings", MODELS, ids=lambda s: f"{s.kind}-{getattr(s, 'friction', s).kind}")

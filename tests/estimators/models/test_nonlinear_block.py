@@ -105,6 +105,17 @@ def test_a_way_between_two_etas_leads_from_one_to_the_other(model: Model) -> Non
     np.testing.assert_allclose(block.absolute(eta, block.deviations(eta, sigma)), sigma, rtol=1e-12)
 
 
+def test_a_way_of_what_may_be_zero_is_in_shares_of_its_range() -> None:
+    model = ADAPTER.validate_python(MODELS[0]).build()
+    model.nonlinear = tuple(one._replace(low=-0.5, high=1.5 + k) for k, one in enumerate(model.nonlinear))
+    block, eta = NonlinearBlock(model, np.ones(1)), np.linspace(-0.2, 0.3, len(model.nonlinear))
+    ranges = 2.0 + np.arange(len(eta))
+    np.testing.assert_allclose(block.distance(eta, eta + 0.1), 0.1 / ranges)
+    np.testing.assert_allclose(block.shift(eta, block.distance(eta, np.zeros(len(eta)))), 0.0, atol=1e-15)
+    np.testing.assert_allclose(block.deviations(eta, np.full(len(eta), 0.01)), 0.01 / ranges)
+    np.testing.assert_allclose(block.absolute(eta, np.full(len(eta), 0.01)), 0.01 * ranges)
+
+
 def test_the_same_place_under_another_law_has_that_laws_columns() -> None:
     model = ADAPTER.validate_python({"kind": "friction"}).build()
     rows, taps = conditioned(model, model.start)

@@ -90,6 +90,7 @@ def test_limits_frames_and_a_chosen_part_of_the_joints(tmp_path: Path) -> None:
 
 
 NEGATIVE = '<inertia ixx="-0.05" iyy="0.04" izz="0.03"/>'
+SMALL = '<inertia ixx="-1e-8" iyy="1e-5" izz="1e-5"/>'  # of a part of ten grams
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,7 @@ NEGATIVE = '<inertia ixx="-0.05" iyy="0.04" izz="0.03"/>'
             "expected an inertia above zero, found a point mass",
         ),
         (link("a") + link("b", inertia=NEGATIVE) + joint("j", "a", "b"), "non-physical inertia"),
+        (link("a") + link("b", 0.01, SMALL) + joint("j", "a", "b"), "kg·m² is negative"),
         (link("a") + link("b", inertia="") + joint("j", "a", "b"), "expected <inertia> in its <inertial>, found none"),
         (link("a") + link("b") + joint("j", "a", "b") + joint("k", "b", "a"), "the joints form a loop"),
         (
