@@ -276,6 +276,21 @@ def test_as_many_rows_as_one_pass_can_take_say_what_they_say_one_by_one() -> Non
     assert same(parts[1], Rows(*(column[:32] for column in join(few))))
 
 
+@pytest.mark.parametrize("size", [64, 512, 1024])
+def test_rows_at_the_very_end_of_the_room_for_raw_ones_are_as_all_others(size: int) -> None:
+    """With a window due every 32 rows, the last of those that there is room for completes one."""
+    one, other = (Conditioner(Mirror(), PERIOD, Conditioning(row_rate=31.25)) for _ in range(2))
+    room = len(one.former.raw)
+    assert ((room - one.support) % one.decimation, one.most) == (0, 1024)
+    time, values = motion(room + 2 * size)
+    first = room - size * (room // size) or size
+    edges = [0, *range(first, len(time), size), len(time)]
+    parts = [one.absorb(time[a:b], values[a:b]) for a, b in itertools.pairwise(edges)]
+    assert same(
+        join(parts), join([other.absorb(time[i : i + 20], values[i : i + 20]) for i in range(0, len(time), 20)])
+    )
+
+
 def test_few_rows_are_told_once_gaps_take_more_than_half_of_them() -> None:
     """The share of whole windows runs over a hundred: after n that are not whole it is 0.99ⁿ."""
     time, values = motion(2000)

@@ -182,6 +182,20 @@ def test_where_two_things_are_to_be_decided_at_one_sample_it_stops_once() -> Non
     assert len(one.found()) == 1
 
 
+def test_channels_are_watched_as_they_came_with_what_is_wild_missing_or_beyond_all_reason() -> None:
+    values, one = samples(3900), front()
+    Passed(one, values, 300)
+    assert one.channels.watched.count == 1900
+    assert np.array_equal(one.channels.watched.values[:1900], values[2000:], equal_nan=True)
+
+
+def test_a_channel_that_stays_the_same_is_told() -> None:
+    values, one = samples(2100), front()
+    values[:, 1] = 4.0
+    Passed(one, values, 300)
+    assert list(map(str, one.channels.certain)) == ["torque stays at 4 although other channels change"]
+
+
 def test_it_takes_no_more_samples_than_there_is_room_for() -> None:
     """Those that have passed stay until they are fetched; of 1024 places two are wanted for what is still judged."""
     values, one = samples(4000)[:, :2], front(CHANNELS[:2], None)
