@@ -38,3 +38,5 @@ START: Final = 12.0
 SUCCESSIVE: Final = 1.5
 #: 1, derived: A relative change below this is rounding of a float64 after a few conversions.
 VALUE_ROUNDING: Final = 1e-9
+#: 1, derived: Median of the square of a Gaussian number with variance 1.
+MEDIAN_SQUARE: Final = 0.455

@@ -233,10 +233,10 @@ def _told(judged: ValidityState, which: int) -> float:
 
     In between it changes with Σ*, so it does not jump where the state does.
     """
-    seen, excess = judged.variances[which], judged.excess[which]
-    beyond = judged.whole[which, which] - seen
-    if not np.isfinite(excess) or not np.isfinite(beyond):
-        return float(np.sqrt(max(judged.whole[which, which], 0.0)))
+    seen, whole, excess = judged.variances[which], judged.whole[which, which], judged.excess[which]
+    if not (np.isfinite(excess) and np.isfinite(whole) and np.isfinite(seen)):
+        return float(np.sqrt(max(whole, 0.0)))
+    beyond = whole - seen
     share = min(max((excess * excess - 1.0) / (LOSE * LOSE - 1.0), 0.0), 1.0)
     return float(np.sqrt(max(seen + share * max(beyond, 0.0), 0.0)))
 

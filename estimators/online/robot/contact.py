@@ -24,7 +24,7 @@ from estimators.numerics.jit import inline, kernel
 from estimators.online.robot.motion import QUICK
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats
-from estimators.thresholds import AT_REST
+from estimators.thresholds import AT_REST, MEDIAN_SQUARE
 
 #: 1, argued: Times the largest residual of the start that no contact stays below.
 MARGIN: Final = 1.5
@@ -32,8 +32,6 @@ MARGIN: Final = 1.5
 GAUSSIAN: Final = 4.75
 #: s, derived: White noise behind both low-passes: its deviation over that of its change within this time.
 ROUGH: Final = 0.0205
-#: 1, derived: Median of the square of a Gaussian number with variance 1.
-MEDIAN: Final = 0.455
 #: deviations, argued: Robust deviations beyond which a residual of the start is a push.
 OUTLIER: Final = 8.0
 #: chunks, argued: Chunks in a row above the threshold that make a contact: 30 ms (decision 019, point 5).
@@ -175,7 +173,7 @@ class ContactWatch:
         """Noise ν of the residual (n,), from the median, which a single step in between does not move."""
         changes = np.array([one[0] for one in self._gathered] or [self._nothing])
         typical = [np.median(one[np.isfinite(one)]) if np.isfinite(one).any() else np.nan for one in changes.T]
-        noise = self._roughness * np.sqrt(np.array(typical) / MEDIAN)
+        noise = self._roughness * np.sqrt(np.array(typical) / MEDIAN_SQUARE)
         return np.where(np.isfinite(noise), np.minimum(noise, self.deviations), self.deviations)
 
     def exceeded(self, residual: Floats, friction: Floats) -> bool:

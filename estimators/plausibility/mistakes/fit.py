@@ -15,7 +15,7 @@ import numpy as np
 
 from estimators.plausibility.mistakes.base import JointFit, Mask, Motion, MotionRows, Subject
 from estimators.quantities import Axis, Floats
-from estimators.thresholds import COLLINEAR, LEAST_DIVISOR
+from estimators.thresholds import COLLINEAR, LEAST_DIVISOR, MEDIAN_SQUARE
 
 #: s, argued: Standard deviation of the kernel: shorter than the acceleration of a machine lasts.
 SMOOTHING: Final = 0.01
@@ -129,10 +129,11 @@ def rows_of(motion: Motion) -> MotionRows | None:
 def _white_noise(effort: Floats) -> float:
     """Power of white noise in a signal, by its second differences at several spacings; the least of them.
 
-    White noise has the same at each; what has a frequency, or is smooth, has less at one of them.
+    White noise has the same at each; what has a frequency, or is smooth, has less at one of them. The median leaves out
+    the steps of friction at reversals.
     """
     differences = (effort[2 * apart :] - 2.0 * effort[apart:-apart] + effort[: -2 * apart] for apart in SPACINGS)
-    return min(float(np.mean(one**2)) / (1 + 4 + 1) for one in differences)
+    return min(float(np.median(one**2)) for one in differences) / (MEDIAN_SQUARE * (1 + 4 + 1))
 
 
 def kernel_of(period: float) -> Floats:
