@@ -21,6 +21,8 @@ LAG_SPREAD: Final = 2e-3
 #: 1, derived: Keeps a division by zero finite; far below every square that occurs and above the smallest normal float64
 #: (2.2e-308).
 LEAST_DIVISOR: Final = 1e-300
+#: 1, derived: Median of the square of a Gaussian number with variance 1.
+MEDIAN_SQUARE: Final = 0.455
 #: 1, argued: A misfit that was reported is over below this share of its limit (hysteresis).
 MISFIT_OVER: Final = 0.7
 NEVER: Final = 1 << 62  # ns: an instant that is never reached
@@ -38,5 +40,3 @@ START: Final = 12.0
 SUCCESSIVE: Final = 1.5
 #: 1, derived: A relative change below this is rounding of a float64 after a few conversions.
 VALUE_ROUNDING: Final = 1e-9
-#: 1, derived: Median of the square of a Gaussian number with variance 1.
-MEDIAN_SQUARE: Final = 0.455

@@ -10,9 +10,11 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.nnls import Integers
 from estimators.online.robot.block import BLOCK, ROWS, Block
 from estimators.online.robot.findings.friction_window import LONGEST, WINDOW, FrictionWindow
-from estimators.online.robot.friction_refit import FrictionRefits
+from estimators.online.robot.findings.quick_samples import QuickSamples, RowSamples
+from estimators.online.robot.friction_refit import FrictionRefits, RefittedFriction
 from estimators.quantities import Axis, Floats
 from estimators.refit.refit import RefitRows, refit
 
@@ -46,8 +48,26 @@ def known(scale: float = 1.0) -> Floats:
     return theta
 
 
-def block(seed: int, eta: Floats = ETA, theta: Floats | None = None) -> tuple[Block, Floats]:
-    """Fifty rows of which the last ten stand still, and the friction's torque in them; theta: of the prediction."""
+class OwnSamples(QuickSamples):
+    """Samples that no low-pass mixes: each row rests on its own."""
+
+    def __init__(self, block: Block) -> None:
+        self.taps, self._block = np.ones(1), block
+
+    def complete(self, sample: Integers) -> Integers:
+        return np.arange(len(sample))
+
+    def of(self, joint: int, sample: Integers) -> RowSamples:
+        rows = np.searchsorted(self._block.sample, sample)
+        stretch = np.stack([self._block.dq[rows, joint], self._block.q[rows, joint]])
+        return RowSamples(stretch, np.arange(len(rows)))
+
+
+def block(seed: int, eta: Floats = ETA, theta: Floats | None = None, scale: float = 1.0) -> tuple[Block, Floats]:
+    """Fifty rows of which the last ten stand still, and the friction's torque in them.
+
+    theta: of the prediction; scale: of the friction and its noise.
+    """
     draw, found = np.random.default_rng([seed, 8]), Block(MODEL.size + 2, 2)
     X = draw.uniform(-1.0, 1.0, (BLOCK, 2, MODEL.size + 2))
     q, dq = draw.uniform(-2.0, 2.0, (BLOCK, 2)), draw.uniform(-0.9, 0.9, (BLOCK, 2))
@@ -56,13 +76,22 @@ def block(seed: int, eta: Floats = ETA, theta: Floats | None = None) -> tuple[Bl
     X[:, JOINT, PLACE[-1]] = 1.0
     friction = law.columns(q[:, JOINT], dq[:, JOINT], nothing, eta) @ COEFFICIENTS + OFFSET
     friction += NOISE * draw.standard_normal(BLOCK)
+    friction *= scale
     others = np.delete(np.arange(MODEL.size + 2), PLACE)
     measured = friction + X[:, JOINT, others] @ REST[others]
     found.X[:], found.q[:], found.dq[:] = X, q, dq
     found.r[:, JOINT] = measured - X[:, JOINT] @ (known() if theta is None else theta)
     found.dq[-10:] = 0.0
+    found.sample[:] = np.arange(BLOCK)
     found.count = BLOCK
     return found, np.column_stack([q[:, JOINT], dq[:, JOINT], friction])[:-10]
+
+
+def signals_of(one: FrictionWindow) -> Floats:
+    """Place, speed and torque of each row."""
+    rows = one.window()
+    assert rows.position is not None
+    return np.column_stack([rows.position[rows.first], rows.velocity[rows.first], rows.y])
 
 
 @pytest.mark.parametrize("predicted", [1.0, 0.3])
@@ -71,31 +100,35 @@ def test_a_window_has_the_frictions_torque_beside_place_and_speed_whatever_was_p
     expected = []
     for seed in range(3):
         rows, signals = block(seed, theta=known(predicted))
-        one.absorb(rows, known(predicted), REST)
+        one.absorb(rows, known(predicted), REST, OwnSamples(rows))
         expected.append(signals)
     whole = np.concatenate(expected)
     assert one.count == len(whole) == 120, "no row at rest"
-    np.testing.assert_allclose(one.signals[-120:], whole, atol=1e-9)
-    assert not one.signals[:-120].any()
-    assert one.fixed.shape == (ROOM, 2), "what η does not move: the viscous friction and the offset"
-    np.testing.assert_allclose(one.fixed[-120:], np.column_stack([whole[:, 1], np.ones(120)]), atol=1e-12)
+    np.testing.assert_allclose(signals_of(one), whole, atol=1e-9)
+    fixed = one.window().fixed
+    assert fixed.shape == (120, 2), "what η does not move: the viscous friction and the offset"
+    np.testing.assert_allclose(fixed, np.column_stack([whole[:, 1], np.ones(120)]), atol=1e-12)
     assert [parameter.name for parameter in one.parameters()] == ["viscous", "offset"]
 
 
 def test_rows_beyond_the_speeds_of_the_law_are_left_out() -> None:
     one = FrictionWindow(MODEL, JOINT, 0.5)
     rows, signals = block(1)
-    one.absorb(rows, known(), REST)
+    one.absorb(rows, known(), REST, OwnSamples(rows))
     inside = signals[np.abs(signals[:, 1]) <= 0.5]
     assert 5 < one.count == len(inside) < len(signals)
-    np.testing.assert_allclose(one.signals[-len(inside) :], inside, atol=1e-9)
+    np.testing.assert_allclose(signals_of(one), inside, atol=1e-9)
+
+
+def fill(one: FrictionWindow, eta: Floats = ETA, scale: float = 1.0) -> FrictionWindow:
+    for seed in range(ROOM // 40):
+        rows, _ = block(seed, eta, scale=scale)
+        one.absorb(rows, known(), REST, OwnSamples(rows))
+    return one
 
 
 def filled(eta: Floats = ETA) -> FrictionWindow:
-    one = FrictionWindow(MODEL, JOINT, REACH)
-    for seed in range(ROOM // 40):
-        one.absorb(block(seed, eta)[0], known(), REST)
-    return one
+    return fill(FrictionWindow(MODEL, JOINT, REACH), eta)
 
 
 def test_the_residual_is_that_of_least_squares_and_a_step_of_eta_explains_what_another_eta_leaves() -> None:
@@ -104,7 +137,7 @@ def test_the_residual_is_that_of_least_squares_and_a_step_of_eta_explains_what_a
     assert same.residual(ETA) == pytest.approx(NOISE**2, rel=0.15)
     assert other.residual(ETA) > 5.0 * NOISE**2
     assert other.residual(ETA * (1.0, 1.2)) == pytest.approx(NOISE**2, rel=0.15)
-    q, dq, torque = other.signals.T
+    q, dq, torque = signals_of(other).T
     A = np.column_stack([MODEL.law_of(JOINT).columns(q, dq, 0.0 * q, ETA), np.ones(len(q))])
     left = torque - A @ np.linalg.lstsq(A, torque)[0]
     assert other.residual(ETA) == pytest.approx(np.mean(left**2), rel=1e-9)
@@ -120,9 +153,9 @@ def test_what_is_usual_grows_with_the_frictions_power_and_never_falls() -> None:
     assert one.knows_usual
     variance = one.residual(ETA)
     assert one.usual == pytest.approx(variance)
-    one._signals[:, 2] *= 2.0
+    fill(one, scale=2.0)
     assert one.usual == pytest.approx(4.0 * variance)
-    one._signals[:, 2] *= 0.1
+    fill(one, scale=0.2)
     assert one.usual == pytest.approx(variance)
 
 
@@ -140,6 +173,11 @@ def test_a_refusal_that_more_rows_could_turn_asks_for_half_as_many_again_up_to_f
     assert one.due == due - (LONGEST - 1) * ROOM // 2
     one.settle()
     assert (one.refused, one.cause, one.left, one.room) == (0, "", False, ROOM)
+
+
+def feed(one: FrictionRefits, seed: int, eta: Floats = ETA) -> list[RefittedFriction]:
+    rows, _ = block(seed, eta)
+    return one.absorb(rows, known(), True, OwnSamples(rows))
 
 
 class Asked(Executor):
@@ -160,49 +198,47 @@ def test_eta_is_searched_in_the_windows_rows_once_two_looks_have_seen_it_moved_a
     one = FrictionRefits(robot(), np.ones(2), np.array([0.0, REACH]), asked)
     searched = [joint for joint in one._joints if joint.joint == JOINT]
     (joint,) = searched
-    seed, theta = 0, known()
+    seed = 0
     for seed in range(30):
-        assert one.absorb(block(seed)[0], theta, calm=True) == []
+        assert feed(one, seed) == []
     assert joint.knows_usual
     assert not one.doubtful
     assert asked.jobs == []
     while not asked.jobs:
         seed += 1
         assert seed < 80
-        one.absorb(block(seed, ETA * (1.0, 1.5))[0], theta, calm=True)
+        feed(one, seed, ETA * (1.0, 1.5))
     assert one.doubtful
     fn, window, model, *_ = asked.jobs[0]
     assert fn is refit
     assert isinstance(window, RefitRows)
     assert window.position is not None
     assert window.load is not None
-    q, dq, torque = joint.signals.T
-    np.testing.assert_array_equal(window.position, q)
-    np.testing.assert_array_equal(window.velocity, dq)
-    np.testing.assert_array_equal(window.y, torque)
-    np.testing.assert_array_equal(window.fixed, joint.fixed)
+    own = joint.window()
+    for name in ("position", "velocity", "y", "fixed", "first", "taps"):
+        np.testing.assert_array_equal(getattr(window, name), getattr(own, name))
     assert not window.load.any()
     assert (model.friction, model.axis) == (LAW, Axis.ROTARY)
     assert [parameter.name for parameter in model.fixed] == ["viscous", "offset"]
     begun = joint.count
     asked.futures[0].set_exception(ValueError("it did not converge"))
-    (ended,) = one.absorb(block(99, ETA * (1.0, 1.5))[0], theta, calm=True)
+    (ended,) = feed(one, 99, ETA * (1.0, 1.5))
     assert (ended.joint, ended.reason, ended.words) == (JOINT, "it did not converge", "20 s of motion")
     while len(asked.jobs) < 2:
         seed += 1
         assert seed < 200
-        one.absorb(block(seed, ETA * (1.0, 1.5))[0], theta, calm=True)
+        feed(one, seed, ETA * (1.0, 1.5))
     assert ROOM // 2 <= joint.count - begun < ROOM // 2 + 6 * 40, "half of its rows are new, and two looks agree"
 
 
 def test_a_block_that_is_spoilt_is_left_out_and_what_was_kept_of_other_laws_is_refused() -> None:
     one = FrictionRefits(robot(), np.ones(2), np.full(2, REACH), Asked())
-    one.absorb(block(0)[0], known(), calm=True)
+    feed(one, 0)
     counts = [joint.count for joint in one._joints]
     one.spoil()
-    one.absorb(block(1)[0], known(), calm=True)
+    feed(one, 1)
     assert [joint.count for joint in one._joints] == counts
-    one.absorb(block(2)[0], known(), calm=True)
+    feed(one, 2)
     assert [joint.count for joint in one._joints] != counts
     assert one.etas == [*ETA, *ETA]
     one.resume([0.06, 0.2, 0.07, 0.3])
