@@ -18,9 +18,11 @@ from daq.outlet.long_term import keeper as keeping
 from daq.outlet.long_term.keeper import Keeper
 from daq.outlet.long_term.minutes import EVERY, Minutes
 from daq.outlet.long_term.request import answer, of_joint
+from daq.state.history.friction import MIDDLES, quantity
 from daq.state.history.interval import Interval, Quantity
 from daq.state.history.reading import reading
 from daq.state.history.tables import MINUTE
+from estimators.models.curves import POINT
 
 NOW = 1_770_000_000.0 // 60 * 60
 LABELS = (JointLabel("elbow", "N·m", {"inertia": "kg·m²", "coulomb": "N·m"}),)
@@ -88,6 +90,30 @@ def test_a_joint_that_is_never_valid_has_no_figures_and_a_quiet_minute_is_none(
         gathering.absorb("residual/elbow", residual(at, 1.0), at)
     gathering.finish()
     assert finished == []
+
+
+def test_friction_by_speed_is_half_of_what_both_directions_differ_by(minutes: tuple[Minutes, list[Interval]]) -> None:
+    """A torque's zero is 1.5 N·m off; the fastest of the bands has been moved in one way only."""
+    gathering, finished = minutes
+    slow, fast, counted = MIDDLES[3], MIDDLES[6], {3: 20, -3: 30, 6: 40}
+    for at, (band, count) in enumerate(counted.items()):
+        speed = np.sign(band) * MIDDLES[abs(band)] * np.linspace(0.9, 1.1, count)
+        rows = np.zeros((count, 1 + len(POINT)))
+        rows[:, 1], rows[:, 2] = speed, 1.5 + np.sign(speed) * (4.0 + 10.0 * (abs(band) == 6))
+        rows[0, 2] = rows[0, 2] if band == 6 else np.nan
+        said = {"points": rows.astype("<f8").tobytes()}
+        gathering.absorb("samples/elbow", said, NOW + at)  # nothing is valid yet
+        gathering.absorb("estimate/elbow", estimate(NOW + at, 0.4), NOW + at)
+        gathering.absorb("samples/elbow", said, NOW + at + 0.5)
+        gathering.absorb("estimate/elbow", estimate(NOW + at, 0.4, "held"), NOW + at + 0.6)
+    gathering.finish()
+    [interval] = finished
+    n, mean, _, low, high = interval.figures[quantity("elbow", slow, "N·m")].row()
+    assert (n, mean, low, high) == pytest.approx((38, 4.0, 4.0, 4.0)), "twice the fewer of either way"
+    assert quantity("elbow", fast, "N·m") not in interval.figures
+    gathering.absorb("estimate/elbow", estimate(NOW + 60, 0.4), NOW + 60)
+    gathering.finish()
+    assert quantity("elbow", slow, "N·m") not in finished[1].figures, "each minute has its own"
 
 
 def test_a_parameter_that_is_not_known_does_not_count(minutes: tuple[Minutes, list[Interval]]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.outlet import process
+from daq.outlet.server import serve
 from daq.processes.heartbeat import Heartbeats, Life
 from daq.processes.process import CannotStartError
 from daq.state.files import place
@@ -123,3 +124,15 @@ def test_of_a_robot_with_a_model_the_robot_may_have_a_baseline_too(folder: Path)
     assert process._models(config) == {"elbow": "rigid"}
     robot = config.robot.model_copy(update={"model": folder / "arm.model.toml"})
     assert process._models(config.model_copy(update={"robot": robot})) == {"elbow": "rigid", "robot": "robot"}
+
+
+def test_what_ends_a_task_of_the_server_ends_the_server_with_it(tmp_path: Path) -> None:
+    """Not as if somebody had told it to stop: the supervisor starts it anew."""
+
+    async def fails() -> None:
+        raise LookupError("the task beside the page")
+
+    with pytest.raises(LookupError, match="the task beside the page"):
+        serve(
+            f"ipc://{tmp_path}/u", f"ipc://{tmp_path}/s", "tcp://127.0.0.1:0", "127.0.0.1", 0, "arm", [], beside=fails
+        )
