@@ -137,3 +137,21 @@ def test_every_generation_is_drawn_as_the_tutorial_says(n: int, count: int, slop
         ours.learn(points[np.argsort(values(points), kind="stable")][: count // 2])
     assert ours.generation == 25
     assert ours.late > 0 or slope == 0.0
+
+
+def test_where_all_values_are_alike_a_cloud_ends_whatever_their_sign() -> None:
+    """Each begins anew with more points, so that the points of a plain of −5 are those of a plain of +5."""
+
+    def points(height: float) -> list[list[float]]:
+        asked = []
+
+        def plain(x: Floats) -> float:
+            asked.append(x.tolist())
+            return height
+
+        minimise("cma", plain, np.zeros(2), np.ones(2), budget=400)
+        return asked
+
+    high, low = points(5.0), points(-5.0)
+    assert len(high) == 400
+    assert high == low

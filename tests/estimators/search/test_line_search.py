@@ -156,3 +156,11 @@ def test_nearer_to_the_best_than_another_minimum_no_interval_counts_as_wider(
     """The widths are over the distance from the best, which is at least that of the nearest other minimum, here 10."""
     added = tried(np.array(steps), np.array(values), 5, (0.0, 14.0), local=2)
     assert np.abs(added - wanted).min() < 1e-9
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("values", [[0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0, 3.0]])
+def test_a_line_that_only_rises_from_the_bound_is_left_at_once(values: list[float], side: float) -> None:
+    steps, ends = side * np.arange(5.0), (0.0, 4.0) if side > 0.0 else (-4.0, 0.0)
+    order = np.argsort(steps)
+    assert len(tried(steps[order], np.array(values)[order], 12, ends)) == 0
