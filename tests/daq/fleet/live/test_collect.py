@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zmq
 
 from daq.__main__ import main
+from daq.fleet.live.collector import Collector
 from daq.fleet.live.lake import RAW
+from daq.fleet.live.settings import load_collector
 from daq.fleet.live.standing import Reader
 from tests.support.summaries import SendingService, locked, summary
 
@@ -136,6 +139,17 @@ def test_clocks_that_are_off_and_robots_that_are_not_listed_are_counted_and_said
     strangers = int(log.split(" of robots that are not listed")[0].split()[-1])
     assert strangers > 0
     assert robots == 1
+
+
+def test_a_collector_that_has_ended_has_let_go_of_its_sockets_and_its_lake(senders: Senders, tmp_path: Path) -> None:
+    turns, told = iter([False] * 20), list[int]()
+    settings = load_collector(tmp_path / "lake.toml")
+    one = Collector(settings)
+    one.run(lambda: next(turns, True), lambda it: told.append(it.received))
+    assert len(told) == 1
+    with pytest.raises(zmq.ZMQError):
+        list(one.subscription.messages(1))
+    Collector(settings).subscription.close()
 
 
 def test_every_mistake_of_a_file_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
