@@ -1,6 +1,7 @@
 """`jointwatch fleet collect` on real sockets, locked ones too: killed and started again it loses nothing uncounted."""
 
 import json
+import resource
 import signal
 import threading
 import time
@@ -12,7 +13,7 @@ import pytest
 import zmq
 
 from daq.__main__ import main
-from daq.fleet.live.collector import Collector
+from daq.fleet.live.collector import Collector, allow_files
 from daq.fleet.live.lake import RAW
 from daq.fleet.live.settings import load_collector
 from daq.fleet.live.standing import Reader
@@ -150,6 +151,33 @@ def test_a_collector_that_has_ended_has_let_go_of_its_sockets_and_its_lake(sende
     with pytest.raises(zmq.ZMQError):
         list(one.subscription.messages(1))
     Collector(settings).subscription.close()
+
+
+ALL = resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize(
+    ("may", "asked"),
+    [
+        *(((64, 4096), [(100, 4096)]), ((99, 100), [(100, 100)]), ((64, ALL), [(100, ALL)])),
+        *(((100, 4096), []), ((128, 128), []), ((ALL, ALL), [])),
+    ],
+)
+def test_as_many_files_may_be_open_as_it_needs(
+    may: tuple[int, int], asked: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """may: files that a process has, and those that it may ask for."""
+    done: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: may)
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: done.append(limits))
+    allow_files(100)
+    assert done == asked
+
+
+def test_files_that_a_process_may_not_have_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 99))
+    with pytest.raises(ValueError, match="a process may open 99 files here, and this needs 100: `ulimit -n 100`"):
+        allow_files(100)
 
 
 def test_every_mistake_of_a_file_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
