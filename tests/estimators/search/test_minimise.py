@@ -54,3 +54,11 @@ def test_of_points_beyond_the_budget_the_first_are_still_evaluated() -> None:
     with pytest.raises(SearchOver):
         problem.values(points[:1])
     assert problem.evaluations == 3
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1.0, 0.5), (np.nan, 1.0), (0.0, np.nan), (np.inf, np.inf), (-np.inf, -np.inf)]
+)
+def test_an_interval_without_a_finite_number_is_named(low: float, high: float) -> None:
+    with pytest.raises(ValueError, match=r"coordinate 1: expected lower ≤ upper"):
+        minimise("mcs", bowl, [-2.0, low, 0.0], [1.0, high, 2.0], budget=9)
