@@ -177,6 +177,7 @@ def test_the_section_does_what_it_says(number: str, folder: Path, running: ExitS
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("installed")  # as a user has them, on the ports of every service
 @pytest.mark.parametrize("number", SLOW)
 def test_the_live_section_does_what_it_says(number: str, folder: Path, running: ExitStack) -> None:
     for block in SECTIONS[number]:

@@ -59,7 +59,7 @@ def unpacked(parts: list[Frames]) -> Found:
 
 # -- a plain reader of each format
 
-_SHORT, _LONG = rb"([trdb])([0-7][0-9A-Fa-f]{2})", rb"([TRDB])([01][0-9A-Fa-f]{7})"
+_SHORT, _LONG = rb"([trdb])([0-7][0-9A-Fa-f]{2})", rb"([xTRDB])([01][0-9A-Fa-f]{7})"
 _LINE = re.compile(rb"(?:" + _SHORT + rb"|" + _LONG + rb")([0-9A-Fa-f])((?:[0-9A-Fa-f]{2})*)")
 _LOG = re.compile(
     rb"[ \t]*(?:\(\d{1,9}(?:\.\d*)?\)[ \t]*)?[^ \t(][^ \t]*[ \t]+([0-9A-Fa-f]{8}|[0-7][0-9A-Fa-f]{2})#"
@@ -76,9 +76,9 @@ def read_slcan(stream: bytes) -> Found:
         letter, ident, code = (match[1] or match[3]), int(match[2] or match[4], 16), int(match[5], 16)
         data = bytes.fromhex(match[6].decode())
         size = 0 if letter in b"rR" else SIZES[code]
-        if (code > 8 and letter in b"tTrR") or len(data) not in (size, size + 2):
+        if (code > 8 and letter in b"txTrR") or len(data) not in (size, size + 2):
             continue
-        flags = (EXTENDED if letter.isupper() else 0) | (REMOTE if letter in b"rR" else 0)
+        flags = (EXTENDED if letter.isupper() or letter == b"x" else 0) | (REMOTE if letter in b"rR" else 0)
         found.append((ident | flags, data[:size]))
     return found
 
@@ -161,8 +161,8 @@ def damaged(draw: st.DrawFn, right: st.SearchStrategy[bytes]) -> bytes:
 
 @st.composite
 def slcan_line(draw: st.DrawFn) -> bytes:
-    letter = draw(st.sampled_from("tTrRdDbB"))
-    ident = f"{draw(st.integers(0, 0x1FFFFFFF)):08X}" if letter.isupper() else f"{draw(st.integers(0, 0x7FF)):03X}"
+    letter = draw(st.sampled_from("txTrRdDbB"))
+    ident = f"{draw(st.integers(0, 0x1FFFFFFF)):08X}" if letter in "xTRDB" else f"{draw(st.integers(0, 0x7FF)):03X}"
     code = draw(st.integers(0, 15 if letter in "dDbB" else 8))
     size = 0 if letter in "rR" else SIZES[code]
     data = draw(st.binary(min_size=size, max_size=size)).hex()
