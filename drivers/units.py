@@ -263,8 +263,9 @@ def _raised(name: str, power: int) -> str:
     return name if power == 1 else name + str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-# what is proposed for an unknown name
+# names that mean two units, and what is asked
 AMBIGUOUS: Final = {"grad": 'in German a degree ("deg"), elsewhere 1/400 of a turn: say which'}
+# what is proposed for an unknown name
 USUAL: Final = (
     "rad", "deg", "rev", "mrad", "rad/s", "deg/s", "rev/s", "rpm", "rad/s²", "m", "mm", "µm", "m/s", "mm/s", "km/h",
     "m/s²", "g", "N·m", "Nm", "mNm", "N", "kN", "A", "mA", "V", "mV", "W", "s", "ms", "µs", "Hz",

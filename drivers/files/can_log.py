@@ -66,7 +66,8 @@ class LogFile:
                     block.append(message)
                     count += 1
                     if len(block) == MESSAGES:
-                        note(-place + (place := _place(reader)))
+                        before, place = place, _place(reader)
+                        note(place - before)
                         yield self._frames(block)
                         block = []
         except (OSError, DriverError):

@@ -101,7 +101,7 @@ def _bodies(stream: BinaryIO, strict: bool) -> Iterator[tuple[int, bytes]]:
     limit = os.fstat(stream.fileno()).st_size if end is None else end
     begin = stream.read(min(len(MAGIC), limit))
     if not MAGIC.startswith(begin):
-        raise ValueError(f"it does not begin as an MCAP file, but with {str(begin)[1:]}")
+        raise ValueError(f"it does not begin as an MCAP file, but with {begin.decode('latin-1')!r}")
     place = len(MAGIC)
     while place + HEAD.size <= limit:
         opcode, length = HEAD.unpack(stream.read(HEAD.size))

@@ -210,7 +210,8 @@ class RobotEstimator:
         if chunk.whole:
             self._judge(chunk, predicted, found.unexplained)
         first = -self._samples % self._stride
-        self._quick.absorb(chunk.quick, chunk.place, self._samples)
+        if self._refits.searchable:
+            self._quick.absorb(chunk.quick, chunk.place, self._samples)
         self._samples += len(time)
         self._learner.follow(chunk.q, self._samples, self._block)
         for at in range(first, len(time), self._stride):

@@ -83,13 +83,18 @@ class FrictionRefits:
         self._spoilt = True
 
     @property
+    def searchable(self) -> bool:
+        """Whether any joint's law has nonlinear parameters that can be searched."""
+        return bool(self._joints)
+
+    @property
     def doubtful(self) -> bool:
         """Whether the motion leaves a law now, so that nothing may be taught by it."""
         return any(joint.left for joint in self._joints)
 
     def absorb(self, block: Block, theta: Floats, calm: bool, quick: QuickSamples) -> list[RefittedFriction]:
         """Take a block of rows; returns the re-fits that have ended. calm: nothing unexplained acts on the robot."""
-        if not self._joints:
+        if not self.searchable:
             return []
         self._blocks += 1
         if not len(self.rest):

@@ -48,9 +48,8 @@ def find_torque_late(subject: Subject) -> Finding | None:
 
     On all rows it must do so by FACTOR. How friction changes its side is the machine's own, and what the columns miss
     of it can hide a delay: so it is looked for away from the reversals, too, where it must leave little but noise.
-    Friction with memory follows a reversal some way behind, as a late torque would; but what is late at the reversals
-    only is no delay, so rows far from them must show the same, and be
-    explained by it as much.
+    Friction with memory follows a reversal some way behind, as a late torque would. What is late at the reversals only
+    is no delay, so rows far from them must show the same delay, and be explained by it as much.
     """
     rows, link = subject.rows, _link_rows(subject)
     margin = int(np.ceil(LONGEST / rows.period)) + 1
@@ -66,7 +65,7 @@ def find_torque_late(subject: Subject) -> Finding | None:
     seen_far = _measure(rows, columns, far)
     if seen_far is None:
         return None
-    for masks, explains_it in (((usable, far), _explains_all), ((away,), _leaves_noise)):
+    for masks, explains_it in (((usable, far), _explains_by_factor), ((away,), _leaves_noise)):
         delay = _measure(rows, columns, masks[0])
         if delay is None or not _is_unusual(delay) or not seen_far.is_near(delay.value):
             continue
@@ -116,7 +115,8 @@ def _is_unusual(delay: Gain) -> bool:
     return abs(delay.value) >= max(EVIDENCE * delay.deviation, USUAL * math.hypot(LAG_SPREAD, delay.deviation))
 
 
-def _explains_all(found: JointFit, before: JointFit, _: float) -> bool:
+def _explains_by_factor(found: JointFit, before: JointFit, _: float) -> bool:
+    """Whether the delay explains the residual by FACTOR, noise and all."""
     return compare(found, before).factor >= FACTOR
 
 

@@ -171,7 +171,7 @@ def test_a_cluster_works_for_those_with_its_certificate_and_for_nobody_else(
                  for part, file in (("cert", cert), ("key", key))}  # fmt: skip
         return distributed.Security(tls_ca_file=files["operator"][0], require_encryption=True, **roles)
 
-    dask = pytest.importorskip("dask")
+    dask = pytest.importorskip("dask", reason="needs dask: pip install 'jointwatch[fleet]'")
     given = {"ca-file": files["operator"][0], "client.cert": files["operator"][0], "client.key": files["operator"][1]}
     with dask.config.set({f"distributed.comm.tls.{name}": file for name, file in given.items()}):
         _serve_operator_only(distributed, security, monkeypatch)

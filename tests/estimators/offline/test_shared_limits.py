@@ -57,7 +57,7 @@ def random_motion(seed: int) -> TrajectoryMotion:
 
 
 def test_torques_and_places_are_those_of_pinocchio(arm: RobotDescription) -> None:
-    pinocchio = pytest.importorskip("pinocchio")
+    pinocchio = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install 'jointwatch[test]'")
     model = pinocchio.buildModelFromXML(urdf())
     data, moved, ours = model.createData(), random_motion(1), shared(arm)
     torques, places = ours.torques(moved), ours.places(moved)

@@ -51,13 +51,19 @@ def test_readiness_is_how_near_the_deviations_are_on_average() -> None:
     assert validity.readiness == pytest.approx(0.5 * (0.05 / 0.2 + 1.0))
 
 
-def test_what_a_learner_knows_is_judged() -> None:
+def judged() -> tuple[Learner, Validity]:
+    """A learner of 3 and −0.7 from 400 rows, and its judgement."""
     learner, validity = Learner(2, 1, 0.01, Alarm()), Validity(PARAMETERS)
     rng = np.random.default_rng(1)
     phi = rng.normal(size=(400, 1, 2))
     y = phi @ np.array([3.0, -0.7]) + 0.01 * rng.normal(size=(400, 1))
     learner.learn(phi, y, np.array([1e-4]), np.array([100.0, 100.0]), 300.0, np.zeros(2))
     validity.judge(learner)
+    return learner, validity
+
+
+def test_what_a_learner_knows_is_judged() -> None:
+    learner, validity = judged()
     np.testing.assert_array_equal(validity.kept.values, learner.rls.theta)
     np.testing.assert_allclose(learner.rls.theta, [3.0, -0.7], atol=0.01)
     assert validity.valid.all()
@@ -65,12 +71,7 @@ def test_what_a_learner_knows_is_judged() -> None:
 
 def test_the_deviation_that_is_told_does_not_jump_where_a_parameter_is_no_longer_known() -> None:
     """Σ* of the first grows from nothing to three times its limit, and falls again."""
-    learner, validity = Learner(2, 1, 0.01, Alarm()), Validity(PARAMETERS)
-    rng = np.random.default_rng(1)
-    phi = rng.normal(size=(400, 1, 2))
-    y = phi @ np.array([3.0, -0.7]) + 0.01 * rng.normal(size=(400, 1))
-    learner.learn(phi, y, np.array([1e-4]), np.array([100.0, 100.0]), 300.0, np.zeros(2))
-    validity.judge(learner)
+    learner, validity = judged()
     own, told, states = float(validity.kept.deviations[0]), [], set[int]()
     way = np.concatenate([np.linspace(0.0, 0.45, 451), np.linspace(0.45, 0.0, 451)])  # the limit is 5 % of 3
     for deviation in way:
