@@ -11,77 +11,39 @@ All decisions fall at the ends of blocks of rows, so results do not depend on ho
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import UNKNOWN, Estimate, Event, Phase, Spectrum
+from estimators.base import UNKNOWN, Estimate, Event, Phase
 from estimators.conditioning.conditioner import ROOM
 from estimators.conditioning.stop import REVIEW, TAUGHT
 from estimators.conditioning.stop import ROOM as ROOM_WANTED
-from estimators.numerics.one_factor import one_factor
 from estimators.online import checkpoint
-from estimators.online.eta.found import EndedRefit
-from estimators.online.judgement.motion import LOOK_BACK
+from estimators.online.change_handling import ChangeHandling, PhasesState
 from estimators.online.judgement.standstill import Seen
 from estimators.online.judgement.validity import sick
 from estimators.online.learning import Learning, RowLearner, learn_rows
-from estimators.online.monitor.base import (
-    Decision,
-    GiveUp,
-    LearnTheta,
-    Moment,
-    Recover,
-    Rejection,
-    Restore,
-    SearchEta,
-    Sharpen,
-    WindowRequest,
-)
-from estimators.online.monitor.gradual import GradualChange
-from estimators.online.parts import Nonlinear, Parts
+from estimators.online.parts import Parts
 from estimators.online.reporting import report
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
-from estimators.quantities import Floats, Settings
-from estimators.recursive.weights.reversals import UNPROVEN
+from estimators.quantities import Settings
 from estimators.rows import FormedRows, Rows, RowStore
-from estimators.window.motion_period import motion_period
 
-if TYPE_CHECKING:  # its kernels are heavy, see parts.py
-    from estimators.online.monitor.window_evidence import Shown
-
-#: s, argued: Motion behind an alarm within which one factor for all torques is looked for (decision 012, point 8).
-ASKED: Final = 30.0
-OWN: Final = "; nothing has changed: the joint's own residual raised it, and raises none again"
 GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wants rows
 
 
-@dataclass(slots=True)
-class PhasesState:
-    """State of Phases."""
-
-    VERSION: ClassVar[int] = 2
-
-    wanted: NDArray[np.bool_]  # (parameters,) what was sure when the alarm came, and must be again
-    before: Floats  # (2, parameters) values and deviations then
-    asking: bool = False  # whether it is not known yet if all have changed by one factor
-    spectrum: Spectrum = UNKNOWN  # of what was learnt from last
-    phase: Phase = Phase.WAITING
-    restarts: int = 0
-    changed: int = 0  # ns, when what the last alarm was about began
-
-
 class Phases:
-    """State machine around the parts of one estimator; it alone carries out decisions."""
+    """State machine around the parts of one estimator: when each is asked, and what a block of rows ends in."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"learner", "report"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"changes", "learner", "report"})
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.kept = PhasesState(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
+        self.changes = ChangeHandling(parts, self.kept)
         self.report = report.EstimateReport(parts)
         self.learner: RowLearner | None = None
 
@@ -174,16 +136,16 @@ class Phases:
             self._restart(cause)
             return
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
-            if self._holds_again():
+            if self.changes.holds_again():
                 return
             parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
             if parts.gradual is not None and parts.gradual.kept.going:
-                self._follow(parts.gradual)
+                self.changes.follow(parts.gradual)
             parts.validity.kept.renew = True
             if parts.nonlinear is None:
                 parts.fit.follow(parts.learner, self.phase is Phase.NORMAL)
             if self.kept.asking and self.phase is Phase.NORMAL:
-                self._ask_for_one_cause()
+                self.changes.ask_for_one_cause()
         parts.validity.judge(parts.learner)
         if self.phase is Phase.STARTING:
             self._take(parts.start.verdict(resting))
@@ -192,41 +154,15 @@ class Phases:
             if parts.nonlinear is None and self.kept.asking and parts.learner.rls.state.since < parts.loop.block:
                 parts.learner.doubt()  # another one: what the first rows behind the change told is not true, either
             moment = parts.moment(self.kept.wanted)
-            self._consult(parts.monitor.transient(moment), moment)
+            self.changes.consult(parts.monitor.transient(moment), moment)
         elif parts.loop.alarm():
-            self._alarm()
+            self.changes.alarm()
         if self.phase is Phase.NORMAL and (rests := parts.loop.crossed()) is not None:
             parts.log.say("held" if rests else "moving", "standstill" if rests else "the joint moves again")
         if self.phase is Phase.NORMAL:
             parts.loop.remember()
             if not resting:
-                self._routine()
-
-    def _holds_again(self) -> bool:
-        """Whether what was known before the last alarm holds again; if so it is in force."""
-        parts, now = self.parts, self.parts.history.total
-        usable = parts.recall is not None and self.phase in (Phase.NORMAL, Phase.TRANSIENT)
-        if parts.recall is None or not usable or not parts.recall.holds(parts.fit.kept.sums, parts.fit.block, now):
-            return False
-        parts.recall.restore()
-        self.kept.asking = False
-        parts.fit.begin(now, keep_identified=True)
-        parts.validity.kept.good = parts.recall.kept.trusted  # what was trusted is lost at twice the limit, as always
-        parts.validity.judge(parts.learner)
-        self._recover("what was known before explains the motion again: it has passed")
-        return True
-
-    def _routine(self) -> None:
-        """Do what a monitor asks for while no alarm stands."""
-        parts, now = self.parts, self.parts.history.total
-        if parts.nonlinear is None or parts.searching:
-            return
-        if parts.motion.period_wanted and parts.monitor.period_due(now):
-            rows = parts.history.since(now - round(LOOK_BACK / parts.motion.row))
-            parts.motion.found(motion_period(rows.y[:, 0]))
-        moment = parts.moment(self.kept.wanted)
-        for asked in parts.monitor.routine(moment):
-            self._consult(asked, moment)
+                self.changes.routine()
 
     # --- starts
 
@@ -269,160 +205,10 @@ class Phases:
             parts.history.clear()
             parts.nonlinear.refits.drop()
 
-    # --- alarms and what a monitor decides
-
-    def _alarm(self) -> None:
-        parts, state = self.parts, self.parts.learner.rls.state
-        ago = state.since + state.onset
-        window = parts.history.instants.span(ago)
-        self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.sure.copy()
-        self.kept.changed = window[0] if window else parts.log.kept.time
-        self.kept.before[:], self.kept.asking = parts.loop.good, True
-        if parts.recall is not None:
-            now, needed = parts.history.total, parts.motion.needed
-            anew = parts.recall.alarmed(parts.loop.kept.snapshot, now, needed, parts.validity.good)
-            if parts.gradual is not None:
-                parts.gradual.alarmed(now, self.kept.changed, anew)
-            parts.fit.consider_anew(parts.learner)
-        # it may be of what was never identifiable, which is no change
-        unidentified = parts.nonlinear is None and (
-            parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN
-        )
-        parts.motion.kept.count = 0
-        parts.fit.begin(parts.history.total, keep_identified=unidentified)
-        parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
-        own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
-        if unidentified:
-            self.kept.asking = False
-        elif parts.nonlinear is None:
-            parts.learner.doubt()
-            # rounding is little of the residual that there is now: by weights of a smaller one nothing would be learnt
-            parts.fit.roughen(parts.learner, parts.log.kept.time)
-        else:
-            parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
-
-    def _follow(self, gradual: GradualChange) -> None:
-        """Follow a change that goes on: once that is told, the rows so far are of another truth."""
-        parts, now = self.parts, self.parts.history.total
-        if gradual.follow(now, parts.fit.block, parts.motion.needed):
-            self._goes_on(gradual)
-        if gradual.kept.told:
-            parts.fit.begin_moving(parts.learner, now)
-        gradual.widen(parts.fit.block)
-        if gradual.kept.told and not gradual.kept.going:
-            gradual.kept.told = False
-            parts.log.say("recovered", "what changed gradually changes no longer", self._since(gradual))
-
-    def _continues(self, own: bool) -> bool:
-        """Whether new values go on with a change before; own: whether nothing has changed."""
-        gradual, recall = self.parts.gradual, self.parts.recall
-        if gradual is None or recall is None:
-            return False
-        return gradual.recovered(recall.kept.learnt.state, self.parts.history.total, own)
-
-    def _goes_on(self, gradual: GradualChange) -> None:
-        """Say that what raised alarms goes on changing, and follow it."""
-        parts, rate = self.parts, gradual.kept.rate / self.parts.motion.row
-        self.kept.asking = False
-        if parts.recall is not None:
-            parts.recall.give_up()
-        rates = ", ".join(
-            f"{parts.parameters[i].name} by {rate[i]:+.2g} {parts.parameters[i].unit} a second"
-            for i in np.flatnonzero(rate)
-        )
-        text = f"it goes on changing, gradually, and is followed: {rates}"
-        self._recover(text, self._since(gradual), "recovered" if gradual.kept.told else "gradual")
-        gradual.kept.told = True
-
-    def _since(self, gradual: GradualChange) -> tuple[int, int]:
-        return gradual.kept.began, self.parts.log.kept.time
-
-    def _consult(self, asked: WindowRequest | Decision, moment: Moment) -> None:
-        """Compute a window that the monitor requests, and carry out what it decides."""
-        if not isinstance(asked, WindowRequest):
-            self._carry_out(asked, None)
-        elif self.parts.nonlinear is not None:
-            shown = self.parts.nonlinear.relearning.windows.show(asked, moment)
-            self._carry_out(self.parts.monitor.review(shown.evidence), shown)
-
-    def _carry_out(self, decision: Decision, shown: "Shown | None") -> None:
-        parts = self.parts
-        if isinstance(decision, Recover):
-            if decision.usual:
-                parts.learner.rls.accept_noise()
-            if decision.own:
-                parts.learner.rls.accept_excursion(parts.motion.row)
-            if self._continues(decision.own) and parts.gradual is not None:
-                self._goes_on(parts.gradual)
-            else:
-                self._recover(decision.text + OWN * decision.own)
-        if parts.nonlinear is None:
-            return
-        relearning, now = parts.nonlinear.relearning, parts.history.total
-        if isinstance(decision, SearchEta):
-            relearning.search(decision, shown)
-            self._collect()
-        elif isinstance(decision, GiveUp):
-            text = relearning.give_up(decision.first)
-            parts.monitor.learnt(now)
-            parts.fit.begin(now)
-            self._recover(text, parts.history.span(decision.first))
-        elif shown is None:
-            return
-        elif isinstance(decision, Restore):
-            parts.fit.begin(now)
-            self._recover(relearning.restore(), parts.history.span(shown.evidence.first))
-        elif isinstance(decision, LearnTheta):
-            text = relearning.learn_theta(*shown)
-            parts.monitor.learnt(now, shown.evidence.first)
-            parts.fit.begin(now)
-            self._recover(text, parts.history.span(shown.evidence.first))
-        elif isinstance(decision, Sharpen):
-            relearning.sharpen(*shown)
-
-    def _recover(self, text: str, window: tuple[int, int] | None = None, kind: str = "recovered") -> None:
-        """End a transient; window: of the new values, by default all since the change began; kind: of its event."""
-        log = self.parts.log
-        self.kept.phase = Phase.NORMAL
-        self.parts.loop.accept()
-        log.say(kind, text, window or (self.kept.changed, log.kept.time))
-
-    def _ask_for_one_cause(self) -> None:
-        """Whether all parameters have changed by one factor since the alarm; a constant torque may be a sensor's."""
-        parts, kept = self.parts, self.kept
-        kept.asking = parts.motion.seconds < ASKED
-        which = np.array([not one.name.endswith("offset") for one in parts.parameters])
-        values, deviations = parts.learner.rls.theta, parts.learner.kept.deviations
-        if factor := one_factor(kept.before[0], kept.before[1], values, deviations, which):
-            kept.asking = False
-            parts.log.say("scaled", str(factor), (kept.changed, parts.log.kept.time))
-
-    # --- refits
-
     def _collect(self) -> None:
         """Handle refits that have ended."""
-        nonlinear = self.parts.nonlinear
-        while nonlinear is not None and (found := nonlinear.refits.poll()) is not None:
-            if found.pending.purpose == "start":
-                self._take(self.parts.start.found(found))
-            else:
-                self._settle(found, nonlinear)
-
-    def _settle(self, found: EndedRefit, nonlinear: Nonlinear) -> None:
-        """Accept or reject a refit of normal mode."""
-        parts, pending, alarmed = self.parts, found.pending, self.phase is Phase.TRANSIENT
-        reason, explains = nonlinear.relearning.judge(found)
-        if reason or found.outcome is None:
-            nonlinear.refits.rejected(pending, reason, found.outcome.search if found.outcome else None)
-            rejection = Rejection(pending.first, pending.last, explains, parts.motion.needed)
-            self._carry_out(parts.monitor.rejected(rejection, alarmed), None)
-            return
-        self.kept.spectrum = nonlinear.relearning.take(found.outcome, pending, alarmed)
-        parts.fit.begin(parts.history.total)
-        parts.monitor.learnt(parts.history.total)
-        parts.monitor.accepted(pending.purpose, pending.first, parts.moment(self.kept.wanted))
-        if alarmed:
-            self._recover("new values and new η", pending.window)
+        while (found := self.changes.settled()) is not None:
+            self._take(self.parts.start.found(found))
 
     # --- reports
 

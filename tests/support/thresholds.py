@@ -106,7 +106,7 @@ FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/misfit/scores.py": {"critical": (3.0, 4.0, 5.0, 16.0, 96.0)},  # Student's t about the normal
     "estimators/online/eta/nonlinear_columns.py": {"fill_columns": (3.0,)},  # derivative of a cube
     "estimators/online/gear/lost_motion.py": {"report": (99.9,)},  # per cent that are not all
-    "estimators/online/robot/start.py": {"progress": (99.0,)},
+    "estimators/online/start/robot_start.py": {"progress": (99.0,)},
     "estimators/online/start/plausibility_look.py": {"_motion": (1e-9,)},  # s per ns
     "estimators/plausibility/mistakes/current_as_torque.py": {"find_current_as_torque": (10.0,)},  # powers of ten
     "estimators/plausibility/mistakes/position_wraps.py": {"find_position_wraps": (360.0,)},  # a turn in degrees

@@ -20,8 +20,8 @@ from estimators.online.mechanism.estimate import MechanismEstimate
 from estimators.online.mechanism.filtered_motion import MechanismChunk, MechanismFilter
 from estimators.online.mechanism.friction_level import FrictionLevel
 from estimators.online.robot.contact import SOON, ContactWatch
-from estimators.online.robot.start import RobotStart
 from estimators.online.robot.watch import Unexplained
+from estimators.online.start.robot_start import RobotStart
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from estimators.thresholds import AT_REST, START

@@ -12,7 +12,7 @@ The reasons for this design are in docs/decisions/018-whole-robots-learning.md.
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from estimators.base import Event, Phase, Status
 from estimators.conditioning.finer_rows import FinerRows
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
-from estimators.online.robot.contact import SOON
+from estimators.online.robot.change_handling import DOUBTFUL, RobotChangeHandling
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.explanation import BODY
@@ -30,26 +30,19 @@ from estimators.online.robot.findings.tool import ToldTool
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, SLOW, Chunk, RobotMotion
-from estimators.online.robot.residual_attribution import AttributionVerdict
-from estimators.online.robot.start import RobotStart
-from estimators.online.robot.told_findings import ToldFindings, state_beside
+from estimators.online.robot.told_findings import state_beside
 from estimators.online.robot.watch import RobotWatch
+from estimators.online.start.robot_start import RobotStart
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from estimators.thresholds import AT_REST, START
-
-#: 1, argued: Times its deviation by which a change that was just found is doubted.
-DOUBTFUL: Final = 3.0
-#: ns, argued: Time behind a change within which the model's own may go on changing, and what it does not know is no
-#: contact: a minute, the time constant of a gear's oil.
-CHANGES_ON: Final = 60_000_000_000
 
 
 class RobotEstimator:
     """Identifies one robot from equidistant rows of all its joints.
 
-    A RobotLearner has the parameters, a RobotWatch judges the residual, a RobotStart counts the motion of the start;
-    this class feeds them rows, and carries out what follows from one for the others.
+    A RobotLearner has the parameters, a RobotWatch judges the residual, a RobotStart counts the motion of the start,
+    and RobotChangeHandling carries out what follows from one for the others; this class feeds them rows, and reports.
     """
 
     def __init__(
@@ -73,7 +66,6 @@ class RobotEstimator:
         slow, between = min(SLOW, OF_RATE / period), period if self._finer.factor > 1 else 0.0
         period = self._finer.period
         self._chunk, self._stride = max(1, round(CHUNK / period)), max(1, round(1.0 / (ROWS * period)))
-        self._units = tuple(joint.axis.effort for joint in learnt.robot.joints)
         self._watch = RobotWatch(model, learnt, self._chunk * period, tool, slow, between)
         compensates = bool(self._watch.compensation.joints)
         self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates, slow)
@@ -81,18 +73,14 @@ class RobotEstimator:
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
         self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)
         self._quick = QuickSamples(n, self._stride, period, slow)
-        self._start, self._reference = RobotStart(start * ROWS), self._learner.prediction
+        self._start = RobotStart(start * ROWS)
+        self._changes = RobotChangeHandling(model, self._watch, self._learner, self._refits, self._start)
+        self._findings = self._changes.findings
         # times and readings that do not fill a chunk yet
         self._unused: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
         self._block = Block(model.size + n, n)  # rows of the present second
         self._samples, self._moves = 0, False  # readings so far; whether a joint has moved in the last half second
-        # ns: of the newest reading; until which a change that has just ended is doubted; until which the model's own
-        # change may go on
-        self._time = self._doubted = self._changing = 0
         self._measured, self._predicted = np.full((2, n), np.nan)
-        self._contact_words = ""  # words about the last contact
-        self._events: list[Event] = []
-        self._findings = ToldFindings(model.robot.names)
 
     @property
     def learnt(self) -> int:
@@ -131,8 +119,8 @@ class RobotEstimator:
         contact, watch = self._watch.contact, self._watch
         contacts = tuple((contact.reported & (not self._start.active)).tolist())
         return RobotEstimate(
-            self._time, phase, status, reasons, self._measured, self._predicted, contact.deviations, contact.limits,
-            contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
+            self._changes.time, phase, status, reasons, self._measured, self._predicted, contact.deviations,
+            contact.limits, contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
             self._findings.every, watch.location.found, None if watch.tool is None else watch.tool.difference,
         )  # fmt: skip
 
@@ -162,8 +150,7 @@ class RobotEstimator:
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        told, self._events = self._events, []
-        return told
+        return self._changes.events()
 
     def distrust(self) -> None:
         """Learn nothing from the last seconds: what a joint has sent then may have been wrong."""
@@ -198,17 +185,19 @@ class RobotEstimator:
         learner.adopt()
         carried = watch.attribution.resume(found["payload"], learner.variance)
         if carried is not None:
-            self._findings.resume(self._time, carried, carried.cause.words(watch.attribution.known(bare=True), carried))
-        self._mark_reference()
+            self._findings.resume(
+                self._changes.time, carried, carried.cause.words(watch.attribution.known(bare=True), carried)
+            )
+        self._changes.mark_reference()
 
     def _absorb(self, time: Nanoseconds, chunk: Chunk) -> None:
         """Judge the residual of 10 ms of readings, then take the regression rows that fall among them."""
         predicted, unexplained = self._learner.prediction.of(chunk)
         found = self._watch.explain(chunk, predicted, unexplained)
-        self._time = int(time[-1])
+        self._changes.time = int(time[-1])
         self._measured, self._predicted = chunk.tau[-1], found.explained[-1]
         if chunk.whole:
-            self._judge(chunk, predicted, found.unexplained)
+            self._changes.judge(chunk, predicted, found.unexplained)
         first = -self._samples % self._stride
         if self._refits.searchable:
             self._quick.absorb(chunk.quick, chunk.place, self._samples)
@@ -223,39 +212,6 @@ class RobotEstimator:
                 self._watch.compensation.absorb(u + found.used[at], found.learned[at], self._watch.contact.moving)
             self._block.sample[self._block.count] = self._samples - len(time) + at
             self._take_row(chunk, at, r, u)
-
-    def _judge(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> None:
-        """Compare the residual with its thresholds: report a contact, or end the examination of one."""
-        watch, starting = self._watch, self._start.active
-        contact, friction = watch.contact, self._learner.stiction
-        changing = self._time < self._changing and not starting and contact.ready
-        if changing and contact.exceeded(unexplained, friction):
-            contact.unknown = DOUBTFUL * self._learner.unknown(chunk)
-        changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
-        if not watch.contact.calm and not starting:
-            self._learner.drop_waiting()
-        watch.locate(chunk, unexplained, friction, starting)
-        if changes is None:
-            return
-        fresh, over = changes
-        names = self.model.robot.names
-        if fresh.any():
-            watch.attribution.mark()
-            self._contact_words = watch.contact.words(fresh, unexplained, names, self._units)
-            text = self._contact_words + watch.where(names)
-            touched = tuple(name for name, one in zip(names, fresh, strict=True) if one)
-            if self._findings.examine(self._time, "contact", touched, text):
-                self._add_event("contact", text)
-        if over.any() and not watch.contact.reported.any() and not watch.attribution.suspects:
-            self._end_examination()
-
-    def _end_examination(self) -> None:
-        """What was examined is over, and no cause of it was found that stays."""
-        examined = self._findings.examined
-        if examined is not None:
-            self._doubted = self._time + round(1e9 * SOON)
-            self._findings.close(self._time)
-            self._add_event("recovered", f"{', '.join(examined.joints)}: the model explains the torque again")
 
     def _take_row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """Take one regression row at 50 Hz; r, u: (n,) residual without payload, and with it."""
@@ -278,122 +234,28 @@ class RobotEstimator:
             q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.explanation.carried
             weights = 1.0 / (learner.variance * learner.correlation)
             *pulls, watch.contact.steps = learner.encoders.effects(q, r, weights, learner.theta, carried)
-        switched, verdict = watch.absorb(now, learner.variance, pulls)
-        for one in switched:
-            self._add_event("compensation", one.words(self.model.robot))
-        examined, where = self._findings.examined, watch.where(self.model.robot.names)
-        if examined is not None and examined.cause == "contact" and not examined.others and where:
-            self._findings.refine(self._time, examined.number, self._contact_words + where)
-        self._findings.follow(self._time, watch.attribution)
-        self._check_tool()
-        if verdict is not None and verdict.silent:
-            self._learn(verdict)
-        elif verdict is not None:
-            learner.drop_waiting()
-            self._doubted = 0
-            self._carry_out(verdict)
-        elif watch.attribution.over and not watch.contact.reported.any():
-            self._end_examination()
-
-    def _check_tool(self) -> None:
-        """Compare what is carried with what the controller was told, after the start and in motion."""
-        tool, attribution = self._watch.tool, self._watch.attribution
-        if tool is None or self._start.active or not self._moves or not self._watch.contact.calm:
-            return
-        change = tool.compare(attribution.payload, attribution.theta, attribution.known().root)
-        if change is not None:
-            self._add_event("tool", tool.difference.text or "the tool agrees with the one that the controller was told")
-        if change is not None or tool.difference.differs:
-            self._findings.tell_tool(self._time, tool.difference.text)
-
-    def _carry_out(self, verdict: AttributionVerdict) -> None:
-        """Hold what was found beside the model, or learn it."""
-        watch, start, cause = self._watch, self._start, verdict.fitted.cause
-        key = cause.name, cause.joints
-        if start.active and (verdict.held or key not in start.changed):
-            start.changed.add(key)
-            self._begin_anew()
-        new = self._findings.take(self._time, verdict)
-        if watch.tool is not None:
-            watch.tool.forget()
-        if new and (verdict.held or not start.active):  # of a start nothing is known yet that could have changed
-            self._add_event(cause.name, verdict.text)
-        watch.contact.explained()
-        watch.unexplained.forget()
-        if not verdict.held:
-            self._learn(verdict)
-
-    def _learn(self, verdict: AttributionVerdict) -> None:
-        """Move the model's own parameters by what was found."""
-        self._refits.spoil()
-        self._learner.move(verdict.fitted, DOUBTFUL)
-        self._changing = self._time + CHANGES_ON
-        self._mark_reference()
+        self._changes.follow(*watch.absorb(now, learner.variance, pulls), self._moves)
 
     def _end_block(self) -> None:
         """One second of rows: end the start, set thresholds anew, let what is three seconds old teach."""
-        self._refit_friction()
-        contact, start, now = self._watch.contact, self._start, self._block
-        if start.active and start.enough:
-            start.active = False
-            contact.settle()
-            contact.explained()
-            self._watch.attribution.settle()
-            self._mark_reference()
-            self._add_event("started", "the thresholds of the residuals stand")
-        if not start.active and contact.calm and start.due:
-            contact.grow()
-            self._mark_reference()
+        now = self._block
+        self._changes.refit_friction(now, self._quick)
+        self._changes.settle()
         speeds = self._learner.begin_block()
         if speeds is not None:
-            contact.slow = np.maximum(AT_REST, speeds)
+            self._watch.contact.slow = np.maximum(AT_REST, speeds)
         if not (now.disturbed or self._findings.held or now.speed.max() <= AT_REST):
             self._learner.close(now, self._samples)
 
-    def _refit_friction(self) -> None:
-        """Look whether a friction has left its law, and put in force what a search has found; see FrictionRefits."""
-        if self._start.active or self._findings.held:
-            return
-        learner, calm = self._learner, not self._block.disturbed
-        for one in self._refits.absorb(self._block, learner.bayesian.theta, calm, self._quick):
-            name, details = self.model.robot.names[one.joint], None if one.search is None else one.search.plain
-            if one.reason:
-                if not one.sharpens:  # η in force still holds, as certain as it was
-                    self._add_event("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
-                continue
-            told = "sharpened" if one.sharpens else "refit_accepted"
-            self._add_event(told, f"friction of {name}: {one.words}", details)
-            learner.restore(one.place, self._refits.rest)
-            learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
-            learner.follow_laws()
-            self._watch.contact.explained()
-            self._watch.unexplained.forget()
-            learner.adopt()
-            self._mark_reference()
-        if self._refits.doubtful:
-            learner.drop_waiting()
-
-    def _mark_reference(self) -> None:
-        """The thresholds are those of residuals of the present prediction."""
-        self._reference = self._learner.prediction
-        self._start.mark()
-
-    def _begin_anew(self) -> None:
-        """Forget what was gathered of the start: it was before something has changed."""
-        self._start.begin_anew()
-        self._watch.contact.gather_anew()
-        self._watch.attribution.gather_anew()
-
     def _state(self) -> tuple[Phase, Status, tuple[Reason, ...]]:
         """What the robot does, whether its values may be used, and why not; the first that holds."""
-        if self._time == 0 or not np.isfinite(self._measured).all():
+        if self._changes.time == 0 or not np.isfinite(self._measured).all():
             return Phase.WAITING, Status.UNESTIMATED, (Reason("incomplete_row"),)
         if self._start.active:
             why = Reason("robot_starting", None, {"seconds": self._start.rows / ROWS})
             return Phase.STARTING, Status.LEARNING, (why,)
         names, refused = self.model.robot.names, self._refits.reasons(self.model.robot.names)
-        happened = self._findings.examined is not None or self._watch.contact.reported.any()
-        if happened or self._time < self._doubted:  # what has happened is known within SOON
+        if self._changes.unsettled:
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"), *refused)
         watch = self._watch
         too_much = watch.unexplained.too_much
@@ -404,9 +266,6 @@ class RobotEstimator:
         if not self._moves:
             return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)
         return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent
-
-    def _add_event(self, kind: str, text: str, details: Mapping[str, Any] | None = None) -> None:
-        self._events.append(Event(self._time, kind, text, None, details))
 
 
 def _possible(payload: Payload) -> Payload:

@@ -1,4 +1,4 @@
-"""The start of a whole robot: how much motion there was, and which frictions it has found anew."""
+"""The start of a whole robot or mechanism: how much motion there was, and which frictions it has found anew."""
 
 
 class RobotStart:

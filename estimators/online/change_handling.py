@@ -1,0 +1,240 @@
+"""What an alarm begins, and what ends it: decisions of the monitor are carried out here, and nowhere else.
+
+An alarm, a window that the monitor requests, a refit that has ended, a change that goes on: each ends in new values, in
+those from before, or in a search of η, and is told as an event. When each of them is looked at, phases.py says.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import UNKNOWN, Phase, Spectrum
+from estimators.numerics.one_factor import one_factor
+from estimators.online.eta.found import EndedRefit
+from estimators.online.judgement.motion import LOOK_BACK
+from estimators.online.monitor.base import (
+    Decision,
+    GiveUp,
+    LearnTheta,
+    Moment,
+    Recover,
+    Rejection,
+    Restore,
+    SearchEta,
+    Sharpen,
+    WindowRequest,
+)
+from estimators.online.monitor.gradual import GradualChange
+from estimators.online.parts import Nonlinear, Parts
+from estimators.quantities import Floats
+from estimators.recursive.weights.reversals import UNPROVEN
+from estimators.window.motion_period import motion_period
+
+if TYPE_CHECKING:  # its kernels are heavy, see parts.py
+    from estimators.online.monitor.window_evidence import Shown
+
+#: s, argued: Motion behind an alarm within which one factor for all torques is looked for (decision 012, point 8).
+ASKED: Final = 30.0
+OWN: Final = "; nothing has changed: the joint's own residual raised it, and raises none again"
+
+
+@dataclass(slots=True)
+class PhasesState:
+    """State of Phases."""
+
+    VERSION: ClassVar[int] = 2
+
+    wanted: NDArray[np.bool_]  # (parameters,) what was sure when the alarm came, and must be again
+    before: Floats  # (2, parameters) values and deviations then
+    asking: bool = False  # whether it is not known yet if all have changed by one factor
+    spectrum: Spectrum = UNKNOWN  # of what was learnt from last
+    phase: Phase = Phase.WAITING
+    restarts: int = 0
+    changed: int = 0  # ns, when what the last alarm was about began
+
+
+class ChangeHandling:
+    """Carries out what follows from an alarm, a decision of the monitor or a refit that has ended."""
+
+    def __init__(self, parts: Parts, kept: PhasesState) -> None:
+        """kept: shared with the phases, which know when to ask."""
+        self.parts, self.kept = parts, kept
+
+    def holds_again(self) -> bool:
+        """Whether what was known before the last alarm holds again; if so it is in force."""
+        parts, now = self.parts, self.parts.history.total
+        usable = parts.recall is not None and self.kept.phase in (Phase.NORMAL, Phase.TRANSIENT)
+        if parts.recall is None or not usable or not parts.recall.holds(parts.fit.kept.sums, parts.fit.block, now):
+            return False
+        parts.recall.restore()
+        self.kept.asking = False
+        parts.fit.begin(now, keep_identified=True)
+        parts.validity.kept.good = parts.recall.kept.trusted  # what was trusted is lost at twice the limit, as always
+        parts.validity.judge(parts.learner)
+        self._recover("what was known before explains the motion again: it has passed")
+        return True
+
+    def routine(self) -> None:
+        """Do what a monitor asks for while no alarm stands."""
+        parts, now = self.parts, self.parts.history.total
+        if parts.nonlinear is None or parts.searching:
+            return
+        if parts.motion.period_wanted and parts.monitor.period_due(now):
+            rows = parts.history.since(now - round(LOOK_BACK / parts.motion.row))
+            parts.motion.found(motion_period(rows.y[:, 0]))
+        moment = parts.moment(self.kept.wanted)
+        for asked in parts.monitor.routine(moment):
+            self.consult(asked, moment)
+
+    def alarm(self) -> None:
+        parts, state = self.parts, self.parts.learner.rls.state
+        ago = state.since + state.onset
+        window = parts.history.instants.span(ago)
+        self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.sure.copy()
+        self.kept.changed = window[0] if window else parts.log.kept.time
+        self.kept.before[:], self.kept.asking = parts.loop.good, True
+        if parts.recall is not None:
+            now, needed = parts.history.total, parts.motion.needed
+            anew = parts.recall.alarmed(parts.loop.kept.snapshot, now, needed, parts.validity.good)
+            if parts.gradual is not None:
+                parts.gradual.alarmed(now, self.kept.changed, anew)
+            parts.fit.consider_anew(parts.learner)
+        # it may be of what was never identifiable, which is no change
+        unidentified = parts.nonlinear is None and (
+            parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN
+        )
+        parts.motion.kept.count = 0
+        parts.fit.begin(parts.history.total, keep_identified=unidentified)
+        parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
+        own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
+        if unidentified:
+            self.kept.asking = False
+        elif parts.nonlinear is None:
+            parts.learner.doubt()
+            # rounding is little of the residual that there is now: by weights of a smaller one nothing would be learnt
+            parts.fit.roughen(parts.learner, parts.log.kept.time)
+        else:
+            parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
+
+    def follow(self, gradual: GradualChange) -> None:
+        """Follow a change that goes on: once that is told, the rows so far are of another truth."""
+        parts, now = self.parts, self.parts.history.total
+        if gradual.follow(now, parts.fit.block, parts.motion.needed):
+            self._goes_on(gradual)
+        if gradual.kept.told:
+            parts.fit.begin_moving(parts.learner, now)
+        gradual.widen(parts.fit.block)
+        if gradual.kept.told and not gradual.kept.going:
+            gradual.kept.told = False
+            parts.log.say("recovered", "what changed gradually changes no longer", self._since(gradual))
+
+    def _continues(self, own: bool) -> bool:
+        """Whether new values go on with a change before; own: whether nothing has changed."""
+        gradual, recall = self.parts.gradual, self.parts.recall
+        if gradual is None or recall is None:
+            return False
+        return gradual.recovered(recall.kept.learnt.state, self.parts.history.total, own)
+
+    def _goes_on(self, gradual: GradualChange) -> None:
+        """Say that what raised alarms goes on changing, and follow it."""
+        parts, rate = self.parts, gradual.kept.rate / self.parts.motion.row
+        self.kept.asking = False
+        if parts.recall is not None:
+            parts.recall.give_up()
+        rates = ", ".join(
+            f"{parts.parameters[i].name} by {rate[i]:+.2g} {parts.parameters[i].unit} a second"
+            for i in np.flatnonzero(rate)
+        )
+        text = f"it goes on changing, gradually, and is followed: {rates}"
+        self._recover(text, self._since(gradual), "recovered" if gradual.kept.told else "gradual")
+        gradual.kept.told = True
+
+    def _since(self, gradual: GradualChange) -> tuple[int, int]:
+        return gradual.kept.began, self.parts.log.kept.time
+
+    def consult(self, asked: WindowRequest | Decision, moment: Moment) -> None:
+        """Compute a window that the monitor requests, and carry out what it decides."""
+        if not isinstance(asked, WindowRequest):
+            self._carry_out(asked, None)
+        elif self.parts.nonlinear is not None:
+            shown = self.parts.nonlinear.relearning.windows.show(asked, moment)
+            self._carry_out(self.parts.monitor.review(shown.evidence), shown)
+
+    def _carry_out(self, decision: Decision, shown: "Shown | None") -> None:
+        parts = self.parts
+        if isinstance(decision, Recover):
+            if decision.usual:
+                parts.learner.rls.accept_noise()
+            if decision.own:
+                parts.learner.rls.accept_excursion(parts.motion.row)
+            if self._continues(decision.own) and parts.gradual is not None:
+                self._goes_on(parts.gradual)
+            else:
+                self._recover(decision.text + OWN * decision.own)
+        if parts.nonlinear is None:
+            return
+        relearning, now = parts.nonlinear.relearning, parts.history.total
+        if isinstance(decision, SearchEta):
+            relearning.search(decision, shown)
+            self.settled()
+        elif isinstance(decision, GiveUp):
+            text = relearning.give_up(decision.first)
+            parts.monitor.learnt(now)
+            parts.fit.begin(now)
+            self._recover(text, parts.history.span(decision.first))
+        elif shown is None:
+            return
+        elif isinstance(decision, Restore):
+            parts.fit.begin(now)
+            self._recover(relearning.restore(), parts.history.span(shown.evidence.first))
+        elif isinstance(decision, LearnTheta):
+            text = relearning.learn_theta(*shown)
+            parts.monitor.learnt(now, shown.evidence.first)
+            parts.fit.begin(now)
+            self._recover(text, parts.history.span(shown.evidence.first))
+        elif isinstance(decision, Sharpen):
+            relearning.sharpen(*shown)
+
+    def _recover(self, text: str, window: tuple[int, int] | None = None, kind: str = "recovered") -> None:
+        """End a transient; window: of the new values, by default all since the change began; kind: of its event."""
+        log = self.parts.log
+        self.kept.phase = Phase.NORMAL
+        self.parts.loop.accept()
+        log.say(kind, text, window or (self.kept.changed, log.kept.time))
+
+    def ask_for_one_cause(self) -> None:
+        """Whether all parameters have changed by one factor since the alarm; a constant torque may be a sensor's."""
+        parts, kept = self.parts, self.kept
+        kept.asking = parts.motion.seconds < ASKED
+        which = np.array([not one.name.endswith("offset") for one in parts.parameters])
+        values, deviations = parts.learner.rls.theta, parts.learner.kept.deviations
+        if factor := one_factor(kept.before[0], kept.before[1], values, deviations, which):
+            kept.asking = False
+            parts.log.say("scaled", str(factor), (kept.changed, parts.log.kept.time))
+
+    def settled(self) -> EndedRefit | None:
+        """Accept or reject the refits that have ended; return one of a start, which judges it itself."""
+        nonlinear = self.parts.nonlinear
+        while nonlinear is not None and (found := nonlinear.refits.poll()) is not None:
+            if found.pending.purpose == "start":
+                return found
+            self._settle(found, nonlinear)
+        return None
+
+    def _settle(self, found: EndedRefit, nonlinear: Nonlinear) -> None:
+        """Accept or reject a refit of normal mode."""
+        parts, pending, alarmed = self.parts, found.pending, self.kept.phase is Phase.TRANSIENT
+        reason, explains = nonlinear.relearning.judge(found)
+        if reason or found.outcome is None:
+            nonlinear.refits.rejected(pending, reason, found.outcome.search if found.outcome else None)
+            rejection = Rejection(pending.first, pending.last, explains, parts.motion.needed)
+            self._carry_out(parts.monitor.rejected(rejection, alarmed), None)
+            return
+        self.kept.spectrum = nonlinear.relearning.take(found.outcome, pending, alarmed)
+        parts.fit.begin(parts.history.total)
+        parts.monitor.learnt(parts.history.total)
+        parts.monitor.accepted(pending.purpose, pending.first, parts.moment(self.kept.wanted))
+        if alarmed:
+            self._recover("new values and new η", pending.window)

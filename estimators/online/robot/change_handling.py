@@ -1,0 +1,196 @@
+"""What follows from one part of a whole robot's estimator for the others, and is told.
+
+A residual that leaves its thresholds is examined; the cause that is found is held beside the model, or learnt; a
+friction that has left its law gets a new one; the start ends. Each is an event or a finding.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from estimators.base import Event
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.online.robot.block import Block
+from estimators.online.robot.compensation import Switched
+from estimators.online.robot.contact import SOON
+from estimators.online.robot.findings.quick_samples import QuickSamples
+from estimators.online.robot.friction_refit import FrictionRefits
+from estimators.online.robot.learner import RobotLearner
+from estimators.online.robot.motion import Chunk
+from estimators.online.robot.residual_attribution import AttributionVerdict
+from estimators.online.robot.told_findings import ToldFindings
+from estimators.online.robot.watch import RobotWatch
+from estimators.online.start.robot_start import RobotStart
+from estimators.quantities import Floats
+
+#: 1, argued: Times its deviation by which a change that was just found is doubted.
+DOUBTFUL: Final = 3.0
+#: ns, argued: Time behind a change within which the model's own may go on changing, and what it does not know is no
+#: contact: a minute, the time constant of a gear's oil.
+CHANGES_ON: Final = 60_000_000_000
+
+
+class RobotChangeHandling:
+    """Carries out what the parts of one robot have found."""
+
+    def __init__(
+        self, model: WholeRobot, watch: RobotWatch, learner: RobotLearner, refits: FrictionRefits, start: RobotStart
+    ) -> None:
+        """The parts are shared with the estimator, which feeds them."""
+        self._robot, self._units = model.robot, tuple(joint.axis.effort for joint in model.robot.joints)
+        self._watch, self._learner, self._refits, self._start = watch, learner, refits, start
+        self.findings = ToldFindings(model.robot.names)
+        self.time = 0  # ns, of the newest reading
+        self._reference = learner.prediction  # by which the thresholds were set
+        # ns: until which a change that has just ended is doubted; until which the model's own change may go on
+        self._doubted = self._changing = 0
+        self._contact_words = ""  # words about the last contact
+        self._events: list[Event] = []
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether something happens whose cause is not known yet, or has just ended."""
+        examined = self.findings.examined is not None or bool(self._watch.contact.reported.any())
+        return examined or self.time < self._doubted  # what has happened is known within SOON
+
+    def events(self) -> list[Event]:
+        """Return what happened since the last call."""
+        told, self._events = self._events, []
+        return told
+
+    def judge(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> None:
+        """Compare the residual with its thresholds: report a contact, or end the examination of one."""
+        watch, starting = self._watch, self._start.active
+        contact, friction = watch.contact, self._learner.stiction
+        changing = self.time < self._changing and not starting and contact.ready
+        if changing and contact.exceeded(unexplained, friction):
+            contact.unknown = DOUBTFUL * self._learner.unknown(chunk)
+        changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
+        if not watch.contact.calm and not starting:
+            self._learner.drop_waiting()
+        watch.locate(chunk, unexplained, friction, starting)
+        if changes is None:
+            return
+        fresh, over = changes
+        names = self._robot.names
+        if fresh.any():
+            watch.attribution.mark()
+            self._contact_words = watch.contact.words(fresh, unexplained, names, self._units)
+            text = self._contact_words + watch.where(names)
+            touched = tuple(name for name, one in zip(names, fresh, strict=True) if one)
+            if self.findings.examine(self.time, "contact", touched, text):
+                self._add_event("contact", text)
+        if over.any() and not watch.contact.reported.any() and not watch.attribution.suspects:
+            self._end_examination()
+
+    def _end_examination(self) -> None:
+        """What was examined is over, and no cause of it was found that stays."""
+        examined = self.findings.examined
+        if examined is not None:
+            self._doubted = self.time + round(1e9 * SOON)
+            self.findings.close(self.time)
+            self._add_event("recovered", f"{', '.join(examined.joints)}: the model explains the torque again")
+
+    def follow(self, switched: Sequence[Switched], verdict: AttributionVerdict | None, moves: bool) -> None:
+        """Carry out what half a second of rows has told: see RobotWatch.absorb; moves: whether a joint moved in it."""
+        watch, learner, names = self._watch, self._learner, self._robot.names
+        for one in switched:
+            self._add_event("compensation", one.words(self._robot))
+        examined, where = self.findings.examined, watch.where(names)
+        if examined is not None and examined.cause == "contact" and not examined.others and where:
+            self.findings.refine(self.time, examined.number, self._contact_words + where)
+        self.findings.follow(self.time, watch.attribution)
+        self._check_tool(moves)
+        if verdict is not None and verdict.silent:
+            self._learn(verdict)
+        elif verdict is not None:
+            learner.drop_waiting()
+            self._doubted = 0
+            self._carry_out(verdict)
+        elif watch.attribution.over and not watch.contact.reported.any():
+            self._end_examination()
+
+    def _check_tool(self, moves: bool) -> None:
+        """Compare what is carried with what the controller was told, after the start and in motion."""
+        tool, attribution = self._watch.tool, self._watch.attribution
+        if tool is None or self._start.active or not moves or not self._watch.contact.calm:
+            return
+        change = tool.compare(attribution.payload, attribution.theta, attribution.known().root)
+        if change is not None:
+            self._add_event("tool", tool.difference.text or "the tool agrees with the one that the controller was told")
+        if change is not None or tool.difference.differs:
+            self.findings.tell_tool(self.time, tool.difference.text)
+
+    def _carry_out(self, verdict: AttributionVerdict) -> None:
+        """Hold what was found beside the model, or learn it."""
+        watch, start, cause = self._watch, self._start, verdict.fitted.cause
+        key = cause.name, cause.joints
+        if start.active and (verdict.held or key not in start.changed):
+            start.changed.add(key)
+            self._begin_anew()
+        new = self.findings.take(self.time, verdict)
+        if watch.tool is not None:
+            watch.tool.forget()
+        if new and (verdict.held or not start.active):  # of a start nothing is known yet that could have changed
+            self._add_event(cause.name, verdict.text)
+        watch.contact.explained()
+        watch.unexplained.forget()
+        if not verdict.held:
+            self._learn(verdict)
+
+    def _learn(self, verdict: AttributionVerdict) -> None:
+        """Move the model's own parameters by what was found."""
+        self._refits.spoil()
+        self._learner.move(verdict.fitted, DOUBTFUL)
+        self._changing = self.time + CHANGES_ON
+        self.mark_reference()
+
+    def settle(self) -> None:
+        """End the start where there was enough motion; where there was as much again, set the thresholds anew."""
+        contact, start = self._watch.contact, self._start
+        if start.active and start.enough:
+            start.active = False
+            contact.settle()
+            contact.explained()
+            self._watch.attribution.settle()
+            self.mark_reference()
+            self._add_event("started", "the thresholds of the residuals stand")
+        if not start.active and contact.calm and start.due:
+            contact.grow()
+            self.mark_reference()
+
+    def refit_friction(self, block: Block, quick: QuickSamples) -> None:
+        """Look whether a friction has left its law, and put in force what a search has found; see FrictionRefits."""
+        if self._start.active or self.findings.held:
+            return
+        learner, calm = self._learner, not block.disturbed
+        for one in self._refits.absorb(block, learner.bayesian.theta, calm, quick):
+            name, details = self._robot.names[one.joint], None if one.search is None else one.search.plain
+            if one.reason:
+                if not one.sharpens:  # η in force still holds, as certain as it was
+                    self._add_event("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
+                continue
+            told = "sharpened" if one.sharpens else "refit_accepted"
+            self._add_event(told, f"friction of {name}: {one.words}", details)
+            learner.restore(one.place, self._refits.rest)
+            learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
+            learner.follow_laws()
+            self._watch.contact.explained()
+            self._watch.unexplained.forget()
+            learner.adopt()
+            self.mark_reference()
+        if self._refits.doubtful:
+            learner.drop_waiting()
+
+    def mark_reference(self) -> None:
+        """The thresholds are those of residuals of the present prediction."""
+        self._reference = self._learner.prediction
+        self._start.mark()
+
+    def _begin_anew(self) -> None:
+        """Forget what was gathered of the start: it was before something has changed."""
+        self._start.begin_anew()
+        self._watch.contact.gather_anew()
+        self._watch.attribution.gather_anew()
+
+    def _add_event(self, kind: str, text: str, details: Mapping[str, Any] | None = None) -> None:
+        self._events.append(Event(self.time, kind, text, None, details))
