@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# without bytecode, which pip would write one file after the other: all cores write it afterwards
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+WRITE  := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 LATER  := nice -n 10
 # bytecode is kept: where it is not, three workers rewrite every test and each program that they start compiles itself
 export PYTHONDONTWRITEBYTECODE :=
@@ -22,10 +24,9 @@ demo: $(VENV)/live.stamp  ## watch a simulated joint being identified, live, in 
 	$(BIN)/jointwatch demo $(DEMO)
 
 test: $(VENV)/test.stamp  ## every test (slow ones excepted), and beside them lint, types, import rules
-	+$(MAKE) --no-print-directory --jobs=2 --output-sync=target compiled collected
-	+$(MAKE) --no-print-directory --jobs=3 --output-sync=target tests check interpreted
+	+$(MAKE) --no-print-directory --jobs=4 --output-sync=target FIRST="compiled collected" tests check interpreted
 
-tests: $(VENV)/test.stamp  # many wait for what they watch; `+` lets the others' words wait, and these be seen at once
+tests: $(VENV)/test.stamp $(FIRST)  # many wait for what they watch; `+` lets the others' words wait, and these be seen at once
 	+@$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(TEST)
 
 compiled: $(VENV)/test.stamp
@@ -34,7 +35,7 @@ compiled: $(VENV)/test.stamp
 collected: $(VENV)/test.stamp  # rewrites the asserts of all tests once, where each worker would for itself
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -qq --collect-only >$(VENV)/collected.log || { tail -n 50 $(VENV)/collected.log; false; }
 
-interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without compiling, which needs no kernel on disk; not each combination of values
+interpreted: $(VENV)/test.stamp $(filter collected,$(FIRST))  # a kernel is Python first: once more without compiling, which needs no kernel on disk; not each combination of values
 	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q --each-value -m "interpreted and not slow and not compiled" tests/estimators tests/contracts
 
 test-slow: $(VENV)/test.stamp  ## the endurance runs (under an hour), but for the unit under systemd: see systemd
@@ -85,15 +86,18 @@ $(BIN)/python:
 $(VENV)/run.stamp: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing into $(VENV) (once)" >&2
 	$(PIP) --editable .
+	@$(WRITE)
 	@touch $@
 
 $(VENV)/live.stamp: $(VENV)/run.stamp
 	$(BIN)/jointwatch compile --live
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/run.stamp
+$(VENV)/test.stamp: $(BIN)/python pyproject.toml constraints.txt
+	@echo "installing into $(VENV), with what the tests need (once)" >&2
 	$(PIP) --editable '.[test]'
-	@touch $@
+	@$(WRITE)
+	@touch $(VENV)/run.stamp $@
 
 $(VENV)/docs.stamp: $(VENV)/run.stamp
 	$(PIP) --editable '.[docs]'

@@ -1,13 +1,14 @@
 """Rig → wire → service → subscriber, every part as in the field."""
 
 import json
-import subprocess
-import sys
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from daq.__main__ import main
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 
@@ -21,13 +22,11 @@ def metric(page: str, start: str) -> float:
 
 
 @pytest.mark.parametrize("wire", ["slcan", pytest.param("serial", marks=pytest.mark.slow)])
-def test_the_emps_recording_gives_the_published_parameters(wire: str) -> None:
+def test_the_emps_recording_gives_the_published_parameters(wire: str, capsys: pytest.CaptureFixture[str]) -> None:
     if not EMPS.exists():
         pytest.skip(f"needs the EMPS recording in {EMPS}")
-    command = [sys.executable, "-m", "daq", "reproduce", "emps", "--json", "--wire", wire]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr + done.stdout
-    verdict = json.loads(done.stdout)
+    assert main(["reproduce", "emps", "--json", "--wire", wire]) == 0
+    verdict = json.loads(capsys.readouterr().out)
     assert verdict["ok"]
     assert [figure["name"] for figure in verdict["figures"]] == ["mass", "viscous", "coulomb", "offset"]
     assert verdict["figures"][0]["ours"] == pytest.approx(95.1089, rel=0.01)
@@ -50,15 +49,15 @@ def test_rubbish_on_the_wire_is_counted_and_the_truth_comes_out_all_the_same() -
         assert 0.003 < lost / seen < 0.012  # dropped and truncated ones
 
 
-def test_listen_prints_one_object_per_line() -> None:
+def test_listen_prints_one_object_per_line(run_program: Callable[..., Any]) -> None:
     with Live(["rigid", "--joints", "2", "--wire", "udp"]) as live:
-        command = [sys.executable, "-m", "daq", "listen", "--endpoint", live.endpoint]
-        done = subprocess.run(
-            [*command, "--json", "--count", "400"], capture_output=True, text=True, timeout=60, check=True
-        )
+        listen = ("daq", "listen", "--endpoint", live.endpoint)
+        done = run_program(*listen, "--json", "--count", "400", timeout=60)
+        assert done.returncode == 0, done.stderr
         updates = [json.loads(line) for line in done.stdout.splitlines()]
         assert len(updates) == 400
         assert {"timestamp", "v", "robot", "seq", "boot"} <= set.intersection(*map(set, updates))
         assert {update["joint"] for update in updates if "joint" in update} == set(live.truth)
-        people = subprocess.run([*command, "--count", "5"], capture_output=True, text=True, timeout=60, check=True)
+        people = run_program(*listen, "--count", "5", timeout=60)
+        assert people.returncode == 0, people.stderr
         assert len(people.stdout.splitlines()) == 5

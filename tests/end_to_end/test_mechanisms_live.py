@@ -13,7 +13,8 @@ from daq.config.robots.robot_model import load_model
 from daq.recording.folder import recordings
 from hil_rig.live import Live
 
-pytestmark = pytest.mark.compiled
+# what is identified and published is noticed by tests/daq/commands/test_identify*.py and tests/daq/core, in seconds
+pytestmark = [pytest.mark.compiled, pytest.mark.slow]
 
 
 class Whole(NamedTuple):
@@ -61,7 +62,7 @@ def run(run_program: Callable[..., Any]) -> Callable[..., str]:
     return run
 
 
-@pytest.mark.parametrize("name", ["tree5", pytest.param("pointing", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["tree5", "pointing"])
 def test_a_mechanism_is_identified_as_a_whole_and_watched_with_that(
     name: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:
@@ -106,7 +107,6 @@ LOOPED: Final = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["four_bar", "leg"])
 def test_a_mechanism_with_loops_is_identified_from_its_drive_and_watched(
     name: str, tmp_path: Path, run: Callable[..., str]

@@ -49,8 +49,11 @@ def urdf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def motion(urdf: Path, seed: int) -> Motion:
-    """Time, position, torque of a robot 10 % heavier than described, with friction and noise."""
+def motion(urdf: Path, seed: int, bending: float = 0.0) -> Motion:
+    """Time, position, torque of a robot 10 % heavier than described, with friction and noise.
+
+    bending: of the bearings' friction, what each N·m of bending moment adds; 0: friction of 0.8 N·m instead.
+    """
     robot, random = read_urdf(urdf).robot, np.random.default_rng(seed)
     time = np.arange(ROWS) / RATE + random.uniform(-5e-4, 5e-4, ROWS)
     q, dq, ddq = np.zeros((3, ROWS, 2))
@@ -61,7 +64,8 @@ def motion(urdf: Path, seed: int) -> Motion:
         q, dq, ddq = q + a * np.sin(angle), dq + a * w * np.cos(angle), ddq - a * w**2 * np.sin(angle)
     tau, wrench = np.empty((ROWS, 2)), np.empty((ROWS, 2, 6))
     newton_euler(*robot.tree(), q, dq, ddq, 1.1 * robot.parameters, np.zeros((0, 2, 6)), tau, wrench)
-    return time, q, tau + 0.8 * np.sign(dq) + 0.5 * dq + 0.3 + 0.05 * random.normal(size=tau.shape)
+    coulomb = bending * np.hypot(wrench[..., 3], wrench[..., 4]) if bending else 0.8
+    return time, q, tau + coulomb * np.sign(dq) + 0.5 * dq + 0.3 + 0.05 * random.normal(size=tau.shape)
 
 
 def csv(file: Path, data: Motion, between: str = ",") -> Path:
@@ -111,6 +115,26 @@ def test_columns_in_degrees_give_errors_a_model_and_a_report(
     assert 'href="http' not in text
     assert main(["identify", str(urdf), str(train), "--columns", str(table)]) == 0
     assert "cross-validation" in capsys.readouterr().out
+
+
+def test_bearings_that_rub_by_what_they_carry_are_found_and_are_in_the_model_file(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, model = tmp_path / "columns.toml", tmp_path / "two.model.toml"
+    table.write_text(TABLE)
+    train, test = (csv(tmp_path / f"{k}.csv", motion(urdf, k, 0.1)) for k in range(2))
+    words = [urdf, train, "--test", test, "--columns", table]
+    told = found(capsys, *words, "--friction", "bearing", "--out", model)
+    assert told["law"] == "bearing"
+    plain = found(capsys, *words, "--friction", "viscous_coulomb")
+    assert told["test"]["error"] < 2.0
+    assert told["test"]["error"] < 0.8 * plain["test"]["error"]
+    # its axis is level, so that gravity bends its bearing now this way and now that
+    assert told["parameters"]["bending.elbow"]["value"] == pytest.approx(0.1, rel=0.1)
+    robot = load_model(model)
+    assert [law.kind for law in robot.laws] == ["bearing"] * 2
+    values = dict(zip(robot.model().names, robot.theta.tolist(), strict=True))
+    assert values["bending.elbow"] == pytest.approx(told["parameters"]["bending.elbow"]["value"], rel=1e-6)
 
 
 def test_test_rows_are_never_learnt_from(urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
