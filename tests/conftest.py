@@ -1,7 +1,6 @@
 """The order of the tests, and programs of ours that start at once.
 
-Those that wait for whole services come first, then those that compile in processes of their own, so that all workers
-end at the same time.
+What takes longest comes first, so that all workers end at the same time.
 """
 
 import os
@@ -17,8 +16,18 @@ from tests.support.programs import Program, completed, serving
 
 # before NumPy is imported: threads of a linear algebra of small matrices only wait for each other
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-LONG = Path(__file__).with_name("end_to_end")
-COMPILING = Path(__file__).with_name("test_jit.py")
+HERE = Path(__file__).parent
+# whole services, what compiles in processes of its own, browsers, minutes of motion; a file is one worker's
+LONG = (
+    "end_to_end",
+    "test_jit.py",
+    "support",
+    "daq/outlet/dashboard",
+    "scenarios",
+    "deploy",
+    "daq/fleet",
+    "daq/processes",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,7 +40,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left = set(map(id, kept))
         config.hook.pytest_deselected(items=[one for one in items if id(one) not in left])
         items[:] = kept
-    items.sort(key=lambda item: 0 if LONG in item.path.parents else 1 if item.path == COMPILING else 2)
+    items.sort(key=lambda item: _place(item.path))
+
+
+def _place(file: Path) -> int:
+    """The place of a file of tests among the long ones; behind these where it is none of them."""
+    name = file.relative_to(HERE).as_posix() if file.is_relative_to(HERE) else ""
+    return next((place for place, one in enumerate(LONG) if name.startswith(one)), len(LONG))
 
 
 def with_each_value(items: list[pytest.Item]) -> list[pytest.Item]:

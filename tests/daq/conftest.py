@@ -19,12 +19,12 @@ from estimators.reasons import Reason
 from tests.support.programs import Program
 
 
-def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
-    """Wait for a condition, however loaded the machine is; fails after the timeout."""
+def until(condition: Callable[[], object], timeout: float = 60.0, pause: float = 0.02) -> None:
+    """Wait for a condition, however loaded the machine is; fails after the timeout. pause: s between two looks."""
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)  # between two looks
+        time.sleep(pause)  # between two looks
 
 
 def an_estimate(phase: Phase = Phase.NORMAL, reasons: tuple[Reason, ...] = (), inertia: float = 0.5) -> Estimate:

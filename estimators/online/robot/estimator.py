@@ -66,6 +66,7 @@ class RobotEstimator:
         slow, between = min(SLOW, OF_RATE / period), period if self._finer.factor > 1 else 0.0
         period = self._finer.period
         self._chunk, self._stride = max(1, round(CHUNK / period)), max(1, round(1.0 / (ROWS * period)))
+        self._units = tuple(joint.axis.effort for joint in learnt.robot.joints)
         self._watch = RobotWatch(model, learnt, self._chunk * period, tool, slow, between)
         compensates = bool(self._watch.compensation.joints)
         self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates, slow)

@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,12 @@ ARGUMENTS = [
 SOON = 60_000  # ms that a loaded machine may take: nothing waits longer than it must
 SIZE = ViewportSize(width=1440, height=900)
 expect.set_options(timeout=SOON)
+
+
+@pytest.fixture(scope="session")
+def wait(wait: Callable[..., None]) -> Callable[..., None]:
+    """As elsewhere, with fewer looks: to look at a canvas costs a browser as much as to draw it."""
+    return partial(wait, pause=0.2)
 
 
 @pytest.fixture(scope="module")
