@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import serial
 
 from drivers.can.adapter import open_adapter
 from drivers.can.bus import UNHURRIED
 from drivers.drain import drain, link_error
 from drivers.layout.frame import Frames
+from drivers.serial.serial_line import SerialLine
 
 
 def listen_bus(
@@ -34,15 +34,11 @@ def listen_bus(
 
 def listen_port(port: str, baudrate: int, seconds: float) -> bytes:
     """Every byte that comes. Raises LinkError."""
-    try:
-        line = serial.Serial(port, baudrate, timeout=0, exclusive=True)
-    except (OSError, ValueError) as error:
-        raise link_error(port, error) from error
     parts: list[bytes] = []
-    with line:
+    with SerialLine(port, baudrate) as line:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            parts.append(drain(line.fileno(), port, min(left, 0.1)))
+            parts.append(drain(line.opened().fileno(), port, min(left, 0.1)))
     return b"".join(parts)
 
 

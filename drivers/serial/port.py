@@ -3,20 +3,19 @@
 import os.path
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Literal, Self
 
 import numpy as np
-import serial
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, model_validator
 
-from drivers.base import DriverSettings, LayoutError, LinkError, Wanted
+from drivers.base import DriverSettings, LayoutError, Wanted
 from drivers.decode.decoder import Decoder
-from drivers.drain import drain, link_error
+from drivers.drain import drain
 from drivers.layout.frame import FrameLayout
 from drivers.serial import packets
 from drivers.serial.packets import COBS, Framing, PacketSettings
+from drivers.serial.serial_line import SerialLine
 
 
 class SerialPortSettings(DriverSettings):
@@ -58,42 +57,26 @@ class SerialPortSettings(DriverSettings):
         return SerialPort(self, self._layout, wanted)
 
 
-class SerialPort:
+class SerialPort(SerialLine):
     """One serial port, open for reading; readings are stamped when their bytes are in our hands."""
 
     def __init__(self, settings: SerialPortSettings, layout: FrameLayout, wanted: Sequence[Wanted]) -> None:
         layout.check(wanted)
+        super().__init__(settings.port, settings.baudrate)
         self._settings = settings
         self._layout, self._wanted = layout, wanted
-        self._serial: serial.Serial | None = None
-        self._start()
+        self.start()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Forget what was decoded before."""
         self._decoder = Decoder(self._layout, self._wanted)
         from drivers.serial.deframer import Deframer  # kernels that only a serial line needs
 
         self._deframer = Deframer(self._layout.lengths, self._settings.framing)
 
-    def __enter__(self) -> Self:
-        self._start()
-        try:
-            self._serial = serial.Serial(self._settings.port, self._settings.baudrate, timeout=0, exclusive=True)
-        except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors
-            raise link_error(self._settings.port, error) from error
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._serial is not None:
-            self._serial.close()
-            self._serial = None
-
     def read(self, timeout: float) -> NDArray[np.void]:
         """Readings of the packets that end in what is there. Raises LinkError."""
-        if self._serial is None:
-            raise LinkError(f"{self._settings.port}: not open")
-        data = drain(self._serial.fileno(), self._settings.port, timeout)
+        data = drain(self.opened().fileno(), self._settings.port, timeout)
         now = time.monotonic_ns()
         readings = self._decoder.decode(self._deframer.feed(data, now))
         self._decoder.watch(now)

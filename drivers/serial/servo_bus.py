@@ -10,7 +10,6 @@ which that request arrived, since servos sample when they are asked.
 import os.path
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -18,9 +17,10 @@ import serial
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from drivers.base import DriverSettings, LayoutError, LinkError, Loss, Probe, StrictSettings, Wanted
+from drivers.base import DriverSettings, LayoutError, Loss, Probe, StrictSettings, Wanted
 from drivers.drain import drain, link_error
 from drivers.reading import READING, empty
+from drivers.serial.serial_line import SerialLine
 from drivers.serial.servo_packets import PacketSplitter, Protocol, Range, ServoPacket, asked
 from drivers.serial.servo_poll import Poll, cycle_of, wire_time
 from drivers.serial.servo_registers import MODELS, ServoRegister
@@ -161,10 +161,11 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
         return Probe(said, "\n".join(lines) + "\n")
 
 
-class ServoBus:
+class ServoBus(SerialLine):
     """One bus, open for reading. `heard`: what each servo was asked for, by id, since opening (the last thousands)."""
 
     def __init__(self, settings: ServoBusSettings, wanted: Sequence[Wanted]) -> None:
+        super().__init__(settings.port, settings.baudrate)
         self._settings = settings
         servos = {one.name: one for one in settings.servos}
         self._wanted: dict[int, list[tuple[ServoRegister, Wanted]]] = {one.id: [] for one in settings.servos}
@@ -172,10 +173,10 @@ class ServoBus:
             name, _, register = one.signal.partition(".")
             self._wanted[servos[name].id].append((MODELS[servos[name].model][register], one))
         self._cycle = cycle_of(settings.protocol, settings.ranges(wanted)) if settings.poll else []
-        self._serial: serial.Serial | None = None
-        self._start()
+        self.start()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Forget what was asked and heard before."""
         self._splitter = PacketSplitter(self._settings.protocol)
         names = ("frames", "unanswered", "unmatched", "device_errors", "skipped", "other_master")
         self._counts = dict.fromkeys(names, 0)
@@ -186,30 +187,14 @@ class ServoBus:
         self._asked = 0  # monotonic ns at which the request arrived
         self.heard: dict[int, list[Range]] = {}
 
-    def __enter__(self) -> Self:
-        self._start()
-        try:
-            self._serial = serial.Serial(self._settings.port, self._settings.baudrate, timeout=0, exclusive=True)
-        except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors
-            raise link_error(self._settings.port, error) from error
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._serial is not None:
-            self._serial.close()
-            self._serial = None
-
     def read(self, timeout: float) -> NDArray[np.void]:
         """Readings of the answers that have come whole. Raises LinkError."""
-        if self._serial is None:
-            raise LinkError(f"{self._settings.port}: not open")
+        line = self.opened()
         end = time.monotonic() + max(0.0, timeout)
         found: list[tuple[int, float, int, int]] = []
         while True:
-            wait = self._ask(self._serial, end) if self._poll is not None else end - time.monotonic()
-            data = drain(self._serial.fileno(), self._settings.port, max(0.0, wait))
+            wait = self._ask(line, end) if self._poll is not None else end - time.monotonic()
+            data = drain(line.fileno(), self._settings.port, max(0.0, wait))
             now = time.monotonic_ns()
             for packet in self._splitter.feed(data):
                 self._take(packet, now, found)

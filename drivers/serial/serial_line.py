@@ -1,0 +1,42 @@
+"""A serial line as drivers read it: opened for us alone, read through its descriptor, closed with the `with`."""
+
+from types import TracebackType
+from typing import Self
+
+import serial
+
+from drivers.base import LinkError
+from drivers.drain import link_error
+
+
+class SerialLine:
+    """One serial port; what a driver of it decodes, it decodes from `opened()`."""
+
+    def __init__(self, port: str, baudrate: int) -> None:
+        """baudrate: bit/s."""
+        self._port, self._baudrate = port, baudrate
+        self._serial: serial.Serial | None = None
+
+    def start(self) -> None:
+        """Begin to decode anew, when the line is opened."""
+
+    def __enter__(self) -> Self:
+        self.start()
+        try:
+            self._serial = serial.Serial(self._port, self._baudrate, timeout=0, exclusive=True)
+        except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors
+            raise link_error(self._port, error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._serial is not None:
+            self._serial.close()
+            self._serial = None
+
+    def opened(self) -> serial.Serial:
+        """The open port. Raises LinkError where it is not open."""
+        if self._serial is None:
+            raise LinkError(f"{self._port}: not open")
+        return self._serial
