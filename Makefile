@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 # without bytecode, which pip would write one file after the other: all cores write it afterwards
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
-WRITE  := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+WRITE  := $(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
 LATER  := nice -n 10
 # bytecode is kept: where it is not, three workers rewrite every test and each program that they start compiles itself
 export PYTHONDONTWRITEBYTECODE :=

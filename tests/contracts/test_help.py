@@ -5,8 +5,6 @@ import importlib
 import re
 import runpy
 import shlex
-import subprocess
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -112,10 +110,9 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("command", ["rig", "replay"])
-def test_the_help_of_a_process_ends_with_the_examples(command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "daq", command, "--help"], capture_output=True, text=True, timeout=120, check=True
-    )
+def test_the_help_of_a_process_ends_with_the_examples(command: str, run_program: Callable[..., Any]) -> None:
+    done = run_program("daq", command, "--help")
+    assert done.returncode == 0, done.stderr
     assert EXAMPLES[command][1][0] in done.stdout
 
 

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -125,25 +123,23 @@ def test_every_reproduction_is_run_with_json() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason=f"the recordings are not at {DATA}")
 @pytest.mark.parametrize("name", OF_RECORDINGS)
-def test_a_reproduction_of_a_recording_prints_json(name: str) -> None:
-    words = [sys.executable, "-m", "daq", "reproduce", name, "--json"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+def test_a_reproduction_of_a_recording_prints_json(name: str, run_program: Callable[..., Any]) -> None:
+    done = run_program(f"hil_rig.papers.{PROGRAMS[name]}", "--json")  # what the command runs
     assert "Traceback" not in done.stderr
     told = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
     assert done.returncode == (0 if told["ok"] else 1)
     assert told.keys() == {"figures", "words", "ok"}
 
 
-def test_listen_prints_json_even_of_what_is_not_known() -> None:
+def test_listen_prints_json_even_of_what_is_not_known(start_program: Callable[..., Any]) -> None:
     endpoint = f"tcp://127.0.0.1:{free_port()}"
-    words = [sys.executable, "-m", "daq", "listen", "--endpoint", endpoint, "--json", "--count", "1"]
     update = {"timestamp": 1.0, "seq": 0, "boot": 1, "joint": "elbow", "error": float("nan")}
     with (
         zmq.Context() as context,
         context.socket(zmq.PUB) as publisher,
-        subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as listening,
     ):
         publisher.bind(endpoint)
+        listening = start_program("daq", "listen", "--endpoint", endpoint, "--json", "--count", "1")
         end = time.monotonic() + 60
         while listening.poll() is None and time.monotonic() < end:
             publisher.send_multipart((b"estimate/elbow", msgpack.packb(update)))

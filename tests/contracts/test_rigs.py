@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 import tomllib
 from collections.abc import Callable, Sequence
@@ -145,6 +143,6 @@ def test_the_configuration_is_toml_that_says_where_it_came_from(name: str, play:
     assert read["drivers"]["wire"]["channel"] == hello["device"]
 
 
-def test_the_list_names_them_all() -> None:
-    done = subprocess.run([sys.executable, "-m", "hil_rig", "--list"], capture_output=True, text=True, check=True)
+def test_the_list_names_them_all(run_program: Callable[..., Any]) -> None:
+    done = run_program("hil_rig", "--list")
     assert [line.split()[0] for line in done.stdout.splitlines()] == list(RIGS)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from daq.__main__ import main
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
+from hil_rig.papers import figures
+from hil_rig.papers.recordings import emps_live
 
 EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
 
@@ -23,9 +24,11 @@ def metric(page: str, start: str) -> float:
 
 @pytest.mark.parametrize("wire", ["slcan", pytest.param("serial", marks=pytest.mark.slow)])
 def test_the_emps_recording_gives_the_published_parameters(wire: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `jointwatch reproduce emps` runs it, but in this process, whose rigs and services are forked."""
     if not EMPS.exists():
         pytest.skip(f"needs the EMPS recording in {EMPS}")
-    assert main(["reproduce", "emps", "--json", "--wire", wire]) == 0
+    words = ["--json", "--wire", wire]
+    assert figures.main("emps", "", emps_live.table, arguments=emps_live.arguments, argv=words) == 0
     verdict = json.loads(capsys.readouterr().out)
     assert verdict["ok"]
     assert [figure["name"] for figure in verdict["figures"]] == ["mass", "viscous", "coulomb", "offset"]

@@ -1,9 +1,9 @@
 """What `check` accepts, `run` can do: every mismatch that was found, one line each, before anything opens."""
 
-import subprocess
-import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,11 +88,9 @@ def test_a_dbc_that_never_ends_is_none(tmp_path: Path) -> None:
     assert "expected a DBC file of at most" in refused(tmp_path, text)
 
 
-def test_dev_zero_as_configuration_is_one_line_and_78() -> None:
+def test_dev_zero_as_configuration_is_one_line_and_78(run_program: Callable[..., Any]) -> None:
     for command in ("check", "run"):
-        done = subprocess.run(
-            [sys.executable, "-m", "daq", command, "/dev/zero"], capture_output=True, text=True, timeout=30, check=False
-        )
+        done = run_program("daq", command, "/dev/zero", timeout=30)
         assert done.returncode == 78
         assert done.stderr.count("\n") == 1, done.stderr
         assert "more than 1000000 bytes" in done.stderr

@@ -1,10 +1,9 @@
 """`jointwatch replay`: recordings of every kind through the same pipeline, the same to the bit in two runs."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import can
 import msgpack
@@ -58,13 +57,10 @@ def candump(payloads: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> 
     return file
 
 
-def replay(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "daq", "replay", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
-def test_two_runs_of_a_log_are_the_same_to_the_bit_and_right(candump: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = replay(candump, TEMPLATE, "--json")
+def test_two_runs_of_a_log_are_the_same_to_the_bit_and_right(
+    candump: Path, capsys: pytest.CaptureFixture[str], run_program: Callable[..., Any]
+) -> None:
+    first = run_program("daq", "replay", candump, TEMPLATE, "--json")
     assert first.returncode == 0
     assert main(["replay", str(candump), str(TEMPLATE), "--json"]) == 0
     assert capsys.readouterr().out == first.stdout

@@ -2,12 +2,10 @@
 
 import itertools
 import shutil
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgpack
 import pytest
@@ -78,14 +76,13 @@ def test_a_server_key_of_another_server(locked: Locked) -> None:
         next(updates)
 
 
-def test_no_key_at_all_and_the_command_says_so(locked: Locked) -> None:
+def test_no_key_at_all_and_the_command_says_so(locked: Locked, run_program: Callable[..., Any]) -> None:
     with (
         Subscriber(locked.endpoint, timeout=60) as updates,
         pytest.raises(RefusedError, match=r"is locked: it takes a key and the server's .key"),
     ):
         next(updates)
-    words = [sys.executable, "-m", "daq", "listen", "--endpoint", locked.endpoint]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = run_program("daq", "listen", "--endpoint", locked.endpoint, timeout=60)
     assert done.returncode == 1
     assert done.stderr.startswith(f"jointwatch: {locked.endpoint} is locked: it takes a key")
     assert len(done.stderr.splitlines()) == 1

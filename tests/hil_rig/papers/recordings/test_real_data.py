@@ -1,10 +1,9 @@
 """Recordings of real joints: published values are met, richer friction laws predict what they have not seen."""
 
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -169,9 +168,8 @@ def test_recordings_that_are_missing_or_damaged_are_one_line(tmp_path: Path) -> 
         read_sea(tmp_path, "run.csv")
 
 
-def test_the_command_says_which_recording_is_missing(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hil_rig.commands.reproduce", "sea", "--data", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+def test_the_command_says_which_recording_is_missing(tmp_path: Path, run_program: Callable[..., Any]) -> None:
+    done = run_program("hil_rig.commands.reproduce", "sea", "--data", tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("jointwatch reproduce: ")
     assert done.stderr.count("\n") == 1

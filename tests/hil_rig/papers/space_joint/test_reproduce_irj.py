@@ -1,8 +1,6 @@
 """`jointwatch reproduce irj-case1 | irj-case2`: the table, its JSON, the plot and the exit code, on one seed."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,8 +38,7 @@ def test_it_prints_ours_beside_the_papers(name: str, tmp_path: Path, run_program
     assert b"<svg" in plot.read_bytes()
 
 
-def test_no_seed_is_one_clear_line() -> None:
-    command = [sys.executable, "-m", "daq", "reproduce", "irj-case1", "--seeds", "0"]
-    done = subprocess.run(command, capture_output=True, text=True)
+def test_no_seed_is_one_clear_line(run_program: Callable[..., Any]) -> None:
+    done = run_program("daq", "reproduce", "irj-case1", "--seeds", "0")
     assert done.returncode == 2
     assert "expected at least one seed" in done.stderr
