@@ -92,5 +92,6 @@ if __name__ == "__main__":
     os.chdir(wanted["folder"])
     if wanted["strict"]:
         warnings.simplefilter("error")
+    sys.modules.pop(f"{wanted['module']}.__main__", None)  # else runpy warns that it was imported before it is run
     sys.argv[1:] = wanted["arguments"]
     runpy.run_module(wanted["module"], run_name="__main__", alter_sys=True)
