@@ -9,7 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,11 +52,12 @@ fields = [{{ name = "q", type = "f32", unit = "rad" }}, {{ name = "tau", type = 
 """
 
 
-def run(file: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*RUN, str(file), *more], capture_output=True, text=True, timeout=300, check=False)
+@pytest.fixture
+def run(run_program: Callable[..., Any]) -> Callable[[Path], Any]:
+    return partial(run_program, "daq", "run")
 
 
-def test_a_missing_device_is_one_line_and_exit_1(tmp_path: Path) -> None:
+def test_a_missing_device_is_one_line_and_exit_1(tmp_path: Path, run: Callable[[Path], Any]) -> None:
     done = run(write(tmp_path, serial("/dev/does-not-exist")))
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
@@ -62,7 +66,7 @@ def test_a_missing_device_is_one_line_and_exit_1(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_in_use_is_one_line_and_exit_1(tmp_path: Path) -> None:
+def test_a_port_in_use_is_one_line_and_exit_1(tmp_path: Path, run: Callable[[Path], Any]) -> None:
     master, slave = os.openpty()
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
@@ -76,7 +80,7 @@ def test_a_port_in_use_is_one_line_and_exit_1(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_missing_dbc_is_a_configuration_error(tmp_path: Path) -> None:
+def test_a_missing_dbc_is_a_configuration_error(tmp_path: Path, run: Callable[[Path], Any]) -> None:
     file = write(tmp_path, '[drivers.port]\nkind = "can"\ninterface = "virtual"\nchannel = "x"\ndbc = "no.dbc"\n')
     done = run(file)
     assert done.returncode == 78
