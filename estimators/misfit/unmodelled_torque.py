@@ -38,6 +38,8 @@ import numpy as np
 from estimators.misfit.regressors import ANGLE, CAUSES
 from estimators.misfit.scores import LEVEL
 from estimators.numerics.directions import Directions
+from estimators.numerics.jit import inline, kernel
+from estimators.numerics.symmetric import eigen, product
 from estimators.quantities import Floats
 
 #: 1, argued: Harmonics of the angle that are considered: tilt, balancer and cable act once a turn, most ripple that is
@@ -116,67 +118,158 @@ def unmodelled_torque(
     columns: (p + k + 1,)² products of [φ w y]; scores: (p + k, p + k), their covariance; theta: (p,) of least squares;
     variance: of a row's noise; prior: D, N·m (N); most: rms of y, N·m (N).
     """
-    p, k = len(theta), len(columns) - len(theta) - 1
-    C = told.inverse @ columns[:p, p : p + k]
-    Z = columns[p : p + k, p : p + k] - columns[p : p + k, :p] @ C
-    size = np.diag(columns)[p : p + k]
-    other = np.flatnonzero((size > 0.0) & (np.diag(Z) > SAME * size))
-    if not len(other):
-        return None
-    C, Z, size = C[:, other], Z[np.ix_(other, other)], np.sqrt(size[other])
-    r = (columns[p : p + k, -1] - columns[p : p + k, :p] @ theta)[other]
-    own = np.concatenate([np.arange(p), p + other])
-    way = np.hstack([-C.T, np.eye(len(other))])
-    V = way @ scores[np.ix_(own, own)] @ way.T
-    left, ways = np.linalg.eigh(Z / np.outer(size, size))
-    seen = left > UNSEEN
-    root = size[:, None] * ways[:, seen] * np.sqrt(variance * left[seen])  # of variance · Z
-    back = (ways[:, seen] / np.sqrt(variance * left[seen])).T / size
-    inverse = np.linalg.inv(floor.mixed(back @ V @ back.T))
-    information, E = np.linalg.eigh(root @ inverse @ root.T / variance**2)
-    pull = E.T @ (root @ (inverse @ (back @ r))) / variance
-    return _considered(C, np.maximum(information, 0.0), E, pull, (prior, most))
+    any_, *found = _unmodelled(told.inverse, columns, scores, theta, variance, *floor, prior, most)
+    return UnmodelledTorque(*found) if any_ else None
 
 
-def _considered(
-    C: Floats, information: Floats, E: Floats, pull: Floats, sizes: tuple[float, float]
-) -> UnmodelledTorque:
-    """Covariances from the information on each combination of amplitudes E; pull: its score; sizes: D, and most."""
-    prior, most = sizes
-    size = prior
-    for _ in range(REPEATS):
-        h, m = size**2 * information, size * pull
-        shows = h >= LEVEL**2
-        t2 = np.divide(m**2, h, out=np.zeros_like(h), where=h > 0.0)
-        x = m / (1.0 + h)
-        x[shows] = (np.sign(m) * np.sqrt(np.maximum(t2 - NOISE**2, 0.0) / np.where(shows, h, 1.0)))[shows]
-        x = np.clip(x, -most / size, most / size)
-        amplitude, left = size * (E @ x), size**2 * np.where(shows, 0.0, 1.0 / (1.0 + h))
-        size = max(size, float(np.sqrt(np.mean(amplitude**2))))
-    moved, ways = C @ amplitude, C @ E
-    whole = np.outer(moved, moved) + (ways * left) @ ways.T
-    return UnmodelledTorque(_seen(ways, information, pull, (size, most)), whole, size**2 * C @ C.T)
-
-
-def _seen(ways: Floats, information: Floats, pull: Floats, sizes: tuple[float, float]) -> Floats:
-    """What σ of a known value holds; ways: effect on θ of each combination; the others as above."""
-    size, most = sizes
-    likely, evidence = _likely(information, pull, size)
-    sure = min(max((evidence - CHANCE) / (DOUBT - CHANCE), 0.0), 1.0) ** 2  # a share of variance: σ grows with it
-    unseen = [0.5 * math.erfc((one - LEVEL) / math.sqrt(2.0)) for one in size * np.sqrt(information)]
-    share = sure + (1.0 - sure) * SHARE * np.array(unseen)
-    left = likely**2 / (1.0 + likely**2 * information)
-    moved = ways @ (np.sqrt(share) * np.clip(left * pull, -most, most))
-    return np.asarray(np.outer(moved, moved) + (ways * (share * left)) @ ways.T)
-
-
+@inline
 def _likely(information: Floats, pull: Floats, prior: float) -> tuple[float, float]:
     """The largest size of amplitudes, D at most, that is compatible with the scores of their combinations, and the
     log-likelihood of the best size above that of none."""
-    told = information > 0.0
-    t2 = pull[told] ** 2 / information[told]
-    sizes = prior * FINER ** np.arange(0.0, math.log(SMALLEST) / math.log(FINER), -1.0)
-    spread = 1.0 + sizes[:, None] ** 2 * information[told]
-    likelihood = -0.5 * (np.log(spread) + t2 / spread).sum(axis=1)
-    best = float(likelihood.max())
-    return float(sizes[np.argmax(likelihood >= best - DOUBT)]), max(best + 0.5 * float(t2.sum()), 0.0)
+    count = math.ceil(math.log(1.0 / SMALLEST) / math.log(FINER))
+    sizes, likelihood, none = np.empty(count), np.empty(count), 0.0
+    for at in range(count):
+        sizes[at] = prior * FINER ** (-float(at))
+        likelihood[at] = 0.0
+        for one in range(len(information)):
+            if information[one] > 0.0:
+                spread, t2 = 1.0 + sizes[at] ** 2 * information[one], pull[one] ** 2 / information[one]
+                likelihood[at] -= 0.5 * (math.log(spread) + t2 / spread)
+    for one in range(len(information)):
+        if information[one] > 0.0:
+            none += 0.5 * pull[one] ** 2 / information[one]
+    best, largest = likelihood.max(), 0
+    while likelihood[largest] < best - DOUBT:
+        largest += 1
+    return float(sizes[largest]), max(best + none, 0.0)
+
+
+@inline
+def _seen(ways: Floats, information: Floats, pull: Floats, size: float, most: float) -> Floats:
+    """What σ of a known value holds; ways: effect on θ of each combination; the others as above."""
+    likely, evidence = _likely(information, pull, size)
+    sure = min(max((evidence - CHANCE) / (DOUBT - CHANCE), 0.0), 1.0) ** 2  # a share of variance: σ grows with it
+    k = len(information)
+    left, moved = np.empty(k), np.zeros((k, 1))
+    for one in range(k):
+        unseen = 0.5 * math.erfc((size * np.sqrt(information[one]) - LEVEL) / math.sqrt(2.0))
+        share = sure + (1.0 - sure) * SHARE * unseen
+        left[one] = likely**2 / (1.0 + likely**2 * information[one])
+        moved[one, 0] = np.sqrt(share) * min(max(left[one] * pull[one], -most), most)
+        left[one] *= share
+    effect = product(ways, moved)
+    return product(effect, effect.T.copy()) + product(ways * left, ways.T.copy())
+
+
+@kernel(
+    "Tuple((f8[:, ::1], f8[:, ::1], f8[:, ::1]))(f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8, f8)",
+)
+def _considered(
+    C: Floats, information: Floats, E: Floats, pull: Floats, prior: float, most: float
+) -> tuple[Floats, Floats, Floats]:
+    """Covariances from the information on each combination of amplitudes E; pull: its score; prior: D; most: rms of y.
+    """
+    k, size = len(information), prior
+    x, left, amplitude = np.empty(k), np.empty(k), np.empty(k)
+    for _ in range(REPEATS):
+        for one in range(k):
+            h, m = size**2 * information[one], size * pull[one]
+            x[one], left[one] = m / (1.0 + h), size**2 / (1.0 + h)
+            if h >= LEVEL**2:
+                x[one], left[one] = np.sign(m) * np.sqrt(max(m**2 / h - NOISE**2, 0.0) / h), 0.0
+            x[one] = min(max(x[one], -most / size), most / size)
+        square = 0.0
+        for i in range(k):
+            amplitude[i] = 0.0
+            for one in range(k):
+                amplitude[i] += size * E[i, one] * x[one]
+            square += amplitude[i] ** 2
+        size = max(size, np.sqrt(square / k))
+    ways, moved = product(C, E), product(C, amplitude.reshape((k, 1)))
+    whole = product(moved, moved.T.copy()) + product(ways * left, ways.T.copy())
+    return _seen(ways, information, pull, size, most), whole, size**2 * product(C, C.T.copy())
+
+
+@inline
+def _gathered(
+    inverse: Floats, columns: Floats, scores: Floats, theta: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """C, Z, r, and of the other columns that are not the model's V and the roots of their squares."""
+    p, k = len(theta), len(columns) - len(theta) - 1
+    C, Z, r, own = np.zeros((p, k)), np.zeros((k, k)), np.zeros(k), np.zeros(k, np.int64)
+    count = 0
+    for w in range(p, p + k):
+        for i in range(p):
+            C[i, count] = 0.0
+            for n in range(p):
+                C[i, count] += inverse[i, n] * columns[n, w]
+        left = columns[w, w]
+        for n in range(p):
+            left -= columns[w, n] * C[n, count]
+        if columns[w, w] > 0.0 and left > SAME * columns[w, w]:
+            own[count] = w
+            count += 1
+    V, size, half = np.zeros((count, count)), np.zeros(count), np.zeros(p + k)
+    for a in range(count):
+        size[a] = np.sqrt(columns[own[a], own[a]])
+        r[a] = columns[own[a], p + k]
+        for n in range(p):
+            r[a] -= columns[own[a], n] * theta[n]
+        for b in range(count):
+            Z[a, b] = columns[own[a], own[b]]
+            for n in range(p):
+                Z[a, b] -= columns[own[a], n] * C[n, b]
+        for i in range(p + k):  # scores of the column without the model's
+            half[i] = scores[own[a], i]
+            for n in range(p):
+                half[i] -= C[n, a] * scores[n, i]
+        for b in range(count):
+            V[a, b] = half[own[b]]
+            for n in range(p):
+                V[a, b] -= half[n] * C[n, b]
+    return C[:, :count].copy(), Z[:count, :count].copy(), r[:count].copy(), V, size
+
+
+@kernel(
+    "Tuple((b1, f8[:, ::1], f8[:, ::1], f8[:, ::1]))(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8, f8, f8, f8, "
+    "f8)"
+)
+def _unmodelled(
+    inverse: Floats,
+    columns: Floats,
+    scores: Floats,
+    theta: Floats,
+    variance: float,
+    share: float,
+    white: float,
+    lowest: float,
+    prior: float,
+    most: float,
+) -> tuple[bool, Floats, Floats, Floats]:
+    """Whether there are other columns than the model's, and what an UnmodelledTorque has; arguments as above."""
+    C, Z, r, V, size = _gathered(inverse, columns, scores, theta)
+    k, none = len(size), np.zeros((0, 0))
+    if k == 0:
+        return False, none, none, none
+    for i in range(k):
+        for j in range(k):
+            Z[i, j] /= size[i] * size[j]
+    left, ways = eigen(Z)
+    count = 0
+    root, back = np.zeros((k, k)), np.zeros((k, k))  # of variance · Z; the inverse of it
+    for one in range(k):
+        if left[one] > UNSEEN:
+            length = np.sqrt(variance * left[one])
+            for i in range(k):
+                root[i, count], back[count, i] = size[i] * ways[i, one] * length, ways[i, one] / length / size[i]
+            count += 1
+    root, back = root[:, :count].copy(), back[:count].copy()
+    own, ways = eigen((1.0 - share) * white * np.eye(count) + share * product(product(back, V), back.T.copy()))
+    middle = product(root, ways)
+    for one in range(count):
+        own[one] = max(own[one], lowest)
+    scaled = middle / own
+    information, E = eigen(product(scaled, middle.T.copy()) / variance**2)
+    pull = product(product(E.T.copy(), scaled), product(product(ways.T.copy(), back), r.reshape((k, 1))))
+    seen, whole, unseen = _considered(C, np.maximum(information, 0.0), E, pull[:, 0] / variance, prior, most)
+    return True, seen, whole, unseen
