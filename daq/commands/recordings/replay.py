@@ -182,9 +182,7 @@ def line(message: Message) -> str:
     return json.dumps({"topic": topic.decode()} | finite(msgpack.unpackb(body)), ensure_ascii=False)
 
 
-def tell(
-    joints: list[JointResult], counts: Counts, played: Played, wall: float, stream: Any, beside: Noticed
-) -> None:
+def tell(joints: list[JointResult], counts: Counts, played: Played, wall: float, stream: Any, beside: Noticed) -> None:
     """Print the final estimates and every counter, what was noticed, what changed, and what to do next."""
     seconds = (played.last - played.first) * 1e-9
     speed = seconds / wall if wall > 0 else math.inf

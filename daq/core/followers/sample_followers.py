@@ -110,7 +110,7 @@ def _follow_samples(
     absorb_use(ticks[:count], samples[:count], step, state.use)
     if stores:
         store_samples(ticks[:count], samples[:count], state.stored)
-    return ticks[count - 1]
+    return int(ticks[count - 1])
 
 
 _follow: Final = direct(_follow_samples)
