@@ -167,7 +167,10 @@ def _seen(ways: Floats, information: Floats, pull: Floats, size: float, most: fl
 def _considered(
     C: Floats, information: Floats, E: Floats, pull: Floats, prior: float, most: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Covariances from the information on each combination of amplitudes E; pull: its score; prior: D; most: rms of y."""
+    """Covariances (seen, whole, prior) from the information on each combination of amplitudes E.
+
+    pull: its score; prior: D; most: rms of y, N·m (N).
+    """
     k, size = len(information), prior
     x, left, amplitude = np.empty(k), np.empty(k), np.empty(k)
     for _ in range(REPEATS):

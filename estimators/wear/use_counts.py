@@ -103,7 +103,7 @@ def move(position: float, time: int, use: UseState) -> None:
 
 @kernel(("i8[::1]", "f8[:,::1]", "i8", UseState))
 def count_use(times: Nanoseconds, samples: Floats, channel: int, use: UseState) -> None:
-    """Count samples: times (samples,) ns; samples (samples, channels), `channel` the position, NaN where there is none."""
+    """Count samples: times (samples,) ns; samples (samples, channels), one of them the position, NaN where missing."""
     for row in range(len(times)):
         raw = samples[row, channel]
         if math.isnan(raw):
