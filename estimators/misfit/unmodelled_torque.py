@@ -144,21 +144,36 @@ def _likely(information: Floats, pull: Floats, prior: float) -> tuple[float, flo
     return float(sizes[largest]), max(best + none, 0.0)
 
 
+@kernel("f8[:, ::1](f8[:, ::1], f8[::1], f8[::1])")
+def _spread(ways: Floats, left: Floats, amplitudes: Floats) -> Floats:
+    """Covariance (p, p) by combinations, ways (p, k): their amplitudes (k,), and the variances that are left of them."""
+    p, k = ways.shape
+    found, moved = np.zeros((p, p)), np.zeros(p)
+    for i in range(p):
+        for one in range(k):
+            moved[i] += ways[i, one] * amplitudes[one]
+    for i in range(p):
+        for j in range(p):
+            found[i, j] = moved[i] * moved[j]
+            for one in range(k):
+                found[i, j] += ways[i, one] * left[one] * ways[j, one]
+    return found
+
+
 @inline
 def _seen(ways: Floats, information: Floats, pull: Floats, size: float, most: float) -> Floats:
     """What σ of a known value holds; ways: effect on θ of each combination; the others as above."""
     likely, evidence = _likely(information, pull, size)
     sure = min(max((evidence - CHANCE) / (DOUBT - CHANCE), 0.0), 1.0) ** 2  # a share of variance: σ grows with it
     k = len(information)
-    left, moved = np.empty(k), np.zeros((k, 1))
+    left, amplitudes = np.empty(k), np.empty(k)
     for one in range(k):
-        unseen = 0.5 * math.erfc((size * np.sqrt(information[one]) - LEVEL) / math.sqrt(2.0))
+        unseen = 0.5 * math.erfc((size * math.sqrt(information[one]) - LEVEL) / math.sqrt(2.0))
         share = sure + (1.0 - sure) * SHARE * unseen
         left[one] = likely**2 / (1.0 + likely**2 * information[one])
-        moved[one, 0] = np.sqrt(share) * min(max(left[one] * pull[one], -most), most)
+        amplitudes[one] = math.sqrt(share) * min(max(left[one] * pull[one], -most), most)
         left[one] *= share
-    effect = product(ways, moved)
-    return product(effect, effect.T.copy()) + product(ways * left, ways.T.copy())
+    return _spread(ways, left, amplitudes)
 
 
 @kernel(
@@ -171,65 +186,63 @@ def _considered(
 
     pull: its score; prior: D; most: rms of y, N·m (N).
     """
-    k, size = len(information), prior
-    x, left, amplitude = np.empty(k), np.empty(k), np.empty(k)
+    k, size, before = len(information), prior, prior
+    x, left, nothing = np.empty(k), np.empty(k), np.zeros(k)
     for _ in range(REPEATS):
+        before, square = size, 0.0
         for one in range(k):
             h, m = size**2 * information[one], size * pull[one]
             x[one], left[one] = m / (1.0 + h), size**2 / (1.0 + h)
             if h >= LEVEL**2:
-                x[one], left[one] = np.sign(m) * np.sqrt(max(m**2 / h - NOISE**2, 0.0) / h), 0.0
+                x[one], left[one] = math.copysign(math.sqrt(max(m**2 / h - NOISE**2, 0.0) / h), m), 0.0
             x[one] = min(max(x[one], -most / size), most / size)
-        square = 0.0
-        for i in range(k):
-            amplitude[i] = 0.0
-            for one in range(k):
-                amplitude[i] += size * E[i, one] * x[one]
-            square += amplitude[i] ** 2
-        size = max(size, np.sqrt(square / k))
-    ways, moved = product(C, E), product(C, amplitude.reshape((k, 1)))
-    whole = product(moved, moved.T.copy()) + product(ways * left, ways.T.copy())
-    return _seen(ways, information, pull, size, most), whole, size**2 * product(C, C.T.copy())
+            square += x[one] ** 2  # of the amplitudes, too: combinations are orthogonal
+        size = max(size, size * math.sqrt(square / k))
+    for one in range(k):
+        x[one] *= before
+    ways = product(C, E)
+    whole, seen = _spread(ways, left, x), _seen(ways, information, pull, size, most)
+    left[:] = size**2
+    return seen, whole, _spread(C, left, nothing)
 
 
 @inline
 def _gathered(
     inverse: Floats, columns: Floats, scores: Floats, theta: Floats
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """C, Z, r, and of the other columns that are not the model's V and the roots of their squares."""
+    """C of the columns that are not the model's; Z, r, V of these over the roots of their squares; those roots."""
     p, k = len(theta), len(columns) - len(theta) - 1
-    C, Z, r, own = np.zeros((p, k)), np.zeros((k, k)), np.zeros(k), np.zeros(k, np.int64)
+    C, r, own, size = np.zeros((p, k)), np.zeros(k), np.zeros(k, np.int64), np.zeros(k)
     count = 0
     for w in range(p, p + k):
+        left = columns[w, w]
         for i in range(p):
             C[i, count] = 0.0
             for n in range(p):
                 C[i, count] += inverse[i, n] * columns[n, w]
-        left = columns[w, w]
-        for n in range(p):
-            left -= columns[w, n] * C[n, count]
+            left -= columns[w, i] * C[i, count]
         if columns[w, w] > 0.0 and left > SAME * columns[w, w]:
-            own[count] = w
-            count += 1
-    V, size, half = np.zeros((count, count)), np.zeros(count), np.zeros(p + k)
-    for a in range(count):
-        size[a] = np.sqrt(columns[own[a], own[a]])
-        r[a] = columns[own[a], p + k]
-        for n in range(p):
-            r[a] -= columns[own[a], n] * theta[n]
-        for b in range(count):
-            Z[a, b] = columns[own[a], own[b]]
+            own[count], size[count], r[count] = w, math.sqrt(columns[w, w]), columns[w, p + k]
             for n in range(p):
-                Z[a, b] -= columns[own[a], n] * C[n, b]
+                r[count] -= columns[w, n] * theta[n]
+            r[count] /= size[count]
+            count += 1
+    Z, V, half, kept = np.zeros((count, count)), np.zeros((count, count)), np.zeros(p + k), np.zeros((p, count))
+    for a in range(count):
         for i in range(p + k):  # scores of the column without the model's
             half[i] = scores[own[a], i]
             for n in range(p):
                 half[i] -= C[n, a] * scores[n, i]
         for b in range(count):
-            V[a, b] = half[own[b]]
+            Z[a, b], V[a, b] = columns[own[a], own[b]], half[own[b]]
             for n in range(p):
+                Z[a, b] -= columns[own[a], n] * C[n, b]
                 V[a, b] -= half[n] * C[n, b]
-    return C[:, :count].copy(), Z[:count, :count].copy(), r[:count].copy(), V, size
+            Z[a, b] /= size[a] * size[b]
+            V[a, b] /= size[a] * size[b]
+        for n in range(p):
+            kept[n, a] = C[n, a]
+    return kept, Z, r, V, size[:count]
 
 
 @kernel(
@@ -253,25 +266,34 @@ def _unmodelled(
     k, none = len(size), np.zeros((0, 0))
     if k == 0:
         return False, none, none, none
+    left, ways = eigen(Z)
+    count, root, back, transposed = 0, np.zeros((k, k)), np.zeros((k, k)), np.zeros((k, k))
+    for one in range(k):  # root rootᵀ = variance · Z, back its inverse; nothing of what is not seen
+        length = math.sqrt(variance * max(left[one], UNSEEN))
+        for i in range(k if left[one] > UNSEEN else 0):
+            root[i, count], back[count, i] = size[i] * ways[i, one] * length, ways[i, one] / length
+            transposed[i, count] = back[count, i]
+        count += left[one] > UNSEEN
+    mixed = product(product(back, V), transposed)
     for i in range(k):
         for j in range(k):
-            Z[i, j] /= size[i] * size[j]
-    left, ways = eigen(Z)
-    count = 0
-    root, back = np.zeros((k, k)), np.zeros((k, k))  # of variance · Z; the inverse of it
+            mixed[i, j] = share * mixed[i, j] + ((1.0 - share) * white if i == j else 0.0)
+    spread, turned = eigen(mixed)
+    middle, scaled = product(root, turned), np.empty((k, k))
+    for i in range(k):
+        for one in range(k):
+            scaled[i, one] = middle[i, one] / max(spread[one], lowest)
+            transposed[one, i] = middle[i, one] / variance**2
+    information, E = eigen(product(scaled, transposed))
+    score, pull = np.zeros(k), np.zeros(k)
     for one in range(k):
-        if left[one] > UNSEEN:
-            length = np.sqrt(variance * left[one])
-            for i in range(k):
-                root[i, count], back[count, i] = size[i] * ways[i, one] * length, ways[i, one] / length / size[i]
-            count += 1
-    root, back = root[:, :count].copy(), back[:count].copy()
-    own, ways = eigen((1.0 - share) * white * np.eye(count) + share * product(product(back, V), back.T.copy()))
-    middle = product(root, ways)
-    for one in range(count):
-        own[one] = max(own[one], lowest)
-    scaled = middle / own
-    information, E = eigen(product(scaled, middle.T.copy()) / variance**2)
-    pull = product(product(E.T.copy(), scaled), product(product(ways.T.copy(), back), r.reshape((k, 1))))
-    seen, whole, unseen = _considered(C, np.maximum(information, 0.0), E, pull[:, 0] / variance, prior, most)
+        information[one] = max(information[one], 0.0)
+        for i in range(k):
+            for n in range(k):
+                score[one] += turned[i, one] * back[i, n] * r[n] / variance
+    for one in range(k):
+        for i in range(k):
+            for n in range(k):
+                pull[one] += E[i, one] * scaled[i, n] * score[n]
+    seen, whole, unseen = _considered(C, information, E, pull, prior, most)
     return True, seen, whole, unseen
