@@ -146,7 +146,7 @@ def _likely(information: Floats, pull: Floats, prior: float) -> tuple[float, flo
 
 @kernel("f8[:, ::1](f8[:, ::1], f8[::1], f8[::1])")
 def _spread(ways: Floats, left: Floats, amplitudes: Floats) -> Floats:
-    """Covariance (p, p) by combinations, ways (p, k): their amplitudes (k,), and the variances that are left of them."""
+    """Covariance (p, p) by combinations, ways (p, k): their amplitudes (k,), and the variances left of these (k,)."""
     p, k = ways.shape
     found, moved = np.zeros((p, p)), np.zeros(p)
     for i in range(p):
