@@ -46,7 +46,7 @@ class Ended(NamedTuple, Generic[Result]):
     failed: str  # why it broke off; "": it did not
 
 
-class Part(NamedTuple, Generic[Result]):
+class PlayedTurns(NamedTuple, Generic[Result]):
     """What a process says of some turns."""
 
     heard: list[Heard]
@@ -102,7 +102,9 @@ class Shares(Generic[Result]):
         streams = (self._heard(at, parts, reached) for at, parts in enumerate(self._parts))
         return (one.message for one in heapq.merge(*streams, key=lambda one: one[:2]))
 
-    def _heard(self, at: int, parts: Iterator[Part[Result]], reached: Callable[[Played], None]) -> Iterator[Heard]:
+    def _heard(
+        self, at: int, parts: Iterator[PlayedTurns[Result]], reached: Callable[[Played], None]
+    ) -> Iterator[Heard]:
         """The messages of one process; all read the same, so one of them says how far it is."""
         for part in parts:
             if at == 0:
@@ -114,7 +116,7 @@ class Shares(Generic[Result]):
                 self._results[at] = part.ended.result
                 self.counts, self.failed = part.ended.counts, part.ended.failed
 
-    def _play(self, joints: list[str]) -> Iterator[Part[Result]]:
+    def _play(self, joints: list[str]) -> Iterator[PlayedTurns[Result]]:
         """Play these joints."""
         counts, played, failed = Counts(), Played(), ""
         pipeline = Pipeline(self._config, BOOT, listened=self._listened, only=joints)
@@ -126,13 +128,13 @@ class Shares(Generic[Result]):
                 found = [Heard(turn, places.get(one[0].partition(b"/")[2], len(places)), one) for one in messages]
                 heard += sorted(found, key=lambda one: one.joint)
                 if turn % TOGETHER == 0:
-                    yield Part(heard, played, 0, None)
+                    yield PlayedTurns(heard, played, 0, None)
                     heard = []
         except (DriverError, RecordingError) as error:
             failed = str(error)
-        yield Part(heard, played, 0, Ended(self._result_of(pipeline), counts, failed))
+        yield PlayedTurns(heard, played, 0, Ended(self._result_of(pipeline), counts, failed))
 
-    def _begin(self, joints: list[str]) -> Iterator[Part[Result]]:
+    def _begin(self, joints: list[str]) -> Iterator[PlayedTurns[Result]]:
         """Let a process of its own play these joints."""
         receiver, sender = Pipe(duplex=False)
         self._children.append(Child("replay", lambda: self._send(joints, sender)))
@@ -149,12 +151,12 @@ class Shares(Generic[Result]):
         return 0
 
 
-def _received(receiver: Connection, joints: list[str]) -> Iterator[Part[Result]]:
+def _received(receiver: Connection, joints: list[str]) -> Iterator[PlayedTurns[Result]]:
     """What a process sends, up to its end. Raises ChildProcessError where it ends before that."""
     ended = False
     while not ended:
         try:
-            part: Part[Result] = receiver.recv()
+            part: PlayedTurns[Result] = receiver.recv()
         except EOFError:
             raise ChildProcessError(f"the process that played {', '.join(joints)} has died") from None
         ended = part.ended is not None
