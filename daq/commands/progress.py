@@ -49,9 +49,10 @@ class Progress:
         self._name, self._done, self._total, self._unit = name, 0.0, float(total), unit
         self._since = time.monotonic()
 
-    def reach(self, done: float) -> None:
-        """So many of the stage's units are done."""
+    def reach(self, done: float, total: float | None = None, unit: str | None = None) -> None:
+        """So many of the stage's units are done; total and unit: where they are known only now."""
         self._done = done
+        self._total, self._unit = self._total if total is None else total, self._unit if unit is None else unit
 
     def add(self, count: int) -> None:
         """So many bytes were read."""

@@ -60,14 +60,14 @@ class Sorter:
     """Splits a batch of readings by joint: it knows the joint of each channel and its column there."""
 
     def __init__(self, routes: Sequence[Route], joints: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
-        self.joint = np.array([joints.index(route.joint) for route in routes], np.int32)
-        self.column = np.array(
-            [
-                len(columns[route.joint]) if route.role == COUNTER else columns[route.joint].index(route.role)
-                for route in routes
-            ],
-            np.int32,
-        )
+        """joints: those that are wanted, in order; the readings of others are left out."""
+        self.joint = np.full(len(routes), -1, np.int32)  # −1: of none of these joints
+        self.column = np.zeros(len(routes), np.int32)
+        for at, route in enumerate(routes):
+            if route.joint in joints:
+                roles = columns[route.joint]
+                self.joint[at] = joints.index(route.joint)
+                self.column[at] = len(roles) if route.role == COUNTER else roles.index(route.role)
         self.places = np.zeros((len(joints), 3), np.int64)
 
     def split(self, readings: NDArray[np.void]) -> Iterator[tuple[int, Nanoseconds, Floats, NDArray[np.int32]]]:
@@ -95,12 +95,14 @@ def sort(
 ) -> int:
     """Sort readings by joint, each joint's in order of arrival; returns how many joints have readings.
 
-    rows, reals: readings as integers and as numbers; joints, wanted: joint and column of each channel;
+    rows, reals: readings as integers and as numbers; joints, wanted: joint (−1: left out) and column of each channel;
     places (joints, 3): joint, its first reading, the one after its last; times, values, columns (readings,).
     """
     places[:, 1:] = 0
     for i in range(len(rows)):
-        places[joints[rows[i, 2] & 0xFFFFFFFF], 2] += 1
+        joint = joints[rows[i, 2] & 0xFFFFFFFF]
+        if joint >= 0:
+            places[joint, 2] += 1
     end = 0
     for joint in range(len(places)):
         places[joint, 0], places[joint, 1] = joint, end
@@ -108,6 +110,8 @@ def sort(
         places[joint, 2] = places[joint, 1]
     for i in range(len(rows)):
         channel = rows[i, 2] & 0xFFFFFFFF
+        if joints[channel] < 0:
+            continue
         at = places[joints[channel], 2]
         places[joints[channel], 2] += 1
         times[at], values[at], columns[at] = rows[i, 0], reals[i, 1], wanted[channel]

@@ -155,7 +155,7 @@ class JointPipeline:
     def _feed_followers(self, state: EstimatorState) -> int:
         """Give the aligned samples to those that follow them; returns the time of the last one (ns), 0: none."""
         step = self.estimator.step_of(self.followers.use.position)
-        return self.followers.absorb(state.ticks[: state.count], state.samples[: state.count], step, self._was_valid)
+        return self.followers.absorb(state.ticks, state.samples, state.count, step, self._was_valid)
 
     def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
         """The messages at the end of an interval; tick: ns, the sample with which the next one begins."""

@@ -19,7 +19,7 @@ A message is a topic and a packed map (daq/stream/update.py). Time comes with th
 argument, so a recording that is replayed through the same pipeline gives the same updates.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,10 +63,12 @@ class Pipeline:
         executor: Executor | None = None,
         looks: Executor | None = None,
         listened: bool = True,
+        only: Sequence[str] | None = None,
     ) -> None:
         """boot: number of this start of the core; executor and looks: run the refits and the plausibility looks.
         Without them they run inline, so that a replay is reproducible. listened: all updates are made; else of a joint
-        that is in normal mode only one in a second, from which everything else follows as from all of them."""
+        that is in normal mode only one in a second, from which everything else follows as from all of them. only: the
+        joints of which readings are taken, all where left out."""
         interval = round(1e9 / config.publish.rate)
         self.joints = [
             JointPipeline(
@@ -80,6 +82,7 @@ class Pipeline:
                 listened=listened,
             )
             for index, (name, joint) in enumerate(config.joints.items())
+            if only is None or name in only
         ]
         # (joints,) ns, arrival time from which the next update of each can be made: earlier readings may wait
         self.due: Nanoseconds = np.zeros(len(self.joints), np.int64)

@@ -27,6 +27,7 @@ class Played:
 
     def __init__(self) -> None:
         self.readings = self.first = self.last = 0
+        self.expected = 0  # readings that were read so far, of which some are still to be played
 
     def note(self, batch: Batch) -> None:
         """Count a batch."""
@@ -37,17 +38,24 @@ class Played:
 
 def play(pipeline: Pipeline, source: Iterator[Batch], played: Played, speed: float | None = None) -> Iterator[Message]:
     """Every message of the pipeline about these readings; speed: 1 is real time, None: as fast as possible."""
+    return (message for messages in turns(pipeline, source, played, speed) for message in messages)
+
+
+def turns(
+    pipeline: Pipeline, source: Iterator[Batch], played: Played, speed: float | None = None
+) -> Iterator[list[Message]]:
+    """The messages of each turn, one turn a batch of SLICE; as `play`."""
     begin = time.monotonic()
     for batch in _sliced(source):
-        now = int(batch["time"][-1])
+        now, messages = int(batch["time"][-1]), list[Message]()
         if played.readings:
             for silent in range(played.last + SILENCE, min(now, played.last + LONGEST_SILENCE * SILENCE), SILENCE):
-                yield from pipeline.check_silence(silent, 0)
+                messages += pipeline.check_silence(silent, 0)
         played.note(batch)
         if speed is not None:
             time.sleep(max(0.0, begin + (now - played.first) * 1e-9 / speed - time.monotonic()))
-        yield from pipeline.absorb(batch, 0, lambda now=now: now)  # type: ignore[misc]
-        yield from pipeline.check_silence(played.last, 0)
+        messages += pipeline.absorb(batch, 0, lambda now=now: now)  # type: ignore[misc]
+        yield messages + pipeline.check_silence(played.last, 0)
 
 
 def _sliced(source: Iterator[Batch]) -> Iterator[Batch]:

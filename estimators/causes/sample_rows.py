@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
+from jointwatch_numba.layout import Integers, Layout, Matrix
 
 #: s, argued: Standard deviation of the kernel: 13 Hz pass, about what a position controller lets through.
 SMOOTH: Final = 0.010
@@ -46,6 +48,15 @@ class SignatureRows(NamedTuple):
         return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
+class StoredSamples(Layout):
+    """Samples of one joint that wait for others to form rows with."""
+
+    columns: Integers  # of the samples, that are stored
+    times: Integers  # (room,) ns
+    values: Matrix  # (room, columns)
+    count: int = 0
+
+
 class SignatureFormer:
     """Turns equidistant samples into rows, a chunk at a time."""
 
@@ -62,24 +73,40 @@ class SignatureFormer:
         curve /= 0.5 * (curve * at**2).sum()  # … and for parabolas
         self._taps = np.stack([kernel, slope / period, curve / period**2])
         self._step = max(1, round(ROW / period))
-        self._chunk = round(CHUNK / period)
-        self._times: list[Nanoseconds] = []
-        self._values: list[Floats] = []
-        self._count = 0
+        self._needed = round(CHUNK / period) + 2 * self._half  # samples that make a chunk of rows
+        width = len(self._columns)
+        self.state = StoredSamples(
+            columns=np.array(self._columns, np.int64), times=np.zeros(0, np.int64), values=np.zeros((0, width))
+        )
+        self.reserve(self._needed)
+
+    @property
+    def full(self) -> bool:
+        """Whether there are samples for a chunk of rows."""
+        return self.state.count >= self._needed
 
     def absorb(self, times: Nanoseconds, values: Floats) -> SignatureRows | None:
         """Take samples (n,) ns, (n, channels); returns the rows of a chunk once it is full."""
-        if len(times) == 0:
-            return None
-        self._times.append(times.copy())
-        self._values.append(values[:, self._columns])
-        self._count += len(times)
-        if self._count < self._chunk + 2 * self._half:
-            return None
-        times, values = np.concatenate(self._times), np.concatenate(self._values)
-        rows, used = self._rows(times, values)
-        self._times, self._values = [times[used:]], [values[used:]]
-        self._count = len(times) - used
+        self.reserve(len(times))
+        _store(times, np.ascontiguousarray(values), self.state)
+        return self.rows() if self.full else None
+
+    def reserve(self, count: int) -> None:
+        """Make room for so many samples more."""
+        state = self.state
+        if state.count + count <= len(state.times):
+            return
+        times, values = state.times[: state.count], state.values[: state.count]
+        room = state.count + count + self._needed
+        state.times, state.values = np.zeros(room, np.int64), np.zeros((room, len(self._columns)))
+        state.times[: len(times)], state.values[: len(times)] = times, values
+
+    def rows(self) -> SignatureRows:
+        """The rows of all samples that are stored."""
+        state, count = self.state, self.state.count
+        rows, used = self._rows(state.times[:count], state.values[:count])
+        state.count = left = count - used
+        state.times[:left], state.values[:left] = state.times[used:count].copy(), state.values[used:count].copy()
         return rows
 
     def _rows(self, times: Nanoseconds, values: Floats) -> tuple[SignatureRows, int]:
@@ -103,3 +130,18 @@ class SignatureFormer:
             bend,
         )
         return rows.part(whole), int(centres[-1]) + self._step - self._half
+
+
+@inline
+def store_samples(times: Nanoseconds, samples: Floats, state: StoredSamples) -> None:
+    """Store samples (n,) ns, (n, channels), for which there is room."""
+    for row in range(len(times)):
+        state.times[state.count] = times[row]
+        for at in range(len(state.columns)):
+            state.values[state.count, at] = samples[row, state.columns[at]]
+        state.count += 1
+
+
+@kernel(("i8[::1]", "f8[:, ::1]", StoredSamples))
+def _store(times: Nanoseconds, samples: Floats, state: StoredSamples) -> None:
+    store_samples(times, samples, state)

@@ -54,7 +54,7 @@ class CauseWatch:
 
     def __init__(self, period: float, columns: tuple[int, int, int | None], executor: Executor | None = None) -> None:
         """period: s between samples; columns: of position, torque, and link position or None; executor: ranks."""
-        self._former, self._executor = SignatureFormer(period, columns), executor
+        self.former, self._executor = SignatureFormer(period, columns), executor
         self._top = 0.0  # largest speed so far
         self.begin_reference()
 
@@ -69,8 +69,21 @@ class CauseWatch:
 
     def absorb(self, times: Nanoseconds, values: Floats) -> bool:
         """Take samples (n,) ns, (n, channels); returns whether the diagnosis is another one."""
+        rows = self.former.absorb(times, values)
+        return self._follow(rows)
+
+    @property
+    def due(self) -> bool:
+        """Whether `look` has something to do."""
+        return self._job is not None or self.former.full
+
+    def look(self) -> bool:
+        """Look at what the former has stored since the last look; returns whether the diagnosis is another one."""
+        return self._follow(self.former.rows() if self.former.full else None)
+
+    def _follow(self, rows: SignatureRows | None) -> bool:
+        """Take a ranking that has ended, and rows; returns whether the diagnosis is another one."""
         self._take_ranking()
-        rows = self._former.absorb(times, values)
         if rows is not None and len(rows.q):
             self._absorb_rows(rows)
         fresh, self._fresh = self._fresh, False

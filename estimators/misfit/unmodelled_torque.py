@@ -38,6 +38,8 @@ import numpy as np
 from estimators.misfit.regressors import ANGLE, CAUSES
 from estimators.misfit.scores import LEVEL
 from estimators.numerics.directions import Directions
+from estimators.numerics.jit import inline, kernel
+from estimators.numerics.symmetric import eigen, product
 from estimators.quantities import Floats
 
 #: 1, argued: Harmonics of the angle that are considered: tilt, balancer and cable act once a turn, most ripple that is
@@ -116,67 +118,182 @@ def unmodelled_torque(
     columns: (p + k + 1,)² products of [φ w y]; scores: (p + k, p + k), their covariance; theta: (p,) of least squares;
     variance: of a row's noise; prior: D, N·m (N); most: rms of y, N·m (N).
     """
-    p, k = len(theta), len(columns) - len(theta) - 1
-    C = told.inverse @ columns[:p, p : p + k]
-    Z = columns[p : p + k, p : p + k] - columns[p : p + k, :p] @ C
-    size = np.diag(columns)[p : p + k]
-    other = np.flatnonzero((size > 0.0) & (np.diag(Z) > SAME * size))
-    if not len(other):
-        return None
-    C, Z, size = C[:, other], Z[np.ix_(other, other)], np.sqrt(size[other])
-    r = (columns[p : p + k, -1] - columns[p : p + k, :p] @ theta)[other]
-    own = np.concatenate([np.arange(p), p + other])
-    way = np.hstack([-C.T, np.eye(len(other))])
-    V = way @ scores[np.ix_(own, own)] @ way.T
-    left, ways = np.linalg.eigh(Z / np.outer(size, size))
-    seen = left > UNSEEN
-    root = size[:, None] * ways[:, seen] * np.sqrt(variance * left[seen])  # of variance · Z
-    back = (ways[:, seen] / np.sqrt(variance * left[seen])).T / size
-    inverse = np.linalg.inv(floor.mixed(back @ V @ back.T))
-    information, E = np.linalg.eigh(root @ inverse @ root.T / variance**2)
-    pull = E.T @ (root @ (inverse @ (back @ r))) / variance
-    return _considered(C, np.maximum(information, 0.0), E, pull, (prior, most))
+    any_, *found = _unmodelled(told.inverse, columns, scores, theta, variance, *floor, prior, most)
+    return UnmodelledTorque(*found) if any_ else None
 
 
-def _considered(
-    C: Floats, information: Floats, E: Floats, pull: Floats, sizes: tuple[float, float]
-) -> UnmodelledTorque:
-    """Covariances from the information on each combination of amplitudes E; pull: its score; sizes: D, and most."""
-    prior, most = sizes
-    size = prior
-    for _ in range(REPEATS):
-        h, m = size**2 * information, size * pull
-        shows = h >= LEVEL**2
-        t2 = np.divide(m**2, h, out=np.zeros_like(h), where=h > 0.0)
-        x = m / (1.0 + h)
-        x[shows] = (np.sign(m) * np.sqrt(np.maximum(t2 - NOISE**2, 0.0) / np.where(shows, h, 1.0)))[shows]
-        x = np.clip(x, -most / size, most / size)
-        amplitude, left = size * (E @ x), size**2 * np.where(shows, 0.0, 1.0 / (1.0 + h))
-        size = max(size, float(np.sqrt(np.mean(amplitude**2))))
-    moved, ways = C @ amplitude, C @ E
-    whole = np.outer(moved, moved) + (ways * left) @ ways.T
-    return UnmodelledTorque(_seen(ways, information, pull, (size, most)), whole, size**2 * C @ C.T)
-
-
-def _seen(ways: Floats, information: Floats, pull: Floats, sizes: tuple[float, float]) -> Floats:
-    """What σ of a known value holds; ways: effect on θ of each combination; the others as above."""
-    size, most = sizes
-    likely, evidence = _likely(information, pull, size)
-    sure = min(max((evidence - CHANCE) / (DOUBT - CHANCE), 0.0), 1.0) ** 2  # a share of variance: σ grows with it
-    unseen = [0.5 * math.erfc((one - LEVEL) / math.sqrt(2.0)) for one in size * np.sqrt(information)]
-    share = sure + (1.0 - sure) * SHARE * np.array(unseen)
-    left = likely**2 / (1.0 + likely**2 * information)
-    moved = ways @ (np.sqrt(share) * np.clip(left * pull, -most, most))
-    return np.asarray(np.outer(moved, moved) + (ways * (share * left)) @ ways.T)
-
-
+@inline
 def _likely(information: Floats, pull: Floats, prior: float) -> tuple[float, float]:
     """The largest size of amplitudes, D at most, that is compatible with the scores of their combinations, and the
     log-likelihood of the best size above that of none."""
-    told = information > 0.0
-    t2 = pull[told] ** 2 / information[told]
-    sizes = prior * FINER ** np.arange(0.0, math.log(SMALLEST) / math.log(FINER), -1.0)
-    spread = 1.0 + sizes[:, None] ** 2 * information[told]
-    likelihood = -0.5 * (np.log(spread) + t2 / spread).sum(axis=1)
-    best = float(likelihood.max())
-    return float(sizes[np.argmax(likelihood >= best - DOUBT)]), max(best + 0.5 * float(t2.sum()), 0.0)
+    count = math.ceil(math.log(1.0 / SMALLEST) / math.log(FINER))
+    sizes, likelihood, none = np.empty(count), np.empty(count), 0.0
+    for at in range(count):
+        sizes[at] = prior * FINER ** (-float(at))
+        likelihood[at] = 0.0
+        for one in range(len(information)):
+            if information[one] > 0.0:
+                spread, t2 = 1.0 + sizes[at] ** 2 * information[one], pull[one] ** 2 / information[one]
+                likelihood[at] -= 0.5 * (math.log(spread) + t2 / spread)
+    for one in range(len(information)):
+        if information[one] > 0.0:
+            none += 0.5 * pull[one] ** 2 / information[one]
+    best, largest = likelihood.max(), 0
+    while likelihood[largest] < best - DOUBT:
+        largest += 1
+    return float(sizes[largest]), max(best + none, 0.0)
+
+
+@kernel("f8[:, ::1](f8[:, ::1], f8[::1], f8[::1])")
+def _spread(ways: Floats, left: Floats, amplitudes: Floats) -> Floats:
+    """Covariance (p, p) by combinations, ways (p, k): their amplitudes (k,), and the variances left of these (k,)."""
+    p, k = ways.shape
+    found, moved = np.zeros((p, p)), np.zeros(p)
+    for i in range(p):
+        for one in range(k):
+            moved[i] += ways[i, one] * amplitudes[one]
+    for i in range(p):
+        for j in range(p):
+            found[i, j] = moved[i] * moved[j]
+            for one in range(k):
+                found[i, j] += ways[i, one] * left[one] * ways[j, one]
+    return found
+
+
+@inline
+def _seen(ways: Floats, information: Floats, pull: Floats, size: float, most: float) -> Floats:
+    """What σ of a known value holds; ways: effect on θ of each combination; the others as above."""
+    likely, evidence = _likely(information, pull, size)
+    sure = min(max((evidence - CHANCE) / (DOUBT - CHANCE), 0.0), 1.0) ** 2  # a share of variance: σ grows with it
+    k = len(information)
+    left, amplitudes = np.empty(k), np.empty(k)
+    for one in range(k):
+        unseen = 0.5 * math.erfc((size * math.sqrt(information[one]) - LEVEL) / math.sqrt(2.0))
+        share = sure + (1.0 - sure) * SHARE * unseen
+        left[one] = likely**2 / (1.0 + likely**2 * information[one])
+        amplitudes[one] = math.sqrt(share) * min(max(left[one] * pull[one], -most), most)
+        left[one] *= share
+    return _spread(ways, left, amplitudes)
+
+
+@kernel(
+    "Tuple((f8[:, ::1], f8[:, ::1], f8[:, ::1]))(f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8, f8)",
+)
+def _considered(
+    C: Floats, information: Floats, E: Floats, pull: Floats, prior: float, most: float
+) -> tuple[Floats, Floats, Floats]:
+    """Covariances (seen, whole, prior) from the information on each combination of amplitudes E.
+
+    pull: its score; prior: D; most: rms of y, N·m (N).
+    """
+    k, size, before = len(information), prior, prior
+    x, left, nothing = np.empty(k), np.empty(k), np.zeros(k)
+    for _ in range(REPEATS):
+        before, square = size, 0.0
+        for one in range(k):
+            h, m = size**2 * information[one], size * pull[one]
+            x[one], left[one] = m / (1.0 + h), size**2 / (1.0 + h)
+            if h >= LEVEL**2:
+                x[one], left[one] = math.copysign(math.sqrt(max(m**2 / h - NOISE**2, 0.0) / h), m), 0.0
+            x[one] = min(max(x[one], -most / size), most / size)
+            square += x[one] ** 2  # of the amplitudes, too: combinations are orthogonal
+        size = max(size, size * math.sqrt(square / k))
+    for one in range(k):
+        x[one] *= before
+    ways = product(C, E)
+    whole, seen = _spread(ways, left, x), _seen(ways, information, pull, size, most)
+    left[:] = size**2
+    return seen, whole, _spread(C, left, nothing)
+
+
+@inline
+def _gathered(
+    inverse: Floats, columns: Floats, scores: Floats, theta: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """C of the columns that are not the model's; Z, r, V of these over the roots of their squares; those roots."""
+    p, k = len(theta), len(columns) - len(theta) - 1
+    C, r, own, size = np.zeros((p, k)), np.zeros(k), np.zeros(k, np.int64), np.zeros(k)
+    count = 0
+    for w in range(p, p + k):
+        left = columns[w, w]
+        for i in range(p):
+            C[i, count] = 0.0
+            for n in range(p):
+                C[i, count] += inverse[i, n] * columns[n, w]
+            left -= columns[w, i] * C[i, count]
+        if columns[w, w] > 0.0 and left > SAME * columns[w, w]:
+            own[count], size[count], r[count] = w, math.sqrt(columns[w, w]), columns[w, p + k]
+            for n in range(p):
+                r[count] -= columns[w, n] * theta[n]
+            r[count] /= size[count]
+            count += 1
+    Z, V, half, kept = np.zeros((count, count)), np.zeros((count, count)), np.zeros(p + k), np.zeros((p, count))
+    for a in range(count):
+        for i in range(p + k):  # scores of the column without the model's
+            half[i] = scores[own[a], i]
+            for n in range(p):
+                half[i] -= C[n, a] * scores[n, i]
+        for b in range(count):
+            Z[a, b], V[a, b] = columns[own[a], own[b]], half[own[b]]
+            for n in range(p):
+                Z[a, b] -= columns[own[a], n] * C[n, b]
+                V[a, b] -= half[n] * C[n, b]
+            Z[a, b] /= size[a] * size[b]
+            V[a, b] /= size[a] * size[b]
+        for n in range(p):
+            kept[n, a] = C[n, a]
+    return kept, Z, r, V, size[:count]
+
+
+@kernel(
+    "Tuple((b1, f8[:, ::1], f8[:, ::1], f8[:, ::1]))(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8, f8, f8, f8, "
+    "f8)"
+)
+def _unmodelled(
+    inverse: Floats,
+    columns: Floats,
+    scores: Floats,
+    theta: Floats,
+    variance: float,
+    share: float,
+    white: float,
+    lowest: float,
+    prior: float,
+    most: float,
+) -> tuple[bool, Floats, Floats, Floats]:
+    """Whether there are other columns than the model's, and what an UnmodelledTorque has; arguments as above."""
+    C, Z, r, V, size = _gathered(inverse, columns, scores, theta)
+    k, none = len(size), np.zeros((0, 0))
+    if k == 0:
+        return False, none, none, none
+    left, ways = eigen(Z)
+    count, root, back, transposed = 0, np.zeros((k, k)), np.zeros((k, k)), np.zeros((k, k))
+    for one in range(k):  # root rootᵀ = variance · Z, back its inverse; nothing of what is not seen
+        length = math.sqrt(variance * max(left[one], UNSEEN))
+        for i in range(k if left[one] > UNSEEN else 0):
+            root[i, count], back[count, i] = size[i] * ways[i, one] * length, ways[i, one] / length
+            transposed[i, count] = back[count, i]
+        count += left[one] > UNSEEN
+    mixed = product(product(back, V), transposed)
+    for i in range(k):
+        for j in range(k):
+            mixed[i, j] = share * mixed[i, j] + ((1.0 - share) * white if i == j else 0.0)
+    spread, turned = eigen(mixed)
+    middle, scaled = product(root, turned), np.empty((k, k))
+    for i in range(k):
+        for one in range(k):
+            scaled[i, one] = middle[i, one] / max(spread[one], lowest)
+            transposed[one, i] = middle[i, one] / variance**2
+    information, E = eigen(product(scaled, transposed))
+    score, pull = np.zeros(k), np.zeros(k)
+    for one in range(k):
+        information[one] = max(information[one], 0.0)
+        for i in range(k):
+            for n in range(k):
+                score[one] += turned[i, one] * back[i, n] * r[n] / variance
+    for one in range(k):
+        for i in range(k):
+            for n in range(k):
+                pull[one] += E[i, one] * scaled[i, n] * score[n]
+    seen, whole, unseen = _considered(C, information, E, pull, prior, most)
+    return True, seen, whole, unseen

@@ -1,4 +1,4 @@
-"""Eigenvalues of small symmetric matrices, inside kernels: Jacobi's rotations, cyclic.
+"""Eigenvalues and products of small matrices, inside kernels: Jacobi's rotations, cyclic.
 
 Each rotation makes one entry beside the diagonal zero; the diagonal tends to the eigenvalues quadratically (Golub & Van
 Loan, Matrix Computations, 8.5).
@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.numerics.jit import inline
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 
 SWEEPS: Final = 30  # seldom more than 8
@@ -103,3 +103,25 @@ def _rotate(a: Floats, ways: Floats, i: int, j: int) -> None:
     for k in range(len(ways)):
         first, second = ways[k, i], ways[k, j]
         ways[k, i], ways[k, j] = cosine * first - sine * second, sine * first + cosine * second
+
+
+@kernel("Tuple((f8[::1], f8[:, ::1]))(f8[:, ::1])")
+def eigen(symmetric: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues (n,), in no order, and eigenvectors (n, n), one a column, of (n, n)."""
+    n = len(symmetric)
+    turned, ways, values = symmetric.copy(), np.eye(n), np.empty(n)
+    jacobi(turned, ways)
+    for i in range(n):
+        values[i] = turned[i, i]
+    return values, ways
+
+
+@kernel("f8[:, ::1](f8[:, ::1], f8[:, ::1])")
+def product(first: Floats, second: Floats) -> Floats:
+    """The product of two matrices, as small as these are without a library."""
+    found = np.zeros((len(first), second.shape[1]))
+    for i in range(len(first)):
+        for k in range(len(second)):
+            for j in range(second.shape[1]):
+                found[i, j] += first[i, k] * second[k, j]
+    return found

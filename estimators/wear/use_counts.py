@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Layout
 
 #: rad (m), argued: Half of the play of a joint whose encoder's step is not known, 0.03°: below what wears a gear, above
@@ -60,28 +59,10 @@ class UseState(Layout, version=1):
     reversals: int = 0
     starts: int = 0
 
-
-class UseCounter:
-    """Counts the use of one joint."""
-
-    def __init__(self, channel: int = 0) -> None:
-        """channel: the column of the position in the samples."""
-        self._channel = channel
-        self.state = UseState()
-
-    def set_step(self, step: float) -> None:
-        """Tell it the step of the encoder, rad (m)."""
-        self.state.band = max(BAND, STEPS * step)
-
-    def absorb(self, times: Nanoseconds, samples: Floats) -> None:
-        """Count. times: (samples,) ns; samples: (samples, channels), contiguous; a missing position is NaN."""
-        _count(times, samples, self._channel, self.state)
-
     @property
     def counts(self) -> UseCounts:
         """What has been counted since the beginning."""
-        state = self.state
-        return UseCounts(state.seconds, state.travel, state.reversals, state.starts)
+        return UseCounts(self.seconds, self.travel, self.reversals, self.starts)
 
 
 @inline
@@ -122,7 +103,7 @@ def move(position: float, time: int, use: UseState) -> None:
 
 @kernel(("i8[::1]", "f8[:,::1]", "i8", UseState))
 def count_use(times: Nanoseconds, samples: Floats, channel: int, use: UseState) -> None:
-    """Count these samples, see `UseCounter.absorb`."""
+    """Count samples: times (samples,) ns; samples (samples, channels), one of them the position, NaN where missing."""
     for row in range(len(times)):
         raw = samples[row, channel]
         if math.isnan(raw):
@@ -135,6 +116,3 @@ def count_use(times: Nanoseconds, samples: Floats, channel: int, use: UseState) 
         position = middle(use.earlier, use.last, raw)
         use.earlier, use.last, use.seen = use.last, raw, times[row]
         move(position, times[row], use)
-
-
-_count: Final = direct(count_use)

@@ -17,22 +17,29 @@ import msgpack
 from daq.commands.codes import EXIT_USAGE, fail, refuse, tell_breaks
 from daq.commands.progress import Progress
 from daq.commands.recordings.inputs import how_to_configure, missing, no_configuration, tell_open_questions
-from daq.commands.recordings.results import Changes, Noticed, next_step, tell_joint, units_of
+from daq.commands.recordings.results import (
+    Changes,
+    JointResult,
+    Noticed,
+    next_step,
+    results_of,
+    tell_joint,
+    units_of,
+)
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.core.joint_pipeline import Message
-from daq.core.pipeline import Pipeline
 from daq.recording.columns import Channels, Columns, check_pace, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
 from daq.replay.from_columns import configured, with_torque
 from daq.replay.plausibility import Mistakes, facts_of, lines, look_at_channels, maps, mistakes_of
 from daq.replay.repeat import Repetition, compare
-from daq.replay.replay import BOOT, Played, play
+from daq.replay.replay import Played
+from daq.replay.shares import Shares
 from daq.replay.sources import Batch, Counts, readings_of
 from daq.stream.json_messages import finite
-from drivers.base import DriverError
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         if table is not None and (too_slow := _pace(options, read(options.file, table), table)):
             return fail(too_slow)
         return _play(options, config, table)
-    except RecordingError as error:
+    except (RecordingError, ChildProcessError) as error:
         return fail(error)
     except ConfigError as mistakes:
         return refuse(mistakes)
@@ -89,42 +96,37 @@ def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> 
 
 def _play(options: argparse.Namespace, config: Config, columns: Columns | None) -> int:
     """Play a recording of any other kind; where it breaks off, everything before counts."""
-    counts: Counts = {}
-    pipeline = Pipeline(config, BOOT, listened=options.json)
-    begin = time.monotonic()
-    failed = ""
-    played, changes = Played(), Changes()
-    with Progress("replay") as progress:
+    begin, changes = time.monotonic(), Changes()
+
+    def source(counts: Counts, played: Played) -> Iterator[Batch]:
+        for batch in readings_of(options.file, config, counts, options.driver, columns):
+            played.expected += len(batch)
+            yield batch
+
+    with (
+        Shares(config, source, results_of, options.json, options.speed) as shares,  # before there is a second thread
+        Progress("replay") as progress,
+    ):
         noticed = _look(options, config, columns)
-        try:
-            source = readings_of(options.file, config, counts, options.driver, columns)
-            if columns is None:  # frames: how many there will be is not known, but their bytes are
-                progress.stage("playing", options.file.stat().st_size, "B")
-            else:
-                source = _announced(source, progress)
-            for message in play(pipeline, source, played, options.speed):
-                if columns is not None:
-                    progress.reach(played.readings)
-                changes.absorb(message)
-                if options.json:
-                    print(line(message))
-        except (DriverError, RecordingError) as error:
-            failed = str(error)
+        # of frames it is not known how many there will be, but how many bytes; columns come as one batch
+        progress.stage("playing", options.file.stat().st_size if columns is None else 0, "B" * (columns is None))
+
+        def reached(played: Played) -> None:
+            if columns is not None:
+                progress.reach(played.readings, played.expected, "readings")
+
+        for message in shares.messages(reached):
+            changes.absorb(message)
+            if options.json:
+                print(line(message))
     stream = sys.stderr if options.json else sys.stdout
     beside = Noticed(config, noticed, changes, options.file, options.config)
-    tell(pipeline, counts, played, time.monotonic() - begin, stream, beside)
-    if not failed and not played.readings:
+    joints = [joint for result in shares.results for joint in result]
+    tell(joints, shares.counts, shares.played, time.monotonic() - begin, stream, beside)
+    failed = shares.failed
+    if not failed and not shares.played.readings:
         failed = f"{options.file}: none of its frames carries a configured signal"
     return fail(failed) if failed else 0
-
-
-def _announced(source: Iterator[Batch], progress: Progress) -> Iterator[Batch]:
-    """The batches of a recording in columns, announced: they come as one, whose length is known."""
-    first = next(source, None)
-    if first is not None:
-        progress.stage("playing", len(first), "readings")
-        yield first
-    yield from source
 
 
 def _repeat(options: argparse.Namespace, config: Config | None) -> int:
@@ -160,7 +162,7 @@ def _repeat(options: argparse.Namespace, config: Config | None) -> int:
     wall = time.monotonic() - begin
     stream = sys.stderr if options.json else sys.stdout
     beside = Noticed(repetition.config, noticed, changes, options.file, options.config)
-    tell(repetition.pipeline, {}, repetition.played, wall, stream, beside)
+    tell(results_of(repetition.pipeline), {}, repetition.played, wall, stream, beside)
     return 0
 
 
@@ -180,7 +182,7 @@ def line(message: Message) -> str:
     return json.dumps({"topic": topic.decode()} | finite(msgpack.unpackb(body)), ensure_ascii=False)
 
 
-def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream: Any, beside: Noticed) -> None:
+def tell(joints: list[JointResult], counts: Counts, played: Played, wall: float, stream: Any, beside: Noticed) -> None:
     """Print the final estimates and every counter, what was noticed, what changed, and what to do next."""
     seconds = (played.last - played.first) * 1e-9
     speed = seconds / wall if wall > 0 else math.inf
@@ -189,7 +191,7 @@ def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream
         losses = (f", {cause} {count}" for cause, count in causes.items() if count and cause != "frames")
         print(f"{name}: frames {causes['frames']}{''.join(losses)}", file=stream)
     units = units_of(beside.config)
-    for joint in pipeline.joints:
+    for joint in joints:
         noticed = [str(one) for one in beside.mistakes.get(joint.name, ())]
         tell_joint(joint, units.get(joint.name, {}), noticed, beside.changes.of(joint.name), stream)
-    print(f"next: {next_step(pipeline, beside.recording, beside.given)}", file=stream)
+    print(f"next: {next_step(joints, beside.recording, beside.given)}", file=stream)

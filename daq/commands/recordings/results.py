@@ -9,11 +9,12 @@ from typing import Final, NamedTuple, TextIO
 import msgpack
 
 from daq.config.sections import Config
-from daq.core.joint_pipeline import JointPipeline, Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.columns import is_configuration
 from daq.recording.ros_bag import is_bag
 from daq.replay.plausibility import Mistakes
+from estimators.base import Estimate
 from estimators.reasons import Reason
 
 CHANGES: Final = 5  # of each joint, at most
@@ -56,19 +57,44 @@ def units_of(config: Config) -> dict[str, dict[str, str]]:
     return {name: {one.name: one.unit for one in (*m.parameters, *m.nonlinear)} for name, m in models.items()}
 
 
+class JointResult(NamedTuple):
+    """What is known of one joint at the end."""
+
+    name: str
+    estimate: Estimate
+    refused: tuple[Reason, ...]  # why its frames are not used
+    samples: int
+    missing: dict[str, int]  # how many readings were not used, or are interpolated, by cause
+    changed: tuple[str, ...]  # records of what has changed, in words
+
+
+def results_of(pipeline: Pipeline) -> list[JointResult]:
+    """The result of every joint of a pipeline."""
+    return [
+        JointResult(
+            joint.name,
+            joint.estimator.estimate(),
+            joint.refused,
+            joint.followers.samples,
+            {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()},
+            () if joint.comparison.records is None else tuple(one.text for one in joint.comparison.records.records),
+        )
+        for joint in pipeline.joints
+    ]
+
+
 def tell_joint(
-    joint: JointPipeline, units: Mapping[str, str], noticed: Sequence[str], changes: Sequence[str], stream: TextIO
+    joint: JointResult, units: Mapping[str, str], noticed: Sequence[str], changes: Sequence[str], stream: TextIO
 ) -> None:
     """Print one joint."""
-    estimate = joint.estimator.estimate()
-    missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
-    lost = ", ".join(f"{cause} {count}" for cause, count in missing.items() if count) or "nothing lost"
+    estimate = joint.estimate
+    lost = ", ".join(f"{cause} {count}" for cause, count in joint.missing.items() if count) or "nothing lost"
     state = "faulted" if joint.refused else f"{estimate.phase}, {estimate.status}"
-    print(f"{joint.name}: {state}; {joint.followers.samples} samples; {lost}", file=stream)
+    print(f"{joint.name}: {state}; {joint.samples} samples; {lost}", file=stream)
     for reason in joint.refused or estimate.reasons:
         print(f"    {reason}", file=stream)
-    for record in joint.comparison.records.records if joint.comparison.records is not None else ():
-        print(f"    changed: {record.text}", file=stream)
+    for text in joint.changed:
+        print(f"    changed: {text}", file=stream)
     if estimate.spectrum.values:
         print(f"    {estimate.spectrum}", file=stream)
     for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
@@ -90,10 +116,10 @@ def remedies(reasons: Mapping[str, Sequence[Reason]]) -> str:
     return "; ".join(f"{', '.join(names)}: {todo}" for todo, names in found.items())
 
 
-def next_step(pipeline: Pipeline, recording: Path, config: Path | None) -> str:
+def next_step(joints: Sequence[JointResult], recording: Path, config: Path | None) -> str:
     """What a person does after these results. config: what the recording was played with, a table of columns too."""
-    states = {joint.name: joint.estimator.estimate() for joint in pipeline.joints}
-    refused = remedies({joint.name: joint.refused for joint in pipeline.joints})
+    states = {joint.name: joint.estimate for joint in joints}
+    refused = remedies({joint.name: joint.refused for joint in joints})
     if refused:
         return refused
     unsure = [name for name, one in states.items() if one.status != "valid"]

@@ -1,16 +1,15 @@
 """What the core counts of a joint for its history: use, and the temperature where a channel has it."""
 
-import itertools
 import math
-from collections import deque
 from collections.abc import Sequence
-from typing import Final
-
-import numpy as np
+from typing import Annotated, Final
 
 from daq.stream.update import Map
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
-from estimators.wear.use_counts import UseCounter
+from estimators.wear.use_counts import BAND, STEPS, UseState, count_use
+from jointwatch_numba.direct import direct
+from jointwatch_numba.layout import Integers, Layout, Matrix
 
 TEMPERATURE = "temperature"  # the channel's role
 #: ns, argued: Time between two instants whose counts are remembered, and between two summaries, which tell them: an
@@ -20,48 +19,88 @@ EVERY: Final = 1_000_000_000
 SECONDS: Final = 64
 
 
+class JointUseState(Layout):
+    """What has been counted, now and when each of the last seconds began."""
+
+    use: UseState
+    position: int  # column of the samples
+    thermometer: int  # the same; −1: there is none
+    temperature: float = math.nan  # °C, the newest
+    second: int = -1  # of the newest sample
+    noted: int = 0  # seconds so far, each of which is written over SECONDS later
+    seconds: Annotated[Integers, "remembered"]  # which they are …
+    counts: Annotated[Matrix, "remembered", "5"]  # … and when it began: the UseCounts, temperature
+
+
 class JointUse:
     """Use of one joint since the core's start, from all its samples."""
 
     def __init__(self, channels: Sequence[str], unit: str) -> None:
         """channels: of the samples; unit: of the joint's torque or force."""
         self.position = next((at for at, name in enumerate(channels) if name.endswith("position")), 0)
-        self._thermometer = channels.index(TEMPERATURE) if TEMPERATURE in channels else None
         self._unit = "m" if unit == "N" else "rad"
-        self._counter = UseCounter(self.position)
-        self._temperature = math.nan
-        self._second = -1  # of the newest sample
-        self._before: deque[tuple[int, Map]] = deque(maxlen=SECONDS)  # second, what had been counted when it began
+        self.state = JointUseState.zeros(
+            use=UseState(),
+            position=self.position,
+            thermometer=channels.index(TEMPERATURE) if TEMPERATURE in channels else -1,
+            remembered=SECONDS,
+        )
 
     def absorb(self, times: Nanoseconds, samples: Floats, step: float) -> None:
         """Count. times: (samples,) ns; samples: (samples, channels); step: of the encoder, rad (m), 0 if not known."""
-        if not len(times):
-            return
-        self._counter.set_step(step)
-        if times.item(0) // EVERY == times.item(-1) // EVERY == self._second:
-            self._count(times, samples)
-            return
-        seconds = times // EVERY
-        cuts = [0, *(np.flatnonzero(np.diff(seconds)) + 1).tolist(), len(times)]
-        for begin, end in itertools.pairwise(cuts):
-            if seconds[begin] != self._second:
-                self._second = int(seconds[begin])
-                self._before.append((self._second, self.totals()))
-            self._count(times[begin:end], samples[begin:end])
+        _absorb(times, samples, step, self.state)
 
     def before_second_of(self, tick: int) -> Map:
         """What had been counted when the second of this sample (ns) began, however samples came in batches."""
-        second = tick // EVERY
-        if second > self._second or not self._before:
+        state, second = self.state, tick // EVERY
+        if second > state.second or not state.noted:
             return self.totals()
-        return next((told for began, told in reversed(self._before) if began <= second), self._before[0][1])
-
-    def _count(self, times: Nanoseconds, samples: Floats) -> None:
-        self._counter.absorb(times, samples)
-        if self._thermometer is not None and math.isfinite(newest := samples[-1, self._thermometer]):
-            self._temperature = float(newest)
+        known = range(state.noted - 1, max(0, state.noted - SECONDS) - 1, -1)
+        at = next((one for one in known if state.seconds[one % SECONDS] <= second), known[-1])
+        return self._told(*state.counts[at % SECONDS].tolist())
 
     def totals(self) -> Map:
         """The counts since the core's start, and the newest temperature (°C), for status/core."""
-        found: Map = {"unit": self._unit, **self._counter.counts._asdict()}
-        return found if math.isnan(self._temperature) else found | {TEMPERATURE: self._temperature}
+        return self._told(*self.state.use.counts, self.state.temperature)
+
+    def _told(self, seconds: float, travel: float, reversals: float, starts: float, temperature: float) -> Map:
+        found: Map = {"unit": self._unit, "seconds": seconds, "travel": travel}
+        found |= {"reversals": int(reversals), "starts": int(starts)}
+        return found if math.isnan(temperature) else found | {TEMPERATURE: temperature}
+
+
+@inline
+def _note_second(second: int, state: JointUseState) -> None:
+    """A second begins: remember what has been counted."""
+    at, use = state.noted % len(state.seconds), state.use
+    state.second = state.seconds[at] = second
+    counts = state.counts[at]
+    counts[0], counts[1], counts[2], counts[3] = use.seconds, use.travel, use.reversals, use.starts
+    counts[4] = state.temperature
+    state.noted += 1
+
+
+@inline
+def absorb_use(times: Nanoseconds, samples: Floats, step: float, state: JointUseState) -> None:
+    """Count these samples, as `JointUse.absorb`."""
+    state.use.band = max(BAND, STEPS * step)
+    first = 0
+    while first < len(times):
+        second = times[first] // EVERY
+        if second != state.second:
+            _note_second(second, state)
+        last = first + 1
+        while last < len(times) and times[last] // EVERY == second:
+            last += 1
+        count_use(times[first:last], samples[first:last], state.position, state.use)
+        if state.thermometer >= 0 and math.isfinite(samples[last - 1, state.thermometer]):
+            state.temperature = samples[last - 1, state.thermometer]
+        first = last
+
+
+@kernel(("i8[::1]", "f8[:, ::1]", "f8", JointUseState))
+def _absorb_use(times: Nanoseconds, samples: Floats, step: float, state: JointUseState) -> None:
+    absorb_use(times, samples, step, state)
+
+
+_absorb: Final = direct(_absorb_use)

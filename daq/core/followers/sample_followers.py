@@ -2,12 +2,31 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import Final
+
+import numpy as np
 
 from daq.core.followers.channel_watch import ChannelWatch
-from daq.core.followers.joint_use import JointUse
+from daq.core.followers.joint_use import JointUse, JointUseState, absorb_use
 from daq.core.mechanisms.clearance_pipeline import ClearancePipeline
+from estimators.causes.sample_rows import StoredSamples, store_samples
 from estimators.causes.watch import CauseWatch
+from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Nanoseconds
+from jointwatch_numba.direct import direct
+from jointwatch_numba.layout import Layout
+
+
+class FollowersState(Layout):
+    """What the compiled followers of one joint write."""
+
+    use: JointUseState
+    stored: StoredSamples  # for the watch of causes
+
+
+NOT_STORED: Final = StoredSamples(
+    columns=np.zeros(0, np.int64), times=np.zeros(0, np.int64), values=np.zeros((0, 0))
+)  # of a joint without that watch
 
 
 class SampleFollowers:
@@ -30,24 +49,39 @@ class SampleFollowers:
         self.diagnosed = False  # whether a diagnosis of causes is new
         self._name, self._channels, self._rate = name, channels, rate
         self._causes, self._clearance = causes, clearance
+        stored = NOT_STORED if causes is None else causes.former.state
+        self._state = FollowersState(use=self.use.state, stored=stored)
 
-    def absorb(self, ticks: Nanoseconds, samples: Floats, step: float, trusted: bool) -> int:
+    def absorb(self, ticks: Nanoseconds, samples: Floats, count: int, step: float, trusted: bool) -> int:
         """Take samples that were just aligned; returns the time of the last one (ns), 0 where there is none.
 
-        ticks: (samples,) ns; samples: (samples, channels); step: of the encoder, rad (m), 0 if not known; trusted: the
-        joint's estimate has been valid.
+        ticks: ns, samples: (…, channels), of which the first `count` are meant; step: of the encoder, rad (m), 0 if not
+        known; trusted: the joint's estimate has been valid.
         """
-        self.samples += len(ticks)
-        self.use.absorb(ticks, samples, step)
-        if self._causes is not None and trusted:
-            self.diagnosed |= self._causes.absorb(ticks, samples)
+        self.samples += count
+        causes = self._causes if trusted else None
+        if causes is not None:
+            causes.former.reserve(count)
+        last = _follow(ticks, samples, count, step, causes is not None, self._state)
+        if causes is not None and causes.due:
+            self.diagnosed |= causes.look()
+        if self._beside:
+            self._absorb_beside(ticks[:count], samples[:count])
+        return last
+
+    @property
+    def _beside(self) -> bool:
+        """Whether anything follows the samples that most joints do not have."""
+        return self._clearance is not None or bool(self.of_all_joints) or self.channel_watch is not None
+
+    def _absorb_beside(self, ticks: Nanoseconds, samples: Floats) -> None:
+        """Give samples to what most joints do not have."""
         if self._clearance is not None:
             self._clearance.absorb(ticks, samples)
         for follower in self.of_all_joints:
             follower(self._name, ticks, samples)
         if self.channel_watch is not None and len(ticks):
             self.channel_watch.absorb(ticks, samples)
-        return int(ticks[-1]) if len(ticks) else 0
 
     def watch_channels(self, wanted: bool) -> None:
         """Keep raw samples for a person from here on, or no longer."""
@@ -64,3 +98,19 @@ def cause_watch_of(channels: tuple[str, ...], period: float, executor: Executor 
         return None
     link = channels.index("link_position") if "link_position" in channels else None
     return CauseWatch(period, (channels.index("position"), channels.index("torque"), link), executor)
+
+
+@kernel(("i8[::1]", "f8[:, ::1]", "i8", "f8", "b1", FollowersState))
+def _follow_samples(
+    ticks: Nanoseconds, samples: Floats, count: int, step: float, stores: bool, state: FollowersState
+) -> int:
+    """Count the use of the first samples, and store them; returns the time of the last one (ns), 0: there is none."""
+    if count == 0:
+        return 0
+    absorb_use(ticks[:count], samples[:count], step, state.use)
+    if stores:
+        store_samples(ticks[:count], samples[:count], state.stored)
+    return int(ticks[count - 1])
+
+
+_follow: Final = direct(_follow_samples)

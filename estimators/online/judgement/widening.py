@@ -14,9 +14,12 @@ that the model lacks did to θ (misfit/regressors.py), or may have done (misfit/
 known to act, or may, the prediction is right because of it.
 """
 
+import math
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.misfit import scores
 from estimators.misfit.regressors import ANGLE, ELASTIC, TORQUE, columns
@@ -27,6 +30,8 @@ from estimators.online.judgement.validity import SMALL
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learner
 from estimators.thresholds import LEAST_DIVISOR
+
+Indices = tuple[NDArray[np.int64], ...]
 
 #: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
 #: point 4).
@@ -141,38 +146,52 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
     kept.prior[:] = 0.0
     if not known.prior > 0.0 or not known.linear or known.own < columns(turns=True):
         return
-    factor = float(np.mean(learner.honesty**2))
+    factor, covariance = float(np.mean(learner.honesty**2)), kept.scores.covariance
     floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
     for output in range(len(rls.noise)):
-        angle = _of_cause(kept, learner, directions, floor, known, (output, ANGLE, known.prior))
-        elastic = _of_cause(kept, learner, directions, floor, known, (output, ELASTIC, SMALL))
-        zone = _of_cause(kept, learner, directions, floor, known, (output, TORQUE, SMALL))
-        for found in (angle, elastic, zone):
-            if found is not None:
-                learner.kept.seen[:] += found.seen
-                learner.kept.untold[:] += found.whole
-        if angle is not None:
-            kept.prior[:] += angle.prior
+        for cause, size in ((ANGLE, known.prior), (ELASTIC, SMALL), (TORQUE, SMALL)):
+            found = _of_cause(kept, learner, directions, covariance, floor, known, (output, cause, size))
+            if found is None:
+                continue
+            learner.kept.seen[:] += found.seen
+            learner.kept.untold[:] += found.whole
+            if cause == ANGLE:
+                kept.prior[:] += found.prior
 
 
 def _of_cause(
     kept: FitState,
     learner: Learner,
     directions: Directions,
+    covariance: Floats,
     floor: Floor,
     known: Widening,
     what: tuple[int, int, float],
 ) -> UnmodelledTorque | None:
-    """Possible effect of one cause on θ by one output; what: output, cause, and its size as a share of the torque."""
+    """Possible effect of one cause on θ by one output; covariance: of the scores; what: output, cause, and its size as
+    a share of the torque."""
     (output, cause, size), rls, p = what, learner.rls, learner.rls.p
-    inside, among = places(p, known.own, output, cause)
-    lower = kept.scores.gram[output][np.ix_(*2 * (np.r_[0:p, inside, kept.scores.gram.shape[1] - 1],))]
-    rows = max(float(kept.rows[output]), 1.0)
-    most = float(np.sqrt(lower[-1, -1] / rows))
+    gram, rows = kept.scores.gram[output], max(float(kept.rows[output]), 1.0)
+    taken, own = _places(p, known.own, output, cause, len(gram))
+    products = gram[taken]
+    most = math.sqrt(products[-1, -1] / rows)
     if cause != ANGLE:  # whose columns have a unit of their own
-        column = float(np.sqrt(np.diag(lower)[p:-1].mean() / rows))
+        column = math.sqrt(products.diagonal()[p:-1].mean() / rows)
         most /= max(column, LEAST_DIVISOR)
-    products = rls.noise[0] / rls.noise[output] * (np.tril(lower) + np.tril(lower, -1).T)
-    own, variance = np.r_[0:p, among], rls.variance() * float(rls.noise[0])
-    spread = kept.scores.covariance[np.ix_(own, own)]
-    return unmodelled_torque(directions, products, spread, kept.scores.theta, variance, floor, size * most, most)
+    products *= rls.noise[0] / rls.noise[output]
+    variance = rls.variance() * float(rls.noise[0])
+    return unmodelled_torque(
+        directions, products, covariance[own], kept.scores.theta, variance, floor, size * most, most
+    )
+
+
+@lru_cache
+def _places(p: int, regressors: int, output: int, cause: int, last: int) -> tuple[Indices, Indices]:
+    """Where the products of [φ w y] are in the lower triangle of an output's, and [φ w] among the scores of all.
+
+    last: columns of the output's products.
+    """
+    inside, among = places(p, regressors, output, cause)
+    raw, own = np.r_[0:p, inside, last - 1], np.r_[0:p, among]
+    rows, columns = np.meshgrid(raw, raw, indexing="ij")
+    return (np.maximum(rows, columns), np.minimum(rows, columns)), np.ix_(own, own)

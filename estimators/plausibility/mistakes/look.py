@@ -13,18 +13,27 @@ from estimators.reasons import Reason
 
 def look(motion: Motion) -> tuple[Reason, ...]:
     """Name the mistakes that some seconds of one joint show; none where nothing is certain."""
+    return _examined(motion)[0]
+
+
+def _examined(motion: Motion) -> tuple[tuple[Reason, ...], Subject | None]:
+    """The mistakes of one joint, and what was looked at where nothing exact was found."""
     exact = find_position_wraps(motion) or find_torque_beyond_limit(motion)
     if exact is not None:
-        return (exact.reason,)
+        return (exact.reason,), None
     subject = subject_of(motion)
-    return () if subject is None else _named(subject)
+    return () if subject is None else _named(subject), subject
 
 
 def look_at_joints(motions: Mapping[str, Motion]) -> dict[str, tuple[Reason, ...]]:
     """Name the mistakes of each joint, and joints whose torques are exchanged; joints without any are left out."""
-    found = {name: look(motion) for name, motion in motions.items()}
-    open_ = {name: subject_of(motions[name]) for name, reasons in found.items() if not reasons}
-    poor = {name: one for name, one in open_.items() if one is not None and not explains(one.fit)}
+    examined = {name: _examined(motion) for name, motion in motions.items()}
+    found = {name: reasons for name, (reasons, _) in examined.items()}
+    poor = {
+        name: subject
+        for name, (reasons, subject) in examined.items()
+        if not reasons and subject is not None and not explains(subject.fit)
+    }
     others: dict[str, list[str]] = {name: [] for name in poor}
     for mine, other in permutations(poor, 2):
         if _fits_better(poor[mine], poor[other]) and _fits_better(poor[other], poor[mine]):

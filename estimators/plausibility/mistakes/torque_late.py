@@ -143,9 +143,8 @@ def _link_rows(subject: Subject) -> MotionRows | None:
 def _jackknife(A: Floats, y: Floats, blocks: int) -> float:
     """Standard deviation of the last coefficient when blocks of time are left out one by one."""
     scale = np.sqrt(np.mean(A**2, axis=0)) + LEAST_DIVISOR
-    parts = [
-        (a.T @ a, a.T @ b) for a, b in zip(np.array_split(A / scale, blocks), np.array_split(y, blocks), strict=True)
-    ]
-    gram, moment = sum(one[0] for one in parts), sum(one[1] for one in parts)
-    without = np.array([(np.linalg.pinv(gram - g, COLLINEAR, True) @ (moment - m))[-1] for g, m in parts]) / scale[-1]
+    parts = list(zip(np.array_split(A / scale, blocks), np.array_split(y, blocks), strict=True))
+    grams, moments = np.array([a.T @ a for a, _ in parts]), np.array([a.T @ b for a, b in parts])
+    inverses = np.linalg.pinv(grams.sum(axis=0) - grams, COLLINEAR, True)  # all at once
+    without = np.einsum("bi,bi->b", inverses[:, -1], moments.sum(axis=0) - moments) / scale[-1]
     return float(np.sqrt((blocks - 1) / blocks * np.sum((without - without.mean()) ** 2)))

@@ -46,6 +46,9 @@ class CounterValidator:
         """Look at another block."""
         if self._stream.modulo == 0:
             return None
+        if is_regular(frames, self._stream) and not self._turn:  # none starts again too early, either
+            self._fast.clear()
+            return None
         return self._smaller(frames) or self._irregular(frames)
 
     def _smaller(self, frames: StreamFrames) -> Reason | None:

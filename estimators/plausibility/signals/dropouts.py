@@ -45,7 +45,7 @@ class DropoutValidator:
             self._tails[number] = torques[-LONGEST - 1 :]
             drops, zeros = _dropped(torques, len(torques) - LONGEST)
             self._drops[number].append((drops, zeros, len(frames.values) - 1))
-            drops, zeros, count = np.sum(self._drops[number], axis=0)
+            drops, zeros, count = map(sum, zip(*self._drops[number], strict=True))
             if drops >= DROPS and zeros >= SHARE * count:
                 return Reason("torque_drops", None, {"percent": 100.0 * zeros / count}, {"signal": self._stream.signal})
         return None

@@ -14,7 +14,7 @@ import numpy as np
 
 from estimators.numerics.jit import kernel
 from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved
-from estimators.quantities import Floats
+from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 
 #: 1, argued: A leap is this many times the largest way that the encoder ever went in one frame: frames that were lost
@@ -42,24 +42,25 @@ class LeapValidator:
         self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
         self._known = np.zeros(len(stream.positions), np.int64)  # ways that were not zero
         self._seen = 0  # frames
-        self._last: StreamFrames | None = None  # frames in which a leap could not be judged yet
+        self._values: Floats = np.zeros((0, 0))  # of frames in which a leap could not be judged yet, …
+        self._came: Nanoseconds = np.zeros(0, np.int64)  # … and when these arrived
 
     def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
-        before = frames.values[:1] if self._last is None else self._last.values
-        values = np.concatenate((before, frames.values[1:]))
-        came = frames.arrivals[:1] if self._last is None else self._last.arrivals
-        spans = np.maximum(1.0, np.diff(np.concatenate((came, frames.arrivals[1:]))) / self._stream.period)
-        self._last = frames.part(slice(-2 * QUIET, None))
+        values, came = frames.values, frames.arrivals
+        if len(self._came):
+            values, came = np.concatenate((self._values, values[1:])), np.concatenate((self._came, came[1:]))
+        self._values, self._came = frames.values[-2 * QUIET :], frames.arrivals[-2 * QUIET :]
         self._seen += len(frames.arrivals) - 1
         leapt = False
         for number, place in enumerate(self._stream.positions):
             known = self._known[number] >= KNOWN
             farthest = max(self._farthest[number], default=0.0)
             found, largest, self._smallest[number], count = _leap(
-                values, spans, place, self._stream.wraps[number], farthest, self._smallest[number], known
-            )
+                values, came, self._stream.period, place, self._stream.wraps[number], farthest, self._smallest[number],
+                known,
+            )  # fmt: skip
             self._farthest[number].append(largest)
             self._known[number] += count
             turned = abs(found - 2.0 * math.pi) < WHOLE * 2.0 * math.pi
@@ -69,18 +70,26 @@ class LeapValidator:
         return Reason("encoder_leaps", None, {}, {"signal": self._stream.signal}) if leapt else None
 
 
-@kernel("Tuple((f8, f8, f8, i8))(f8[:, ::1], f8[::1], i8, f8, f8, f8, b1)")
+@kernel("Tuple((f8, f8, f8, i8))(f8[:, ::1], i8[::1], f8, i8, f8, f8, f8, b1)")
 def _leap(
-    values: Floats, spans: Floats, place: int, wrap: float, farthest: float, smallest: float, known: bool
+    values: Floats,
+    came: Nanoseconds,
+    period: float,
+    place: int,
+    wrap: float,
+    farthest: float,
+    smallest: float,
+    known: bool,
 ) -> tuple[float, float, float, int]:
     """How far an encoder leaps once in these frames, 0: it does not; its largest other way, its smallest, their number.
 
-    values: (frames, channels); spans: (frames − 1,), periods from frame to frame;
+    values: (frames, channels); came: (frames,) ns; period: ns;
     farthest: rad (m), in frames before; known: whether there were enough of them.
     """
-    ways = np.abs(moved(values, place, wrap)) / spans
+    ways = np.abs(moved(values, place, wrap))
     n, count, largest, second, at = len(ways), 0, 0.0, 0.0, -1
     for i in range(n):
+        ways[i] /= max(1.0, (came[i + 1] - came[i]) / period)
         if not np.isfinite(ways[i]):
             return 0.0, 0.0, smallest, 0
         if ways[i] > 0.0:

@@ -61,27 +61,34 @@ class RateValidator:
 
     def __init__(self, stream: StreamFacts) -> None:
         self._stream = stream
-        self._blocks: list[StreamFrames] = []
         self._owed = 0.0  # ns of samples that a silence may have kept back
+        self._arrivals: Nanoseconds = np.zeros(0, np.int64)  # of the frames of the last blocks, …
+        self._grown: Floats = np.zeros(0)  # … the samples from each to the next, …
+        self._ends: list[int] = []  # … and the frames where a block begins and ends: each ends with the next's first
 
     def look(self, frames: StreamFrames) -> Reason | None:
         """Look at another block."""
         frames = distinct(frames, self._stream)
         if self._owes(frames.arrivals):
-            self._blocks = []
+            self._ends = []
             return None
-        self._blocks = [*self._blocks[1 - max(WINDOWS) :], frames]
+        self._add(frames)
+        last = len(self._ends) - 1
         for window in WINDOWS:
-            if len(self._blocks) >= window:
-                rate = self._wrong(self._blocks[-window:])
-                if rate is not None:
-                    return Reason(
-                        "wrong_rate",
-                        None,
-                        {"arrives": rate, "configured": self._stream.rate},
-                        {"signal": self._stream.signal},
-                    )
+            rate = self._wrong(last - window, last) if last >= window else None
+            if rate is not None:
+                numbers = {"arrives": rate, "configured": self._stream.rate}
+                return Reason("wrong_rate", None, numbers, {"signal": self._stream.signal})
         return None
+
+    def _add(self, frames: StreamFrames) -> None:
+        """Take another block, and leave out what no window reaches any more."""
+        if not self._ends:
+            self._arrivals, self._grown, self._ends = frames.arrivals[:1], np.zeros(0), [0]
+        cut = self._ends[max(0, len(self._ends) - max(WINDOWS))]
+        self._arrivals = np.concatenate((self._arrivals[cut:], frames.arrivals[1:]))
+        self._grown = np.concatenate((self._grown[cut:], steps(frames, self._stream)))
+        self._ends = [end - cut for end in self._ends if end >= cut] + [len(self._arrivals) - 1]
 
     def _owes(self, arrivals: Nanoseconds) -> bool:
         """Whether a silence is between these arrivals, or frames still come faster since they waited in one before."""
@@ -92,34 +99,30 @@ class RateValidator:
         self._owed = max(0.0, self._owed) + silent
         return self._owed > 0.0
 
-    def _wrong(self, blocks: list[StreamFrames]) -> float | None:
-        """The rate that these blocks show (Hz), where the configured one is wrong."""
-        half = len(blocks) // 2
-        first = self._line(blocks[:half])
-        if first is None or abs(first.off) <= first.limit:
+    def _wrong(self, first: int, last: int) -> float | None:
+        """The rate that these blocks (of `_ends`) show (Hz), where the configured one is wrong."""
+        half = (first + last) // 2
+        early = self._line(first, half)
+        if early is None or abs(early.off) <= early.limit:
             return None
-        second, whole = self._line(blocks[half:]), self._line(blocks)
-        if second is None or whole is None or abs(second.off) <= second.limit or first.off * second.off < 0.0:
+        late, whole = self._line(half, last), self._line(first, last)
+        if late is None or whole is None or abs(late.off) <= late.limit or early.off * late.off < 0.0:
             return None
         if whole.walks:
-            usual = float(np.median(np.diff(_arrivals(blocks)))) / self._stream.period - 1.0
+            gaps = np.diff(self._arrivals[self._ends[first] : self._ends[last] + 1])
+            usual = float(np.median(gaps)) / self._stream.period - 1.0
             agree = abs((1.0 + whole.off) / (1.0 + usual) - 1.0) < COARSE if usual > -1.0 else False
             if min(abs(whole.off), abs(usual)) < SLOWED or not agree:
                 return None
-        changed = abs(first.off - second.off) > second.limit  # the rate became another one in the window
-        return self._stream.rate / (1.0 + (second if changed else whole).off)
+        changed = abs(early.off - late.off) > late.limit  # the rate became another one in the window
+        return self._stream.rate / (1.0 + (late if changed else whole).off)
 
-    def _line(self, blocks: list[StreamFrames]) -> _RateLine | None:
+    def _line(self, first: int, last: int) -> _RateLine | None:
         """The line through the arrivals of these blocks; None where nothing can be said."""
-        stream = self._stream
-        grown = np.concatenate([steps(one, stream) for one in blocks])
-        known, off, limit, walks = _line_of(_arrivals(blocks), grown, stream.period, stream.modulo > 0, stream.stamped)
+        stream, begin, end = self._stream, self._ends[first], self._ends[last]
+        arrivals, grown = self._arrivals[begin : end + 1], self._grown[begin:end]
+        known, off, limit, walks = _line_of(arrivals, grown, stream.period, stream.modulo > 0, stream.stamped)
         return _RateLine(off, limit, walks) if known else None
-
-
-def _arrivals(blocks: list[StreamFrames]) -> Nanoseconds:
-    """The arrivals of all frames of these blocks, each of which begins with the last frame of the one before."""
-    return np.concatenate([blocks[0].arrivals[:1], *(one.arrivals[1:] for one in blocks)])
 
 
 @inline

@@ -66,7 +66,7 @@ class FlatTorqueValidator:
         words = {"signal": self._stream.signal}
         ways = np.zeros(len(frames.arrivals) - 1)
         for place, wrap in zip(self._stream.positions, self._stream.wraps, strict=True):
-            ways = np.maximum(ways, _onward(_ways(frames.values, place, wrap)))
+            _note_onward(frames.values, place, wrap, ways)
         for number, place in enumerate(self._stream.efforts):
             state, before = self._states[number], self._states[number].stays
             _stays(state, frames.values, place, ways, *self._longest, self._stream.limit)
@@ -79,19 +79,18 @@ class FlatTorqueValidator:
         return None
 
 
-def _onward(ways: Floats) -> Floats:
-    """How far a joint goes on in the direction of its way before, (frames − 1,): what turns at every frame is noise."""
-    onward, moving = np.zeros(len(ways)), np.flatnonzero(ways)
-    signs = np.sign(ways[moving])
-    going = moving[np.append(True, signs[1:] == signs[:-1])[: len(moving)]]
-    onward[going] = np.abs(ways[going])
-    return onward
+@kernel("void(f8[:, ::1], i8, f8, f8[::1])")
+def _note_onward(values: Floats, place: int, wrap: float, ways: Floats) -> None:
+    """Raise ways (frames − 1,) to how far an encoder goes on in the direction of its way before.
 
-
-@kernel("f8[::1](f8[:, ::1], i8, f8)")
-def _ways(values: Floats, place: int, wrap: float) -> Floats:
-    """Ways of an encoder from frame to frame (frames − 1,)."""
-    return moved(values, place, wrap)
+    What turns at every frame is noise.
+    """
+    own, before = moved(values, place, wrap), 0.0
+    for i in range(len(own)):
+        if own[i] != 0.0:
+            if np.sign(own[i]) == np.sign(before) or before == 0.0:
+                ways[i] = max(ways[i], abs(own[i]))
+            before = own[i]
 
 
 @kernel((FlatState, "f8[:, ::1]", "i8", "f8[::1]", "i8", "i8", "f8"))

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
-from estimators.wear.use_counts import BAND, PAUSE, STEPS, UseCounter, UseCounts
+from estimators.wear.use_counts import BAND, PAUSE, STEPS, UseCounts, UseState, count_use
 
 Floats = NDArray[np.float64]
 PERIOD = 1_000_000  # ns
@@ -14,13 +14,12 @@ RATE = 1000.0
 
 def counted(position: Floats, step: float = 0.0, parts: int = 1, start: int = 10**9) -> UseCounts:
     """The counts of positions at 1 kHz, handed over in parts."""
-    counter = UseCounter(1)
-    counter.set_step(step)
+    use = UseState(band=max(BAND, STEPS * step))
     times = start + PERIOD * np.arange(len(position))
     samples = np.column_stack([np.zeros(len(position)), position])
     for rows in np.array_split(np.arange(len(position)), parts):
-        counter.absorb(times[rows], np.ascontiguousarray(samples[rows]))
-    return counter.counts
+        count_use(times[rows], np.ascontiguousarray(samples[rows]), 1, use)
+    return use.counts
 
 
 def multisine(seconds: float, seed: int) -> Floats:
@@ -94,13 +93,13 @@ def test_how_samples_are_cut_into_batches_does_not_matter(parts: int) -> None:
 
 
 def test_a_jump_while_no_sample_came_is_no_way() -> None:
-    counter = UseCounter()
+    use = UseState()
     ramp = np.linspace(0.0, 0.1, 500)[:, None]
     times = 10**9 + PERIOD * np.arange(500)
-    counter.absorb(times, ramp)
-    before = counter.counts
-    counter.absorb(times + 10 * 10**9, np.full((500, 1), 40.0))
-    assert counter.counts == before
+    count_use(times, ramp, 0, use)
+    before = use.counts
+    count_use(times + 10 * 10**9, np.full((500, 1), 40.0), 0, use)
+    assert use.counts == before
     assert before.travel == pytest.approx(0.1, abs=2 * BAND)
 
 
