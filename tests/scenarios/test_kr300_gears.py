@@ -12,8 +12,8 @@ from tests.benchmarks.parts.recorded_robots import DATA, splits
 PAGE = Path(__file__).parents[2] / "docs" / "identify.md"
 NUMBER = r"(\d+\.\d) ± (\d+\.\d)"
 SAID = re.compile(
-    rf"KR300: axis 2 {NUMBER} \(A\), {NUMBER} \(B\), {NUMBER} \(both\), axis 3 {NUMBER}, {NUMBER} and\s+{NUMBER}e6 N·m/rad,"
-    r" (\d\.\d) ms late"
+    rf"KR300: axis 2 {NUMBER} \(A\), {NUMBER} \(B\), {NUMBER} \(both\), axis 3 {NUMBER}, {NUMBER} and\s+"
+    rf"{NUMBER}e6 N·m/rad, (\d\.\d) ms late"
 )
 
 pytestmark = [

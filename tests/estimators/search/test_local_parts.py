@@ -250,7 +250,7 @@ def test_a_coordinate_leaves_either_bound_where_that_is_better_and_stays_where_i
     assert model.base[1 - i] == at[1 - i], "the other coordinate is on no bound"
     assert one.lower[i] <= model.base[i] <= one.upper[i]
     if falls:
-        assert 1e-6 < -side * (model.base[i] - at[i])
+        assert -side * (model.base[i] - at[i]) > 1e-6
         assert model.value == pytest.approx(CAMEL.f.function(model.base, np.zeros(1)), rel=1e-12)
         assert model.value < before
     else:
