@@ -57,7 +57,7 @@ def test_a_gap_is_found_within_a_fifth_without_the_links_encoder(seed: int) -> N
 def test_a_gap_is_found_whatever_share_of_the_friction_is_the_motors() -> None:
     """A number is told where its deviation is a tenth at most: so is the rms of the errors, and a fifth is two of them.
 
-    Over seeds that nothing was chosen by. 80 rigs of other seeds had an rms of 5.7 %, 12 % at worst, and 5 no number: of
+    Over seeds that nothing was chosen by. 80 rigs of other seeds had an rms of 5.7 %, 12 % at worst, 5 no number: of
     ten such rigs an rms of 10 %, or fewer than six numbers, are chance once in a thousand.
     """
     errors = []
