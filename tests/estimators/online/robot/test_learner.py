@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.friction_terms import own_terms
 from estimators.online.robot.learner import FRICTION_MEMORY, _bayesian
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.thresholds import LAG_SPREAD
-from tests.estimators.online.robot.test_two_joints import taught
+from tests.estimators.online.robot.test_two_joints import RATE, motion, taught, torque
 
 
 def begun(learnt: IdentifiedRobot, block: float) -> tuple[PriorBounded, np.ndarray]:
@@ -63,3 +64,23 @@ def test_friction_may_wander_by_a_third_or_two_deviations_within_its_prior_and_n
     assert most[inert] == pytest.approx(prior[inert])
     assert most[p:] == pytest.approx(LAG_SPREAD)
     assert not learner.prior_covariance[np.ix_(own, inert)].any(), "what forgets is not coupled to what does not"
+
+
+def test_what_is_distrusted_teaches_nothing_and_a_block_that_cannot_teach_is_counted() -> None:
+    """Blocks of a second teach behind three others; a covariance that is not definite takes none."""
+    robot, moves = RobotEstimator(taught(), 1.0 / RATE, start=1.0), motion(13.0)
+    ticks, tau = np.round(moves.t * 1e9).astype(np.int64), torque(moves)
+    counts = []
+    for second in range(13):
+        part = slice(round(second * RATE), round((second + 1) * RATE))
+        robot.absorb(ticks[part], moves.q[part], tau[part])
+        counts.append((robot.learnt, robot.faults))
+        if second == 6:
+            robot.distrust()
+        if second == 10:
+            robot._learner.bayesian._P *= -1.0
+    learnt = [count for count, _ in counts]
+    assert learnt[6] > 0
+    assert learnt[7:10] == [learnt[6]] * 3, "three blocks wait again"
+    assert learnt[10] == learnt[6] + 1
+    assert counts[11:] == [(learnt[10], 1), (learnt[10], 2)]
