@@ -207,6 +207,16 @@ def test_the_slope_of_a_pure_quartic_has_its_one_root_at_the_cube_root(c1: float
     assert low == pytest.approx(math.copysign((abs(c1) / (4.0 * c4)) ** (1.0 / 3.0), -c1), rel=1e-9)
 
 
+@pytest.mark.parametrize("root", [1e-3, -1e-3, 0.7])
+def test_a_small_root_beside_large_ones_is_told_to_its_last_digits(root: float) -> None:
+    """(t − root)(t² + 2e5 t + 2e10): Cardano's formula alone is off by 1e-11, which a step of Newton's mends."""
+    cubic = Polynomial([-root, 1.0]) * Polynomial([2e10, 2e5, 1.0])
+    d, c, b, _ = cubic.coef
+    low, _, count = _stationary(4.0 * d, 2.0 * c, 4.0 / 3.0 * b, 1.0)
+    assert count == 1
+    assert low == pytest.approx(root, rel=1e-12)
+
+
 @kernel((LocalSearch,))
 def left(search: LocalSearch) -> bool:
     """Let every coordinate on a bound try a step inwards."""
