@@ -18,6 +18,7 @@ from estimators.online.start.searched import SearchedStart
 from estimators.reasons import Reason
 from estimators.recursive.forgetting import Fortescue
 from estimators.refit.inline import Inline
+from estimators.refit.settings import MonitorSettings
 from hil_rig.papers.space_joint import case2
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
@@ -301,6 +302,14 @@ def test_a_start_that_begins_anew_knows_no_more_than_a_new_one() -> None:
     assert used.nonlinear.eta.kept.zero == 0.0
     assert (len(start.gathering.rows), start.gathering.rows.span) == (0, None)
     assert not start.gathering.anchor.any()
+
+
+def test_a_start_that_leaves_more_than_delta_goes_on_and_says_so() -> None:
+    one = late()
+    one.start._settings = MonitorSettings(delta=1e-6)
+    assert isinstance(one.start.found(one.found), StartWait)
+    [reason] = [reason for reason in one.start.unsure if reason.code == "start_unsettled"]
+    assert "expected delta = 1e-06 at most" in str(reason)
 
 
 def test_a_start_that_ends_has_the_largest_torque_of_the_spring_that_was_found() -> None:
