@@ -443,6 +443,17 @@ def test_more_than_its_friction_is_a_contact_at_rest_too() -> None:
     assert 9.5 < contact.time / 1e9 < 9.7
 
 
+def test_where_a_contact_acts_and_how_hard_is_told_anew_each_half_second_while_it_lasts() -> None:
+    told = played(7.1, pushed(6.0, 7.1, 1, 6.0))
+    records = [told.at(t).findings for t in (6.2, 6.6, 7.05)]
+    assert [[one.number for one in each] for each in records] == [[1]] * 3
+    texts = [each[0].text for each in records]
+    assert all("it acts on the link of swing" in one for one in texts)
+    assert len({one.partition("at least ")[2] for one in texts}) == 3
+    assert [each[0].updated / 1e9 for each in records] == pytest.approx([6.035, 6.485, 6.985], abs=0.05)
+    assert [one for _, one in told.texts("contact")] == [texts[0]], "told once as an event"
+
+
 def test_a_restart_goes_on_with_what_was_known() -> None:
     before = quiet().robot
     state = kept_of(before)
