@@ -1,5 +1,7 @@
 """Evidence against a brute-force marginal likelihood, columns against finite rotations, and what is possible."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
@@ -199,6 +201,26 @@ def test_friction_brakes_and_names_what_has_changed() -> None:
     for j in range(N):
         np.testing.assert_allclose(whole[told.friction_terms(j)], told.theta[told.friction_terms(j)])
     assert np.count_nonzero(whole) == N * len(own)
+
+
+@pytest.mark.parametrize(
+    ("cause", "values", "possible"),
+    [
+        (CommonFriction((0, 1, 2)), (-1.029, -1.029), True),  # no friction is left, within three deviations
+        (CommonFriction((0, 1, 2)), (-1.029, -1.031), False),
+        (CommonFriction((0, 1, 2)), (9.0, -0.99), True),
+        (EncoderSlip((1,)), (0.5,), True),
+        (EncoderSlip((1,)), (-0.51,), False),
+        (TorqueConstant((1,)), (-0.5,), True),
+        (TorqueConstant((1,)), (0.51,), False),
+        (BaseTilt(), (0.3, -0.4), True),
+        (BaseTilt(), (0.31, -0.4), False),
+        (Offset((1,)), (-1e3,), True),
+        (Contact((1,)), (1e3,), True),
+    ],
+)
+def test_what_a_cause_can_be_at_its_limits(cause: Any, values: tuple[float, ...], possible: bool) -> None:
+    assert cause.possible(known(), np.array(values), np.full(len(values), 0.01)) is possible
 
 
 def test_a_steady_torque_is_a_contact_at_first_and_another_zero_when_it_lasts() -> None:
