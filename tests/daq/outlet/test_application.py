@@ -25,11 +25,11 @@ def outlet() -> Iterator[Outlet]:
         yield Outlet(updates, status, "arm", [LABEL], lambda: 3)
 
 
-def asked(outlet: Outlet, path: str, method: str = "GET") -> httpx.Response:
+def asked(outlet: Outlet, path: str, method: str = "GET", **headers: str) -> httpx.Response:
     async def ask() -> httpx.Response:
         transport = httpx.ASGITransport(app=cast(Any, outlet.application()))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.request(method, path)
+            return await client.request(method, path, headers=headers)
 
     return asyncio.run(ask())
 
@@ -40,6 +40,17 @@ def update(**changes: Any) -> dict[str, Any]:
         "error": 0.01, "forgetting": 1.0, "progress": 100.0, "health": {"status": "valid", "reasons": []},
         "latency": 0.0, "boot": 1, "seq": 0, **changes,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(("localhost", 200), ("127.0.0.1:8080", 200), ("10.1.2.3", 200), ("[fe80::1]:8080", 200)),
+        *(("evil.example", 421), ("127.0.0.1.evil.example", 421), ("1.2.3", 421), ("", 421)),
+    ],
+)
+def test_addresses_and_own_names_are_known_and_no_other(outlet: Outlet, host: str, status: int) -> None:
+    assert asked(outlet, "/api/state", Host=host).status_code == status
 
 
 @pytest.mark.parametrize("path", ["/api/baseline", "/api/changes"])

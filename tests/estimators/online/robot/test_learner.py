@@ -11,7 +11,7 @@ from estimators.online.robot.findings.friction_terms import own_terms
 from estimators.online.robot.learner import FRICTION_MEMORY, _bayesian
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.thresholds import LAG_SPREAD
-from tests.estimators.online.robot.test_two_joints import RATE, motion, taught, torque
+from tests.support.crane import RATE, motion, taught, torque
 
 
 def begun(learnt: IdentifiedRobot, block: float) -> tuple[PriorBounded, np.ndarray]:
