@@ -237,6 +237,16 @@ def test_what_a_cause_can_be_at_its_limits(cause: Any, values: tuple[float, ...]
     assert cause.possible(known(), np.array(values), np.full(len(values), 0.01)) is possible
 
 
+@pytest.mark.parametrize(
+    ("cause", "usual"),
+    [(EncoderSlip((1,)), 0.05), (TorqueConstant((1,)), 0.1), (BaseTilt(), 0.05), (CommonFriction((0, 1, 2)), 0.5)],
+)
+def test_before_any_row_a_cause_has_the_size_that_it_usually_has(cause: Any, usual: float) -> None:
+    """50 mrad of an encoder or a base, a tenth of a torque constant, half of a friction: one deviation each."""
+    prior = cause.prior(known())
+    np.testing.assert_allclose(prior, usual**2 * np.eye(len(prior)), rtol=1e-12)
+
+
 def test_a_steady_torque_is_a_contact_at_first_and_another_zero_when_it_lasts() -> None:
     assert Contact((0,)).lasts(LASTS - 1, False)
     assert not Contact((0,)).lasts(LASTS, False)
