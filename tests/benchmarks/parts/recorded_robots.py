@@ -45,10 +45,10 @@ class Split(NamedTuple):
     published: str  # what others have reached on these recordings, and how
 
 
-def splits(data: Path = DATA) -> Iterator[Split]:
-    """Those whose recordings are there."""
+def splits(data: Path = DATA, folders: Sequence[str] = FOLDERS) -> Iterator[Split]:
+    """Those of these folders whose recordings are there."""
     for folder, found in zip(FOLDERS, (_lwr4, _kr300, _kinova, _unisa, _emps, _xl330), strict=True):
-        if (data / folder).is_dir():
+        if folder in folders and (data / folder).is_dir():
             yield from found(data)
 
 

@@ -40,11 +40,17 @@ def at(file: Path, plan: Plan = ALONE) -> ExaminedRecording:
 
 
 def own(
-    file: Path, config: Config, lost: int = 0, epoch: int = 0, motion: tuple[np.ndarray, np.ndarray] | None = None
+    file: Path,
+    config: Config,
+    lost: int = 0,
+    epoch: int = 0,
+    motion: tuple[np.ndarray, np.ndarray] | None = None,
+    sets: int = 0,
 ) -> Path:
     """A recording of ours, of the template's joint from the 500th second on, in four blocks.
 
-    motion: position and torque at 1 kHz (2 s of a swing); lost: samples without readings; epoch: ns.
+    motion: position and torque at 1 kHz (2 s of a swing); lost: samples without readings; epoch: ns; sets: ns by which
+    the computer's clock is set within each block.
     """
     swing = np.sin(3e-3 * np.arange(2000))
     position, torque = (swing, -18.0 * swing) if motion is None else motion
@@ -58,7 +64,11 @@ def own(
         writing.metadata("configuration", {"json": config.model_dump_json(), "digest": "d"})
         for number, part in enumerate(np.array_split(readings, 4)):
             part = part.reshape(-1)
-            block = TurnBlock(1, number, [Batch(len(part), epoch, 0, (), (), None)], part)
+            half = len(part) // 2
+            batches = [
+                Batch(count, epoch + late, 0, (), (), None) for count, late in ((half, 0), (len(part) - half, sets))
+            ]
+            block = TurnBlock(1, number, batches, part)
             writing.attachment(f"readings 1 {number}", BLOCKS, number, transcript.pack(block))
             writing.write()
     return file
@@ -110,6 +120,12 @@ def test_our_own_recording_brings_its_robot_its_joints_and_its_time(tmp_path: Pa
     assert found.began == pytest.approx(1_700_000_500.0)
     assert found.seconds == pytest.approx(1.999)
     assert [(one.joint, one.samples) for one in found.joints] == [("elbow", 2000)]
+
+
+def test_a_recording_began_when_the_clock_said_so_at_its_first_reading(tmp_path: Path, config: Config) -> None:
+    found = at(own(tmp_path / "a.mcap", config, epoch=1_700_000_000 * 10**9, sets=3600 * 10**9))
+    assert found.began == pytest.approx(1_700_000_500.0)
+    assert found.seconds == pytest.approx(1.999)
 
 
 def test_what_is_lost_in_a_recording_is_counted(tmp_path: Path, config: Config) -> None:

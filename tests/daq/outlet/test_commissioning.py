@@ -5,11 +5,12 @@ import json
 import time
 from pathlib import Path
 
+import msgpack
 import pytest
 import zmq
 
 from daq.core.baseline_inbox import WATCHING, BaselineInbox
-from daq.outlet.commissioning import Commissioning
+from daq.outlet.commissioning import SEEN, Commissioning
 from daq.outlet.history import History, JointLabel
 from daq.state.baselines import TOPIC, Baseline, Baselines, parse, read, write
 from daq.stream.sockets import open_publisher
@@ -217,3 +218,27 @@ def test_baselines_are_shared_once_in_a_while_and_the_time_between_is_left_to_ot
 
     asyncio.run(for_a_while())
     assert 2 <= len(heard.sent) <= 6
+
+
+def test_what_has_changed_is_acknowledged_of_one_joint_or_of_all_and_the_core_hears_which(tmp_path: Path) -> None:
+    history = History("arm", [JointLabel(name, "N·m", {"inertia": "kg·m²"}) for name in ("elbow", "base", "wrist")])
+    for name, seen in (("elbow", False), ("base", False), ("wrist", True)):
+        history.absorb(f"change/{name}", {"records": [{"parameter": "inertia", "acknowledged": seen}]}, 50.0)
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    with context.socket(zmq.PAIR) as core, context.socket(zmq.PAIR) as here:
+        here.bind("inproc://core")
+        core.connect("inproc://core")
+        commissioning = Commissioning(tmp_path / "b.json", {}, here)
+        for joint, heard in (("base", ["base"]), (None, ["elbow", "base"])):
+            asyncio.run(commissioning.acknowledge(history, joint))
+            topic, names = core.recv_multipart()
+            assert (topic, msgpack.unpackb(names)) == (SEEN, heard)
+        for joint, words in (("wrist", "nothing has changed of wrist that is not acknowledged"), ("hip", "of hip")):
+            with pytest.raises(ValueError, match=words):
+                asyncio.run(commissioning.acknowledge(history, joint))
+        history.absorb("change/elbow", {"records": []}, 50.0)
+        history.absorb("change/base", {"records": []}, 50.0)
+        with pytest.raises(ValueError, match="nothing has changed of any joint"):
+            asyncio.run(commissioning.acknowledge(history, None))
+        assert core.poll(0) == 0
+    context.term()

@@ -1,5 +1,7 @@
 """Few descriptors, many idle connections, subscribers that want everything: the outlet answers, its log stays short."""
 
+import asyncio
+import contextlib
 import logging
 import os
 import re
@@ -12,12 +14,15 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import pytest
+import uvicorn
 import zmq
 
-from daq.outlet.connections import RepeatFilter, room
+from daq.outlet import connections
+from daq.outlet.connections import Connection, RepeatFilter, room
 
 ROOT = Path(__file__).parents[3]
 FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
@@ -134,14 +139,59 @@ def test_a_subscriber_of_a_hundred_thousand_topics_takes_no_update_from_the_othe
     assert urllib.request.urlopen(outlet.page, timeout=60).status == 200
 
 
-@pytest.mark.parametrize(("most", "connections"), [(100, 66), (10_000, 256), (30, 3)])
+async def answered(seconds: float) -> tuple[bytes, float]:
+    """What a client gets that waits for an answer made in so many seconds, until it is closed; s from answer to end."""
+
+    ended = asyncio.Event()
+
+    async def application(_scope: Any, _receive: Any, send: Any) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), seconds)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
+        await send({"type": "http.response.body", "body": b"done"})
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    settings = uvicorn.Config(
+        application, http=Connection, lifespan="off", access_log=False, log_level="critical", timeout_keep_alive=60
+    )
+    server = uvicorn.Server(settings)
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    reader, writer = await asyncio.open_connection(*listening.getsockname())
+    writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    got, then = b"", time.monotonic()
+    with contextlib.suppress(ConnectionError):
+        while part := await asyncio.wait_for(reader.read(4096), 20.0):
+            got, then = got + part, time.monotonic()
+    idle = time.monotonic() - then
+    writer.close()
+    ended.set()
+    server.should_exit = True
+    await serving
+    return got, idle
+
+
+def test_the_limit_of_a_request_ends_with_its_last_byte_and_that_of_an_answer_is_another(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.3)
+    got, idle = asyncio.run(answered(0.6))
+    assert got.endswith(b"done"), "an answer may take longer than a request"
+    assert idle > 0.25, "then the next request has its time"
+    assert "took too long" not in caplog.text
+    monkeypatch.setattr(connections, "ANSWER", 0.3)
+    got, _ = asyncio.run(answered(20.0))
+    assert got == b""
+    assert "a request or its answer took too long: 1, the last from 127.0.0.1" in caplog.text
+
+
+@pytest.mark.parametrize(("most", "many"), [(100, 66), (10_000, 256), (30, 3)])
 def test_there_is_room_for_what_the_process_may_open_less_what_is_open_and_some_to_spare(
-    most: int, connections: int, monkeypatch: pytest.MonkeyPatch
+    most: int, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twenty are open here; 14 stay free; never more than 256, and never so few that nobody gets in."""
     monkeypatch.setattr(os, "listdir", lambda _: ["descriptor"] * 20)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
-    assert room() == connections
+    assert room() == many
 
 
 def test_what_others_do_is_said_once_a_minute_and_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.outlet.history import ESTIMATES, EVENTS, RESIDUALS, History, JointLabel
+from daq.outlet.history import CLEARANCE, ESTIMATES, EVENTS, RESIDUALS, WEAR, History, JointLabel
 from daq.stream.curve_points import pack
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
@@ -310,6 +310,53 @@ def test_drift_and_gear_are_told_as_they_came_and_nothing_else_of_them(make_esti
     np.testing.assert_array_equal(row, [0.0, np.nan, np.nan])
     absorbed(history, publication.drift(drift | {"cause": "it is warmer"}, 5.0))
     assert history.latest(1e9)["joints"]["elbow"]["drift"]["cause"] == "it is warmer"
+
+
+def test_wear_and_clearance_are_told_as_they_came_and_nothing_else_of_them() -> None:
+    history = History("r", [LABEL])
+    before = history.layout
+    history.absorb("wear/elbow", {key: f"{key} of elbow" for key in (*WEAR, "other")}, 1e9)
+    assert history.layout == before, "a page has a place for it"
+    history.absorb("clearance/elbow", {key: f"{key} of elbow" for key in (*CLEARANCE, "other")}, 1e9)
+    assert history.layout == before + 1
+    history.absorb("clearance/elbow", {key: f"{key} later" for key in CLEARANCE}, 1e9)
+    assert history.layout == before + 1
+    told, latest = history.snapshot(1e9)["joints"]["elbow"], history.latest(1e9)["joints"]["elbow"]
+    assert told["wear"] == latest["wear"] == {key: f"{key} of elbow" for key in WEAR}
+    assert told["clearance"] == latest["clearance"] == {key: f"{key} later" for key in CLEARANCE}
+
+
+def mechanism(time: float, **residuals: float) -> Map:
+    drives = {name: {"residual": value} for name, value in residuals.items()}
+    health = {"status": "valid", "reasons": []}
+    head = {"timestamp": time, "phase": "normal", "health": health, "progress": 100.0, "joints": {}, "more": 1}
+    return head | {"drives": drives}
+
+
+def test_a_mechanism_is_told_with_the_residuals_of_its_drives() -> None:
+    history = History("r", [LABEL])
+    assert history.latest(1e9)["mechanism"] == history.snapshot(1e9)["mechanism"] == {}
+    before = history.layout
+    for k in range(3):
+        history.absorb("mechanism", mechanism(1e9 + k, left=0.5 + k, right=-0.25), 1e9 + k)
+    assert history.layout == before + 1
+    whole = history.snapshot(1e9 + 2.0)["mechanism"]
+    np.testing.assert_allclose(rows(whole["rows"], 3), [[k - 2.0, 0.5 + k, -0.25] for k in range(3)])
+    assert "more" not in whole["state"]
+    assert history.latest(1e9 + 2.0)["mechanism"]["drives"] == {"left": {"residual": 2.5}, "right": {"residual": -0.25}}
+    history.absorb("mechanism", mechanism(1e9 + 3, left=0.1), 1e9 + 3)
+    assert history.layout == before + 2, "other drives begin anew"
+    np.testing.assert_allclose(rows(history.snapshot(1e9 + 3.0)["mechanism"]["rows"], 2), [[0.0, 0.1]], rtol=1e-6)
+
+
+def test_joints_have_changed_until_everything_is_acknowledged() -> None:
+    history = History("r", [LABEL, LABEL._replace(name="wrist")])
+    seen, open_ = ({"parameter": "viscous", "acknowledged": one} for one in (True, False))
+    history.absorb("change/elbow", {"records": [seen, open_]}, 1e9)
+    history.absorb("change/wrist", {"records": [seen]}, 1e9)
+    assert history.changed() == ["elbow"]
+    history.absorb("change/elbow", {"records": [seen, seen]}, 1e9)
+    assert history.changed() == []
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -252,3 +252,32 @@ def test_without_a_history_the_page_is_told_why(tmp_path: Path) -> None:
     none_yet = asked(Keeper(tmp_path / "arm.sqlite", 14, LABELS), "joint=elbow&span=3600").json()
     assert "no history yet" in none_yet["cause"]
     assert none_yet["status"]["written"] == 0
+
+
+def test_a_minute_has_what_a_gear_gives_while_it_is_known(minutes: tuple[Minutes, list[Interval]]) -> None:
+    gathering, finished = minutes
+    gear = {"gear_stiffness": 2e4, "lost_motion": 3e-4, "hollow": 1.0}
+    for k in range(4):
+        told = {"known": k > 0, "parameters": {name: value * (1.0 + 0.1 * k) for name, value in gear.items()}}
+        gathering.absorb("lost_motion/elbow", told | {"deviations": dict.fromkeys(gear, 0.5)}, NOW + k)
+    gathering.finish()
+    [minute] = finished
+    stiffness, lost = (Quantity("elbow", f"gear.{name}", unit) for name, unit in
+                       (("gear_stiffness", "N·m/rad"), ("lost_motion", "rad")))  # fmt: skip
+    assert set(minute.figures) == {stiffness, lost}
+    assert minute.figures[stiffness].n == minute.figures[lost].n == 3
+    assert minute.figures[stiffness].total == pytest.approx(3.0 * 2.4e4)
+    assert minute.figures[lost].total == pytest.approx(3.0 * 3.6e-4)
+
+
+def test_use_of_a_joint_that_nobody_named_or_without_counts_is_left_out(
+    minutes: tuple[Minutes, list[Interval]],
+) -> None:
+    gathering, _ = minutes
+    told = status(1, 10.0, 5.0, 2.0, 1.0, temperature=30.0)
+    told["joints"] = {"hip": told["joints"]["elbow"], "elbow": {}, **{"elbow": told["joints"]["elbow"]}}
+    gathering.absorb("status/core", told | {"joints": {"elbow": {}, "hip": told["joints"]["hip"]}}, NOW)
+    assert not gathering._present.figures
+    gathering.absorb("status/core", told, NOW)
+    [found] = gathering._present.figures
+    assert (found.joint, found.unit) == ("elbow", "°C")

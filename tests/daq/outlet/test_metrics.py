@@ -301,6 +301,24 @@ def test_what_the_outlet_counts_itself_is_told_as_totals() -> None:
     assert (values["subscribers_refused_total"], values["malformed_updates_total"]) == (6, 7)
 
 
+def test_minutes_of_history_that_were_written_and_lost_are_told() -> None:
+    metrics = Metrics({})
+    metrics.kept(5, 1)
+    metrics.kept(7, 3)
+    found = scrape(metrics)
+    assert (found["history_intervals_total"], found["history_intervals_lost_total"]) == (7.0, 3.0)
+
+
+def test_a_tool_that_differs_is_told_with_its_mass(make_estimate: Callable[..., Estimate]) -> None:
+    topic, body = the_whole_robot()[0]
+    metrics = Metrics(UNITS)
+    metrics.absorb(topic, body)
+    assert not [name for name in scrape(metrics) if name.startswith("robot_tool") and scrape(metrics)[name]]
+    metrics.absorb(topic, body | {"tool": {"differs": True, "mass": -0.75}})
+    found = scrape(metrics)
+    assert (found["robot_tool_differs"], found["robot_tool_mass_difference"]) == (1.0, -0.75)
+
+
 def test_what_is_no_error_is_not_counted_as_one(make_estimate: Callable[..., Estimate]) -> None:
     values = scrape(filled(make_estimate))
     assert {key for key in values if key.startswith("decode_errors_total")} == {"decode_errors_total,bad_crc,can0"}

@@ -11,6 +11,7 @@ from daq.outlet import process
 from daq.outlet.server import serve
 from daq.processes.heartbeat import Heartbeats, Life
 from daq.processes.process import CannotStartError
+from daq.state.baselines import Baseline, Baselines, write
 from daq.state.files import place
 from daq.stream.keys import KeyFileError, create, read_pair
 from daq.stream.sockets import EndpointError
@@ -124,6 +125,17 @@ def test_of_a_robot_with_a_model_the_robot_may_have_a_baseline_too(folder: Path)
     assert process._models(config) == {"elbow": "rigid"}
     robot = config.robot.model_copy(update={"model": folder / "arm.model.toml"})
     assert process._models(config.model_copy(update={"robot": robot})) == {"elbow": "rigid", "robot": "robot"}
+
+
+def test_the_time_of_a_joints_baseline_is_that_in_its_file_and_none_where_there_is_none(folder: Path) -> None:
+    config = configured(folder)
+    file = place(config, "baseline.json")
+    assert process._baseline_time(config, "elbow") == 0.0
+    found = Baseline(since=1.7e9, model="rigid", values={"inertia": 2.0}, deviations={"inertia": 0.1})
+    write(file, Baselines().with_new({"elbow": found}))
+    assert (process._baseline_time(config, "elbow"), process._baseline_time(config, "wrist")) == (1.7e9, 0.0)
+    file.write_text("nothing")
+    assert process._baseline_time(config, "elbow") == 0.0
 
 
 def test_what_ends_a_task_of_the_server_ends_the_server_with_it(tmp_path: Path) -> None:

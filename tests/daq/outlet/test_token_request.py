@@ -96,3 +96,17 @@ def test_wrong_tokens_count_only_while_their_pauses_last(monkeypatch: pytest.Mon
     one_by_one, at_once = asyncio.run(several())
     assert set(one_by_one) == {401}
     assert sorted(at_once) == [401] * MOST_WRONG + [429] * 2
+
+
+def test_a_request_that_breaks_off_is_told_so_and_nothing_is_done() -> None:
+    async def gone() -> dict[str, object]:
+        return {"type": "http.disconnect"}
+
+    async def done(_history: History, joint: str | None) -> None:
+        raise AssertionError(joint)
+
+    headers = [(b"authorization", b"Bearer right"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/api/baseline", "headers": headers, "client": ("::1", 1)}
+    request, handler = Request(scope, gone), TokenRequest("right", frozenset({"elbow"}), {"/api/baseline": done})
+    answer = asyncio.run(handler.answer(request, History("arm", [])))
+    assert (answer.status_code, bytes(answer.body)) == (408, b"The request did not come completely.\n")

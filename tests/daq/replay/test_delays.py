@@ -117,6 +117,7 @@ def test_delays_that_are_configured_are_left_out_when_delays_are_sought(config: 
     readings["value"] = np.column_stack([motion(T), motion(T, 1)])
     found = aligned([readings.reshape(-1)], config)
     assert {name: list(roles) for name, roles in found.items()} == {"elbow": ["position", "torque"]}
+    begins = []
     for role, derivative in (("position", 0), ("torque", 1)):
         series = found["elbow"][role]
         known = np.isfinite(series.values)
@@ -129,6 +130,8 @@ def test_delays_that_are_configured_are_left_out_when_delays_are_sought(config: 
         offset = int(np.argmin(np.abs(motion(T, derivative)[:20] - begin)))
         expected = motion(series.time[known] - series.time[known][0] + T[offset], derivative)
         np.testing.assert_allclose(series.values[known], expected, atol=scale * 1e-4)
+        begins.append(T[offset] - series.time[known][0])
+    assert begins[0] == pytest.approx(begins[1], abs=1e-9), "both are of the same instants"
     assert config.joints["elbow"].channels["torque"].delay == 0.02, "the configuration itself is as it was"
 
 

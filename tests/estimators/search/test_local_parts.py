@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
+from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 from estimators.search.multilevel.basket import Basket
-from estimators.search.multilevel.coordinates import _drop_close, _three_abscissae
-from estimators.search.multilevel.evaluation import Objective
+from estimators.search.multilevel.coordinates import _drop_close, _three_abscissae, leave_bounds
+from estimators.search.multilevel.evaluation import Objective, SearchRules
 from estimators.search.multilevel.line.line import MOST, Line, put
+from estimators.search.multilevel.line.search import line_search
 from estimators.search.multilevel.line.steps import _local_minimiser, _stationary
-from estimators.search.multilevel.local import _interior, _settled
-from estimators.search.multilevel.model import LocalModel
+from estimators.search.multilevel.local import LocalSearch, _interior, _settled
+from estimators.search.multilevel.model import LocalModel, begin, cross_terms
 from estimators.search.multilevel.quadratic import _step
 from estimators.search.multilevel.samples import Region, explained
+from estimators.search.multilevel.sweeps import _negligible
 from hil_rig.papers.searches.test_functions import FUNCTIONS
 
 pytestmark = pytest.mark.interpreted
@@ -193,3 +196,97 @@ def test_the_model_of_a_coordinate_is_of_the_base_and_two_steps_the_best_among_t
     assert model.new[i] == at + steps[best]
     assert found == (values[steps.index(others[0])], values[steps.index(others[1])], 1.0)
     assert model.value == (1.0 if i == 0 or steps[best] == 0.0 else 7.0)
+
+
+@pytest.mark.parametrize("c1", [-32.0, 32.0, -1e-9, 0.5])
+@pytest.mark.parametrize("c4", [0.25, 1.0])
+def test_the_slope_of_a_pure_quartic_has_its_one_root_at_the_cube_root(c1: float, c4: float) -> None:
+    """Of t⁴ and t alone: 4 c4 t³ = −c1, on either side of zero."""
+    low, _, count = _stationary(c1, 0.0, 0.0, c4)
+    assert count == 1
+    assert low == pytest.approx(math.copysign((abs(c1) / (4.0 * c4)) ** (1.0 / 3.0), -c1), rel=1e-9)
+
+
+@pytest.mark.parametrize("root", [1e-3, -1e-3, 0.7])
+def test_a_small_root_beside_large_ones_is_told_to_its_last_digits(root: float) -> None:
+    """(t − root)(t² + 2e5 t + 2e10): Cardano's formula alone is off by 1e-11, which a step of Newton's mends."""
+    cubic = Polynomial([-root, 1.0]) * Polynomial([2e10, 2e5, 1.0])
+    d, c, b, _ = cubic.coef
+    low, _, count = _stationary(4.0 * d, 2.0 * c, 4.0 / 3.0 * b, 1.0)
+    assert count == 1
+    assert low == pytest.approx(root, rel=1e-12)
+
+
+@kernel((LocalSearch,))
+def left(search: LocalSearch) -> bool:
+    """Let every coordinate on a bound try a step inwards."""
+    return leave_bounds(search.objective, search.line_search, search.model, search.along)
+
+
+def rules_of(tolerance: float, start: float) -> SearchRules:
+    return SearchRules(
+        published=False, legacy=False, local_steps=9, stall=9, room=9, gamma=1e-16, tolerance=tolerance, far=1e3,
+        start=start,
+    )  # fmt: skip
+
+
+def descending(i: int, side: float) -> tuple[Objective, LocalModel, float]:
+    """The camel on a box whose lower (side −1) or upper end of coordinate i is the base, where f falls inwards."""
+    base = np.array([0.4, 0.3])
+    low, high = base - 0.5, base + 0.5
+    one = box(low, high)
+    one.budget = 200
+    base[i] = (low if side < 0.0 else high)[i]
+    value = float(CAMEL.f.function(base, np.zeros(1)))
+    model = LocalModel.zeros(dimensions=2)
+    begin(model, base, value)
+    return one, model, value
+
+
+@pytest.mark.parametrize("i", [0, 1])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_coordinate_leaves_either_bound_where_that_is_better_and_stays_where_it_is_not(i: int, side: float) -> None:
+    one, model, before = descending(i, side)
+    at = model.base.copy()
+    inside = at.copy()
+    inside[i] -= 1e-4 * side
+    falls = bool(CAMEL.f.function(inside, np.zeros(1)) < before)
+    rules = rules_of(0.0, before)
+    along = line_of(np.zeros(0), np.zeros(0))
+    search = LocalSearch.zeros(
+        objective=one, rules=rules, line_search=line_search, along=along, model=model, dimensions=2
+    )
+    assert bool(left(search)) is falls
+    assert model.base[1 - i] == at[1 - i], "the other coordinate is on no bound"
+    assert one.lower[i] <= model.base[i] <= one.upper[i]
+    if falls:
+        assert -side * (model.base[i] - at[i]) > 1e-6
+        assert model.value == pytest.approx(CAMEL.f.function(model.base, np.zeros(1)), rel=1e-12)
+        assert model.value < before
+    else:
+        assert (model.base[i], model.value) == (at[i], before)
+
+
+def test_of_values_that_are_as_good_as_the_best_none_takes_its_place() -> None:
+    """On the camel f(−x) = f(x): the point at which the cross term is looked for is as good as the best so far."""
+    point, base = np.array([0.3, -0.2]), np.array([-0.3, 0.4])
+    one, model = box(np.full(2, -3.0), np.full(2, 3.0)), LocalModel.zeros(dimensions=2)
+    begin(model, base, float(CAMEL.f.function(base, np.zeros(1))))
+    model.left[:], model.right[:] = (0.3, 0.1), (-0.6, 0.6)
+    model.g[0], model.new[:] = -1.0, -point  # it is lower to the left of the first coordinate
+    model.x[:] = base
+    model.x[1] = point[1]
+    best = float(CAMEL.f.function(-point, np.zeros(1)))
+    assert cross_terms(one, model, 1, best) == (best, -1)
+    assert model.new.tolist() == (-point).tolist()
+    assert cross_terms(one, model, 1, best + 1e-6) == (best, 0)
+    assert model.new.tolist() == point.tolist()
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "start", "gain"), [(1e-3, 5.0, 4e-3), (0.0, 5.0, 0.0), (1e-3, math.inf, 0.0), (0.0, math.inf, 0.0)]
+)
+def test_a_gain_is_negligible_by_what_was_gained_so_far_and_none_is_where_the_start_had_no_value(
+    tolerance: float, start: float, gain: float
+) -> None:
+    assert _negligible(rules_of(tolerance, start), 1.0) == pytest.approx(gain)

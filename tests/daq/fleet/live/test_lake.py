@@ -56,6 +56,44 @@ def test_a_place_that_is_none_is_one_sentence() -> None:
         Lake("ftp://somewhere/x")
 
 
+def test_what_cannot_be_listed_or_read_is_one_sentence_with_its_place(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    (tmp_path / "hours").write_text("a file where a folder should be")
+    with pytest.raises(LakeError, match=f"^{tmp_path}: cannot be listed: "):
+        lake.files("hours", 0, 3600)
+    written = lake.write("days", "hall", 0, DAY, ROWS, {b"key": b"value"})
+    assert lake.metadata(written)[b"key"] == b"value"
+    Path(written.path).unlink()
+    with pytest.raises(LakeError, match=f"^{written.path}: cannot be read: "):
+        lake.metadata(written)
+
+
+def test_a_day_that_was_removed_since_it_was_listed_has_no_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake(str(tmp_path))
+    monkeypatch.setattr(lake, "_days", lambda _: ["1970-01-01", "1970-01-02"])
+    lake.write("days", "hall", DAY, 2 * DAY, ROWS)
+    assert [one.first for one in lake.files("days", 0, 3 * DAY)] == [DAY]
+
+
+def test_a_lake_in_a_folder_with_a_quote_in_its_name_is_read(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path / "O'Brien's"))
+    lake.write("days", "hall", 0, DAY, ROWS)
+    connection = database(1)
+    lake.view(connection, "finer", lake.files("days", 0, DAY))
+    assert connection.sql("SELECT sum(x)::BIGINT FROM finer").fetchall() == [(6,)]
+
+
+@pytest.mark.parametrize(("missing", "words"), [("pyarrow.fs", "pyarrow and DuckDB"), ("duckdb", "DuckDB")])
+def test_what_is_not_installed_is_said_with_what_to_do(
+    missing: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(LakeError, match=rf"a lake needs {words}: pip install 'jointwatch\[fleet\]'"):
+        Lake(str(tmp_path)) if missing == "pyarrow.fs" else database(1)
+
+
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of a bucket of an S3 server of its own process."""

@@ -68,6 +68,15 @@ def test_without_conditions_nothing_changes(conditions: Floats | None) -> None:
     np.testing.assert_array_equal(found.deviations, deviations)
 
 
+def test_a_line_that_may_be_chance_is_not_taken_off() -> None:
+    """One of a hundred is beyond the limit in vain: six and more of a hundred are so once in 2000."""
+    random, taken = np.random.default_rng(11), 0
+    for _ in range(100):
+        conditions = np.column_stack([random.uniform(18.0, 32.0, 24), np.full(24, math.nan)])
+        taken += at_like_conditions(5.0 + random.standard_normal(24), np.full(24, 0.02), conditions).lines
+    assert taken <= 5
+
+
 @pytest.mark.parametrize(("robots", "slope"), [(8, 0.0), (8, 0.3), (30, 0.0), (30, 0.3)])
 def test_a_fleet_of_equal_robots_names_one_as_seldom_as_is_promised(robots: int, slope: float) -> None:
     """400 fleets: 5 % of pages may name a robot; counted beyond three deviations of that count is too many."""

@@ -66,6 +66,15 @@ def test_what_has_not_ended_is_written_at_a_stop_and_again_when_it_has(tmp_path:
     assert medians(lake, HOURS.table) == medians(lake, DAYS.table) == [(0, 37.5)]
 
 
+def test_a_minute_whose_rows_are_gone_makes_no_file_and_waits_no_longer(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    roll_up = RollUp(lake, "hall")
+    roll_up.add([DAY // 60])
+    assert roll_up.run(DAY + 60, partial=False) == 0
+    assert roll_up.oldest_waiting() == math.inf
+    assert lake.files(MINUTES.table, 0, math.inf) == []
+
+
 def test_hours_and_days_whose_raw_rows_are_gone_are_written_from_their_minutes_by_the_next_process(
     tmp_path: Path,
 ) -> None:

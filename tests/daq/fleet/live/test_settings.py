@@ -30,3 +30,22 @@ def test_a_lake_without_settings_keeps_two_days_of_rows_and_two_months_of_minute
     settings = load_collector(lake(tmp_path, "")).lake
     assert (settings.raw, settings.minutes, settings.collector, settings.key) == (2.0, 60.0, "collector", None)
     assert settings.place == str(tmp_path / "lake")
+
+
+def test_a_locked_service_wants_our_key_and_every_key_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "none.key").write_text("nothing")
+    (tmp_path / "none.key_secret").write_text("nothing")
+    arm = 'arm1 = { endpoint = "tcp://arm1:5556", server_key = "none.key" }'
+    file = tmp_path / "lake.toml"
+    file.write_text(f'[lake]\nplace = "lake"\n[robots]\n{arm}\n')
+    with pytest.raises(
+        ConfigError, match=r"expected \[lake\] key = our .key_secret, since robots.arm1 has a server_key"
+    ):
+        load_collector(file)
+    file.write_text(f'[lake]\nplace = "lake"\nkey = "none.key_secret"\n[robots]\n{arm}\n')
+    with pytest.raises(ConfigError) as found:
+        load_collector(file)
+    said = str(found.value).splitlines()
+    assert [line.split(" ")[0] for line in said if "none.key" in line] == [f"{file}:3:", f"{file}:5:"]
+    assert "lake.key" in said[0]
+    assert "robots.arm1.server_key" in said[1]

@@ -5,9 +5,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
-from daq.fleet.live.lake import RAW, Lake, LakeFile
+from daq.fleet.live.lake import RAW, Lake, LakeError, LakeFile
 from daq.fleet.live.roll_up import DAYS, HOURS, MINUTES
 from daq.fleet.live.standing import Reader
 from daq.fleet.live.writer import MOST, LakeWriter, Retention
@@ -145,3 +146,38 @@ def test_old_files_are_removed_and_days_stay(tmp_path: Path, monkeypatch: pytest
     assert [one.first for one in lake.files(RAW, 0, float("inf"))] == [T0 + 5 * 86_400, T0 + 5 * 86_400 + 5]
     assert [one.first for one in lake.files(MINUTES.table, 0, float("inf"))] == [T0 + k * 86_400 for k in (2, 3, 4, 5)]
     assert len(lake.files(DAYS.table, 0, float("inf"))) == 6
+
+
+def test_a_batch_that_is_there_already_is_counted_and_makes_no_file(tmp_path: Path) -> None:
+    writer = LakeWriter(Lake(str(tmp_path)), "hall", KEPT)
+    again = [summary("a", seq, T0 + seq) for seq in range(3)]
+    writer._write_rows(batch(*again))
+    assert (writer.messages, writer.repeated, writer.files) == (3, 0, 1)
+    writer._write_rows(batch(*again))
+    assert (writer.messages, writer.repeated, writer.files, writer.lost) == (3, 3, 1, 0)
+    writer._write_rows(batch(summary("a", 2, T0 + 2), summary("a", 5, T0 + 5)))
+    assert (writer.messages, writer.repeated, writer.files, writer.lost) == (4, 4, 2, 2)
+
+
+def test_a_file_that_is_of_no_collector_is_named_before_anything_is_written(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path))
+    file = lake.write(RAW, "hall", 0, 60, pyarrow.table({"x": [1]}))
+    with pytest.raises(LakeError, match=rf"^{file.path}: is not of a collector \(.*\): move it elsewhere"):
+        LakeWriter(lake, "hall", KEPT)
+    LakeWriter(lake, "yard", KEPT)
+
+
+def test_what_cannot_be_rolled_up_or_removed_is_a_cause_until_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = LakeWriter(Lake(str(tmp_path)), "hall", KEPT)
+    writer._write_rows(batch(summary("a", 0, T0)))
+    (tmp_path / MINUTES.table).write_text("a file where a folder should be")
+    writer._roll(T0 + 60, partial=False)
+    writer._clean(T0 + 400 * 86_400.0)
+    assert sorted(writer.causes) == ["remove old files", "roll up"]
+    assert all(str(tmp_path) in cause for cause in writer.causes.values())
+    (tmp_path / MINUTES.table).unlink()
+    writer._roll(T0 + 60, partial=False)
+    writer._clean(T0 + 1.0)
+    assert writer.causes == {}

@@ -157,6 +157,19 @@ def test_lost_samples_leave_rows_out_and_nothing_else() -> None:
     assert to.report.progress == 0.0 or abs(to.report.clearance - 5e-5) < 2.0 * to.report.deviation
 
 
+def test_no_row_is_of_samples_on_either_side_of_a_gap() -> None:
+    """Two pieces a second apart have the rows of each by itself; without the gap there are more."""
+    samples = pointing(4.0, 8, clearance=5e-5, period=4.0, vertical=True, contact="reduced")
+    first, second, apart, whole = (RingWatch(UPRIGHT, TICK) for _ in range(4))
+    half = len(samples) // 2
+    feed(first, samples[:half])
+    feed(second, samples[half:])
+    feed(whole, samples)
+    feed(apart, samples[:half])
+    feed(apart, samples[half:], half * TICK + 1.0)
+    assert apart._count == first._count + second._count < whole._count
+
+
 def test_what_is_needed_is_said() -> None:
     with pytest.raises(ValueError, match="expected centre, m"):
         RingBearingSettings(ring_radius=0.03, gravity=9.81)

@@ -103,6 +103,16 @@ def test_standstill_leaves_rows_out_as_a_small_load_does() -> None:
     assert seen(steady(speed=-0.0499)).state.used == 0
 
 
+def test_where_nothing_is_said_a_row_leaves_every_10_ms_above_a_degree_a_second_and_150_make_one_of_40_blocks() -> None:
+    """0.02 rad/s; a low-pass of 20 Hz remembers for 50 ms, ten samples."""
+    said = {"inertia_motor": 0.5, "inertia_link": 2.0, "band": 1.0, "load": True}
+    for speed, used in ((0.0201, 40), (-0.0201, 40), (0.0199, 0), (-0.0199, 0)):
+        found = LostMotion(LostMotionSettings.model_validate(said), 1e-9 * STEP)
+        found.absorb(STEP * (1 + np.arange(ROWS)), steady(speed=speed))
+        assert (found.state.used, found.state.every) == (used, 2)
+        assert (found.blocks.rows, found.blocks.blocks) == (150, 40)
+
+
 def test_only_loads_below_the_small_one_count_as_small() -> None:
     for load, share in ((5.0, 0.0), (4.999, 1.0), (-5.0, 0.0), (-4.999, 1.0)):
         state = seen(steady(load=load)).state

@@ -1,5 +1,6 @@
 """Lost motion from the motor alone: the rig `gear` without its link's encoder."""
 
+import itertools
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,7 @@ from estimators.models.joints.lost_motion import LOST_MOTION, STIFFNESS, GearWat
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online.checkpoint import NotTheSameError
 from estimators.online.gear.lost_motion import GearReport
-from estimators.online.gear.one_encoder import OneEncoder
+from estimators.online.gear.one_encoder import CERTAIN, LEVELS, OneEncoder
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
@@ -53,16 +54,25 @@ def test_a_gap_is_found_within_a_fifth_without_the_links_encoder(seed: int) -> N
     assert [one.kind for one in events] == ["lost_motion_known"]
 
 
-@pytest.mark.parametrize("seed", [31, 32])
-@pytest.mark.parametrize("share", [0.4, 0.55, 0.7, 0.85])
-def test_a_gap_is_found_whatever_share_of_the_friction_is_the_motors(share: float, seed: int) -> None:
-    link = 1.0 - share
-    settings = GearPlantSettings(half_gap=300e-6, F_c=7.0 * share, F_v=10.0 * share, f_c=7.0 * link, f_v=10.0 * link)
-    rows = settings.build(1, seed, []).rows(60_000)
-    values = np.column_stack([rows[:, 0] / settings.ratio, rows[:, 1] * settings.torque_constant])
-    report = play(OneEncoder(KNOWN, 1e-3), values).report()
-    assert not report.reasons
-    assert report.values[LOST_MOTION] == pytest.approx(600e-6, rel=0.2)
+def test_a_gap_is_found_whatever_share_of_the_friction_is_the_motors() -> None:
+    """A number is told where its deviation is a tenth at most: so is the rms of the errors, and a fifth is two of them.
+
+    Over seeds that nothing was chosen by. 80 rigs of other seeds had an rms of 5.7 %, 12 % at worst, 5 no number: of
+    ten such rigs an rms of 10 %, or fewer than six numbers, are chance once in a thousand.
+    """
+    errors = []
+    for share, seed in itertools.product(LEVELS, (20261501, 20261502)):
+        link = 1.0 - share
+        friction = {"F_c": 7.0 * share, "F_v": 10.0 * share, "f_c": 7.0 * link, "f_v": 10.0 * link}
+        settings = GearPlantSettings(half_gap=300e-6, **friction)  # type: ignore[arg-type]
+        rows = settings.build(1, seed, []).rows(60_000)
+        values = np.column_stack([rows[:, 0] / settings.ratio, rows[:, 1] * settings.torque_constant])
+        report = play(OneEncoder(KNOWN, 1e-3), values).report()
+        errors.append(report.values[LOST_MOTION] / 600e-6 - 1.0)
+    told = np.array(errors)[np.isfinite(errors)]
+    assert len(told) >= 6
+    assert np.sqrt(np.mean(told**2)) <= CERTAIN
+    assert np.abs(told).max() <= 2.0 * CERTAIN
 
 
 @pytest.mark.parametrize("seed", [23, 24])

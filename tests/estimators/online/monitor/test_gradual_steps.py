@@ -156,6 +156,26 @@ def test_a_change_is_told_once_it_has_gone_on_and_is_over_where_it_has_not(
     assert rate[0] > 0.0
 
 
+def test_of_a_change_that_goes_on_only_its_own_parameters_have_a_rate() -> None:
+    one, _ = behind_an_alarm(np.array([0.6, 0.0, 0.0]))
+    one._learner.rls.theta[:] += (0.55 * one.kept.way[0], 0.3, -0.4)
+    assert one.follow(1700, 0, needed=500.0)
+    np.testing.assert_allclose(one.kept.rate, [0.55 * one.kept.way[0] / 500.0, 0.0, 0.0], rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize(("left", "taken"), [(4.0, [0]), (9.0, [0]), (12.0, [0, 1])])
+def test_what_chance_leaves_of_a_change_needs_no_other_parameter(left: float, taken: list[int]) -> None:
+    """χ² of three parameters is 3 ± √6 by chance, three deviations of it 10.3; a fifth of all of it is less here."""
+    before, learner = learnt(), learnt()
+    one = GradualChange(learner)
+    noise = 2.0 * learner.rls.variance() * learner.rls.share() * learner.rls.covariance()
+    weight = np.linalg.inv(noise)
+    beside = np.array([-weight[0, 1] / weight[0, 0], 1.0, 0.0])  # what no change of the first parameter accounts for
+    beside *= np.sqrt(left / (beside @ weight @ beside))
+    learner.rls.theta[:] = before.rls.theta + [np.sqrt(30.0 / weight[0, 0]), 0.0, 0.0] + beside
+    assert np.flatnonzero(one._way(before.rls.state)).tolist() == taken
+
+
 def test_what_has_jumped_is_over_as_soon_as_it_surely_stands_still() -> None:
     """Once a tenth of its rate would have moved it by more than its deviation can hide."""
     for rows, going in ((20, True), (400, False)):

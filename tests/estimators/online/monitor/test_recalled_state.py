@@ -11,6 +11,7 @@ from estimators.online import assembly
 from estimators.online.monitor.recall import Recall
 from estimators.quantities import Parameter
 from estimators.recursive.forgetting import Alarm
+from estimators.recursive.learner import Learnt
 
 PARAMETERS = tuple(Parameter(name, "", -1e3, 1e3, "") for name in ("inertia", "viscous"))
 
@@ -28,6 +29,19 @@ def test_values_and_whether_they_were_trusted_stand_again_and_the_alarm_begins_f
     assert np.array_equal(state.theta, [2.0, -1.0])
     assert (state.alarms, state.cusum, state.since) == (3, 0.0, 0), "that it came is counted"
     assert recall.kept.recalled
+
+
+def test_all_that_was_learnt_beside_the_values_stands_again() -> None:
+    parts = assembly.linear(PARAMETERS, (0,), 0.02, Alarm(), 4.0, 0.005).parts
+    learnt, names = parts.learner.kept, list(Learnt.__annotations__)
+    names.remove("state")
+    for number, name in enumerate(names):
+        setattr(learnt, name, 1.0 + number) if name in ("signal", "power") else getattr(learnt, name).fill(1.0 + number)
+    parts.recall.alarmed(parts.learner.rls.state, 1000, 200.0, trusted=True)
+    for name in names:
+        setattr(learnt, name, -1.0) if name in ("signal", "power") else getattr(learnt, name).fill(-1.0)
+    parts.recall.restore()
+    assert [np.unique(getattr(learnt, name)).tolist() for name in names] == [[1.0 + k] for k in range(len(names))]
 
 
 def test_an_alarm_soon_behind_another_is_of_the_same_event_and_what_was_recalled_in_vain_is_given_up() -> None:

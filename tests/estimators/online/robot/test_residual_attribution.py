@@ -69,6 +69,7 @@ class Looks:
         torque = X @ theta + extra
         u = extra - Y @ self.causes.explanation.carried
         rows = LookRows(X, Y, torque, u, np.ones((ROWS, N)), np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size))
+        self.rows = rows
         self.causes.absorb(rows, np.full(N, NOISE**2))
         return self.causes.verdict()
 
@@ -83,6 +84,35 @@ def test_noise_opens_no_competition() -> None:
     assert looks.told(60) == [None] * 60
     assert not looks.causes.open
     assert looks.causes.over
+
+
+def test_one_look_far_beyond_opens_a_competition_however_quiet_it_was_before() -> None:
+    """37.5 rows count in a look: 25 of three joints, two of them alike. Chance adds 2.5 √75 in one of a hundred."""
+    for noise, opens in ((1.5, True), (1.0, False)):
+        looks = Looks()
+        looks.told(20, noise=0.1 * NOISE)
+        looks.look(noise=noise * NOISE)
+        assert looks.causes.open is opens
+
+
+def test_what_a_slipping_encoder_would_do_is_that_of_the_links_with_what_is_carried() -> None:
+    looks = Looks()
+    looks.told(20)
+    assert looks.told(2, LOAD) == [None, "payload"]
+    carried = looks.causes.explanation.carried
+    assert carried[0] > 1.0
+    looks.look(LOAD)
+    rows, columns, bodies = looks.rows, looks.causes.columns, MODEL.robot.parameters.copy()
+    bodies[-1] += looks.causes.explanation.carried
+    q, dq, ddq = rows.motion
+    step = 1e-6
+    slipped = np.stack(
+        [MODEL.torque(bodies, q + step * np.eye(N)[j], dq, ddq) - MODEL.torque(bodies, q, dq, ddq) for j in range(N)],
+        axis=2,
+    )  # fmt: skip
+    found = looks.causes._summed(rows).G[:, columns.slips, columns.slips]
+    wanted = np.einsum("rja,rjb->jab", slipped, slipped) / step**2
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3 * np.abs(wanted).max())
 
 
 def test_a_payload_is_told_after_two_looks_weighed_and_gone_after_two_without_it() -> None:

@@ -125,6 +125,9 @@ def test_chunks_tell_the_difference_of_the_encoders_where_that_is_asked_for(aske
     q, tau = np.tile([0.3, -0.2], (1000, 1)), np.zeros((1000, 2))
     chunk = moves.absorb(np.stack((q, tau, q - [1e-3, -2e-3]), axis=1))
     assert chunk.usable[-1]
+    filtered = (chunk.q, chunk.dq, chunk.quick, chunk.place, chunk.ddq, chunk.tau, chunk.rate)
+    assert {one.shape for one in filtered} == {(1000, 2)}, "a number for each joint"
+    assert chunk.columns.shape == (1000, len(moves.places))
     if not asked.get("follow_twist"):
         assert chunk.twist.shape == chunk.twist_rate.shape == (0, 2)
         return

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
+from estimators.numerics.robust import OUTLIER, honesty
 from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats
 from estimators.recursive.estimator import RecursiveLeastSquares
@@ -273,6 +275,42 @@ def test_rows_that_say_nothing_of_motion_are_weighed_without() -> None:
     assert start.weigh(weighed, np.array([0, 0])) == pytest.approx([1.0, 1.0])
     assert seen == [0]
     assert start.power() == pytest.approx(4.0 * np.mean(y**2, axis=0))
+
+
+# --- how certain a prediction is
+
+
+def expected_prediction(phi: Floats, y: Floats, usual: Floats) -> float:
+    """By Huber's estimate of the usual rows, from SciPy."""
+    A, b = whitened(phi[usual], y[usual])
+    theta = least_squares(lambda theta: A @ theta - b, np.zeros(3), loss="huber", f_scale=OUTLIER).x
+    left = b - A @ theta
+    clipped = np.clip(left, -OUTLIER, OUTLIER)
+    weight = np.minimum(1.0, OUTLIER / np.abs(left))
+    variance, P, rows = float(np.mean(clipped**2)), np.linalg.inv(A.T @ (weight[:, None] * A)), np.count_nonzero(usual)
+    factors = honesty(A, clipped, P, variance, 2 * (rows // 9))
+    return float(np.sqrt(3.0 * variance / rows) * np.exp(np.mean(np.log(factors))))
+
+
+def test_wild_rows_count_less_in_how_certain_a_prediction_is() -> None:
+    phi, y = made(900)
+    plain = gathered(phi, y).prediction(NOISE)
+    assert plain == pytest.approx(expected_prediction(phi, y, np.full(900, True)), rel=0.01)
+    wild = np.arange(900) % 50 == 7
+    y[wild] += np.sqrt(NOISE) * np.where(np.arange(900) % 100 == 7, 60.0, -60.0)[wild, None]
+    found = gathered(phi, y).prediction(NOISE)
+    assert found == pytest.approx(expected_prediction(phi, y, np.full(900, True)), rel=0.02)
+    assert 1.1 * plain < found < 2.0 * plain, "60 deviations of one row in fifty would make it nine times as large"
+
+
+@pytest.mark.parametrize(("clear", "left_out"), [(9, True), (8, False)])
+def test_rows_with_a_reversal_are_left_out_of_it_where_three_a_parameter_are_left(clear: int, left_out: bool) -> None:
+    phi, y = made(300)
+    seen = np.zeros((300, 2), np.bool_)
+    seen[clear:, 1] = True
+    found = gathered(phi, y, seen=seen).prediction(NOISE)
+    usual = np.arange(300) < clear if left_out else np.full(300, True)
+    assert found == pytest.approx(expected_prediction(phi, y, usual), rel=0.02)
 
 
 # --- limits

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from estimators.base import Event, Phase
+from estimators.base import Event, Phase, Spectrum
 from estimators.online.eta.found import EndedRefit
 from estimators.online.joint import JointEstimator
 from estimators.online.parts import Nonlinear
@@ -18,6 +18,7 @@ from estimators.online.start.searched import SearchedStart
 from estimators.reasons import Reason
 from estimators.recursive.forgetting import Fortescue
 from estimators.refit.inline import Inline
+from estimators.refit.settings import MonitorSettings
 from hil_rig.papers.space_joint import case2
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
@@ -270,6 +271,45 @@ def test_what_is_looked_back_on_from_a_start_is_all_of_its_motion_and_what_encod
     assert np.isfinite(kept.motions).all()
     np.testing.assert_array_equal(kept.owed, np.diag(steps)[:p])
     np.testing.assert_array_equal(one.online.eta.kept.steps, steps[p:, p:])
+
+
+def test_a_start_has_the_largest_torque_of_its_first_spring_from_its_beginning_on() -> None:
+    one = searched()
+    parts, spring = one.joint.phases.parts, one.online.eta.spring
+    assert spring is not None
+    before, parts.validity.kept.peak = parts.learner.rls.theta.copy(), 0.0
+    assert one.start.begin()
+    twist = np.nanmax(np.abs(parts.history.since(0).phi[:, spring.output, spring.columns[0]]))
+    linear, cubic = parts.learner.rls.theta[list(spring.columns)]
+    assert 1.0 < parts.validity.kept.peak == pytest.approx(abs(linear * twist + cubic * twist**3))
+    parts.learner.rls.theta[:] = before
+
+
+def test_a_start_that_begins_anew_knows_no_more_than_a_new_one() -> None:
+    settings = JointIdentification.model_validate({"model": {"kind": "two_mass"}, "standstill": 0.01})
+    used, new = (JointEstimator(settings, 1e-3).phases.parts for _ in range(2))
+    start, fresh = used.start, new.start
+    assert isinstance(start, SearchedStart)
+    assert isinstance(fresh, SearchedStart)
+    assert used.nonlinear is not None
+    start.spectrum, start._recentrings, used.nonlinear.eta.kept.zero = Spectrum((1.0,), "inertia"), 4, 1e-3
+    start._before, start._residual = np.ones(9), np.ones(2)
+    start.gathering.anchor[:] = 1.0
+    start.absorb(searched().joint.phases.parts.history.since(0))
+    start.restart()
+    names = ("spectrum", "_recentrings", "_before", "_residual")
+    assert [getattr(start, one) for one in names] == [getattr(fresh, one) for one in names]
+    assert used.nonlinear.eta.kept.zero == 0.0
+    assert (len(start.gathering.rows), start.gathering.rows.span) == (0, None)
+    assert not start.gathering.anchor.any()
+
+
+def test_a_start_that_leaves_more_than_delta_goes_on_and_says_so() -> None:
+    one = late()
+    one.start._settings = MonitorSettings(delta=1e-6)
+    assert isinstance(one.start.found(one.found), StartWait)
+    [reason] = [reason for reason in one.start.unsure if reason.code == "start_unsettled"]
+    assert "expected delta = 1e-06 at most" in str(reason)
 
 
 def test_a_start_that_ends_has_the_largest_torque_of_the_spring_that_was_found() -> None:

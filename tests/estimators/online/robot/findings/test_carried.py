@@ -92,3 +92,8 @@ def test_a_body_that_the_model_has_and_the_robot_lacks_keeps_its_negative_mass()
     found = as_payload(-BODY, CERTAIN, 0.0)
     assert found.mass == -2.2
     assert np.isnan(found.inertia).all()
+
+
+def test_a_body_is_not_carried_by_being_estimated() -> None:
+    for parameters in (BODY, -BODY, 1e-6 * BODY):
+        assert as_payload(parameters, CERTAIN, 0.0).carried is False

@@ -1,5 +1,8 @@
 """Evidence against a brute-force marginal likelihood, columns against finite rotations, and what is possible."""
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
@@ -19,7 +22,7 @@ from estimators.online.robot.findings.causes.payload import PayloadCause, is_gon
 from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact
 from estimators.online.robot.findings.causes.torque_constant import TorqueConstant
 from estimators.online.robot.findings.columns import CauseColumns, slip_columns, tilt_columns
-from estimators.online.robot.findings.competition import PASSES, compete
+from estimators.online.robot.findings.competition import PASSES, Standing, compete
 from estimators.online.robot.findings.looks import FADE, SHORT, Looks, Sums, Window, sums_of
 from estimators.quantities import Axis, Floats
 
@@ -183,6 +186,7 @@ def test_a_payload_has_a_mass_and_a_centre_within_reach() -> None:
     carrying = known(carried=body)
     assert is_gone(carrying, -body)
     assert not is_gone(carrying, -0.5 * body)
+    assert not is_gone(carrying, -1.5 * body), "less than nothing is not nothing"
     assert not is_gone(known(), -body)
     assert not cause.possible(carrying, -1.5 * body, sure), "no more is put down than was carried"
 
@@ -199,6 +203,48 @@ def test_friction_brakes_and_names_what_has_changed() -> None:
     for j in range(N):
         np.testing.assert_allclose(whole[told.friction_terms(j)], told.theta[told.friction_terms(j)])
     assert np.count_nonzero(whole) == N * len(own)
+
+
+def test_a_cause_is_decided_where_none_of_another_name_is_within_three_of_its_evidence() -> None:
+    def standing(*fits: tuple[str, float]) -> Standing:
+        every = tuple(SimpleNamespace(cause=SimpleNamespace(name=name), evidence=one) for name, one in fits)
+        return Standing(cast(Any, None), cast(Any, every), 100.0, 90.0, 10.0, np.ones(N))
+
+    for evidence, decided in ((27.1, False), (26.9, True)):
+        found = standing(("payload", 30.0), ("offset", evidence))
+        assert (found.certain, found.decided) == (True, decided)
+    assert standing(("payload", 30.0), ("payload", 29.9)).decided, "another fit of the same name is no rival"
+    assert not standing().decided
+
+
+@pytest.mark.parametrize(
+    ("cause", "values", "possible"),
+    [
+        (CommonFriction((0, 1, 2)), (-1.029, -1.029), True),  # no friction is left, within three deviations
+        (CommonFriction((0, 1, 2)), (-1.029, -1.031), False),
+        (CommonFriction((0, 1, 2)), (9.0, -0.99), True),
+        (EncoderSlip((1,)), (0.5,), True),
+        (EncoderSlip((1,)), (-0.51,), False),
+        (TorqueConstant((1,)), (-0.5,), True),
+        (TorqueConstant((1,)), (0.51,), False),
+        (BaseTilt(), (0.3, -0.4), True),
+        (BaseTilt(), (0.31, -0.4), False),
+        (Offset((1,)), (-1e3,), True),
+        (Contact((1,)), (1e3,), True),
+    ],
+)
+def test_what_a_cause_can_be_at_its_limits(cause: Any, values: tuple[float, ...], possible: bool) -> None:
+    assert cause.possible(known(), np.array(values), np.full(len(values), 0.01)) is possible
+
+
+@pytest.mark.parametrize(
+    ("cause", "usual"),
+    [(EncoderSlip((1,)), 0.05), (TorqueConstant((1,)), 0.1), (BaseTilt(), 0.05), (CommonFriction((0, 1, 2)), 0.5)],
+)
+def test_before_any_row_a_cause_has_the_size_that_it_usually_has(cause: Any, usual: float) -> None:
+    """50 mrad of an encoder or a base, a tenth of a torque constant, half of a friction: one deviation each."""
+    prior = cause.prior(known())
+    np.testing.assert_allclose(prior, usual**2 * np.eye(len(prior)), rtol=1e-12)
 
 
 def test_a_steady_torque_is_a_contact_at_first_and_another_zero_when_it_lasts() -> None:
