@@ -327,7 +327,8 @@ def american_instants(folder: Path, t: Truth) -> Path:
     for k in range(len(t.time)):
         seconds = t.time[k] - t.time[0]
         day, clock = ("05/12/2026 11:59:", 59 + seconds) if seconds < 1 else ("05/13/2026 12:00:", seconds - 1)
-        lines.append(f"{day}{clock:09.6f} {'PM' if seconds < 1 else 'AM'},{np.rad2deg(t.q[k, 0]):.7g},{t.tau[k, 0]:.7g}")
+        half = "PM" if seconds < 1 else "AM"
+        lines.append(f"{day}{clock:09.6f} {half},{np.rad2deg(t.q[k, 0]):.7g},{t.tau[k, 0]:.7g}")
     (folder / "log.csv").write_text("\n".join(lines))
     return folder / "log.csv"
 

@@ -188,7 +188,10 @@ def _mixed(
 def _values(column: Sequence[str], comma: bool) -> NDArray[np.float64] | None:
     """The numbers of a column, NaN where there is none; (rows, n) of lists; None for texts."""
     if comma:
-        column = [one.replace(".", "").replace(",", ".") if "," in one and _is_number(one, comma) else one for one in column]
+        written = ("," in one and _is_number(one, comma) for one in column)
+        column = [
+            one.replace(".", "").replace(",", ".") if yes else one for one, yes in zip(column, written, strict=True)
+        ]
     first = next((one for one in column if one), "")
     if _list_of(first) is not None:
         parts = [_list_of(one) for one in column]

@@ -353,10 +353,13 @@ def test_a_rate_below_one_a_second_is_not_printed_as_none() -> None:
 def test_a_csv_is_no_recording_of_ours_and_what_it_is_for(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, words = said(capsys, command, recording(tmp_path / "arm.csv"))
+    file = recording(tmp_path / "arm.csv")
+    code, words = said(capsys, command, file)
     assert code == 1
-    assert "not a recording of jointwatch (.mcap), or damaged" in words
-    assert "recordings of other programs are for columns, replay, skew and identify" in words
+    assert f"{command} reads what the service has recorded (.mcap). {file} has columns" in words
+    assert f"jointwatch columns {file} > table.toml; then: jointwatch replay {file} table.toml" in words
+    assert said(capsys, command, tmp_path)[1].count("what the service has recorded") == 1, "nor a folder"
+    assert "No such file or directory" in said(capsys, command, tmp_path / "no.mcap")[1]
 
 
 def test_a_first_start_that_compiles_says_so(tmp_path: Path) -> None:
