@@ -220,7 +220,10 @@ class Service:
         elif not process.hangs and silence >= (SILENT if limit != SLOW_START else SLOW_START):
             process.hangs = True
             process.cause = process.silence.words
-            log.warning("%s hangs: %s; it is ended after %g s of its own", process.name, process.cause, limit)
+            if process.silence.starved:
+                log.warning("%s is slow: %s", process.name, process.cause)
+            else:
+                log.warning("%s hangs: %s; it is ended after %g s", process.name, process.cause, limit)
             self._report_status()
         if process.hangs and process.silence.own >= limit and process.child is not None:
             process.cause = f"hung: no sign of life for {silence:.1f} s"
