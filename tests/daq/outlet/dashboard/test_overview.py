@@ -256,7 +256,7 @@ def test_a_page_whose_core_is_down_does_not_call_itself_live(overview: Page) -> 
         }"""
     )
     assert told == [
-        "quiet: Service up, its core does not run",
+        "quiet: Service up, its core says nothing",
         "live: Live",
         "quiet: Live, 1 of 2 silent",
         "quiet: Service up, no data from the robot",
