@@ -16,6 +16,7 @@ from daq.stream.transcript import BLOCKS, TurnBlock
 from drivers.files.mcap_records import groups, records
 
 SUFFIX: Final = ".mcap"
+UNKNOWN: Final = 1 << 31  # channels
 
 
 class RecordingError(Exception):
@@ -49,7 +50,7 @@ def blocks(file: Path) -> Iterator[TurnBlock]:
     channels = 0
     for record in _records(file, messages=False):
         if isinstance(record, Attachment) and record.media_type == BLOCKS:
-            channels = channels or len(routes(configuration(file)))
+            channels = channels or _channels(file)
             try:
                 block = _block(record.data, channels)
             except ValueError:
@@ -72,7 +73,7 @@ def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
             elif isinstance(record, Channel):
                 topics[record.id] = record.topic
             elif isinstance(record, Attachment) and record.media_type == BLOCKS:
-                channels = channels or len(routes(configuration(file)))
+                channels = channels or _channels(file)
                 yield _block(record.data, channels)
                 read += 1
     except OSError as error:
@@ -80,6 +81,14 @@ def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
     except (ValueError, RecursionError) as error:
         return f"{file} breaks off after {read} block{'' if read == 1 else 's'} of readings: {error}"
     return ""
+
+
+def _channels(file: Path) -> int:
+    """How many channels its configuration has; where that cannot be used nothing is played, and any count will do."""
+    try:
+        return len(routes(configuration(file)))
+    except RecordingError:
+        return UNKNOWN
 
 
 def _block(data: bytes, channels: int) -> TurnBlock:

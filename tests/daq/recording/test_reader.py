@@ -304,7 +304,7 @@ def test_a_message_that_cannot_be_read_breaks_the_recording_there(tmp_path: Path
         file.write()
         write(file, 1)
     assert [one.update for one in said(path)] == [{"number": 0}]
-    assert break_of(path).startswith(f"{path} breaks off after 1 blocks of readings: ")
+    assert break_of(path).startswith(f"{path} breaks off after 1 block of readings: ")
 
 
 def test_attachments_of_others_are_not_read(tmp_path: Path) -> None:
