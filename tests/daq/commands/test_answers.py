@@ -257,6 +257,22 @@ def test_times_that_are_taken_for_ms_are_asked_for_in_a_proposed_configuration(
     assert re.search(r'^time_unit = "ms"  # ASK: ms\?', (tmp_path / "ms.toml").read_text("utf-8"), re.MULTILINE)
 
 
+def test_a_linear_axis_in_a_csv_becomes_a_joint_that_slides_and_nothing_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "axis.csv"
+    t = 0.01 * np.arange(500)
+    table = np.column_stack([t, 200.0 * np.sin(t), np.cos(t)])
+    np.savetxt(file, table, delimiter=",", header="time_s,slide_position_mm,slide_force_N", comments="")
+    code, words = said(capsys, "init", "--from", file, tmp_path / "axis.toml")
+    assert (code, "ASK" in words) == (0, False), words
+    (joint,) = load(tmp_path / "axis.toml").joints.values()
+    assert joint.model.unit() == "N"
+    assert set(joint.channels) == {"position", "force"}
+    code, words = said(capsys, "check", tmp_path / "axis.toml")
+    assert (code, "has no unit" in words) == (0, False), words
+
+
 def test_columns_without_telling_names_are_a_table_to_fill_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
