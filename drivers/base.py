@@ -4,6 +4,7 @@ The error tree::
 
     DriverError            one clear sentence, never a traceback for the user
     ├── LinkError          the device is missing, busy, not permitted, or went away: retried with back-off
+    │   ├── LinkBusyError    another program has it
     │   └── LinkPausedError  it is there but carries nothing (an interface that is down): it goes on by itself
     ├── EndOfFileError     a recording has been read to its end: nothing is wrong
     └── LayoutError        the layout cannot be used (unreadable DBC, unknown signal): a configuration error, exit 78
@@ -25,6 +26,10 @@ class DriverError(Exception):
 
 class LinkError(DriverError):
     """The wire is not there (missing, busy, not permitted, gone)."""
+
+
+class LinkBusyError(LinkError):
+    """The wire is there, and another program has it."""
 
 
 class LinkPausedError(LinkError):

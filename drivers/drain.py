@@ -5,7 +5,7 @@ import os
 import select
 from typing import Final
 
-from drivers.base import LinkError
+from drivers.base import LinkBusyError, LinkError
 
 CHUNK: Final = 65536
 MOST: Final = 64  # reads in one go: a flooding device must not keep its first bytes waiting
@@ -25,6 +25,8 @@ _REMEDIES: Final = {
     errno.EAFNOSUPPORT: "this kernel has no SocketCAN: `sudo modprobe can-raw`, or use another interface",
 }
 
+_BUSY: Final = (errno.EBUSY, errno.EAGAIN)
+
 
 def link_error(name: str, error: BaseException) -> LinkError:
     """One sentence: which port, what happened, what to do."""
@@ -32,7 +34,8 @@ def link_error(name: str, error: BaseException) -> LinkError:
     while cause is not None:
         code = getattr(cause, "errno", None) or (cause.args or (None,))[0]  # termios.error has no errno
         if isinstance(code, int) and code in _REMEDIES:
-            return LinkError(f"{name}: {_REMEDIES[code].format(name=name)}")
+            kind = LinkBusyError if code in _BUSY else LinkError
+            return kind(f"{name}: {_REMEDIES[code].format(name=name)}")
         cause = cause.__cause__ or cause.__context__
     reason = " ".join(str(error).split()) or type(error).__name__
     return LinkError(f"{name}: {reason}")

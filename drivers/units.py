@@ -282,6 +282,10 @@ def _not_zero(scale: float) -> float:
 Scale = Annotated[FiniteFloat, AfterValidator(_not_zero), Field(description="value in `unit` = scale × raw + offset")]
 
 
+class UnknownUnitError(ValueError):
+    """Nobody knows this unit, or it means several; the text says so."""
+
+
 class QuantitySettings(StrictSettings):
     """What a raw number means physically; also the way to say what a DBC leaves out."""
 
@@ -312,7 +316,7 @@ class QuantitySettings(StrictSettings):
             found = known
         else:
             hint = AMBIGUOUS.get(unit.casefold()) or nearest(unit, USUAL)
-            raise ValueError(f'found the unknown unit "{written}", {hint}')
+            raise UnknownUnitError(f'found the unknown unit "{written}", {hint}')
         if self.counts_per_rev is not None and unit not in _COUNTS:
             raise ValueError(f'counts_per_rev goes with the unit "counts", found "{written}"')
         return self._of_rated(written, found)

@@ -36,10 +36,10 @@ BUS: Final = (
 COUNTER: Final = re.compile(  # a signal's name
     r"(?i)^(?!.*(?:enc|pos|pulse|err|lost)).*(?:(?<![a-z])(?:count|cnt|seq)|counter|sequence|zaehler|zähler)_?\d*$"
 )
-UNKNOWN_UNIT: Final = "unknown unit"  # in the reason why a signal cannot be used
 IN_MESSAGES: Final = re.compile(r"_?(?:Estimates?|(?i:status)(?=[^.]*\.))")  # words that say nothing of a signal
 TURNING: Final = 'kind = "rigid", gravity_sin = true, gravity_cos = true'
 SLIDING: Final = 'kind = "rigid", axis = "prismatic"'
+SURE: Final = {"torque": Axis.ROTARY.effort, "force": Axis.PRISMATIC.effort}  # where no question is open
 ROWS: Final = 8  # of columns that stand for signals
 
 
@@ -94,16 +94,16 @@ def _by_units(layout: FrameLayout) -> Iterator[str]:
     for message in dict.fromkeys(name.rpartition(".")[0] for name in (*layout.signals, *layout.unusable)):
         of = {name: one.unit for name, one in layout.signals.items() if name.rpartition(".")[0] == message}
         angles = [name for name, unit in of.items() if unit in ("rad", "m")] or [
-            name for name, why in layout.unusable.items() if UNKNOWN_UNIT in why and name.rpartition(".")[0] == message
+            name for name in layout.unknown_units if name.rpartition(".")[0] == message
         ]
         efforts_of = [name for name, unit in of.items() if unit in ("N·m", "N")] or [
             name for name, unit in of.items() if unit == "A"
         ]
         if len(angles) == len(efforts_of) == 1:
             found.append((angles[0], efforts_of[0]))
-    unknown = {name: layout.unusable[name] for name, _ in found if name in layout.unusable}
-    for name, why in unknown.items():
-        yield f'corrections."{name}" = {{ unit = "deg" }}  # {ASK}{why.partition(" (say")[0]}'
+    for name, _ in found:
+        if name in layout.unknown_units:
+            yield f'corrections."{name}" = {{ unit = "deg" }}  # {ASK}{layout.unknown_units[name]}'
     for number, (position, effort) in enumerate(found, 1):
         role = "current" if layout.signals[effort].unit == "A" else "torque"
         yield f"\n# {ASK}chosen by their units, not by names: are these the position and the {role} of one joint?"
@@ -187,14 +187,15 @@ def _from_csv(source: Path) -> Iterator[str]:
     yield toml_text({"time": columns.time, "time_unit": columns.time_unit}).strip() + (f"  # {unit}" if unit else "")
     for joint, roles in columns.joints.items():
         for role, column in roles.items():
-            inside = {"column": column.column} | ({"unit": column.unit} if column.unit else {})
+            unit = column.unit or ("" if asked else SURE.get(role, ""))
+            inside = {"column": column.column} | ({"unit": unit} if unit else {})
             yield f"columns.{joint}_{role} = {{ {', '.join(toml_text({k: v}).strip() for k, v in inside.items())} }}"
     yield from (one for one in asked if not one.startswith("# time_unit"))
     rate = _rate(source, columns)
     for joint, roles in columns.joints.items():
-        yield f"\n[joints.{joint}]\nrate = {rate!r}\nmodel = {{ {TURNING} }}"
+        yield f"\n[joints.{joint}]\nrate = {rate!r}\nmodel = {{ {SLIDING if 'force' in roles else TURNING} }}"
         yield f"[joints.{joint}.channels]"
-        for role in ("position", "torque", "current"):
+        for role in ("position", "torque", "force", "current"):
             if role in roles:
                 scale = f", scale = 1.0 }}  # {ASK}N·m per A" if role == "current" else " }"
                 yield f'{"torque" if role == "current" else role} = {{ signal = "played.row.{joint}_{role}"{scale}'

@@ -160,7 +160,10 @@ class Processes(Section):
     """How the service's own processes are watched."""
 
     hang: float = Field(
-        default=10.0, ge=3, le=3600, description="s without a sign of life after which a process is started anew"
+        default=10.0,
+        ge=3,
+        le=3600,
+        description="s without a sign of life (waits for a processor not counted) until a process is started anew",
     )
     priority: int = Field(
         default=0,

@@ -51,7 +51,7 @@ WAIT: Final = 0.05
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Serve until SIGTERM; a SIGTERM before everything is open ends the process at once, since nothing is unsaved."""
-    core = CoreProcess(config, runtime)
+    core = CoreProcess(config, runtime, life)
     gc.collect()
     gc.freeze()  # these objects live until the end: the collector need not look at them again
     stop = StopSignal()
@@ -80,8 +80,9 @@ def _robot_nonlinear(config: Config) -> bool:
 class CoreProcess:
     """The pipeline of all joints and the sockets around it."""
 
-    def __init__(self, config: Config, runtime: Path) -> None:
+    def __init__(self, config: Config, runtime: Path, life: Life) -> None:
         """Build the pipeline, connect to the other processes and resume from the last checkpoint."""
+        self._life = life
         self._boot = boot = int.from_bytes(os.urandom(6), "little")
         nonlinear = any(joint.model.build().nonlinear for joint in config.joints.values()) or _robot_nonlinear(config)
         self._worker = RefitWorker(config.refit.scheduler or "") if nonlinear else None
@@ -127,6 +128,7 @@ class CoreProcess:
         for of_joint in self._pipeline.absorb_each_joint(readings, epoch, clock, late) if len(readings) else ():
             _publish(self._updates, of_joint)
             messages += of_joint
+            self._life.beat()  # a joint's review takes long, and a backlog has one of each joint in a turn
         self._buffer.set_next_due(self._pipeline.due, now)
         checked = time.monotonic_ns()
         others = self._pipeline.check_silence(checked, epoch)

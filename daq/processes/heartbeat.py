@@ -1,13 +1,17 @@
 """Heartbeats: two numbers per process in memory that the supervisor shares with the processes it forks.
 
-A heartbeat costs one store and no system call, and the supervisor sees it even when every socket is stuck.
+A heartbeat costs one store and no system call, and the supervisor sees it even when every socket is stuck. A process
+without a heartbeat may hang, or wait for a processor on a busy machine: Linux counts that time (/proc/PID/schedstat).
 """
 
 import mmap
 import time
+from pathlib import Path
 from typing import Final
 
 BYTES: Final = 8  # bytes of one number
+#: s, argued: Silence from which on it is counted how long a process waits for a processor; no process beats less often.
+QUIET: Final = 0.5
 
 
 class Heartbeats:
@@ -59,3 +63,46 @@ class Life:
 def alone() -> Life:
     """Heartbeats of a process without a supervisor."""
     return Life(Heartbeats(1), 0)
+
+
+class Silence:
+    """The silence of one process: how long it is, and how much of it is the process's own."""
+
+    def __init__(self) -> None:
+        self.length = self.own = 0.0
+        """Seconds since the last heartbeat; those of them for which the process did not wait for a processor."""
+        self._before: float | None = None  # s that it had waited for a processor when its silence began
+
+    def look(self, length: float, pid: int) -> None:
+        """Note how long the silence of this process is. length: s."""
+        self.length = self.own = length
+        if length < QUIET:
+            self._before = None
+            return
+        total = waited(pid)
+        if self._before is None:
+            self._before = total
+        self.own = max(0.0, length - (total - self._before))
+
+    @property
+    def starved(self) -> bool:
+        """Whether it lasts for lack of a processor more than for any other cause."""
+        return self.own < self.length / 2
+
+    @property
+    def words(self) -> str:
+        """The cause that is reported."""
+        told = f"no sign of life for {self.length:.1f} s"
+        lost = self.length - self.own
+        return f"{told}, in {lost:.1f} s of it no processor: the machine is too busy" if self.starved else told
+
+
+def waited(pid: int) -> float:
+    """Seconds for which the main thread of a process was ready to run and had no processor, since its start.
+
+    0 where there is no such process, or where the kernel does not count.
+    """
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0

@@ -2,8 +2,9 @@
 
 It holds no data and opens no port. When a driver, the core or the outlet dies, the others continue, and the dead
 process is restarted after a pause that doubles with every early death. A process without a heartbeat is reported as
-hung within two seconds and ended after the configured time. A process that cannot start the first time ends the service
-with one line.
+hung within two seconds and ended after the configured time, in which the time that it waited for a processor does not
+count: to start it anew would give a busy machine more to do. A process that cannot start the first time ends the
+service with one line.
 """
 
 import gc
@@ -13,7 +14,7 @@ import pkgutil
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -23,7 +24,7 @@ import zmq
 
 from daq.config.sections import Config
 from daq.processes.child import Child, share_arenas
-from daq.processes.heartbeat import Heartbeats, Life
+from daq.processes.heartbeat import Heartbeats, Life, Silence
 from daq.processes.logs import log
 from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
 from daq.processes.runtime_folder import RuntimeFolder
@@ -84,6 +85,7 @@ class Process:
     restarts: int = 0
     cause: str = ""
     hangs: bool = False
+    silence: Silence = field(default_factory=Silence)
 
 
 class Service:
@@ -171,7 +173,7 @@ class Service:
         self._heartbeats.begin(process.number)
         life = Life(self._heartbeats, process.number)
         work = partial(live, process.name, process.work, self._config, self.runtime, life)
-        process.started, process.hangs = time.monotonic(), False
+        process.started, process.hangs, process.silence = time.monotonic(), False, Silence()
         process.child = Child(process.name, work)
 
     def _watch(self) -> None:
@@ -208,16 +210,22 @@ class Service:
         """Report a process without a heartbeat as hung, then end it."""
         limit = self._config.processes.hang if self._heartbeats.ready(process.number) else SLOW_START
         silence = self._silence(process, now)
+        process.silence.look(silence, process.child.pid if process.child else 0)
+        if process.hangs and silence >= SILENT:
+            process.cause = process.silence.words
         if process.hangs and silence < SILENT:
             process.hangs = False
             log.info("%s responds again", process.name)
             self._report_status()
         elif not process.hangs and silence >= (SILENT if limit != SLOW_START else SLOW_START):
             process.hangs = True
-            process.cause = f"no sign of life for {silence:.1f} s"
-            log.warning("%s hangs: %s; it is ended after %g s", process.name, process.cause, limit)
+            process.cause = process.silence.words
+            if process.silence.starved:
+                log.warning("%s is slow: %s", process.name, process.cause)
+            else:
+                log.warning("%s hangs: %s; it is ended after %g s", process.name, process.cause, limit)
             self._report_status()
-        if process.hangs and silence >= limit and process.child is not None:
+        if process.hangs and process.silence.own >= limit and process.child is not None:
             process.cause = f"hung: no sign of life for {silence:.1f} s"
             process.child.send(signal.SIGKILL)
 
@@ -236,9 +244,9 @@ class Service:
         self._report_status()
 
     def _feed_watchdog(self) -> None:
-        """Feed systemd's watchdog only while core and outlet run."""
+        """Feed systemd's watchdog only while core and outlet run, or wait for a processor."""
         needed = [process for process in self._processes if process.work in (CORE, OUTLET)]
-        if not any(process.child is None or process.hangs for process in needed):
+        if not any(process.child is None or (process.hangs and not process.silence.starved) for process in needed):
             self._systemd.alive()
 
     def _report_status(self) -> None:

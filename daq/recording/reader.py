@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from mcap.records import Attachment, Channel, McapRecord, Message, Metadata
 from pydantic import ValidationError
 
+from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.recording.folder import recordings
 from daq.stream import transcript
@@ -15,6 +16,7 @@ from daq.stream.transcript import BLOCKS, TurnBlock
 from drivers.files.mcap_records import groups, records
 
 SUFFIX: Final = ".mcap"
+UNKNOWN: Final = 1 << 31  # channels
 
 
 class RecordingError(Exception):
@@ -45,10 +47,12 @@ def said(file: Path) -> Iterator[Said]:
 
 def blocks(file: Path) -> Iterator[TurnBlock]:
     """Every block of readings in order; messages are skipped unread, damaged or not. Raises RecordingError."""
+    channels = 0
     for record in _records(file, messages=False):
         if isinstance(record, Attachment) and record.media_type == BLOCKS:
+            channels = channels or _channels(file)
             try:
-                block = transcript.unpack(record.data)
+                block = _block(record.data, channels)
             except ValueError:
                 return  # the recording breaks off here: see break_of
             yield block
@@ -59,7 +63,7 @@ def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
 
     Raises RecordingError.
     """
-    read, topics = 0, dict[int, str]()
+    read, topics, channels = 0, dict[int, str](), 0
     try:
         for record, update in (one for group in groups(file, strict=True) for one in _with_updates(group)):
             if isinstance(record, Message):
@@ -69,13 +73,31 @@ def contents(file: Path) -> Generator[Said | TurnBlock, None, str]:
             elif isinstance(record, Channel):
                 topics[record.id] = record.topic
             elif isinstance(record, Attachment) and record.media_type == BLOCKS:
-                yield transcript.unpack(record.data)
+                channels = channels or _channels(file)
+                yield _block(record.data, channels)
                 read += 1
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        return f"{file} breaks off after {read} blocks of readings: {error}"
+        return f"{file} breaks off after {read} block{'' if read == 1 else 's'} of readings: {error}"
     return ""
+
+
+def _channels(file: Path) -> int:
+    """How many channels its configuration has; where that cannot be used nothing is played, and any count will do."""
+    try:
+        return len(routes(configuration(file)))
+    except RecordingError:
+        return UNKNOWN
+
+
+def _block(data: bytes, channels: int) -> TurnBlock:
+    """A block whose readings are of the configuration's channels, as kernels take them. Raises ValueError."""
+    block = transcript.unpack(data)
+    found = block.readings["channel"]
+    if len(found) and not 0 <= found.min() <= found.max() < channels:
+        raise ValueError(f"readings of channel {found.max()}, and its configuration has {channels}")
+    return block
 
 
 def _with_updates(group: Sequence[McapRecord]) -> Iterator[tuple[McapRecord, Any]]:

@@ -15,7 +15,7 @@ from pydantic import Field, FiniteFloat, model_validator
 from drivers.base import LayoutError, nearest
 from drivers.layout.frame import EXTENDED, FrameGuard, FrameLayout, Selector, Signal
 from drivers.layout.integrity import GuardSettings, guard
-from drivers.units import Conversion, QuantitySettings, Scale
+from drivers.units import Conversion, QuantitySettings, Scale, UnknownUnitError
 
 
 class Correction(QuantitySettings):
@@ -128,6 +128,7 @@ def layout_of(
     lengths: dict[int, int] = {}
     signals: dict[str, Signal] = {}
     unusable: dict[str, str] = {}
+    unknown_units: dict[str, str] = {}
     guards: dict[int, FrameGuard] = {}
     for title, message in messages.items():
         frame = message.frame_id | (EXTENDED if message.is_extended_frame else 0)
@@ -139,6 +140,8 @@ def layout_of(
                 si = Conversion(signal.unit or "") if as_written else _conversion(name, signal, correction)
                 signals[name] = _signal(frame, message, signal, correction, si, limits)
             except ValueError as error:
+                if isinstance(error.__cause__, UnknownUnitError):
+                    unknown_units[name] = str(error.__cause__)
                 unusable[name] = str(error)
         try:
             found = guard(message, said.get(title, GuardSettings()), partial(_bits, frame))
@@ -146,7 +149,7 @@ def layout_of(
             raise LayoutError(str(error)) from error
         if found is not None:
             guards[frame] = found
-    return FrameLayout(lengths, signals, unusable, guards)
+    return FrameLayout(lengths, signals, unusable, guards, unknown_units=unknown_units)
 
 
 def _conversion(name: str, signal: DbcSignal, correction: Correction) -> Conversion:

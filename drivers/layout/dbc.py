@@ -3,6 +3,7 @@
 import logging
 import stat
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -39,7 +40,7 @@ def from_dbc(
     messages, unsound = _sorted(_read(path).messages)
     layout = layout_of(messages, corrections, limits, guards, as_written)
     unusable = {**layout.unusable, **_without(unsound, layout)}
-    layout = FrameLayout(layout.lengths, layout.signals, unusable, layout.guards, _why(unsound))
+    layout = replace(layout, unusable=unusable, unsound=_why(unsound))
     for name in guards.keys() - messages.keys():
         if name in layout.unsound:
             raise LayoutError(f'message "{name}" cannot be used: {layout.unsound[name]}')

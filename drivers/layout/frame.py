@@ -92,6 +92,7 @@ class FrameLayout:
     unusable: Mapping[str, str] = field(default_factory=dict)  # "MESSAGE.signal" → why it cannot be delivered
     guards: Mapping[int, FrameGuard] = field(default_factory=dict)  # by id
     unsound: Mapping[str, str] = field(default_factory=dict)  # message that the description has wrong → why
+    unknown_units: Mapping[str, str] = field(default_factory=dict)  # of the unusable signals those of such a unit → why
 
     def units(self) -> dict[str, str]:
         """Every signal that can be delivered and its SI unit."""

@@ -16,7 +16,7 @@ import serial
 from pydantic import TypeAdapter
 
 from drivers import AnyDriver
-from drivers.base import DriverSettings, LinkError, Wanted
+from drivers.base import DriverSettings, LinkBusyError, LinkError, Wanted
 from drivers.drain import link_error
 from drivers.serial.packets import encode
 
@@ -68,7 +68,7 @@ def test_what_is_no_port_is_called_so(made: object, tmp_path: Path) -> None:
 def test_a_port_that_another_program_has_is_left_alone(made: object, pty: tuple[int, str]) -> None:
     master, port = pty
     with serial.Serial(port, exclusive=True):
-        with pytest.raises(LinkError, match=rf"^{port}: another program has it"), made(port).open(WANTED):
+        with pytest.raises(LinkBusyError, match=rf"^{port}: another program has it"), made(port).open(WANTED):
             pass
         os.set_blocking(master, False)
         with pytest.raises(BlockingIOError):

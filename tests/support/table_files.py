@@ -311,6 +311,28 @@ def instants(folder: Path, t: Truth) -> Path:
     return folder / "log.csv"
 
 
+def german_instants(folder: Path, t: Truth) -> Path:
+    """As a test rig's program writes them: Latin-1, the day first, decimal commas also in the seconds."""
+    lines = ["Pr\xfcfstand;3", "Zeit;Winkel A1 [\xb0];Drehmoment A1 [Nm]"]
+    for k in range(len(t.time)):
+        row = f"{10 + t.time[k]:09.6f};{np.rad2deg(t.q[k, 0]):.7g};{t.tau[k, 0]:.7g}".replace(".", ",")
+        lines.append(f"26.11.2026 12:00:{row}")
+    (folder / "log.csv").write_bytes("\r\n".join(lines).encode("latin-1"))
+    return folder / "log.csv"
+
+
+def american_instants(folder: Path, t: Truth) -> Path:
+    """As a spreadsheet in English writes them: the month first, on either side of midnight."""
+    lines = ["Timestamp,joint1_angle_deg,joint1_torque_nm"]
+    for k in range(len(t.time)):
+        seconds = t.time[k] - t.time[0]
+        day, clock = ("05/12/2026 11:59:", 59 + seconds) if seconds < 1 else ("05/13/2026 12:00:", seconds - 1)
+        half = "PM" if seconds < 1 else "AM"
+        lines.append(f"{day}{clock:09.6f} {half},{np.rad2deg(t.q[k, 0]):.7g},{t.tau[k, 0]:.7g}")
+    (folder / "log.csv").write_text("\n".join(lines))
+    return folder / "log.csv"
+
+
 def wrists_and_momentum(folder: Path, t: Truth) -> Path:
     head = joined("time", numbered("momentum_#", 6), ["x_pos", "y_pos", "z_pos", "roll", "pitch", "yaw"],
                   numbered("xarm_joint_#_position", 6), numbered("xarm_joint_#_torque", 6))  # fmt: skip
@@ -593,6 +615,8 @@ CASES: dict[str, Case] = {
     "a file a quantity": Case(several, 3),
     "a file a quantity, own times": Case(several_with_times, 2),
     "instants in text": Case(instants, 1),
+    "instants in German": Case(german_instants, 1),
+    "instants of a spreadsheet": Case(american_instants, 1),
     "momentum and Cartesian beside": Case(wrists_and_momentum, 6),
     "effort and its low-pass": Case(fetch, 2, asks=("which is the torque",)),
     "no times": Case(no_times, 2, asks=("rate in Hz",), timed=False),

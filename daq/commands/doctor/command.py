@@ -26,7 +26,7 @@ from daq.config.physics import coarse
 from daq.config.routes import Route, routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from drivers.base import DriverError, EndOfFileError, LayoutError, Wanted
+from drivers.base import DriverError, EndOfFileError, LayoutError, LinkBusyError, Wanted
 from drivers.catalogue import AnyDriver, kinds, named
 from drivers.layout.frame import EXTENDED, Frames
 from drivers.listen import listen_bus, listen_port
@@ -210,7 +210,7 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
     except DriverError as error:
         remedy = (
             "if jointwatch itself is running, stop it first: one wire, one reader"
-            if "another program" in str(error)
+            if isinstance(error, LinkBusyError)
             else ""
         )
         yield DoctorFinding(BAD, name, str(error), remedy)

@@ -124,4 +124,5 @@ def tell(found: RobotIdentification) -> None:
         for one in found.weak_directions[:WORST]:
             print(f"  {one.words[:150]}")
         if len(found.weak_directions) > WORST:
-            print(f"  and {len(found.weak_directions) - WORST} more directions")
+            more = len(found.weak_directions) - WORST
+            print(f"  and {more} more direction{'s' if more > 1 else ''}")

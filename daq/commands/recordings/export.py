@@ -9,6 +9,7 @@ import numpy as np
 
 from daq.commands.codes import fail, tell_break
 from daq.commands.progress import Progress
+from daq.commands.recordings.only_ours import of_another_program
 from daq.commands.recordings.tables import FORMATS, Columns, Repeated, Table
 from daq.config.routes import routes
 from daq.config.sections import Config
@@ -37,6 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the tables, and print their file names."""
     files: list[Path] = options.recording
+    if wrong := of_another_program("export", files):
+        return fail(wrong)
     folder: Path = options.out or files[0].with_suffix("")
     try:
         with Progress("export") as progress:

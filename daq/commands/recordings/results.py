@@ -37,7 +37,8 @@ class Changes:
     def of(self, joint: str) -> list[str]:
         """The last ones of a joint."""
         every = self._events.get(joint, [])
-        more = [f"{len(every) - CHANGES} earlier ones"] if len(every) > CHANGES else []
+        earlier = len(every) - CHANGES
+        more = [f"{earlier} earlier one{'s' if earlier > 1 else ''}"] if earlier > 0 else []
         return more + every[-CHANGES:]
 
 

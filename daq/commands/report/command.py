@@ -9,6 +9,7 @@ from typing import Final
 
 from daq.commands.codes import fail, tell_break
 from daq.commands.progress import Progress
+from daq.commands.recordings.only_ours import of_another_program
 from daq.commands.report.document import document
 from daq.commands.report.run import gather
 from daq.recording.reader import RecordingError
@@ -27,6 +28,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the report; exit code 1 with one line when it, or the PDF, cannot be made."""
     files: list[Path] = options.recording
+    if wrong := of_another_program("report", files):
+        return fail(wrong)
     page: Path = options.out or files[0].with_suffix(".html")
     try:
         size = sum(file.stat().st_size for file in files)

@@ -4,7 +4,7 @@ import * as format from "./format.js";
 import { effort, phase, readable } from "./words.js";
 
 // worst first
-const ORDER = ["faulted", "transient", "changed", "waiting", "doubtful", "starting", "unsure", "learning", "held", "normal"];
+export const ORDER = ["faulted", "transient", "changed", "waiting", "doubtful", "starting", "unsure", "learning", "held", "normal"];
 export const TROUBLES = ORDER.slice(0, 3); // what somebody should look at
 const CORE = ["core_down", "core_silent"]; // codes by which the outlet says that a state is out of date
 const URGENT = ["faulted", "transient"]; // states that come before what has changed
@@ -161,7 +161,7 @@ export function connectionWords(state, since, joints) {
   if (state === "waiting") return { state, text: "Connected · no updates yet" };
   if (state === "stale") return { state, text: since.replace("no", "No") };
   const down = joints.length > 0 && joints.every(({ reasons }) => reasons.some(({ code }) => CORE.includes(code)));
-  if (down) return { state: "quiet", text: "Service up, its core does not run" };
+  if (down) return { state: "quiet", text: "Service up, its core says nothing" };
   const count = joints.filter((joint) => joint.silent).length;
   if (!count) return { state, text: "Live" };
   return { state: "quiet", text: count < joints.length ? `Live, ${count} of ${joints.length} silent` : "Service up, no data from the robot" };

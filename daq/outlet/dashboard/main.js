@@ -1,7 +1,7 @@
 // The page: connection, navigation, theme, and the clock that draws the view that is open.
 
 import { AcquisitionView } from "./views/acquisition.js";
-import { connectionWords } from "./condition.js";
+import { connectionWords, ORDER } from "./condition.js";
 import { element, mark, write } from "./elements.js";
 import { clock } from "./format.js";
 import { JointView } from "./views/joint.js";
@@ -71,7 +71,7 @@ function connection(local) {
 // after every joint is judged: the counts are those that the view below shows
 function header(state) {
   write(place("robot"), robot.name);
-  const counts = Object.keys(PHASES).map((key) => [key, [...robot.joints.values()].filter((joint) => joint.condition.key === key).length]);
+  const counts = [...ORDER, "stale"].map((key) => [key, [...robot.joints.values()].filter((joint) => joint.condition.key === key).length]);
   const words = counts.filter(([, count]) => count).map(([key, count]) => `${count} ${PHASES[key][0].toLowerCase().replace("needs", count > 1 ? "need" : "needs")}`);
   write(place("count"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}` : "");
   write(place("conditions"), words.length ? `: ${words.join(", ")}` : "");

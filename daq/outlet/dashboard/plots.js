@@ -47,6 +47,8 @@ export function extent(...columns) {
   return low > high ? [null, null] : [low, high];
 }
 
+const FAR = 0.02; // of the window between the cursor and a row that it reads
+const LEAST_FAR = 1; // s
 const RARE = 0.005; // share of the values at either end that one spike may be
 const SPIKE = 2.5; // times the range of all others, from which on the rare values may leave the plot
 
@@ -157,8 +159,14 @@ export class TimePlot {
         spanGaps: false,
       }))],
       bands: band ? [{ series: [band[0] + 1, band[1] + 1], fill: colour("band") }] : [],
-      hooks: { drawClear: [(plot) => this.paint(plot)], draw: [(plot) => this.mark(plot)], setSelect: [(plot) => this.select(plot)], setCursor: onCursor ? [(plot) => onCursor(plot.cursor.idx ?? null, plot.data)] : [] },
+      hooks: { drawClear: [(plot) => this.paint(plot)], draw: [(plot) => this.mark(plot)], setSelect: [(plot) => this.select(plot)], setCursor: onCursor ? [(plot) => onCursor(this.under(plot), plot.data)] : [] },
     };
+  }
+
+  // the row under the cursor; null where the nearest one is of another instant
+  under(plot) {
+    const { idx, left } = plot.cursor, far = Math.max(LEAST_FAR, FAR * (this.end - this.start));
+    return idx === null || idx === undefined || Math.abs(plot.data[0][idx] - plot.posToVal(left, "x")) > far ? null : idx;
   }
 
   // start, end: Unix s at the edges; data: [times, line, line, …]; limits: what must be in view

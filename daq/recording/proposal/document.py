@@ -13,7 +13,7 @@ from daq.recording.proposal.contents import Contents, read_contents
 from daq.recording.proposal.derivative import FOLLOWS, NONE, Rate, together
 from daq.recording.proposal.families import BARE, ColumnFamily, Key, is_number
 from daq.recording.proposal.template import UnnamedQuantitiesError, template
-from daq.recording.proposal.units import Guess, effort_unit, position_unit, velocity_unit
+from daq.recording.proposal.units import Guess, effort_unit, is_length, position_unit, velocity_unit
 from daq.recording.proposal.words import SILENT
 from daq.recording.questions import ASK, open_questions
 from daq.state.toml_text import toml_text
@@ -250,7 +250,8 @@ class _Document:
         if self._velocity is not None and self._clock is not None and self._odd_rate():
             ask.append(f"{self._position.names} change by {self._gain():.4g} times what {self._velocity.family.names} "
                        "make of the times: which unit, or gear ratio, is another?")  # fmt: skip
-        if family.role == "force":
+        said = self._contents.units.get(self._position.members[0].column, self._position.said.unit)
+        if family.role == "force" and not is_length(said):
             ask.append(f"{family.names} is a force: is the joint prismatic, its position in m?")
         if family.said.kinds == ("from current",) and self._others == []:
             ask.append(f"{family.names} is a torque made from a motor's current; no sensor's torque moves")

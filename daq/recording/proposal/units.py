@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from daq.recording.proposal.families import ColumnFamily
-from drivers.units import QuantitySettings
+from drivers.units import QuantitySettings, parse
 
 #: rad, argued: Largest |position| above which it is none in rad: two turns, which a joint with a range of travel lacks.
 DEGREES: Final = 13.0
@@ -51,6 +51,12 @@ def position_unit(family: ColumnFamily, declared: str, gain: float) -> Guess:
     if most > ONE_TURN:
         return Guess("", "", f'values reach {most:.3g}: more than a turn in rad, or a few degrees? (unit = "deg")')
     return Guess("", f"rad: values reach {most:.3g}")
+
+
+def is_length(unit: str) -> bool:
+    """Whether a unit, as a file writes it, is one of lengths."""
+    found = parse(unit)
+    return found is not None and found.unit == "m"
 
 
 def effort_unit(family: ColumnFamily, declared: str) -> Guess:

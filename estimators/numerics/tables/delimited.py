@@ -6,7 +6,6 @@ names over one line or two, a row of units, no names at all. Cells may hold inst
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.tables.header import BETWEEN, MARKS, cells, header_of
+from estimators.numerics.tables.instants import instants_of
 from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns
 
 HEAD: Final = 400  # lines that are looked at
@@ -21,7 +21,6 @@ _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:
 _COMMA: Final = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 _POINTED: Final = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+,\d+")  # 1.234,5
 _LIST: Final = re.compile(r"""(?:array\(\s*['"]?\w?['"]?,?\s*)?[\[(]([^\[\]()]*)[\])]\)?""")
-_CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2}):(\d{2}(?:[.,]\d+)?)")
 _TRUTH: Final = {"true": 1.0, "false": 0.0}
 
 
@@ -189,7 +188,10 @@ def _mixed(
 def _values(column: Sequence[str], comma: bool) -> NDArray[np.float64] | None:
     """The numbers of a column, NaN where there is none; (rows, n) of lists; None for texts."""
     if comma:
-        column = [one.replace(".", "").replace(",", ".") if "," in one else one for one in column]
+        written = ("," in one and _is_number(one, comma) for one in column)
+        column = [
+            one.replace(".", "").replace(",", ".") if yes else one for one, yes in zip(column, written, strict=True)
+        ]
     first = next((one for one in column if one), "")
     if _list_of(first) is not None:
         parts = [_list_of(one) for one in column]
@@ -199,7 +201,7 @@ def _values(column: Sequence[str], comma: bool) -> NDArray[np.float64] | None:
     numbers = np.array([_number(one) for one in column])
     if np.isfinite(numbers).any() or not first:
         return numbers
-    instants = np.array([_instant(one) for one in column])
+    instants = instants_of(column)
     if np.isfinite(instants).any():
         origin: float = instants[np.isfinite(instants)][0]
         return np.asarray(instants - origin, np.float64)
@@ -211,20 +213,6 @@ def _number(cell: str) -> float:
         return float(cell)
     except ValueError:
         return _TRUTH.get(cell.lower(), np.nan)
-
-
-def _instant(cell: str) -> float:
-    """Seconds of a date with a time of day, or of a time of day alone; NaN for others."""
-    clock = _CLOCK.fullmatch(cell)
-    if clock:
-        return 3600.0 * int(clock[1]) + 60.0 * int(clock[2]) + float(clock[3].replace(",", "."))
-    day = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})[ T](.*)", cell)
-    text = f"{day[3]}-{int(day[2]):02}-{int(day[1]):02} {day[4]}" if day else cell.replace("/", "-")
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return np.nan
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _note_text(found: NamedColumns, name: str, column: Sequence[str]) -> None:

@@ -257,6 +257,22 @@ def test_times_that_are_taken_for_ms_are_asked_for_in_a_proposed_configuration(
     assert re.search(r'^time_unit = "ms"  # ASK: ms\?', (tmp_path / "ms.toml").read_text("utf-8"), re.MULTILINE)
 
 
+def test_a_linear_axis_in_a_csv_becomes_a_joint_that_slides_and_nothing_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "axis.csv"
+    t = 0.01 * np.arange(500)
+    table = np.column_stack([t, 200.0 * np.sin(t), np.cos(t)])
+    np.savetxt(file, table, delimiter=",", header="time_s,slide_position_mm,slide_force_N", comments="")
+    code, words = said(capsys, "init", "--from", file, tmp_path / "axis.toml")
+    assert (code, "ASK" in words) == (0, False), words
+    (joint,) = load(tmp_path / "axis.toml").joints.values()
+    assert joint.model.unit() == "N"
+    assert set(joint.channels) == {"position", "force"}
+    code, words = said(capsys, "check", tmp_path / "axis.toml")
+    assert (code, "has no unit" in words) == (0, False), words
+
+
 def test_columns_without_telling_names_are_a_table_to_fill_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -353,10 +369,13 @@ def test_a_rate_below_one_a_second_is_not_printed_as_none() -> None:
 def test_a_csv_is_no_recording_of_ours_and_what_it_is_for(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, words = said(capsys, command, recording(tmp_path / "arm.csv"))
+    file = recording(tmp_path / "arm.csv")
+    code, words = said(capsys, command, file)
     assert code == 1
-    assert "not a recording of jointwatch (.mcap), or damaged" in words
-    assert "recordings of other programs are for columns, replay, skew and identify" in words
+    assert f"{command} reads what the service has recorded (.mcap). {file} has columns" in words
+    assert f"jointwatch columns {file} > table.toml; then: jointwatch replay {file} table.toml" in words
+    assert said(capsys, command, tmp_path)[1].count("what the service has recorded") == 1, "nor a folder"
+    assert "No such file or directory" in said(capsys, command, tmp_path / "no.mcap")[1]
 
 
 def test_a_first_start_that_compiles_says_so(tmp_path: Path) -> None:

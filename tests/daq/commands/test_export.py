@@ -17,6 +17,7 @@ from daq.config.sections import Record
 from daq.core.pipeline import Pipeline
 from daq.recording.folder import recordings
 from daq.recording.process import NextBlock, Recorder
+from daq.recording.reader import blocks
 from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
 
@@ -132,3 +133,25 @@ def test_a_file_that_breaks_off_gives_what_it_has(tmp_path: Path, recording: Pat
     values = table(tmp_path / "out", "readings", "csv")["value"]
     assert 0 < len(values) < 25 * 3 * COUNT
     assert len(values) % (3 * COUNT) == 0
+
+
+def test_readings_of_no_channel_of_its_configuration_are_damage_and_never_reach_a_kernel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=tmp_path, reserve=0)})
+    expected = NextBlock(tmp_path / "next")
+    recorder = Recorder(config, expected)
+    for number in range(2):
+        rows = readings(number)
+        rows["channel"][-1] += number  # beyond the last one in the second block
+        batch = Batch(len(rows), EPOCH, int(rows["time"][-1]), [], [], None)
+        recorder.take(TurnBlock(7, number, [batch], rows, []))
+    recorder.close()
+    expected.close()
+    (file,) = recordings(tmp_path, "arm")
+    assert [len(block.readings) for block in blocks(file)] == [3 * COUNT]
+    assert main(["export", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert "breaks off after 1 block of readings: readings of channel 3, and its configuration has 3" in (
+        capsys.readouterr().err
+    )
+    assert len(table(tmp_path / "out", "readings", "csv")["value"]) == 3 * COUNT

@@ -18,7 +18,7 @@ import zmq
 from daq.config.load import load
 from daq.core.process import CoreProcess, run
 from daq.processes.child import Child
-from daq.processes.heartbeat import Heartbeats, Life
+from daq.processes.heartbeat import Heartbeats, Life, alone
 from daq.processes.process import live
 from daq.state.baselines import TOPIC, Baseline, Baselines
 from daq.stream.channel import DriverLink, Sender
@@ -301,7 +301,7 @@ class Core:
         config = load(folder / "jointwatch.toml")
         elbow = config.joints["elbow"]
         more = {f"joint{k}": elbow.model_copy() for k in range(joints - 1)}
-        self.core = CoreProcess(config.model_copy(update={"joints": {"elbow": elbow} | more}), folder)
+        self.core = CoreProcess(config.model_copy(update={"joints": {"elbow": elbow} | more}), folder, alone())
 
     def send(self, part: bytes, flags: int = 0) -> None:
         if flags == zmq.SNDMORE:

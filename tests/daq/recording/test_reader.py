@@ -160,7 +160,7 @@ def test_a_damaged_length_in_a_whole_file_is_said(tmp_path: Path) -> None:
     data[place + 4] = 1  # 16 MB more than there are
     path.write_bytes(data)
     assert [one.number for one in blocks(path)] == [0], "what stands before is read"
-    assert "breaks off after 1 blocks" in break_of(path)
+    assert "breaks off after 1 block of" in break_of(path)
 
 
 @pytest.mark.parametrize("damage", range(0, 200, 3))
@@ -304,7 +304,7 @@ def test_a_message_that_cannot_be_read_breaks_the_recording_there(tmp_path: Path
         file.write()
         write(file, 1)
     assert [one.update for one in said(path)] == [{"number": 0}]
-    assert break_of(path).startswith(f"{path} breaks off after 1 blocks of readings: ")
+    assert break_of(path).startswith(f"{path} breaks off after 1 block of readings: ")
 
 
 def test_attachments_of_others_are_not_read(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_a_block_that_is_none_breaks_the_recording_there(tmp_path: Path) -> None
         file.attachment("readings 1 1", BLOCKS, 0, b"no block")
         write(file, 2)
     assert [one.number for one in blocks(path)] == [0]
-    assert "breaks off after 1 blocks" in break_of(path)
+    assert "breaks off after 1 block of" in break_of(path)
 
 
 def test_a_recording_that_is_not_there_is_said(tmp_path: Path) -> None:

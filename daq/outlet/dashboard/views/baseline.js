@@ -51,6 +51,7 @@ const SETTING = "From now on drift is measured against the values of this moment
 export const baselineButton = (joint) => askingButton("Set baseline", joint, "api/baseline", [`Baseline of ${joint.name}`, SETTING, "Set baseline"]);
 
 // Offers a baseline as soon as joints are valid that have none: until then drift is measured against the start only.
+// It would settle what has changed, so nothing is offered before that is acknowledged.
 export class BaselineOffer {
   constructor(joints, writable) {
     this.joints = joints;
@@ -63,7 +64,7 @@ export class BaselineOffer {
   }
 
   update() {
-    const without = this.joints.filter((joint) => joint.valid && (!joint.drift.since || joint.drift.reference === "start") && joint.condition.key !== "stale");
+    const without = this.joints.filter((joint) => joint.valid && !joint.condition.change && (!joint.drift.since || joint.drift.reference === "start") && joint.condition.key !== "stale");
     this.node.hidden = without.length < this.joints.length; // offered for all of them at once
     const what = this.joints.length > 1 ? "The values of all joints are valid" : "Its values are valid";
     if (!this.node.hidden) write(this.text, `${what}, and no baseline is set. Set one once the robot is warm: drift is measured against it.`);

@@ -175,7 +175,7 @@ export class CurvePanel {
     const x = plot.x.low + ((event.offsetX - plot.box.left) / (plot.box.right - plot.box.left)) * (plot.x.high - plot.x.low);
     const fitted = at(law, x), before = this.baseline ? at(this.baseline, x) : null;
     mark(this.node, "cursor", String(fitted !== null));
-    const more = before === null ? "" : `, baseline ${format.significant(before)}`;
+    const more = before === null ? "" : `, ${this.baselineKey.textContent} ${format.significant(before)}`;
     const [length, torque] = this.what.units;
     write(this.readout, `at ${format.significant(x)} ${length}: ${format.significant(fitted)}${more} ${torque}`);
   }
@@ -185,6 +185,7 @@ export class CurvePanel {
     this.law = joint.laws[this.what.law];
     this.baseline = joint.laws[this.what.baseline];
     this.baselineKey.hidden = !this.baseline;
+    write(this.baselineKey, joint.drift.reference === "start" ? "at its start" : "baseline");
     this.plot.draw(joint.points.columns[abscissa], joint.points.columns[ordinate], joint.points.from(start), this.law, this.baseline, joint.points.from(end) + 1);
   }
 }

@@ -46,7 +46,7 @@ export class Knowledge {
       mark(certain, "state", state?.state ?? "");
       certain.title = inWords(state);
       write(certain, state?.state === "not_identifiable" ? "not identifiable" : value && sigma !== null ? format.percent(sigma / Math.abs(value)) : "–");
-      const found = joint.drifted(name);
+      const found = state?.state === "not_identifiable" ? null : joint.drifted(name); // its change would be one of a guess
       mark(drift, "beyond", String(found?.beyond ?? false));
       write(drift, found ? `${found.beyond ? "◆ " : ""}${format.change(found.change)}` : "–");
       mark(z, "beyond", drift.dataset.beyond);

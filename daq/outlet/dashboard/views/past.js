@@ -5,6 +5,7 @@ import * as format from "../format.js";
 import { extent, TimePlot } from "../plots.js";
 import { readable } from "../words.js";
 
+const FLAT = 4e-3; // of the values, what a plot spans at least
 const HOUR = 3600, DAY = 24 * HOUR;
 const SPANS = [[HOUR, "last hour"], [DAY, "last day"], [7 * DAY, "last week"], [30 * DAY, "last month"], [365 * DAY, "last year"]];
 const STEPS = [600, 1200, HOUR, 3 * HOUR, 6 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 61 * DAY];
@@ -43,6 +44,12 @@ function columns({ name, rows }, interval) {
 const BAND = "friction@";
 const titled = (name, length) => (name.startsWith(BAND) ? `friction at ${name.slice(BAND.length)} ${length}/s` : readable(name));
 const speedOf = ({ name }) => (name.startsWith(BAND) ? Number(name.slice(BAND.length)) : 0);
+
+// Limits of values that hardly differ, as those of the first minutes do: no label needs more than four digits.
+export function roomy([low, high]) {
+  const lacking = low === null ? 0 : Math.max(0, FLAT * Math.max(Math.abs(low), Math.abs(high)) - (high - low));
+  return lacking ? [low - lacking / 2, high + lacking / 2] : [low, high];
+}
 
 export class Past {
   constructor(joint) {
@@ -83,7 +90,7 @@ export class Past {
     for (const one of [...quantities].sort((a, b) => speedOf(a) - speedOf(b))) {
       const { plot, live } = this.panels.get(one.name) ?? this.add(one, total?.unit ?? "rad"), data = columns(one, interval);
       plot.events = changes.filter(({ parameter }) => parameter === one.name).map(({ since }) => ({ timestamp: since, kind: "drift" }));
-      plot.draw(start, end, data, extent(data[1], data[2]));
+      plot.draw(start, end, data, roomy(extent(data[1], data[2])));
       write(live, number(data[3].at(-1), one.unit));
     }
     mark(this.node, "interval", String(interval ?? ""));

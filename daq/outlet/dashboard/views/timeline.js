@@ -41,7 +41,7 @@ export function grouped(events, from, span, share) {
   return groups;
 }
 
-const ago = (seconds) => (seconds < 1 ? "now" : seconds < 120 ? `−${Math.round(seconds)} s` : seconds < 7200 ? `−${Math.round(seconds / 60)} min` : `−${Math.round(seconds / 3600)} h`);
+const ago = (seconds, span) => (seconds < 1 ? "now" : span <= 120 ? `−${Math.round(seconds)} s` : seconds < 7200 ? `−${Math.round(seconds / 60)} min` : `−${Math.round(seconds / 3600)} h`);
 
 export class TimeLine {
   constructor(titled = true) {
@@ -64,7 +64,7 @@ export class TimeLine {
     this.key = key;
     this.lanes.replaceChildren(...joints.map((joint) => this.lane(joint, told.get(joint), now, span, share)));
     this.scale.replaceChildren(...Array.from({ length: parts + 1 }, (_, i) => {
-      const tick = element("span", {}, ago((span * (parts - i)) / parts));
+      const tick = element("span", {}, ago((span * (parts - i)) / parts, span));
       tick.style.left = `${(100 * i) / parts}%`;
       return tick;
     }));

@@ -52,6 +52,36 @@ def test_a_window_is_written_no_longer_than_it_must(overview: Page, first: float
     assert overview.evaluate(script, [first, last]) == text
 
 
+def test_no_baseline_is_offered_over_a_change_that_nobody_has_acknowledged(overview: Page) -> None:
+    offered = """async (change) => {
+      const { BaselineOffer } = await import("./views/baseline.js");
+      const joint = { name: "elbow", valid: true, drift: {}, condition: { key: "normal", change } };
+      const offer = new BaselineOffer([joint], true);
+      offer.update();
+      return !offer.node.hidden;
+    }"""
+    assert overview.evaluate(offered, None)
+    assert not overview.evaluate(offered, {"line": "viscous +50 %"}), "it would settle what has changed"
+
+
+def test_no_drift_is_written_beside_what_is_not_identifiable(overview: Page) -> None:
+    row = """async (state) => {
+      const { Knowledge } = await import("./views/knowledge.js");
+      const joint = { names: ["offset"], units: ["N·m"], excitation: [0.3], drift: { since: 1, reference: "start" },
+        state: { states: { offset: { state } } }, estimates: { last: () => 0.5 }, valueColumn: () => 3,
+        deviationColumn: () => 4, drifted: () => ({ change: 0.01, z: 0.1, beyond: false }) };
+      const knowledge = new Knowledge(joint, false), { certain, drift, z } = knowledge.rows[0];
+      knowledge.update();
+      document.body.append(knowledge.node);
+      const seen = [certain, drift, z].map((cell) => cell.checkVisibility() && cell.textContent);
+      const cut = certain.scrollWidth > certain.clientWidth;
+      knowledge.node.remove();
+      return [...seen, cut];
+    }"""
+    assert overview.evaluate(row, "not_identifiable") == ["not identifiable", False, False, False]
+    assert overview.evaluate(row, "known") == ["100\xa0%", "+1.00\xa0%", "0.1", False]
+
+
 def test_a_condition_is_written_as_far_as_it_is_known(overview: Page) -> None:
     script = "async () => { const { condition } = await import('./format.js'); "
     script += "return [1.234, 38.4, 1234, Infinity, null].map(condition); }"

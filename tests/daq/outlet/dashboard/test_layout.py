@@ -77,6 +77,14 @@ def test_a_plot_without_data_has_no_figures(overview: Page) -> None:
     assert [overview.evaluate(figures, drawn) for drawn in (False, True)] == [0, 3]
 
 
+def test_a_history_that_hardly_varies_has_short_figures(overview: Page) -> None:
+    limits = "async (limits) => (await import('./views/past.js')).roomy(limits)"
+    low, high = overview.evaluate(limits, [1.3776, 1.3776])
+    assert (low, high) == (pytest.approx(1.3776 * 0.998), pytest.approx(1.3776 * 1.002))
+    assert overview.evaluate(limits, [1.0, 2.0]) == [1.0, 2.0]
+    assert overview.evaluate(limits, [None, None]) == [None, None]
+
+
 def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven, color_scheme="dark")
     background = "getComputedStyle(document.body).backgroundColor"

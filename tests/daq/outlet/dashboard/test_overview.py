@@ -21,7 +21,7 @@ def test_seven_joints_are_drawn(
     expect(page).to_have_title("demo-arm · jointwatch")
     wait(lambda: painted(page, ".card .plot") > 0)
     wait(lambda: painted(page, ".spark") > 0)
-    expect(page.locator("#summary")).to_contain_text("7 joints: 1 starting up")
+    expect(page.locator("#summary")).to_contain_text("7 joints: 1 faulted")
 
 
 def test_a_faulted_joint_says_why(overview: Page) -> None:
@@ -256,7 +256,7 @@ def test_a_page_whose_core_is_down_does_not_call_itself_live(overview: Page) -> 
         }"""
     )
     assert told == [
-        "quiet: Service up, its core does not run",
+        "quiet: Service up, its core says nothing",
         "live: Live",
         "quiet: Live, 1 of 2 silent",
         "quiet: Service up, no data from the robot",

@@ -118,6 +118,15 @@ def test_what_is_seen_is_saved_as_a_table(seven: str, open_page: Callable[..., P
     assert any(row["coulomb [N·m]"] and row["coulomb deviation [N·m]"] for row in rows)
 
 
+def test_the_cursor_reads_no_row_of_another_instant(overview: Page) -> None:
+    under = """async (at) => {
+      const { TimePlot } = await import("./plots.js");
+      const plot = { cursor: { idx: 0, left: 0 }, data: [[20]], posToVal: () => at };
+      return TimePlot.prototype.under.call({ start: 0, end: 60 }, plot);
+    }"""
+    assert [overview.evaluate(under, at) for at in (16.0, 19.0, 20.5, 22.0)] == [None, 0, 0, None]
+
+
 def test_while_it_is_paused_the_page_keeps_what_is_looked_at(overview: Page) -> None:
     expect(overview.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     kept = """async (pause) => {
