@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from drivers.base import DriverSettings, LayoutError, LinkError, Loss, Probe, StrictSettings, Wanted
 from drivers.drain import drain, link_error
 from drivers.reading import READING, empty
-from drivers.serial.servo_packets import PacketSplitter, Protocol, Range, ServoPacket, is_shared, asked, separated
+from drivers.serial.servo_packets import PacketSplitter, Protocol, Range, ServoPacket, asked, is_shared, separated
 from drivers.serial.servo_poll import Poll, cycle_of, wire_time
 from drivers.serial.servo_registers import MODELS, ServoRegister
 
