@@ -250,8 +250,8 @@ class ServoBus:
         if is_shared(packet, self._settings.protocol):
             separate = separated(packet, list(self._waiting.values()))
             self._counts["unmatched"] += separate is None
-            for one in separate or ():
-                self._take(one, now, found)
+            for answer in separate or ():
+                self._take(answer, now, found)
             return
         expected = self._waiting.get(packet.id)
         error, data = self._answer(packet)

@@ -98,7 +98,8 @@ class ServoBank:
     def _answers(self, request: bytes) -> list[bytes]:
         ident, instruction = (request[2], request[4]) if self._old else (request[4], request[7])
         if instruction == FAST_SYNC_READ and not self._old:
-            return self._fast_answer(*struct.unpack_from("<HH", request, 8), request[12:-2]) if self.fast else []
+            first, length = struct.unpack_from("<HH", request, 8)
+            return self._fast_answer(first, length, request[12:-2]) if self.fast else []
         if instruction not in (READ, SYNC_READ):
             self.refused.append(instruction)
             return []
