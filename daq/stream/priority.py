@@ -2,8 +2,8 @@
 
 On a busy machine a thread that is handed an update waits for the processor, up to the scheduler's slice (3 ms). A
 thread takes the priority for itself only; what it starts has none, so a refit runs as an ordinary process. ZeroMQ's own
-threads get the priority from their context, those of a driver's middleware by `share` once it is open. A controller with a
-higher real-time priority still runs first.
+threads get the priority from their context, those of a driver's middleware by `share` once it is open. A controller
+with a higher real-time priority still runs first.
 
 Without a priority the same threads ask for a short slice, which needs no permission: from Linux 6.12 on a thread that
 wakes runs before those whose slices are longer, for a share of the processor that stays the same. The refit's process
@@ -14,6 +14,7 @@ import ctypes
 import os
 import platform
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import zmq
@@ -68,10 +69,10 @@ def share() -> None:
     if policy & ~os.SCHED_RESET_ON_FORK != os.SCHED_RR:
         return
     param = os.sched_getparam(0)
-    for task in os.listdir("/proc/self/task"):
+    for task in Path("/proc/self/task").iterdir():
         with suppress(ProcessLookupError):  # it has ended meanwhile
-            if os.sched_getscheduler(int(task)) & ~os.SCHED_RESET_ON_FORK == os.SCHED_OTHER:
-                os.sched_setscheduler(int(task), os.SCHED_RR | os.SCHED_RESET_ON_FORK, param)
+            if os.sched_getscheduler(int(task.name)) & ~os.SCHED_RESET_ON_FORK == os.SCHED_OTHER:
+                os.sched_setscheduler(int(task.name), os.SCHED_RR | os.SCHED_RESET_ON_FORK, param)
 
 
 def allowed(priority: int) -> bool:

@@ -77,7 +77,7 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         if self.poll_fast and self.protocol != "dynamixel2":
-            raise ValueError(f"poll_fast = true needs protocol = \"dynamixel2\", found {self.protocol}")
+            raise ValueError(f'poll_fast = true needs protocol = "dynamixel2", found {self.protocol}')
         for what in ("id", "name"):
             values = [getattr(one, what) for one in self.servos]
             twice = sorted({str(one) for one in values if values.count(one) > 1})

@@ -76,8 +76,8 @@ def test_what_is_read_together_has_the_same_registers(protocol: Protocol) -> Non
 
 
 # the examples of Robotis' e-Manual (dxl/protocol2): present position of 3, 7 and 4; position, PWM and temperature
-FAST_SYNC = bytes.fromhex("FFFFFD00FE19005500" "03A60000008408" "00071F08000016CA" "0004FF030000D19E")
-FAST_BULK = bytes.fromhex("FFFFFD00FE14005500" "03A600000067A4" "0007A5012474" "00041FD9C1")
+FAST_SYNC = bytes.fromhex("FFFFFD00FE1900550003A6000000840800071F08000016CA0004FF030000D19E")
+FAST_BULK = bytes.fromhex("FFFFFD00FE1400550003A600000067A40007A501247400041FD9C1")
 
 
 def test_fast_reads_of_the_manual() -> None:
