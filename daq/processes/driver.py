@@ -10,6 +10,7 @@ from daq.processes.heartbeat import Life
 from daq.processes.logs import RateLimitedLog, log
 from daq.processes.process import CannotStartError, StopSignal, endpoint, sleep_exactly
 from daq.stream.channel import Sender
+from daq.stream.priority import share
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
 from drivers.reading import empty
 
@@ -39,6 +40,7 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
                     if sent := settings.drivers[name].sends():
                         log.info("this driver sends on the robot's bus: %s", sent)
                 opened, pause = True, BACK_OFF[0]
+                share()
                 _serve(driver, sender, stop, totals, life, link)
         except LinkError as error:
             if not opened and not restarted:
@@ -91,6 +93,7 @@ def _serve(
             heard = False
             if now >= due or cause != known:
                 due = now + REPORT_EVERY
+                share()  # a middleware starts threads also later
                 _add(totals, before, driver)
                 sender.report(not cause, totals, cause)
     finally:

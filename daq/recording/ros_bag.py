@@ -10,6 +10,7 @@ efforts. A joint that several topics speak of is taken from one: not a command's
 import math
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -151,7 +152,8 @@ def _messages(file: Path) -> Iterator[tuple[str, str, *JointState]]:
     channels: dict[int, tuple[str, str, Callable[[bytes], JointState]]] = {}
     for record in records(file):
         if isinstance(record, Schema) and (kind := record.name.replace("/msg/", "/")) in KINDS:
-            schemas[record.id] = kind, decode if kind == JOINT_STATE else _decoder(kind, record.data.decode())
+            with suppress(ValueError):  # a definition that cannot be read: other topics may do
+                schemas[record.id] = kind, decode if kind == JOINT_STATE else _decoder(kind, record.data.decode())
         elif isinstance(record, Channel) and record.schema_id in schemas:
             if record.message_encoding != "cdr":
                 raise ValueError(f"{record.topic} is encoded as {record.message_encoding}, expected cdr")

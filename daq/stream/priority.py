@@ -2,7 +2,8 @@
 
 On a busy machine a thread that is handed an update waits for the processor, up to the scheduler's slice (3 ms). A
 thread takes the priority for itself only; what it starts has none, so a refit runs as an ordinary process. ZeroMQ's own
-threads get the priority from their context. A controller with a higher real-time priority still runs first.
+threads get the priority from their context, those of a driver's middleware by `share` once it is open. A controller
+with a higher real-time priority still runs first.
 
 Without a priority the same threads ask for a short slice, which needs no permission: from Linux 6.12 on a thread that
 wakes runs before those whose slices are longer, for a share of the processor that stays the same. The refit's process
@@ -12,6 +13,8 @@ goes back to the usual slice.
 import ctypes
 import os
 import platform
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import zmq
@@ -55,6 +58,21 @@ def take(priority: int) -> None:
     """Give this thread the priority; 0: none. Raises OSError where the operating system does not allow it."""
     if priority:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
+
+
+def share() -> None:
+    """Give this thread's real-time priority, where it has one, to every thread of the process that has none: what a
+    library has started carries messages too, and may hold the interpreter."""
+    if not hasattr(os, "SCHED_RESET_ON_FORK"):  # not Linux
+        return
+    policy = os.sched_getscheduler(0)
+    if policy & ~os.SCHED_RESET_ON_FORK != os.SCHED_RR:
+        return
+    param = os.sched_getparam(0)
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            if os.sched_getscheduler(int(task.name)) & ~os.SCHED_RESET_ON_FORK == os.SCHED_OTHER:
+                os.sched_setscheduler(int(task.name), os.SCHED_RR | os.SCHED_RESET_ON_FORK, param)
 
 
 def allowed(priority: int) -> bool:

@@ -28,6 +28,7 @@ ASK_EVERY: Final = 0.5  # s between questions to zenoh whether the router is sti
 NEEDED: Final = "ROS 2 over zenoh needs zenoh, which is not installed: pip install 'jointwatch[zenoh]'"
 _LABELS: Final = (b"\x0fsequence_number", b"\x10source_timestamp", b"\x0asource_gid")
 _NUMBER: Final = 8  # bytes of a number, and of a time
+_INT64: Final = struct.Struct("<q")
 
 
 class MessageNumber(NamedTuple):
@@ -41,19 +42,16 @@ def message_number(attachment: bytes | None) -> MessageNumber | None:
     """The number of a message from its attachment, with labels or without; None where there is none."""
     if not attachment:
         return None
-    parts, at = [], 0
-    labelled = attachment.startswith(_LABELS[0])
-    for label in _LABELS:
-        if labelled:
-            if not attachment.startswith(label, at):
-                return None
-            at += len(label)
-        parts.append(attachment[at : at + _NUMBER])
-        at += _NUMBER
-    publisher = attachment[at - _NUMBER :]
+    first, publisher = 0, attachment[2 * _NUMBER :]
+    if attachment.startswith(_LABELS[0]):
+        second = len(_LABELS[0]) + _NUMBER
+        third = second + len(_LABELS[1]) + _NUMBER
+        if not (attachment.startswith(_LABELS[1], second) and attachment.startswith(_LABELS[2], third)):
+            return None
+        first, publisher = len(_LABELS[0]), attachment[third + len(_LABELS[2]) :]
     if len(publisher) < _NUMBER:
         return None
-    return MessageNumber(publisher, struct.unpack("<q", parts[0])[0])
+    return MessageNumber(publisher, _INT64.unpack_from(attachment, first)[0])
 
 
 def key_of(domain: int, topic: str, kind: str) -> str:

@@ -21,7 +21,7 @@ from drivers.base import DriverSettings, LayoutError, Loss, Probe, StrictSetting
 from drivers.drain import drain, link_error
 from drivers.reading import READING, empty
 from drivers.serial.serial_line import SerialLine
-from drivers.serial.servo_packets import PacketSplitter, Protocol, Range, ServoPacket, asked
+from drivers.serial.servo_packets import PacketSplitter, Protocol, Range, ServoPacket, asked, is_shared, separated
 from drivers.serial.servo_poll import Poll, cycle_of, wire_time
 from drivers.serial.servo_registers import MODELS, ServoRegister
 
@@ -40,7 +40,7 @@ class ServoBusSettings(DriverSettings):
     losses: ClassVar[Mapping[str, Loss]] = {
         "garbage_bytes": Loss("bytes outside packets", "the baud rate, or another protocol than configured"),
         "bad_crc": Loss("packets refused by their checksum", "a disturbed line, or two that spoke at once"),
-        "unanswered": Loss("requests that a servo did not answer", "is it on? do two servos have its id?"),
+        "unanswered": Loss("requests that a servo did not answer", "is it on? two with its id? can it read fast?"),
         "unmatched": Loss("answers that nobody was heard to ask for", "the tap must hear the master, too"),
         "skipped": Loss("polls left out as earlier answers took too long", "a lower poll_rate, or no return delay"),
         "other_master": Loss("requests of another master: polling has stopped", "poll = false: both would collide"),
@@ -55,6 +55,7 @@ baudrate = 1_000_000
 protocol = "dynamixel2"              # "dynamixel1", "feetech"
 servos = [{ name = "elbow", id = 3, model = "xl330" }]
 # poll = true                        # only on a bus without a master: sends reads, poll_rate (Hz) times a second
+# poll_fast = true                   # fast sync reads: X430/540 from firmware 45, X330 from 46, P series from 12
 
 [joints.elbow]
 rate = 200.0                         # Hz at which the master asks
@@ -71,9 +72,12 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
     servos: tuple[ServoSettings, ...] = Field(min_length=1)
     poll: bool = Field(default=False, description="send reads on the bus: only where it has no other master")
     poll_rate: float = Field(default=100.0, gt=0, description="Hz at which every servo is read, with poll = true")
+    poll_fast: bool = Field(default=False, description="by fast sync reads: every servo's firmware has to know them")
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
+        if self.poll_fast and self.protocol != "dynamixel2":
+            raise ValueError(f'poll_fast = true needs protocol = "dynamixel2", found {self.protocol}')
         for what in ("id", "name"):
             values = [getattr(one, what) for one in self.servos]
             twice = sorted({str(one) for one in values if values.count(one) > 1})
@@ -104,7 +108,8 @@ torque = { signal = "servos.elbow.current", scale = 0.3 }   # N·m per A at the 
         super().check(wanted)
         if not self.poll:
             return
-        took = sum(wire_time(self.protocol, one, self.baudrate) for one in cycle_of(self.protocol, self.ranges(wanted)))
+        cycle = cycle_of(self.protocol, self.ranges(wanted), self.poll_fast)
+        took = sum(wire_time(self.protocol, one, self.baudrate) for one in cycle)
         if took * self.poll_rate > 1:
             raise LayoutError(
                 f"poll_rate = {self.poll_rate:g} Hz is too fast: requests and answers take {took * 1e3:.2f} ms at "
@@ -172,7 +177,8 @@ class ServoBus(SerialLine):
         for one in wanted:
             name, _, register = one.signal.partition(".")
             self._wanted[servos[name].id].append((MODELS[servos[name].model][register], one))
-        self._cycle = cycle_of(settings.protocol, settings.ranges(wanted)) if settings.poll else []
+        ranges = settings.ranges(wanted)
+        self._cycle = cycle_of(settings.protocol, ranges, settings.poll_fast) if settings.poll else []
         self.start()
 
     def start(self) -> None:
@@ -225,6 +231,12 @@ class ServoBus(SerialLine):
 
     def _take(self, packet: ServoPacket, now: int, found: list[tuple[int, float, int, int]]) -> None:
         if self._poll is not None and self._poll.is_echo(packet):
+            return
+        if is_shared(packet, self._settings.protocol):
+            separate = separated(packet, list(self._waiting.values()))
+            self._counts["unmatched"] += separate is None
+            for answer in separate or ():
+                self._take(answer, now, found)
             return
         expected = self._waiting.get(packet.id)
         error, data = self._answer(packet)

@@ -16,6 +16,7 @@ RETURN_DELAY: Final = 5e-4  # s between request and answer as the factory sets i
 PATIENCE: Final = 0.02  # s more for an answer: a USB adapter's latency timer is 16 ms
 BITS: Final = 10  # on the line for each byte, start and stop bit included
 _OVERHEAD: Final = {"dynamixel2": 11, "dynamixel1": 6, "feetech": 6}  # bytes of an answer beside its data
+_FAST_HEAD, _FAST_OVERHEAD = 8, 4  # bytes before the answers to a fast read, and of each beside its data
 
 
 class ReadRequest(NamedTuple):
@@ -23,21 +24,26 @@ class ReadRequest(NamedTuple):
 
     packet: bytes
     ranges: tuple[Range, ...]
+    fast: bool = False  # whether all answers come in one packet
 
 
-def cycle_of(protocol: Protocol, ranges: Sequence[Range]) -> list[ReadRequest]:
-    """Requests that read all these ranges once: one for each group of equal registers, with 1.0 one for each servo."""
+def cycle_of(protocol: Protocol, ranges: Sequence[Range], fast: bool = False) -> list[ReadRequest]:
+    """Requests that read all these ranges once: one for each group of equal registers, with 1.0 one for each servo.
+
+    fast: groups are read by fast sync reads (2.0 alone).
+    """
     if protocol == "dynamixel1":  # it has no sync read
         groups = [[one] for one in ranges]
     else:
         ordered = sorted(ranges, key=lambda one: (one.address, one.length))
         groups = [list(group) for _, group in groupby(ordered, key=lambda one: (one.address, one.length))]
-    return [ReadRequest(read_packet(protocol, group), tuple(group)) for group in groups]
+    return [ReadRequest(read_packet(protocol, group, fast), tuple(group), fast and len(group) > 1) for group in groups]
 
 
 def wire_time(protocol: Protocol, request: ReadRequest, baudrate: int) -> float:
     """s that a request and its answers take on the line, without any return delay."""
-    answers = sum(_OVERHEAD[protocol] + one.length for one in request.ranges)
+    each = _FAST_OVERHEAD if request.fast else _OVERHEAD[protocol]
+    answers = sum(each + one.length for one in request.ranges) + _FAST_HEAD * request.fast
     return (len(request.packet) + answers) * BITS / baudrate
 
 

@@ -17,7 +17,7 @@ from hil_rig.wire.pty import Pty
 from hil_rig.wire.samples import SampleWire, unit_of
 
 MASTER: Final = 0xFE  # id of everyone
-READ, SYNC_READ, STATUS = 0x02, 0x82, 0x55
+READ, SYNC_READ, FAST_SYNC_READ, STATUS = 0x02, 0x82, 0x8A, 0x55
 CURRENT, LENGTH = 126, 10  # registers of an XL330 that are read: current (2 bytes), velocity (4), position (4)
 STEP: Final = math.tau / 4096  # rad
 CARRIERS: Final = {"rad": "position", "A": "current"}
@@ -26,7 +26,11 @@ CARRIERS: Final = {"rad": "position", "A": "current"}
 def packet(ident: int, instruction: int, parameters: bytes) -> bytes:
     """A packet of protocol 2.0, stuffed and with its CRC."""
     inside = (bytes([instruction]) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
-    whole = b"\xff\xff\xfd\x00" + struct.pack("<BH", ident, len(inside) + 2) + inside
+    return with_crc(b"\xff\xff\xfd\x00" + struct.pack("<BH", ident, len(inside) + 2) + inside)
+
+
+def with_crc(whole: bytes) -> bytes:
+    """These bytes and their CRC."""
     crc = 0
     for byte in whole:
         crc ^= byte << 8
@@ -40,9 +44,20 @@ def status(ident: int, data: bytes, error: int = 0) -> bytes:
     return packet(ident, STATUS, bytes([error]) + data)
 
 
-def sync_read(address: int, length: int, idents: Sequence[int]) -> bytes:
+def fast_status(answers: Sequence[tuple[int, bytes]], error: int = 0) -> bytes:
+    """The one answer of several servos (id and data of each) to a fast read: each adds its part and a CRC of the whole
+    so far. Nothing in it is stuffed."""
+    size = 1 + sum(4 + len(data) for _, data in answers)
+    whole = b"\xff\xff\xfd\x00" + struct.pack("<BHB", MASTER, size, STATUS)
+    for ident, data in answers:
+        whole = with_crc(whole + bytes([error, ident]) + data)
+    return whole
+
+
+def sync_read(address: int, length: int, idents: Sequence[int], fast: bool = False) -> bytes:
     """A request to several servos."""
-    return packet(MASTER, SYNC_READ, struct.pack("<HH", address, length) + bytes(idents))
+    body = struct.pack("<HH", address, length) + bytes(idents)
+    return packet(MASTER, FAST_SYNC_READ if fast else SYNC_READ, body)
 
 
 def old_packet(ident: int, code: int, body: bytes) -> bytes:
@@ -52,12 +67,16 @@ def old_packet(ident: int, code: int, body: bytes) -> bytes:
 
 
 class ServoBank:
-    """Servos that answer a master: registers by id. `refused`: instructions that are no read."""
+    """Servos that answer a master: registers by id. `refused`: instructions that are no read.
+
+    `fast`: whether their firmware knows the fast sync read; an older one does not answer it.
+    """
 
     def __init__(self, idents: Sequence[int], old: bool = False) -> None:
         """old: they speak protocol 1.0 (or Feetech's, which has the same form and a sync read)."""
         self.registers = {one: bytearray(256) for one in idents}
         self.refused: list[int] = []
+        self.fast = not old
         self._old = old
         self._heard = b""
 
@@ -78,6 +97,9 @@ class ServoBank:
 
     def _answers(self, request: bytes) -> list[bytes]:
         ident, instruction = (request[2], request[4]) if self._old else (request[4], request[7])
+        if instruction == FAST_SYNC_READ and not self._old:
+            first, length = struct.unpack_from("<HH", request, 8)
+            return self._fast_answer(first, length, request[12:-2]) if self.fast else []
         if instruction not in (READ, SYNC_READ):
             self.refused.append(instruction)
             return []
@@ -90,6 +112,12 @@ class ServoBank:
         return [
             answer(one, bytes(self.registers[one][first : first + length])) for one in idents if one in self.registers
         ]
+
+    def _fast_answer(self, first: int, length: int, idents: bytes) -> list[bytes]:
+        """The one answer to a fast read; it breaks off before a servo that is not there: those behind wait for it."""
+        parts = [(one, bytes(self.registers.get(one, bytes(256))[first : first + length])) for one in idents]
+        there = next((at for at, one in enumerate(idents) if one not in self.registers), len(idents))
+        return [fast_status(parts)[: 8 + there * (4 + length)]] if there else []
 
 
 def registers(message: Message, values: Sequence[float]) -> bytes:

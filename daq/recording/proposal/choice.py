@@ -29,16 +29,16 @@ def measured(families: Sequence[ColumnFamily], roles: Sequence[str]) -> list[Col
     ]
 
 
-def _estimated(families: Sequence[ColumnFamily]) -> list[ColumnFamily]:
-    """Torques that a drive or an observer computed."""
-    computed = [one for one in families if one.role in EFFORTS and one.said.estimated]
+def _estimated(families: Sequence[ColumnFamily], roles: Sequence[str]) -> list[ColumnFamily]:
+    """Families of these quantities that a drive or an observer computed."""
+    computed = [one for one in families if one.role in roles and one.said.estimated]
     return [one for one in computed if not one.said.reference and not one.said.cartesian]
 
 
 def positions(families: Sequence[ColumnFamily], count: int) -> list[ColumnFamily]:
     """Candidates for the position, the best first; count: number of joints, or 0."""
-    efforts = [*measured(families, EFFORTS), *_estimated(families)]
-    found = measured(families, ("position",)) or measured(families, (BARE,))
+    efforts = [*measured(families, EFFORTS), *_estimated(families, EFFORTS)]
+    found = measured(families, ("position",)) or _estimated(families, ("position",)) or measured(families, (BARE,))
 
     def score(one: ColumnFamily) -> float:
         partner = any(match(one, effort) is not None for effort in efforts)
@@ -57,7 +57,7 @@ def positions(families: Sequence[ColumnFamily], count: int) -> list[ColumnFamily
 
 def efforts(families: Sequence[ColumnFamily], position: ColumnFamily) -> list[Match]:
     """Candidates for the torque of these positions, the best first; columns that never change come last."""
-    candidates = [*measured(families, EFFORTS), *_estimated(families)]
+    candidates = [*measured(families, EFFORTS), *_estimated(families, EFFORTS)]
     found = [one for family in candidates if (one := match(position, family)) is not None]
 
     def score(one: Match) -> float:
@@ -97,9 +97,18 @@ def match(position: ColumnFamily, other: ColumnFamily) -> Match | None:
     if hits == len(keys) or (hits == len(by_key) and hits > 0):
         members = [by_key.get(key) for key in keys]
         return Match(replace(other, members=[one for one in members if one]), members, by_order=False)
+    last = {key[-1:]: member for key, member in by_key.items()}  # behind the numbers of channels: "#3 Torque Axis 1"
+    if len(last) == len(keys) == len({key[-1:] for key in keys}) and all(map(_all_numbers, (*keys, *by_key))):
+        members = [last.get(key[-1:]) for key in keys]
+        if all(members) and not (_numbers(keys) and _numbers(other.keys)):
+            return Match(other, members, by_order=False)
     if len(keys) == len(by_key) and _numbers(keys) and _numbers(other.keys):
         return Match(other, list(other.members), by_order=True)
     return None
+
+
+def _all_numbers(key: Key) -> bool:
+    return bool(key) and all(part.isdigit() for part in key)
 
 
 def _numbers(keys: Sequence[Key]) -> bool:

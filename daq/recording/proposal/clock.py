@@ -15,6 +15,8 @@ BACKWARDS: Final = 0.02
 EVEN: Final = 0.2
 # median step from which times are no seconds: nobody records joints at less than 5 Hz, nor at more than 5 kHz
 STEPS: Final = ((1e5, "ns"), (100.0, "µs"), (0.2, "ms"))
+#: s, argued: Shortest step of times in s: nobody records joints at more than 20 kHz; steps of days are shorter.
+LEAST: Final = 5e-5
 FACTORS: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _UNIT: Final = re.compile(
     r"(?:^|[_\W])(ns|nsecs?|us|usecs?|µs|ms|msecs?|milliseconds?|microseconds?|nanoseconds?|s|secs?|seconds?)\W*$"
@@ -49,7 +51,8 @@ def find_clock(table: Mapping[str, Floats], rows: int, beside: str, units: Mappi
         uneven = float(np.median(np.abs(steps - middle))) / middle
         near = name.rpartition(".")[0] == beside
         header = "header" in words_of(name) and words_of(name)[-1] in ("stamp", "time")
-        order = (not near, not header, said.rank, round(uneven, 3))
+        doubtful = _unit(name, times, units.get(name, ""))[2]
+        order = (not near, not header, doubtful, said.rank, round(uneven, 3))
         found.append((order, name, times, int(np.sum(steps <= 0.0))))
     if not found:
         return None
@@ -87,7 +90,13 @@ def _unit(name: str, times: Floats, declared: str) -> tuple[str, str, bool]:
             return unit, "as its name says", False
     by_size = next((unit for least, unit in STEPS if step >= least), "s")
     if by_size == "s":
-        return "s", "", False
+        if step >= LEAST or step == 0.0:
+            return "s", "", False
+        return (
+            "s",
+            f"a step of {step:.6g} would be {1.0 / step:.3g} Hz; days or minutes have to be converted to s",
+            True,
+        )
     rate = 1.0 / (step * FACTORS[by_size])
     return by_size, f"a step of {step:.6g} would be {1.0 / step:.3g} Hz in s, and is {rate:.6g} Hz in {by_size}", True
 

@@ -7,12 +7,14 @@ from typing import Final, NamedTuple
 from daq.recording.proposal.words import (
     AXES,
     CARTESIAN,
+    CHINESE,
     COUNTERS,
     DERIVED,
     ESTIMATED,
     KINDS,
     MEASURED,
     MODEL,
+    PLACES,
     REFERENCE,
     ROLES,
     SILENT,
@@ -23,15 +25,18 @@ from drivers.units import parse
 _GREEK: Final = {"τ": " tau ", "θ": " theta ", "φ": " phi ", "ω": " omega ", "\u0307": " dot ", "\u0308": " ddot "}
 _BRACKET: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 _JOINED: Final = re.compile(
-    r"(joint|motor|actual|measured|axis|link|target|desired|command|current)s?(?=(?:pos|vel|tor|tau|ang|cur|acc|eff|spe|q\b|temp))"
+    r"(joint|motor|actual|measured|axis|link|target|desired|command|current|soll|ist|achs|gelenk)s?"
+    r"(?=(?:pos|vel|tor|tau|ang|cur|acc|eff|spe|q\b|temp|mom|dreh|win|str|gesch|lage|wert))"
 )
 _PER: Final = {"degs": "deg/s", "degps": "deg/s", "dps": "deg/s", "rads": "rad/s", "radps": "rad/s", "rpm": "rpm"}
 _UNITS: Final = {
     "deg": "deg", "degree": "deg", "degrees": "deg", "rad": "rad", "radian": "rad", "radians": "rad", "nm": "N·m",
     "mnm": "mN·m", "ma": "mA", "amp": "A", "ms": "ms", "msec": "ms", "us": "us", "usec": "us", "ns": "ns", "nsec": "ns",
     "rev": "rev", "revs": "rev", "turns": "rev", "mm": "mm", "percent": "%", "pct": "%", "counts": "counts",
-    "ticks": "counts", "nmm": "N·mm", "ncm": "N·cm", "kgcm": "kg·cm",
+    "ticks": "counts", "inc": "counts", "incr": "counts", "cnt": "counts", "increments": "counts", "nmm": "N·mm",
+    "ncm": "N·cm", "kgcm": "kg·cm", "permille": "‰", "promille": "‰", "mdeg": "mdeg",
 } | _PER  # fmt: skip
+_OWN: Final = ("ticks", "inc", "incr", "cnt", "increments", "permille", "promille")  # words that parse reads otherwise
 
 
 class ColumnName(NamedTuple):
@@ -53,6 +58,9 @@ def words_of(name: str) -> list[str]:
     text = unicodedata.normalize("NFD", name)
     for sign, word in _GREEK.items():
         text = text.replace(sign, word)
+    for sign, word in CHINESE.items():
+        text = text.replace(sign, f" {word} ")
+    text = "".join(sign for sign in text if unicodedata.category(sign) != "Mn")
     text = re.sub(r"(?<![A-Za-z])m(Nm|A)(?![A-Za-z])", lambda unit: unit[0].lower(), text)
     text = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", re.sub(r"([a-z])([A-Z])", r"\1 \2", text)).lower()
     text = _JOINED.sub(r"\1 ", text)
@@ -65,11 +73,18 @@ def read_name(name: str) -> ColumnName:
     words = words_of(text)
     if not unit:
         unit, words = _last_unit(words)
-    role, rank, used = _role(words)
     tail = words_of(name.rpartition(".")[2])
+    role, rank, used = _role(words, len(tail))
+    if len(words) == 2 and words[0] in TIME and role:  # t_q are the times of q
+        role, rank, used = "time", TIME.index(words[0]), set(words)
+    if role == "time" and unit and not is_time_unit(unit):  # R_Hip_T_meas(Nm)
+        role, rank, used = _role([word for word in words if word not in TIME], len(tail))
     if "." in name and tail and set(tail) <= {*TIME, "s", *_UNITS}:
         role, rank, used = "time", min((TIME.index(one) for one in tail if one in TIME), default=0), set(words)
-    reference = bool((REFERENCE | DERIVED | MODEL) & set(words)) or _desired(words, role)
+    plain = set(words) - {"in"} if role == "time" else set(words)  # ZeitInSec is no input
+    if MEASURED & plain:
+        plain -= {"control"}  # axis0.motor.current_control.Iq_measured
+    reference = bool((REFERENCE | DERIVED | MODEL) & plain) or _desired(words, role)
     kinds = {KINDS[word] for word in words if word in KINDS and word not in used}
     if role == "torque" and any(word in ROLES["current"][:5] for word in words):
         kinds.add("from current")
@@ -79,25 +94,26 @@ def read_name(name: str) -> ColumnName:
         rest = tuple(word for word in rest if word not in ROLES["current"])
     telling = [word for word in rest if word not in SILENT and not word.isdigit()]
     cartesian = bool(CARTESIAN & set(words)) or (bool(telling) and set(telling) <= AXES)
+    cartesian |= len(telling) > 1 and telling[0] in PLACES and telling[-1] in ("x", "y", "z")
     estimated, measured = bool(ESTIMATED & set(words)), bool(MEASURED & set(words))
     return ColumnName(role, rank, reference, estimated, cartesian, measured, tuple(sorted(kinds)), unit, rest)
 
 
-def _role(words: list[str]) -> tuple[str, int, set[str]]:
-    """The quantity, the rank of its word, and the words that say it."""
+def _role(words: list[str], shown: int) -> tuple[str, int, set[str]]:
+    """The quantity, the rank of its word, and the words that say it. shown: words behind the last dot of the name."""
     found = {role: [word for word in words if word in names] for role, names in ROLES.items()}
     dots = sum({"dot": 1, "ddot": 2, "d": 0}.get(word, 0) for word in words)
     if found["position"] and dots:
         role = "velocity" if dots == 1 else "acceleration"
         return role, 0, {*found["position"], "dot", "ddot"}
-    if found["temperature"]:
+    if found["temperature"] and words != ["temps"]:  # which alone is French, and means the time
         return "temperature", 0, set(found["temperature"])
     if set(words) & set(TIME) and not any(found[role] for role in ("position", "velocity", "torque", "current")):
         return "time", min(TIME.index(word) for word in words if word in TIME), set(TIME)
     for role in ROLES:
         if role == "current" and found["position"] and not ("i" in words and found["position"] == ["q"]):
             continue  # "current" as in: the present position
-        if found[role] and not (role in ("input", "load") and len(words) > 3):
+        if found[role] and not (role in ("input", "load") and shown > 3):
             said = {*found[role], *(found["current"] if role in ("position", "velocity") else ())}
             if role == "current" and "i" in said:
                 said.add("q")
@@ -116,8 +132,8 @@ def _desired(words: list[str], role: str) -> bool:
 def _bracketed_unit(name: str) -> tuple[str, str]:
     """A unit in brackets, and the name without it; numbers in brackets stay."""
     for match in _BRACKET.finditer(name):
-        inside = match[1].strip()
-        if inside and not inside.isdigit() and is_unit(inside):
+        inside = usual_unit(match[1].strip())
+        if inside and not inside.isdigit() and (is_unit(inside) or inside in _UNITS.values()):
             return inside, name[: match.start()] + " " + name[match.end() :]
     return "", name
 
@@ -136,10 +152,22 @@ def _last_unit(words: list[str]) -> tuple[str, list[str]]:
     return "", words
 
 
+def usual_unit(text: str) -> str:
+    """A unit as tables of columns have it, where a file writes it in another way: Grad, inc, permille."""
+    plain = text.strip().lower()
+    return {"grad": "deg", "grad/s": "deg/s"}.get(plain) or (_UNITS[plain] if plain in _OWN else text)
+
+
+def is_time_unit(unit: str) -> bool:
+    """Whether a unit is one of time."""
+    found = parse(unit)
+    return found is not None and found.unit == "s"
+
+
 def is_unit(text: str) -> bool:
     """Whether this is a unit of drivers/units.py."""
     found = parse(text)
-    return text == "%" or (found is not None and found.unit not in ("", "1"))
+    return text in ("%", "‰") or (found is not None and found.unit not in ("", "1"))
 
 
 def is_bare(said: ColumnName) -> bool:

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from daq.recording.columns import named
-from daq.recording.proposal.clock import Clock, find_clock
-from daq.recording.proposal.column_name import read_name, words_of
+from daq.recording.proposal.clock import Clock, find_clock, rising_column
+from daq.recording.proposal.column_name import read_name, usual_unit, words_of
 from daq.recording.proposal.families import ColumnFamily, Member, families_of
 from daq.recording.proposal.headerless import guess, is_clock
 from daq.recording.reader import SUFFIX, RecordingError, configuration
@@ -44,6 +44,11 @@ class Contents:
             return self.clock
         return find_clock(self.table, len(family.members[0].values), family.container, self.units)
 
+    def rising_clock(self, family: ColumnFamily) -> Clock | None:
+        """A column beside a family's without a name of times that rises as times do; it has to be asked for."""
+        rest = {name: one for name, one in self.table.items() if one.ndim == 1 and not read_name(name).role}
+        return None if self.unnamed else rising_column(rest, len(family.members[0].values), self.units)
+
 
 def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
     """Read a recording. Raises RecordingError."""
@@ -60,7 +65,8 @@ def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
             f'{file}: every row is of another joint (column "{long}"): write a column for each joint and quantity, '
             "as JOINT.position and JOINT.torque, a row an instant"
         )
-    contents = Contents(table, [], dict(found.units), list(found.notes), _names(found.texts))
+    units = {name: usual_unit(unit) for name, unit in found.units.items()}
+    contents = Contents(table, [], units, list(found.notes), _names(found.texts))
     names = list(found.columns)
     if bag:
         stems = dict.fromkeys(name.rpartition(".")[0] for name in names if name != "time")
@@ -68,7 +74,7 @@ def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
         contents.families = _of_bag(table, list(stems))
         return contents
     for rows in _lengths(table):
-        contents.families += [_without_clock(one, contents) for one in families_of(table, rows, found.units)]
+        contents.families += [_without_clock(one, contents) for one in families_of(table, rows, units)]
     unnamed = [name for name, one in table.items() if one.ndim == 2 and not read_name(name).role]
     if not any(one.role in ROLES for one in contents.families) and len(unnamed) == 1:
         _guess(file, contents, unnamed[0])

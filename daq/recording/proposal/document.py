@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,11 +10,13 @@ import numpy as np
 
 from daq.recording.proposal.choice import EFFORTS, Match, efforts, match, measured, positions, same_values
 from daq.recording.proposal.clock import FACTORS, Clock, by_velocity
+from daq.recording.proposal.column_name import read_name
 from daq.recording.proposal.contents import Contents, read_contents
 from daq.recording.proposal.derivative import FOLLOWS, NONE, Rate, together
-from daq.recording.proposal.families import BARE, ColumnFamily, Key, is_number
+from daq.recording.proposal.doubts import of_effort, of_position
+from daq.recording.proposal.families import ColumnFamily, Key, Member, is_number
 from daq.recording.proposal.template import UnnamedQuantitiesError, template
-from daq.recording.proposal.units import Guess, effort_unit, is_length, position_unit, velocity_unit
+from daq.recording.proposal.units import Guess, effort_unit, encoder_period, is_length, position_unit, velocity_unit
 from daq.recording.proposal.words import SILENT
 from daq.recording.questions import ASK, open_questions
 from daq.state.toml_text import toml_text
@@ -84,7 +87,7 @@ class _Document:
         within: Sequence[str],
     ) -> None:
         self._file, self._contents, self._position, self._within = file, contents, position, within
-        self._effort = found[0]
+        self._found, self._effort = found, found[0]
         self._others = [
             one for one in found[1:]
             if one.family.moving and one.family.role == self._effort.family.role
@@ -94,6 +97,8 @@ class _Document:
         self._questions: list[str] = []
         self._used: set[str] = set()
         self._clock = contents.clock_of(position)
+        self._guessed_clock = None if self._clock is not None else contents.rising_clock(position)
+        self._clock = self._clock or self._guessed_clock
         self._velocity, self._rate = self._find_velocity()
         self._names = self._joint_names(names)
 
@@ -159,6 +164,8 @@ class _Document:
             if sure:
                 reason, doubtful = "positions and velocities agree in it", False
         also = f"; also {', '.join(clock.others[:3])}" if clock.others else ""
+        if self._guessed_clock is not None:
+            also = f"; {ASK}the times? It rises evenly in every row"
         lines.append(toml_text({"time": clock.column}).strip() + (f"  # {_in_comment(also[2:])}" if also else ""))
         if unit != "s" or doubtful:
             mark = f"{ASK}{unit}? by the size of its steps: " if doubtful else ""
@@ -195,87 +202,85 @@ class _Document:
         return all(abs(np.log(gain / factor)) > np.log(1.2) for factor in (1.0, 180.0 / np.pi, np.pi / 180.0))
 
     def _position_guess(self) -> Guess:
-        first = self._position.members[0].column
-        return position_unit(self._position, self._contents.units.get(first, ""), self._gain())
+        return position_unit(self._position, self._declared(self._position.members[0]), self._gain())
+
+    def _own_guess(self, family: ColumnFamily, member: Member, guess: Guess) -> Guess:
+        """The guess for one column: that of its family, unless the file gives it a unit of its own."""
+        declared = self._declared(member)
+        if declared == self._declared(family.members[0]):
+            return guess
+        alone = replace(family, members=[member])
+        if family.role in EFFORTS:
+            return effort_unit(alone, declared)
+        return position_unit(alone, declared, float("nan"))
+
+    def _effort_of(self, place: int) -> tuple[ColumnFamily, Member] | None:
+        """The torque of a joint; the force of one that has no torque beside joints that have."""
+        for one in (self._effort, *(other for other in self._found if other.family.role == "force")):
+            member = one.members[place]
+            if member is not None:
+                return one.family, member
+        return None
 
     def _joints(self) -> list[str]:
-        position, effort = self._position_guess(), self._effort_guess()
+        self._ask()
+        position = self._position_guess()
+        effort = effort_unit(self._effort.family, self._declared(self._effort.family.members[0]))
         velocity = None
         if self._velocity is not None and self._clock is not None:
             said = self._velocity.family
-            declared = self._contents.units.get(said.members[0].column, "")
-            velocity = velocity_unit(declared, said.said.unit, self._gain(), position.unit)
-        role = {"input": "torque", "load": "torque"}.get(self._effort.family.role, self._effort.family.role)
+            velocity = velocity_unit(self._declared(said.members[0]), self._gain(), position.unit)
         lines: list[str] = []
         without = []
-        clock = self._contents.clock_of(self._effort.family)
         for i, (name, member) in enumerate(zip(self._names, self._position.members, strict=True)):
-            own = self._effort.members[i]
+            own = self._effort_of(i)
             if own is None:
                 without.append(member.column)
                 continue
             lines.append(f"\n[joints.{name}]")
-            lines.append(self._line("position", member.column, position, self._clock))
+            guess = self._own_guess(self._position, member, position)
+            lines.append(self._line("position", member, guess, self._clock))
             rate = self._velocity.members[i] if self._velocity is not None else None
             if velocity is not None and rate is not None:
-                lines.append(self._line("velocity", rate.column, velocity, self._clock))
-            lines.append(self._line(role, own.column, effort, clock))
+                lines.append(self._line("velocity", rate, velocity, self._clock))
+            family, column = own
+            role = {"input": "torque", "load": "torque"}.get(family.role, family.role)
+            clock = self._contents.clock_of(family)
+            lines.append(self._line(role, column, self._own_guess(family, column, effort), clock))
         if without:
             lines.append(f"\n# without a torque, and left out: {', '.join(map(_in_comment, without))}")
         return lines
 
-    def _effort_guess(self) -> Guess:
-        """The unit of the torque, and every doubt about it as a question."""
-        family, ask = self._effort.family, self._questions
-        guess = effort_unit(family, self._contents.units.get(family.members[0].column, ""))
-        if self._contents.unnamed:
-            ask.append("the columns have no names: position and velocity are told by the one being the rate of the "
-                       "other, and what is left over is taken for the torque. Is it?")  # fmt: skip
-        if self._effort.by_order:
-            ask.append(f"{self._position.names} and {family.names} are numbered differently: joint by joint in order?")
-        if family.role == "current":
-            ask.append(f"there is no torque: {family.names} is a motor current. Give scale in N·m/A (gear ratio times "
-                       "torque constant), and its sign")  # fmt: skip
-        if family.role == "load":
-            ask.append(f"{family.names} is a load without a unit: is it a torque, and how many N·m is 1? (scale)")
-        if family.role == "input":
-            ask.append(f"{family.names} is taken for the torque, the input of the model: is it measured, in N·m?")
-        if family.said.estimated:
-            ask.append(f"{family.names} is computed by the drive or an observer by its name: is it measured?")
-        sides = ["motor" in one.said.kinds for one in (self._position, family)]
-        if sides[0] != sides[1]:
-            first, second = (self._position, family) if sides[0] else (family, self._position)
-            ask.append(f"{first.names} are the motor's by their name, {second.names} not: give the gear ratio (scale), "
-                       "or say that both are on the joint's side")  # fmt: skip
+    def _ask(self) -> None:
+        """Ask every doubt about what was chosen."""
+        length = is_length(self._declared(self._position.members[0]))
+        self._questions += of_effort(self._effort, self._position, self._others, self._contents.unnamed, length)
         if self._velocity is not None and self._clock is not None and self._odd_rate():
-            ask.append(f"{self._position.names} change by {self._gain():.4g} times what {self._velocity.family.names} "
-                       "make of the times: which unit, or gear ratio, is another?")  # fmt: skip
-        said = self._contents.units.get(self._position.members[0].column, self._position.said.unit)
-        if family.role == "force" and not is_length(said):
-            ask.append(f"{family.names} is a force: is the joint prismatic, its position in m?")
-        if family.said.kinds == ("from current",) and self._others == []:
-            ask.append(f"{family.names} is a torque made from a motor's current; no sensor's torque moves")
-        if self._others:
-            listed = ", ".join(one.family.names for one in self._others[:4])
-            ask.append(f"which is the torque of the drive? Taken: {family.names}; there are also {listed}")
-        if self._position.role == BARE:
-            ask.append(f"{self._position.names} are called after joints, and nothing else: are they positions?")
-        odd = [key for key in self._position.keys if len(key) == 1 and len(key[0]) == 1 and not key[0].isdigit()]
-        if odd and len(self._position.members) > 1:
-            ask.append(f"are {', '.join(key[0] for key in odd)} joints? Their columns: {self._position.names}")
-        return guess
+            self._questions.append(
+                f"{self._position.names} change by {self._gain():.4g} times what {self._velocity.family.names} "
+                "make of the times: which unit, or gear ratio, is another?"
+            )
+        self._questions += of_position(self._position)
 
-    def _line(self, role: str, column: str, guess: Guess, clock: Clock | None) -> str:
+    def _declared(self, member: Member) -> str:
+        """The unit that the file gives to a column, in a row of units or in its name."""
+        return self._contents.units.get(member.column, "") or read_name(member.column).unit
+
+    def _line(self, role: str, member: Member, guess: Guess, clock: Clock | None) -> str:
         """One channel; a line that cannot be used before a question is answered is commented out."""
-        self._used.add(column)
-        entry: dict[str, Any] = {"column": column} | ({"unit": guess.unit} if guess.unit else {})
+        self._used.add(member.column)
+        entry: dict[str, Any] = {"column": member.column} | ({"unit": guess.unit} if guess.unit else {})
         if role == "current" and guess.usable:
             entry["scale"] = 1.0
+        period = encoder_period(member.values, guess.unit) if role == "position" and guess.usable else 0.0
+        if period:
+            entry["wrap"] = period
         if clock is not None and self._clock is not None and not np.array_equal(clock.values, self._clock.values):
             entry["time"] = clock.column
             self._used.add(clock.column)
         inside = ", ".join(toml_text({key: value}).strip() for key, value in entry.items())
-        said = f"{ASK}{guess.question}" if guess.question else guess.reason
+        why = ", ".join(filter(None, (guess.reason, "it starts again after a turn" if period else "")))
+        said = f"{ASK}{guess.question}" if guess.question else why
         mark = "" if guess.usable else "# "
         return f"{mark}{role} = {{ {inside} }}" + (f"  # {said}" if said else "")
 

@@ -17,6 +17,7 @@ UNIT_NORM: Final = 1e-3
 
 BARE: Final = "bare"  # the role of columns that are called after a joint, and nothing else
 _BY_UNIT: Final = {"rad": "position", "rad/s": "velocity", "N·m": "torque", "A": "current"}
+_SLIDES: Final = {"m": "position", "N": "force"}
 
 Key = tuple[str, ...]  # what tells a joint from the others: a number, or words
 
@@ -72,8 +73,10 @@ def families_of(table: Mapping[str, Floats], rows: int, units: Mapping[str, str]
     loose: dict[tuple[object, ...], list[tuple[str, ColumnName, Floats]]] = {}
     for name, values in table.items():
         said = read_name(name)
-        if is_bare(said) and values.size == rows:
-            said = said._replace(role=_BY_UNIT.get(_si(units.get(name) or said.unit), BARE))
+        unit = units.get(name) or said.unit
+        if values.size == rows and (is_bare(said) or (not said.role and unit)):
+            bare = is_bare(said)
+            said = said._replace(role=(_BY_UNIT | _SLIDES if bare else _BY_UNIT).get(_si(unit), BARE if bare else ""))
         if values.ndim == 2 and min(values.shape) > 1 and rows == max(values.shape):
             if not said.role and is_state(said):
                 said = said._replace(role=BARE)

@@ -5,8 +5,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from daq.recording.proposal.column_name import words_of
 from daq.recording.proposal.families import ColumnFamily
 from drivers.units import QuantitySettings, parse
+from estimators.quantities import Floats
 
 #: rad, argued: Largest |position| above which it is none in rad: two turns, which a joint with a range of travel lacks.
 DEGREES: Final = 13.0
@@ -24,6 +26,13 @@ MILLI: Final = 20_000.0
 MILLIAMPERE: Final = 100.0
 
 
+#: rev, argued: Largest |position| up to which it may be in turns: an encoder of one turn ends there.
+TURN: Final = 1.0
+SYMBOLS: Final = frozenset(  # words of names with which people mean rad: those of textbooks, and of joint states
+    ("joint", "joints", "jnt", "q", "qs", "qpos", "jpos", "theta", "th", "phi", "dof")
+)
+
+
 class Guess(NamedTuple):
     """A unit for a table of columns; empty: SI as it is."""
 
@@ -37,12 +46,17 @@ def position_unit(family: ColumnFamily, declared: str, gain: float) -> Guess:
     """The unit of positions; gain: Δq over ∫ v dt of a velocity in rad/s (NaN where there is none)."""
     named = declared or family.said.unit
     if named:
-        return _named(named, ("rad", "m"))
+        return _doubted(_named(named, ("rad", "m")), family)
     if re.match(r"actual_q\W?_?\d", family.members[0].column) and family.largest <= TURNS:
         return Guess("", "rad, as RTDE gives them")
     if abs(gain * np.pi / 180.0 - 1.0) < 0.2:
         return Guess("deg", "it changes by 57.3 times what the velocity in rad/s makes")
     most = family.largest
+    if "motor" in family.said.kinds and most > DEGREES:
+        question = (
+            f'values reach {most:.6g}: degrees (unit = "deg"), rad of a motor before its gear (scale), or counts?'
+        )
+        return Guess("", "", question)
     if most > COUNTS:
         question = f'values reach {most:.6g}: degrees of many turns, counts (unit = "counts", counts_per_rev), mm?'
         return Guess("", "", question, usable=False)
@@ -50,6 +64,9 @@ def position_unit(family: ColumnFamily, declared: str, gain: float) -> Guess:
         return Guess("deg", f"values reach {most:.4g}, more than two turns in rad")
     if most > ONE_TURN:
         return Guess("", "", f'values reach {most:.3g}: more than a turn in rad, or a few degrees? (unit = "deg")')
+    words = words_of(family.members[0].column)
+    if most <= TURN and not SYMBOLS & set(words):
+        return Guess("", "", f'values reach {most:.3g}: rad, or turns (unit = "rev", and "rev/s" of a velocity)?')
     return Guess("", f"rad: values reach {most:.3g}")
 
 
@@ -59,19 +76,42 @@ def is_length(unit: str) -> bool:
     return found is not None and found.unit == "m"
 
 
+def _doubted(guess: Guess, family: ColumnFamily) -> Guess:
+    """A unit that the file has, as a question where joints do not reach as far."""
+    if guess.question or guess.unit or guess.reason.startswith("m,") or family.largest <= DEGREES:
+        return guess
+    if "motor" in family.said.kinds:
+        return guess
+    return Guess(
+        "", "", f'the file says rad, and values reach {family.largest:.4g}: many turns, or degrees? (unit = "deg")'
+    )
+
+
+def encoder_period(values: Floats, unit: str) -> float:
+    """rad after which these positions start again, (rows,) in this unit; 0 where they do not."""
+    turn = {"deg": 360.0, "": 2.0 * np.pi, "rev": 1.0}.get(unit, 0.0)
+    known = values[np.isfinite(values)]
+    steps = np.abs(np.diff(known))
+    jumps = steps[steps > 0.5 * turn]
+    whole = turn > 0.0 and len(jumps) > 0 and bool(jumps.min() > 0.8 * turn) and bool(np.ptp(known) <= 1.001 * turn)
+    return 2.0 * np.pi if whole else 0.0
+
+
 def effort_unit(family: ColumnFamily, declared: str) -> Guess:
     """The unit of torques, forces or currents."""
     named = declared or family.said.unit
     role = family.role
-    if named == "%":
-        return Guess("", "", f"{family.names} is in percent of a rated torque: give rated and rated_unit", usable=False)
+    if named in ("%", "‰"):
+        share = "percent" if named == "%" else "per mille"
+        question = f"{family.names} is in {share} of a rated torque: give rated and rated_unit"
+        return Guess("", "", question, usable=False)
     if named:
         fitting = {"torque": ("N·m", "A"), "force": ("N",), "current": ("A", "N·m")}.get(role, ("N·m", "A", "N"))
         return _named(named, fitting)
     most = family.largest
     if role == "current":
         if most > MILLIAMPERE:
-            return Guess("mA", f"values reach {most:.4g}, too many A")
+            return Guess("mA", "", f"values reach {most:.4g}: mA, or the drive's own counts? (scale, in A for 1)")
         return Guess("", f"A: values reach {most:.3g}")
     if role == "torque" and most > MILLI:
         question = f"taken for mN·m, since values reach {most:.6g}: is that so?"
@@ -81,12 +121,12 @@ def effort_unit(family: ColumnFamily, declared: str) -> Guess:
     return Guess("")
 
 
-def velocity_unit(declared: str, named: str, gain: float, position: str) -> Guess | None:
+def velocity_unit(written: str, gain: float, position: str) -> Guess | None:
     """The unit with which a velocity is the rate of its position; None where neither rad/s nor deg/s is.
 
-    gain: Δq over ∫ v dt with q as in the file; position: unit of q in the file, "deg" or another.
+    written: its unit in the file, "" for none; gain: Δq over ∫ v dt with q as in the file; position: unit of q in the
+    file, "deg" or another.
     """
-    written = declared or named
     in_rad = gain * (np.pi / 180.0 if position == "deg" else 1.0)  # rad by what the velocity is
     if written:
         guess = _named(written, ("rad/s", "m/s"))

@@ -7,16 +7,25 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "acceleration": ("acceleration", "accelerations", "accel", "acc", "ddq", "qdd", "qddot", "qacc", "ddtheta", "qpp",
                      "ddpos"),
     "velocity": ("velocity", "velocities", "vel", "vels", "speed", "speeds", "dq", "qd", "qdot", "qvel", "jvel",
-                 "dtheta", "thetadot", "omega", "qp", "dpos", "dp", "geschwindigkeit"),
+                 "dtheta", "thetadot", "omega", "qp", "dpos", "dp", "geschwindigkeit", "vitesse", "velocita",
+                 "velocidad"),
     "torque": ("torque", "torques", "effort", "efforts", "tau", "taus", "trq", "tq", "tor", "moment", "moments", "eff",
-               "qfrc", "drehmoment", "drehmomente"),
+               "qfrc", "drehmoment", "drehmomente", "couple", "couples", "coppia", "coppie"),
     "force": ("force", "forces"),
-    "current": ("current", "currents", "curr", "cur", "iq", "amp", "amps", "i", "strom"),
+    "current": ("current", "currents", "curr", "cur", "iq", "amp", "amps", "i", "strom", "courant",
+                "corrente", "corriente"),
     "position": ("position", "positions", "pos", "angle", "angles", "qpos", "jpos", "theta", "q", "qs", "ang", "th",
-                 "phi", "encoder", "enc", "winkel", "drehwinkel", "lage"),
+                 "phi", "encoder", "enc", "winkel", "drehwinkel", "lage", "posizione", "posicion", "angolo", "angulo"),
     "load": ("load", "loads"),
     "input": ("u",),  # what a toolbox of identification calls the torque
     "temperature": ("temp", "temps", "temperature", "temperatures", "voltage", "voltages", "volts", "pwm", "winding"),
+}  # fmt: skip
+# words of Chinese names, the longer ones first
+CHINESE: Final = {
+    "角加速度": "acceleration", "加速度": "acceleration", "角速度": "velocity", "速度": "velocity", "关节": "joint",
+    "位置": "position", "角度": "angle", "力矩": "torque", "扭矩": "torque", "转矩": "torque", "电流": "current",
+    "时间": "time", "电机": "motor", "目标": "target", "期望": "desired", "实际": "actual", "温度": "temperature",
+    "轴": "axis",
 }  # fmt: skip
 TIME: Final = (
     "stamp",
@@ -28,11 +37,15 @@ TIME: Final = (
     "clock",
     "zeit",
     "tijd",
+    "temps",
+    "tempo",
+    "tiempo",
     "sec",
     "secs",
     "ts",
     "tout",
     "tick",
+    "duration",
 )
 COUNTERS: Final = (
     "seq",
@@ -46,6 +59,7 @@ COUNTERS: Final = (
     "nsecs",
     "nanosec",
     "nsec",
+    "nanos",
     "cycle",
 )
 
@@ -53,7 +67,7 @@ COUNTERS: Final = (
 REFERENCE: Final = frozenset(
     ("target", "targets", "tgt", "ref", "reference", "references", "cmd", "cmds", "cmptd", "command", "commands",
      "commanded", "desired", "des", "setpoint", "setpoints", "sp", "goal", "goals", "plan", "planned", "nominal",
-     "soll", "sollwert", "set", "interp", "trajectory", "traj", "action", "expected", "in", "rel", "reset")
+     "soll", "sollwert", "set", "interp", "trajectory", "traj", "action", "expected", "in", "input", "rel", "reset")
 )  # fmt: skip
 # a name with one of these is a difference, a bound, or one value for many rows
 DERIVED: Final = frozenset(
@@ -64,8 +78,8 @@ DERIVED: Final = frozenset(
 # a name with one of these is what a model says, or acts from outside
 MODEL: Final = frozenset(
     ("model", "pred", "predicted", "prediction", "bias", "passive", "sim", "simulated", "ff",
-     "feedforward", "gravity", "grav", "coriolis", "nle", "rnea", "external", "ext", "contact", "disturbance",
-     "friction", "inertia", "observer", "jacobian", "mass")
+     "feedforward", "gravity", "grav", "coriolis", "nle", "rnea", "external", "ext", "contact", "disturbance", "dist",
+     "disturb", "friction", "inertia", "observer", "jacobian", "mass")
 )  # fmt: skip
 # a name with one of these is what a drive or an observer computed: offered where nothing is measured
 ESTIMATED: Final = frozenset(("est", "estimate", "estimated", "estimates", "hat"))
@@ -79,6 +93,9 @@ AXES: Final = frozenset(
     ("x", "y", "z", "w", "rx", "ry", "rz", "qx", "qy", "qz", "qw", "roll", "pitch", "yaw", "px", "py", "pz", "fx", "fy",
      "fz", "tx", "ty", "tz", "mx", "my", "mz", "vx", "vy", "vz")
 )  # fmt: skip
+
+# a name that begins with one of these and ends with x, y or z is a place or a speed in space: base_pos_x
+PLACES: Final = frozenset(("base", "root", "body", "world", "trunk", "pelvis", "torso", "object", "camera", "target"))
 
 MEASURED: Final = frozenset(
     ("actual", "act", "measured", "meas", "msr", "msrd", "ist", "istwert", "real", "feedback", "fb", "fbk", "observed",
@@ -96,5 +113,6 @@ KINDS: Final[dict[str, str]] = (
 SILENT: Final = frozenset(
     ("joint", "joints", "jnt", "jnts", "j", "axis", "axes", "achse", "achsen", "a", "motor", "of", "the", "states",
      "state", "jointstate", "jointstates", "field", "data", "values", "value", "robot", "arm", "rec", "all",
-     "entries", "observation", "obs", "per", "s", "dof", "array", "as", "no", "nr", "log", "header")
+     "entries", "observation", "obs", "per", "s", "dof", "array", "as", "no", "nr", "log", "header", "wert", "achs",
+     "gelenk")
 )  # fmt: skip

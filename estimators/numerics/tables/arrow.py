@@ -12,7 +12,7 @@ from estimators.numerics.tables.named_columns import NamedColumns
 def read_parquet(file: Path) -> NamedColumns:
     """Read a .parquet or .feather file. Raises OSError, ValueError."""
     try:
-        from pyarrow import ArrowInvalid, feather, parquet
+        from pyarrow import ArrowInvalid, feather, parquet, types
     except ImportError:
         raise ValueError("Parquet needs pyarrow: pip install 'jointwatch[parquet]'") from None
     try:
@@ -22,11 +22,13 @@ def read_parquet(file: Path) -> NamedColumns:
     except ArrowInvalid as error:
         raise ValueError(str(error)) from error
     found = NamedColumns({})
+    while any(types.is_struct(column.type) for column in table.columns):
+        table = table.flatten()  # a field of a structure becomes STRUCTURE.FIELD
     for name, column in zip(table.column_names, table.columns, strict=True):
         values = _values(column)
         if values is not None:
             found.columns[name] = values
-        elif len(set(texts := column.to_pylist()[:400])) == 1 and isinstance(texts[0], str):
+        elif len(set(map(str, texts := column.to_pylist()[:400]))) == 1 and isinstance(texts[0], str):
             found.texts[name] = texts[0]
         elif 1 < len(set(map(str, texts))) <= 64 and texts[0] != texts[1]:
             found.long = found.long or name

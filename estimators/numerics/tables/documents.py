@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from estimators.numerics.tables.named_columns import NamedColumns
 
 _DEEPEST: Final = 12  # levels of objects
+_NAMES: Final = ("name", "joint", "joint_name", "axis", "id")  # keys of an object by which it is called
 
 
 def read_json(file: Path) -> NamedColumns:
@@ -59,6 +60,9 @@ def _rows(
         if any(isinstance(cell, Mapping) for cell in cells):
             yield from _rows(name, [cell if isinstance(cell, Mapping) else {} for cell in cells], texts, depth + 1)
             continue
+        if any(isinstance(cell, list) and cell and all(isinstance(one, Mapping) for one in cell) for cell in cells):
+            yield from _objects_of_rows(name, cells, texts, depth + 1)
+            continue
         width = next((len(cell) for cell in cells if isinstance(cell, list)), 0)
         if width:
             cells = [cell if isinstance(cell, list) and len(cell) == width else [None] * width for cell in cells]
@@ -68,6 +72,24 @@ def _rows(
         values = _array(cells)
         if values is not None:
             yield name, values
+
+
+def _objects_of_rows(
+    prefix: str, cells: Sequence[Any], texts: dict[str, str], depth: int
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The columns of rows in which each cell is a list of objects, as one for each joint: by their names, or places."""
+    rows: list[dict[str, Mapping[str, Any]]] = []
+    for cell in cells:
+        objects = [one for one in cell if isinstance(one, Mapping)] if isinstance(cell, list) else []
+        rows.append({_label(one, place): one for place, one in enumerate(objects)})
+    for label in dict.fromkeys(label for row in rows for label in row):
+        yield from _rows(f"{prefix}{label}", [row.get(label, {}) for row in rows], texts, depth)
+
+
+def _label(one: Mapping[str, Any], place: int) -> str:
+    """What tells one object of a list from the others."""
+    name = next((one[key] for key in _NAMES if isinstance(one.get(key), str)), "")
+    return f".{name}" if name else f"[{place}]"
 
 
 def _array(values: Sequence[Any]) -> NDArray[np.float64] | None:

@@ -8,8 +8,8 @@ from typing import Final
 MARKS: Final = ("#", "%", "//")  # that begin a line of comment
 BETWEEN: Final = (";", "\t", ",", "|", None)  # None: spaces
 _UNIT: Final = re.compile(
-    r"(?:[mµun]?s|sec(?:onds?)?|rad|deg(?:rees?)?|°|[mµ]?m|[mk]?N[·*. ]?m?|m?A|amps?|m?V|volts?|°?C|K|%|-|rpm|1/min|Hz"
-    r"|rev|(?:rad|deg|°|m|mm|rev)/s(?:[²2]|\^2)?)?",
+    r"(?:[mµun]?s|sec(?:onds?)?|rad|deg(?:rees?)?|grad|°|[mµ]?m|[mk]?N[·*. ]?m?|m?A|amps?|m?V|volts?|°?C|K|%|-|rpm"
+    r"|1/min|Hz|rev|(?:rad|deg|grad|°|m|mm|rev)/s(?:[²2]|\^2)?)?",
     re.IGNORECASE,
 )
 

@@ -1,5 +1,6 @@
 """What a reader of columns returns: the arrays by name, and what the file says of them beside the numbers."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -7,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNNAMED: Final = "data"  # the name of the one matrix of a file that names no columns
-_SECONDS: Final = ("secs", "sec", "seconds")
-_NANOSECONDS: Final = ("nsecs", "nanosec", "nsec", "nanoseconds")
+_SECONDS: Final = re.compile(r"(?i)(.*?)[._/ ]?(?:in[._ ]?)?(secs?|seconds)")
+_NANOSECONDS: Final = re.compile(r"(?i)(.*?)[._/ ]?(?:in[._ ]?)?(nsecs?|nanosecs?|nanoseconds|nanos)")
 
 
 @dataclass(slots=True)
@@ -23,19 +24,18 @@ class NamedColumns:
 
 
 def with_whole_stamps(found: NamedColumns) -> NamedColumns:
-    """Add a column NAME, s, for every pair of columns NAME.secs and NAME.nsecs, as ROS writes stamps."""
+    """Add a column NAME, s, for every pair of columns as NAME.secs and NAME.nsecs, in which ROS writes stamps."""
+    parts = {match[1]: name for name in found.columns if (match := _NANOSECONDS.fullmatch(name))}
     for name in list(found.columns):
-        for mark in (".", "/", "_"):
-            stem, separator, last = name.rpartition(mark)
-            whole = stem or "stamp"
-            if last.lower() not in _SECONDS or whole in found.columns:
-                continue
-            other = next((n for n in _NANOSECONDS if f"{stem}{separator}{n}" in found.columns), None)
-            if other is not None:
-                seconds, rest = found.columns[name], found.columns[f"{stem}{separator}{other}"]
-                if seconds.ndim == rest.ndim == 1 and seconds.size:
-                    origin = seconds[0]  # whole seconds since 1970 would leave float64 a resolution of 0.2 µs only
-                    found.columns[whole] = (seconds - origin).astype(np.float64) + 1e-9 * rest
-                    found.units[whole] = "s"
-                    found.notes.append(f"{whole} is {last} + {other}, counted from the first row")
+        match = _SECONDS.fullmatch(name)
+        whole = "" if match is None else match[1] or "stamp"
+        if match is None or match[1] not in parts or whole in found.columns:
+            continue
+        other = parts[match[1]]
+        seconds, rest = found.columns[name], found.columns[other]
+        if seconds.ndim == rest.ndim == 1 and 0 < seconds.size == rest.size:
+            origin = seconds[0]  # whole seconds since 1970 would leave float64 a resolution of 0.2 µs only
+            found.columns[whole] = (seconds - origin).astype(np.float64) + 1e-9 * rest
+            found.units[whole] = "s"
+            found.notes.append(f"{whole} is {name} + {other}, counted from the first row")
     return found

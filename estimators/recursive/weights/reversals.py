@@ -90,7 +90,9 @@ def weight(straight: float, rows: float, reversing: float, seen: float, now: flo
     """w from the residual's squares over this many rows of either kind; now: what it is so far."""
     if rows < LEAST or seen < ONE:
         return now
-    ratio = (straight / rows) / max(reversing / seen, LEAST_DIVISOR)
+    if reversing <= 0.0:  # without noise both are differences of large numbers, and may be below zero
+        return 1.0
+    ratio = (max(straight, LEAST_DIVISOR) / rows) / max(reversing / seen, LEAST_DIVISOR)
     return float(np.sqrt(ratio)) if ratio < (1.0 if now == 1.0 else OVER**-2) / GROSS**2 else 1.0
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from daq.stream.priority import share, take
 from drivers.network.zenoh_topic import key_of
 from hil_rig.wire.network.ros2_zenoh import ZenohPublisher, joint_state
 
@@ -16,12 +17,15 @@ SETTLED: Final = 1.0  # s left out
 TOPIC: Final = "/joint_states"
 
 
-def zenoh_alone(joints: int, seconds: float) -> list[float]:
-    """Times from each message's put, as its attachment has it, to the callback, s. The publisher is this process."""
+def zenoh_alone(joints: int, seconds: float, priority: int = 0) -> list[float]:
+    """Times from each message's put, as its attachment has it, to the callback, s. The publisher is this process.
+
+    priority: real-time, of the callback's process, as a driver has it.
+    """
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     publisher = ZenohPublisher(0, TOPIC)
-    listener = spawn.Process(target=listen, args=(publisher.endpoint, theirs), daemon=True)
+    listener = spawn.Process(target=listen, args=(publisher.endpoint, theirs, priority), daemon=True)
     listener.start()
     try:
         names = [f"joint{one + 1}" for one in range(joints)]
@@ -43,7 +47,7 @@ def zenoh_alone(joints: int, seconds: float) -> list[float]:
     return taken[round(SETTLED * RATE) :]
 
 
-def listen(router: str, pipe: Connection) -> None:
+def listen(router: str, pipe: Connection, priority: int) -> None:
     """Subscribe, and note how old each message is, until told to stop; then send that."""
     import json
 
@@ -59,7 +63,9 @@ def listen(router: str, pipe: Connection) -> None:
         now, (_, sent) = time.time_ns(), struct.unpack_from("<qq", sample.attachment.to_bytes())
         taken.append((now - sent) / 1e9)
 
+    take(priority)
     with zenoh.open(config) as session:
         session.declare_subscriber(key_of(0, TOPIC, "sensor_msgs/JointState"), hear)
+        share()
         pipe.recv()
         pipe.send(taken)

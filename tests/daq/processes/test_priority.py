@@ -39,6 +39,32 @@ if not child:
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "what it starts is ordinary"
 """
 
+SHARED = """
+import os, threading
+from daq.stream.priority import share, take
+
+def policies():
+    ordinary = ~os.SCHED_RESET_ON_FORK
+    tasks = map(int, os.listdir("/proc/self/task"))
+    return sorted((os.sched_getscheduler(one) & ordinary, os.sched_getparam(one).sched_priority) for one in tasks)
+
+before = {(os.SCHED_OTHER, 0)}
+share()
+assert set(policies()) == before, "without a priority there is nothing to give"
+take(3)
+over = threading.Event()
+for _ in range(2):
+    threading.Thread(target=over.wait).start()
+assert policies().count((os.SCHED_RR, 3)) == 1, "what it starts is ordinary"
+share()
+assert set(policies()) == {(os.SCHED_RR, 3)}
+child = os.fork()
+if not child:
+    os._exit(os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK != os.SCHED_OTHER)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "what it forks is ordinary"
+over.set()
+"""
+
 
 def threads(pid: int) -> dict[int, tuple[int, int]]:
     """Of a process: thread → policy, priority."""
@@ -72,6 +98,26 @@ def test_the_way_of_an_update_comes_first_and_page_recorder_and_supervisor_do_no
         assert list(outlet.values()).count(first) >= 3, "two forwarders, and ZeroMQ's own"
         ordinary = {*threads(found["jw recorder"]).values(), *threads(live.service.pid).values()}
         assert ordinary == {(os.SCHED_OTHER, 0)}
+
+
+def test_a_process_shares_its_priority_with_threads_of_libraries() -> None:
+    if not allowed(PRIORITY):
+        pytest.skip("needs to be allowed a real-time priority (root, or RLIMIT_RTPRIO)")
+    done = subprocess.run([sys.executable, "-c", SHARED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_thread_of_a_middleware_comes_first_since_it_hands_messages_on(forked_programs: None) -> None:
+    """zenoh's callback holds the interpreter: without the priority the driver would wait for a thread that waits."""
+    if not allowed(PRIORITY):
+        pytest.skip("needs to be allowed a real-time priority (root, or RLIMIT_RTPRIO)")
+    pytest.importorskip("zenoh", reason="eclipse-zenoh is not installed (pip install jointwatch[zenoh])")
+    with Live(["rigid", "--wire", "zenoh"], more=ASKED) as live, Subscriber(live.endpoint, timeout=60) as one:
+        next(iter(one))
+        assert live.service is not None
+        seen = threads(children(live.service.pid)["jw wire"])
+        assert len(seen) > 4, "the middleware's are among them"
+        assert set(seen.values()) == {(os.SCHED_RR, PRIORITY)}
 
 
 def test_a_subscriber_may_take_priority_too() -> None:

@@ -137,30 +137,29 @@ DEGREE = np.pi / 180.0
 
 
 @pytest.mark.parametrize(
-    ("declared", "named", "gain", "position", "unit"),
+    ("written", "gain", "position", "unit"),
     [
-        ("", "", 1.0, "", ""),  # rad by rad/s
-        ("", "", DEGREE, "", "deg/s"),  # rad by deg/s
-        ("", "", 1.0 / DEGREE, "deg", ""),
-        ("", "", 1.0, "deg", "deg/s"),
-        ("", "", 1.19, "", ""),
-        ("", "", 1.21, "", None),
-        ("", "", 0.79, "", None),
-        ("", "", 1.19, "deg", "deg/s"),
-        ("", "", 1.21, "deg", None),
-        ("", "", -1.0, "", None),
-        ("deg/s", "rad/s", DEGREE, "", "deg/s"),  # what the file declares counts before what the name says
-        ("", "deg/s", 1.0, "deg", "deg/s"),
-        ("", "deg/s", 1.0 / DEGREE, "deg", None),
-        ("", "rpm", np.pi / 30.0, "", "rpm"),
-        ("", "rpm", 1.0, "", None),
-        ("", "rad/s", 1.0 / DEGREE, "deg", ""),
+        ("", 1.0, "", ""),  # rad by rad/s
+        ("", DEGREE, "", "deg/s"),  # rad by deg/s
+        ("", 1.0 / DEGREE, "deg", ""),
+        ("", 1.0, "deg", "deg/s"),
+        ("", 1.19, "", ""),
+        ("", 1.21, "", None),
+        ("", 0.79, "", None),
+        ("", 1.19, "deg", "deg/s"),
+        ("", 1.21, "deg", None),
+        ("", -1.0, "", None),
+        ("deg/s", 1.0, "deg", "deg/s"),
+        ("deg/s", 1.0 / DEGREE, "deg", None),
+        ("rpm", np.pi / 30.0, "", "rpm"),
+        ("rpm", 1.0, "", None),
+        ("rad/s", 1.0 / DEGREE, "deg", ""),
     ],
 )
 def test_the_unit_of_a_velocity_is_the_one_by_which_it_makes_the_positions_change(
-    declared: str, named: str, gain: float, position: str, unit: str | None
+    written: str, gain: float, position: str, unit: str | None
 ) -> None:
-    found = velocity_unit(declared, named, gain, position)
+    found = velocity_unit(written, gain, position)
     assert (None if found is None else found.unit) == unit
 
 

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,11 @@ from daq.__main__ import main
 from daq.recording.columns import Columns, read
 from daq.recording.proposal import propose, questions_of
 from daq.recording.reader import RecordingError
-from tests.support.table_files import CASES, several, small_degrees, truth
+from tests.support import table_files, vendor_table_files
+from tests.support.table_files import Truth, csv, several, small_degrees, truth
+
+CASES = table_files.CASES | vendor_table_files.CASES
+BY_SIZE = "size of its steps|rad, or turns"  # questions that a small motion or plain names of times leave open
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -27,7 +32,7 @@ def test_a_file_is_proposed_rightly_or_refused(name: str, tmp_path: Path) -> Non
     for wanted in case.asks:
         assert any(re.search(wanted, one) for one in questions_of(table)), table
     if not case.asks:
-        assert not [one for one in questions_of(table) if "size of its steps" not in one], table
+        assert not [one for one in questions_of(table) if not re.search(BY_SIZE, one)], table
     channels = read(file, Columns.model_validate(tomllib.loads(table)))
     assert len(channels) == case.joints, table
     assert not case.names or tuple(channels) == case.names
@@ -55,6 +60,65 @@ def test_a_few_degrees_are_told_by_velocities_in_rad(tmp_path: Path) -> None:
     channels = read(tmp_path / "run.csv", Columns.model_validate(tomllib.loads(text)))
     np.testing.assert_allclose(channels["joint2"]["position"].values, 0.05 * known.q[:, 1], rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(channels["joint2"]["velocity"].values, 0.05 * known.v[:, 1], rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("write", "doubt"),
+    [
+        (vendor_table_files.moteus, 'rad, or turns \\(unit = "rev"'),
+        (vendor_table_files.odrive, 'rad, or turns \\(unit = "rev"'),
+        (vendor_table_files.before_the_gear, "rad of a motor before its gear"),
+        (vendor_table_files.wrongly_rad, "the file says rad, and values reach"),
+        (vendor_table_files.days, "days or minutes have to be converted to s"),
+        (vendor_table_files.maxon, 'counts: give unit = "counts" and counts_per_rev'),
+        (vendor_table_files.dynamixel, "mA, or the drive's own counts"),
+        (vendor_table_files.dynamixel, 'counts \\(unit = "counts"'),
+    ],
+)
+def test_a_unit_that_numbers_and_names_leave_open_is_asked_for(
+    write: Callable[[Path, Truth], Path], doubt: str, tmp_path: Path
+) -> None:
+    asked = questions_of(propose(write(tmp_path, truth(2, 200.0, 9))))
+    assert any(re.search(doubt, one) for one in asked), asked
+
+
+def test_an_encoder_that_starts_again_after_a_turn_is_unwrapped(tmp_path: Path) -> None:
+    known = truth(2, 200.0, 11)
+    turning = 6.0 * known.q
+    turning[:, 1] = 0.1 * known.q[:, 1] + 1.0
+    file = csv(tmp_path, "time,q1_deg,q2_deg,tau1,tau2", [known.time, np.rad2deg(turning) % 360.0, known.tau])
+    table = tomllib.loads(propose(file))
+    assert "wrap" in table["joints"]["joint1"]["position"]
+    assert "wrap" not in table["joints"]["joint2"]["position"]
+    q = read(file, Columns.model_validate(table))["joint1"]["position"].values
+    np.testing.assert_allclose(q - q[0], turning[:, 0] - turning[0, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "head", ["time;J1 Pos;J2 Pos;J1 Trq;J2 Force\ns;deg;mm;Nm;N", "time;J1 [deg];J2 [mm];J1 Trq [Nm];J2 Force [N]"]
+)
+def test_each_joint_has_its_own_unit(head: str, tmp_path: Path) -> None:
+    """A SCARA: its third joint slides."""
+    known = truth(2, 200.0, 12)
+    q = np.column_stack([np.rad2deg(known.q[:, 0]), 1e3 * known.q[:, 1]])
+    file = csv(tmp_path, head, [known.time, q, known.tau], between=";")
+    channels = read(file, Columns.model_validate(tomllib.loads(propose(file))))
+    for name, j, role in (("joint1", 0, "torque"), ("joint2", 1, "force")):
+        np.testing.assert_allclose(channels[name]["position"].values, known.q[:, j], rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(channels[name][role].values, known.tau[:, j], rtol=1e-6)
+
+
+def test_a_row_of_units_counts_before_names(tmp_path: Path) -> None:
+    known = truth(2, 200.0, 13)
+    file = csv(tmp_path, "time,q1_rad,q2_rad,tau1,tau2\ns,deg,deg,Nm,Nm", [known.time, np.rad2deg(known.q), known.tau])
+    channels = read(file, Columns.model_validate(tomllib.loads(propose(file))))
+    np.testing.assert_allclose(channels["joint2"]["position"].values, known.q[:, 1], rtol=1e-6, atol=1e-8)
+
+
+def test_a_topic_with_a_definition_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
+    file = vendor_table_files.two_topics(tmp_path, truth(2, 200.0, 14), "std_msgs/Header header\n")
+    with pytest.raises(RecordingError, match=r"like torque .* for the joints of j_b\.position … j_a\.position"):
+        propose(file)
 
 
 def test_several_files_are_one_recording_and_the_table_names_them(

@@ -136,8 +136,8 @@ def test_gaps_repetitions_and_messages_without_a_number_are_counted(robot: Robot
         for place, (number, gid) in enumerate(sent):
             robot.publisher.put(rosbags_message(1, ["joint_1"], [place], [], []), attachment=unlabelled(number, gid))
         robot.publisher.put(rosbags_message(1, ["joint_1"], [8.0], [], []))
-        robot.publisher.put(rosbags_message(1, ["joint_1"], [9.0], [], []), attachment=b"strange")
         robot.publisher.put(b"no message", attachment=unlabelled(11))
+        robot.publisher.put(rosbags_message(1, ["joint_1"], [9.0], [], []), attachment=b"strange")
         readings = collect(driver, 8)
         counters = driver.counters()
     assert readings["value"].tolist() == [0, 1, 2, 3, 6, 7, 8, 9], "what comes again or too late is left out"

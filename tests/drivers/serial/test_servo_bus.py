@@ -14,7 +14,7 @@ from drivers.base import Wanted
 from drivers.serial.servo_bus import ServoBusSettings
 from drivers.serial.servo_packets import PacketSplitter, crc16
 from drivers.testing import collect
-from hil_rig.wire.servo import ServoBank, status, sync_read
+from hil_rig.wire.servo import ServoBank, fast_status, status, sync_read
 
 SERVOS = [{"name": f"servo{one}", "id": one, "model": "xl330"} for one in range(1, 8)]
 
@@ -33,7 +33,8 @@ def settings(port: str, **more: object) -> ServoBusSettings:
     return ServoBusSettings.model_validate({"kind": "servo_bus", "port": port, "servos": SERVOS} | more)
 
 
-def test_what_robotis_sdk_reads_the_tap_reads_too(line: tuple[int, str]) -> None:
+@pytest.mark.parametrize("fast", [False, True])
+def test_what_robotis_sdk_reads_the_tap_reads_too(line: tuple[int, str], fast: bool) -> None:
     sdk = pytest.importorskip("dynamixel_sdk", reason="dynamixel-sdk is not installed")
     far, port = line
     bus, master_port = os.openpty()
@@ -70,7 +71,7 @@ def test_what_robotis_sdk_reads_the_tap_reads_too(line: tuple[int, str]) -> None
             for row in counts:
                 for ident, value in enumerate(row.tolist(), 1):
                     bank.registers[ident][132:136] = value.to_bytes(4, "little", signed=True)
-                assert group.txRxPacket() == sdk.COMM_SUCCESS
+                assert (group.fastSyncRead() if fast else group.txRxPacket()) == sdk.COMM_SUCCESS
                 read.append([np.int32(np.uint32(group.getData(one, 132, 4) & 0xFFFFFFFF)) for one in range(1, 8)])
                 parts.append(tap.read(0.0))
             parts.append(collect(tap, 700 - sum(map(len, parts))))
@@ -162,6 +163,21 @@ def test_losses_have_their_names(line: tuple[int, str]) -> None:
     assert counters["device_errors"] == 1
     assert counters["frames"] == 3
     assert counters["garbage_bytes"] == 2 + len(broken) - 4
+
+
+def test_a_fast_answer_is_used_whole_or_not_at_all(line: tuple[int, str]) -> None:
+    far, port = line
+    answer = fast_status([(1, bytes(10)), (2, bytes(10))])
+    with settings(port).open([Wanted(0, "servo1.position"), Wanted(1, "servo2.position")]) as tap:
+        os.write(far, answer)  # nobody was heard to ask
+        os.write(far, sync_read(126, 10, [1, 2], fast=True) + answer + answer)
+        first = collect(tap, 2)
+        os.write(far, sync_read(126, 10, [2, 1], fast=True) + answer)  # in another order
+        os.write(far, sync_read(126, 10, [1, 2], fast=True) + fast_status([(1, bytes(10)), (2, bytes(10))], error=0x80))
+        second = collect(tap, 2)
+        counters = {name: one for name, one in tap.counters().items() if one}
+    assert [one["channel"].tolist() for one in (first, second)] == [[0, 1], [0, 1]]
+    assert counters == {"frames": 4, "unmatched": 3, "unanswered": 2, "device_errors": 2}
 
 
 def old(ident: int, code: int, body: bytes) -> bytes:

@@ -7,6 +7,8 @@ import pytest
 from drivers.serial.servo_packets import (
     BROADCAST,
     BULK_READ,
+    FAST_BULK_READ,
+    FAST_SYNC_READ,
     LONGEST,
     READ,
     STATUS,
@@ -17,8 +19,9 @@ from drivers.serial.servo_packets import (
     ServoPacket,
     asked,
     read_packet,
+    separated,
 )  # fmt: skip
-from hil_rig.wire.servo import old_packet, packet
+from hil_rig.wire.servo import fast_status, old_packet, packet
 
 WRITE, PING, ALL = 0x03, 0x01, BROADCAST
 
@@ -32,6 +35,9 @@ WRITE, PING, ALL = 0x03, 0x01, BROADCAST
         ("dynamixel2", ALL, SYNC_READ, struct.pack("<HH", 300, 10), []),
         ("dynamixel2", ALL, BULK_READ, b"\x01\x2c\x01\x02\0\x07\x92\0\x01\0", [Range(1, 300, 2), Range(7, 146, 1)]),
         ("dynamixel2", ALL, BULK_READ, struct.pack("<BHHB", 1, 300, 2, 7), []),
+        ("dynamixel2", ALL, FAST_SYNC_READ, struct.pack("<HHB", 300, 10, 7), [Range(7, 300, 10)]),
+        ("dynamixel2", ALL, FAST_BULK_READ, b"\x01\x2c\x01\x02\0", [Range(1, 300, 2)]),
+        ("dynamixel1", ALL, FAST_SYNC_READ, struct.pack("<HHB", 300, 10, 7), []),
         ("dynamixel2", 3, STATUS, struct.pack("<HH", 132, 4), None),
         ("dynamixel2", 3, WRITE, struct.pack("<HH", 132, 4), []),
         ("dynamixel2", 3, PING, b"", []),
@@ -67,6 +73,50 @@ def test_what_is_read_together_has_the_same_registers(protocol: Protocol) -> Non
         [request] = PacketSplitter(protocol).feed(read_packet(protocol, ranges))
         assert asked(request, protocol) == ranges
         assert request.id == (1 if len(ranges) == 1 else BROADCAST)
+
+
+# the examples of Robotis' e-Manual (dxl/protocol2): present position of 3, 7 and 4; position, PWM and temperature
+FAST_SYNC = bytes.fromhex("FFFFFD00FE1900550003A6000000840800071F08000016CA0004FF030000D19E")
+FAST_BULK = bytes.fromhex("FFFFFD00FE1400550003A600000067A40007A501247400041FD9C1")
+
+
+def test_fast_reads_of_the_manual() -> None:
+    ranges = [Range(one, 132, 4) for one in (3, 7, 4)]
+    assert read_packet("dynamixel2", ranges, fast=True) == bytes.fromhex("FFFFFD00FE0A008A8400040003070420F2")
+    [whole] = PacketSplitter("dynamixel2").feed(FAST_SYNC)
+    numbers = [struct.pack("<xi", number) for number in (166, 2079, 1023)]
+    assert separated(whole, ranges) == [
+        ServoPacket(one, STATUS, data) for one, data in zip((3, 7, 4), numbers, strict=True)
+    ]
+    [whole] = PacketSplitter("dynamixel2").feed(FAST_BULK)
+    ranges = [Range(3, 132, 4), Range(7, 124, 2), Range(4, 146, 1)]
+    bodies = [b"\0\xa6\0\0\0", b"\0\xa5\x01", b"\0\x1f"]
+    assert separated(whole, ranges) == [
+        ServoPacket(one, STATUS, body) for one, body in zip((3, 7, 4), bodies, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        [],
+        [Range(3, 132, 4), Range(7, 132, 4)],
+        [Range(3, 132, 4), Range(7, 132, 4), Range(4, 132, 4), Range(5, 132, 4)],
+        [Range(3, 132, 4), Range(4, 132, 4), Range(7, 132, 4)],
+        [Range(3, 132, 4), Range(7, 132, 4), Range(4, 132, 3)],
+        [Range(3, 132, 4), Range(7, 132, 3), Range(4, 132, 5)],
+    ],
+)
+def test_a_fast_answer_that_does_not_fit_its_request_is_none(ranges: list[Range]) -> None:
+    [whole] = PacketSplitter("dynamixel2").feed(FAST_SYNC)
+    assert separated(whole, ranges) is None
+
+
+def test_only_fast_answers_are_not_stuffed() -> None:
+    data = b"\xff\xff\xfd\xfd\x01"
+    [mine, fast] = PacketSplitter("dynamixel2").feed(packet(3, STATUS, b"\0" + data) + fast_status([(3, data)]))
+    assert mine == ServoPacket(3, STATUS, b"\0" + data)
+    assert separated(fast, [Range(3, 0, 5)]) == [mine]
 
 
 def test_a_head_inside_a_request_is_stuffed() -> None:

@@ -158,12 +158,17 @@ registers = st.tuples(st.integers(0, 200), st.integers(1, 50))
 idents = st.lists(st.integers(0, 253), min_size=1, max_size=20, unique=True)
 
 
-@given(registers, idents, st.sampled_from(["dynamixel2", "dynamixel1", "feetech"]))
+@given(registers, idents, st.sampled_from(["dynamixel2", "dynamixel1", "feetech"]), st.booleans())
 def test_the_one_function_that_makes_a_packet_makes_reads(
-    place: tuple[int, int], servos: list[int], protocol: Protocol
+    place: tuple[int, int], servos: list[int], protocol: Protocol, fast: bool
 ) -> None:
-    packet = read_packet(protocol, [Range(one, *place) for one in (servos[:1] if protocol == "dynamixel1" else servos)])
-    assert instructions(packet, protocol) <= READS
+    ranges = [Range(one, *place) for one in (servos[:1] if protocol == "dynamixel1" else servos)]
+    if fast and protocol != "dynamixel2":
+        with pytest.raises(ValueError, match="expected a fast read in protocol dynamixel2 only"):
+            read_packet(protocol, ranges, fast)
+        return
+    of_several = FAST_SYNC_READ if fast else SYNC_READ
+    assert instructions(read_packet(protocol, ranges, fast), protocol) == {of_several if len(ranges) > 1 else READ}
 
 
 def test_it_makes_the_packets_of_robotis_sdk() -> None:
@@ -175,6 +180,9 @@ def test_it_makes_the_packets_of_robotis_sdk() -> None:
         assert port.openPort()
         sdk.PacketHandler(2.0).syncReadTx(port, 126, 10, [1, 2, 7], 3, False)
         assert os.read(master, 100) == read_packet("dynamixel2", [Range(one, 126, 10) for one in (1, 2, 7)])
+        port.is_using = False
+        sdk.PacketHandler(2.0).syncReadTx(port, 126, 10, [1, 2, 7], 3, True)
+        assert os.read(master, 100) == read_packet("dynamixel2", [Range(one, 126, 10) for one in (1, 2, 7)], fast=True)
         port.is_using = False
         sdk.PacketHandler(2.0).readTx(port, 5, 132, 4)
         assert os.read(master, 100) == read_packet("dynamixel2", [Range(5, 132, 4)])
@@ -196,7 +204,7 @@ def test_only_one_line_of_the_code_writes_on_a_serial_line_and_it_writes_such_a_
         if (isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("write", "writelines", "send"))
         or (isinstance(node, ast.Call) and ast.unparse(node.func) == "ReadRequest")
     ]  # fmt: skip
-    made = ("servo_poll.py", "ReadRequest(read_packet(protocol, group), tuple(group))")
+    made = ("servo_poll.py", "ReadRequest(read_packet(protocol, group, fast), tuple(group), fast and len(group) > 1)")
     assert calls == [("servo_bus.py", "line.write(request.packet)"), made]
 
 
@@ -276,6 +284,59 @@ def test_a_rate_that_the_bus_cannot_carry_is_refused(new_line: Line, tmp_path: P
     config.write_text(ServoBusSettings.example.replace("# poll = true", "poll = true\npoll_rate = 9000.0"))
     with pytest.raises(ConfigError, match="poll_rate = 9000 Hz is too fast"):
         load(config)
+
+
+def test_fast_polls_are_one_request_and_one_answer(new_line: Line) -> None:
+    for servo, count in ((1, 0x00FDFFFF), (2, -5), (3, 4095)):  # the first looks like a head, and is not stuffed
+        new_line.set(servo, count)
+    with new_line.settings(poll_rate=50.0, poll_fast=True).open(POSITIONS) as bus:
+        readings = collect(bus, 30)
+        assert {"frames", "skipped"} >= nonzero(bus).keys()
+    assert instructions(new_line.sent, "dynamixel2") == {FAST_SYNC_READ}
+    assert new_line.bank.refused == []
+    together = readings[:30].reshape(10, 3)
+    assert (together["time"] == together["time"][:, :1]).all()
+    wanted = [count * TURN - np.pi for count in (0x00FDFFFF, -5, 4095)]
+    assert (together["value"] == wanted).all()
+
+
+def test_a_fast_answer_that_breaks_off_is_counted_and_the_next_is_read(new_line: Line) -> None:
+    """A servo that is not there takes the answers of all behind it along; nothing of such an answer is used."""
+    kept = new_line.bank.registers.pop(2)
+    with new_line.settings(poll_rate=50.0, poll_fast=True).open(POSITIONS) as bus:
+        end = time.monotonic() + LISTEN_FIRST + 0.5
+        while time.monotonic() < end:
+            assert len(bus.read(0.05)) == 0
+        lost = bus.counters()["unanswered"]
+        new_line.bank.registers[2] = kept
+        assert len(collect(bus, 30)) >= 30
+        counters = bus.counters()
+    assert lost >= 9
+    assert lost % 3 == 0, "all three of each answer"
+    assert counters["other_master"] == 0
+    assert instructions(new_line.sent, "dynamixel2") == {FAST_SYNC_READ}
+
+
+def test_servos_that_do_not_know_fast_reads_are_unanswered(new_line: Line) -> None:
+    new_line.bank.fast = False
+    with new_line.settings(poll_fast=True).open(POSITIONS) as bus:
+        end = time.monotonic() + LISTEN_FIRST + 0.2
+        while time.monotonic() < end:
+            assert len(bus.read(0.05)) == 0
+        assert nonzero(bus).keys() - {"skipped"} == {"unanswered"}
+    assert instructions(new_line.sent, "dynamixel2") == {FAST_SYNC_READ}
+
+
+def test_fast_polls_are_of_protocol_2_and_may_be_faster(new_line: Line) -> None:
+    """7 servos × 10 bytes: one answer of 8 bytes and 14 a servo, in the place of 21 a servo."""
+    with pytest.raises(ValueError, match="poll_fast = true needs protocol"):
+        new_line.settings(protocol="feetech", poll_fast=True)
+    servos = [{"name": f"s{one}", "id": one, "model": "xl330"} for one in range(1, 8)]
+    wanted = [Wanted(k, f"s{1 + k // 2}.{('position', 'current')[k % 2]}") for k in range(14)]
+    limit = 1_000_000 / (10 * (14 + 7 + 8 + 7 * (10 + 4)))
+    new_line.settings(servos=servos, poll_fast=True, poll_rate=0.99 * limit).check(wanted)
+    with pytest.raises(LayoutError):
+        new_line.settings(servos=servos, poll_fast=True, poll_rate=1.01 * limit).check(wanted)
 
 
 def test_what_it_sends_is_said(new_line: Line) -> None:

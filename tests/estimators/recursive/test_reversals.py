@@ -18,6 +18,13 @@ def test_they_weigh_by_their_own_variance_beyond_what_is_believed_of_a_residual(
     assert reversals.weight(36.0, 9, 1e9, 100) == 1.0, "too few to know the others by"
 
 
+def test_squares_that_rounding_has_put_below_zero_are_none() -> None:
+    """Data without noise: a sum of squares is the difference of two large numbers there."""
+    assert 0.0 < reversals.weight(-1e-18, 100, 1e-3, 100) < 1e-9
+    assert reversals.weight(-1e-18, 100, -1e-19, 100) == 1.0
+    assert reversals.weight(1e-18, 100, -1e-19, 100) == 1.0
+
+
 def test_it_is_over_at_half_of_what_it_began_at() -> None:
     """In deviations of the others: from 5 on they weigh less, down to 2.5."""
     for deviations, before, now in ((4.9, 1.0, 1.0), (4.9, 0.1, 1.0 / 4.9), (2.6, 0.1, 1.0 / 2.6), (2.4, 0.1, 1.0)):

@@ -1,0 +1,58 @@
+"""Questions about positions and torques that a proposal has chosen: what their names and numbers leave open."""
+
+from collections.abc import Iterator, Sequence
+
+from daq.recording.proposal.choice import Match
+from daq.recording.proposal.families import BARE, ColumnFamily
+
+
+def of_effort(
+    effort: Match, position: ColumnFamily, others: Sequence[Match], unnamed: bool, length: bool
+) -> Iterator[str]:
+    """Doubts about the torque.
+
+    others: what could be taken as well; unnamed: the columns have no names; length: the file says that the position is
+    one.
+    """
+    family = effort.family
+    if unnamed:
+        yield (
+            "the columns have no names: position and velocity are told by the one being the rate of the other, and "
+            "what is left over is taken for the torque. Is it?"
+        )
+    if effort.by_order:
+        yield f"{position.names} and {family.names} are numbered differently: joint by joint in order?"
+    if family.role == "current":
+        yield (
+            f"there is no torque: {family.names} is a motor current. Give scale in N·m/A (gear ratio times torque "
+            "constant), and its sign"
+        )
+    if family.role == "load":
+        yield f"{family.names} is a load without a unit: is it a torque, and how many N·m is 1? (scale)"
+    if family.role == "input":
+        yield f"{family.names} is taken for the torque, the input of the model: is it measured, in N·m?"
+    if family.said.estimated:
+        yield f"{family.names} is computed by the drive or an observer by its name: is it measured?"
+    sides = ["motor" in one.said.kinds for one in (position, family)]
+    if sides[0] != sides[1]:
+        first, second = (position, family) if sides[0] else (family, position)
+        yield (
+            f"{first.names} are the motor's by their name, {second.names} not: give the gear ratio (scale), or say "
+            "that both are on the joint's side"
+        )
+    if family.role == "force" and not length:
+        yield f"{family.names} is a force: is the joint prismatic, its position in m?"
+    if family.said.kinds == ("from current",) and not others:
+        yield f"{family.names} is a torque made from a motor's current; no sensor's torque moves"
+    if others:
+        listed = ", ".join(one.family.names for one in others[:4])
+        yield f"which is the torque of the drive? Taken: {family.names}; there are also {listed}"
+
+
+def of_position(position: ColumnFamily) -> Iterator[str]:
+    """Doubts about the positions."""
+    if position.role == BARE:
+        yield f"{position.names} are called after joints, and nothing else: are they positions?"
+    odd = [key for key in position.keys if len(key) == 1 and len(key[0]) == 1 and not key[0].isdigit()]
+    if odd and len(position.members) > 1:
+        yield f"are {', '.join(key[0] for key in odd)} joints? Their columns: {position.names}"
