@@ -33,6 +33,7 @@ from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, SLOW, Chunk, R
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.online.robot.start import RobotStart
 from estimators.online.robot.told_findings import ToldFindings, state_beside
+from estimators.online.robot.unseen_speed import UnseenSpeed
 from estimators.online.robot.watch import RobotWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
@@ -81,6 +82,7 @@ class RobotEstimator:
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
         self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)
         self._quick = QuickSamples(n, self._stride, period, slow)
+        self._unseen = UnseenSpeed(model, learnt.reach(), self._watch.contact.remembered)
         self._start, self._reference = RobotStart(start * ROWS), self._learner.prediction
         # times and readings that do not fill a chunk yet
         self._unused: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
@@ -228,9 +230,11 @@ class RobotEstimator:
         """Compare the residual with its thresholds: report a contact, or end the examination of one."""
         watch, starting = self._watch, self._start.active
         contact, friction = watch.contact, self._learner.stiction
+        self._unseen.notice(chunk.quick, chunk.dq)
+        contact.unknown = unseen = self._unseen.torque(self._learner.theta)
         changing = self._time < self._changing and not starting and contact.ready
         if changing and contact.exceeded(unexplained, friction):
-            contact.unknown = DOUBTFUL * self._learner.unknown(chunk)
+            contact.unknown = unseen + DOUBTFUL * self._learner.unknown(chunk)
         changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
         if not watch.contact.calm and not starting:
             self._learner.drop_waiting()
@@ -261,7 +265,8 @@ class RobotEstimator:
         """Take one regression row at 50 Hz; r, u: (n,) residual without payload, and with it."""
         now = self._block
         self._motion.row(chunk, at, now.X[now.count], now.Y[now.count])
-        now.close(chunk.q[at], chunk.dq[at], chunk.ddq[at], r, u, self._watch.contact.sliding)
+        tells = self._watch.contact.sliding & ~self._unseen.joints
+        now.close(chunk.q[at], chunk.dq[at], chunk.ddq[at], r, u, tells)
         self._start.count(self._moves)
         now.disturbed |= not self._watch.contact.calm
         if now.count % LOOK == 0:
@@ -278,7 +283,8 @@ class RobotEstimator:
             q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.explanation.carried
             weights = 1.0 / (learner.variance * learner.correlation)
             *pulls, watch.contact.steps = learner.encoders.effects(q, r, weights, learner.theta, carried)
-        switched, verdict = watch.absorb(now, learner.variance, pulls)
+        leaves = None if self._start.active else self._leaves_law
+        switched, verdict = watch.absorb(now, learner.variance, pulls, leaves)
         for one in switched:
             self._add_event("compensation", one.words(self.model.robot))
         examined, where = self._findings.examined, watch.where(self.model.robot.names)
@@ -294,6 +300,10 @@ class RobotEstimator:
             self._carry_out(verdict)
         elif watch.attribution.over and not watch.contact.reported.any():
             self._end_examination()
+
+    def _leaves_law(self, joints: tuple[int, ...], looks: int) -> bool:
+        """Whether a friction has left the shape of its law over the last looks; see FrictionRefits."""
+        return self._refits.leaves_law(joints, looks * LOOK - self._block.count)
 
     def _check_tool(self) -> None:
         """Compare what is carried with what the controller was told, after the start and in motion."""
@@ -368,6 +378,7 @@ class RobotEstimator:
             learner.follow_laws()
             self._watch.contact.explained()
             self._watch.unexplained.forget()
+            self._watch.attribution.forget()  # rows so far have columns of another η
             learner.adopt()
             self._mark_reference()
         if self._refits.doubtful:
