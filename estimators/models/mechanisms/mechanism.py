@@ -71,7 +71,7 @@ class Mechanism:
         ends = [(number[cut.link], number[cut.other], n) for cut, n in zip(cuts, rows, strict=True)]
         self.ends = np.array(ends, np.int64).reshape(len(cuts), 3)
         self.tied = np.array([_tied(cut) for cut in cuts]).reshape(len(cuts), TIED)
-        self.bearings = self._numbers([one.bearing for one in (*links, *cuts)])
+        self.bearings = self._numbers([link.bearing for link in links] + [cut.bearing for cut in cuts])
         self.rows = sum(rows)
         self.home = np.zeros(len(links))
         self._check()

@@ -40,5 +40,3 @@ class UnseenSpeed:
             last, now = law_columns(self._model, j, np.array([self._reach[j], self._speed[j]]))
             found[j] = abs(float((now - last) @ theta[law_terms(self._model, j)]))
         return found
-
-
