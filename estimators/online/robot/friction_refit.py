@@ -119,8 +119,8 @@ class FrictionRefits:
     def leaves_law(self, joints: tuple[int, ...], rows: int) -> bool:
         """Whether η of one of these joints may have changed, by the latest rows of the windows: a search will tell it.
 
-        By one Gauss–Newton step of η over what other coefficients alone explain; before SHOWN rows nobody knows. The
-        window begins anew with these rows. Where searches are refused again and again, or nobody knows what is usual,
+        By one Gauss–Newton step of η over what other coefficients alone explain; before SHOWN rows nobody knows.
+        Where searches are refused again and again, or nobody knows what is usual,
         nothing is waited for.
         """
         found = False
@@ -129,7 +129,6 @@ class FrictionRefits:
                 continue
             shown = min(rows, joint.held) >= SHOWN
             if shown and joint.gain(self._correlation[joint.joint], rows) > self._accept.better:
-                joint.begin(rows)
                 found = True
             found |= not shown
         return found

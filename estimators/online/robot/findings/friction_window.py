@@ -67,7 +67,6 @@ class FrictionWindow:
         self.refused, self.cause = 0, ""  # searches in a row that were refused, and why the last one was
         self._usual = (np.nan, np.nan)  # residual variance that η in force left, and power of the friction, by then
         self.asked: Asked | None = None
-        self._begun = False  # whether the window begins where something has changed
         self.known = np.zeros(0)  # deviations of ln η in force, none where it is what the identification says
         self._basis = self._since = 0  # rows that η in force rests on, and those that it holds for
 
@@ -168,7 +167,6 @@ class FrictionWindow:
     def settle(self) -> None:
         """Forget what was refused: η in force explains the motion."""
         self.left, self.refused, self.cause, self.room = False, 0, "", round(WINDOW * ROWS)
-        self._begun = False
 
     def refuse(self, cause: str, explained: bool) -> None:
         """Wait for other rows; explained: a window that also has the rows of this one may tell more."""
@@ -190,14 +188,6 @@ class FrictionWindow:
     def held(self) -> int:
         """Rows that are kept."""
         return sum(len(one.torque) for one in self._rows)
-
-    def begin(self, rows: int) -> None:
-        """Let the window begin with the latest rows, where something has changed: it is full so much later.
-
-        What has begun goes on until an η explains the motion.
-        """
-        if not self._begun:
-            self._begun, self.count, self.due = True, min(self.count, rows), self.room
 
     def gain(self, correlation: float, rows: int | None = None) -> float:
         """χ² that one Gauss–Newton step of ln η explains more than η in force does; rows: as of `residual`."""
