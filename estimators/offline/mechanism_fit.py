@@ -2,11 +2,12 @@
 
     τ_a = Bᵀ[Y π + Σ_k D_k (r_k f_r s + a_k f_a s + b_k m_b s + c_k ω)],     q̇ = B q̇_a,  s = tanh(ω/ε)
 
-f_r, f_a, m_b of joint k follow from the present inertia, so inertia, load and friction are found in turn, PASSES times.
-r = μ R_p, a = μ R_n, b = μ R_p/R_b and c are not negative. Coefficients are found as such products: motion cannot tell
-μ from an arm. Columns that are zero (a planar mechanism presses nothing along its axes) or that others imitate are
-named; their coefficient belongs to the sum. Inertia is corrected around the mechanism's own by the prior of a whole
-robot (robots/inertia.py), so that what a motion does not tell stays where the description has it.
+f_r, f_a, m_b of joint k follow from the present inertia, and in a loop from the present friction of all joints, so
+inertia, friction and load are found in turn, PASSES times.
+r = μ R_p, a = μ R_n, b = μ R_p/R_b and c are not negative; of a slide they are μ, μ/R_n and μ/L. Coefficients are such
+products: motion cannot tell μ from an arm. Columns that are zero (a planar mechanism presses nothing along its axes) or
+that others imitate are named; their coefficient belongs to the sum. Inertia is corrected around the mechanism's own by
+the prior of a whole robot (robots/inertia.py), so that what a motion does not tell stays where the description has it.
 """
 
 from collections.abc import Callable
@@ -15,21 +16,27 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy.linalg import block_diag
 
-from estimators.models.mechanisms.dynamics import IDEAL
+from estimators.models.mechanisms.description import MOST_FRICTION, Bearing, MechanismError
+from estimators.models.mechanisms.dynamics import ALL, IDEAL
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL
 from estimators.models.mechanisms.mechanism import EPSILON_INVERSE, Mechanism, MechanismMotion
 from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
-from estimators.models.robots.tree import PARAMETERS
+from estimators.models.robots.tree import PARAMETERS, PRISMATIC
+from estimators.numerics.nnls import Integers
 from estimators.offline.robot.fit import constrained
 from estimators.quantities import Floats
 from estimators.recursive.blocks import spread
 
 PASSES: Final = 4
+LEAST: Final = 1e-9  # of an arm, or of a slide's μ, that carries nothing
+WIDE: Final = 1e9  # m, of an arm that turns moments into no friction
 ZERO: Final = 1e-9  # of the largest load: a column below it says nothing
 IMITATED: Final = 0.999  # R² on all other columns
 KINDS: Final = ("radial", "axial", "bending", "viscous")
+TURNING: Final = ("m", "m", "1", "N·m·s/rad")  # units of the coefficients of a joint that turns
+SLIDING: Final = ("1", "1/m", "1/m", "N·s/m")
 LOADS_OF: Final = (RADIAL, AXIAL, BENDING)
 BLOCKS: Final = 20
 PRIOR: Final = 0.5  # σ of the links' prior, in its own metric
@@ -50,27 +57,34 @@ class MechanismFit(NamedTuple):
     """What the torque says."""
 
     names: tuple[str, ...]  # of the friction coefficients, "radial thigh"
-    friction: Floats  # (k,) ≥ 0: m for radial and axial, 1 for bending, N·m·s/rad for viscous; NaN without a column
+    friction: Floats  # (k,) ≥ 0, in the units of `units`; NaN without a column
     deviations: Floats  # (k,) from blocks
     remarks: tuple[str, ...]  # which columns are zero or imitated
     parameters: Floats  # (n, 10) standard parameters nearest to the given ones that explain the torque
     residual: float  # N·m, rms
-    mechanism: Mechanism  # with these parameters
-    shared: bool  # one set of coefficients for all joints
+    mechanism: Mechanism  # with these parameters and this friction
+    group: Integers  # (joints,) which set of coefficients each joint has
+    units: tuple[str, ...]  # (k,)
 
     def predict(self, moved: MechanismMotion, epsilon: float = EPSILON_INVERSE, rows: RowsOf = AS_THEY_ARE) -> Floats:
         """Torque of the drives, (rows, drives)."""
         phi, B = columns(self.mechanism, moved, epsilon)
-        phi = rows.filtered(_summed(phi) if self.shared else phi)
+        phi = rows.filtered(_summed(phi, self.group))
         inertial = np.einsum("rij,ri->rj", B, _inertial(self.mechanism, moved, self.parameters))
         return np.asarray(rows.plain(inertial) + phi @ np.nan_to_num(self.friction))
 
 
 def columns(mechanism: Mechanism, moved: MechanismMotion, epsilon: float) -> tuple[Floats, Floats]:
-    """Friction columns (rows, drives, joints · 4) and B (rows, n, drives)."""
+    """Friction columns (rows, drives, joints · 4) and B (rows, n, drives), under the forces with the friction there is.
+
+    Where that friction does not settle, under the forces without any.
+    """
     rows, n = moved.q.shape
     drives, free = np.flatnonzero(mechanism.drive), np.flatnonzero(mechanism.drive == 0)
-    loads = mechanism.inverse(moved, IDEAL, epsilon).loads
+    try:
+        loads = mechanism.inverse(moved, ALL, epsilon).loads
+    except MechanismError:
+        loads = mechanism.inverse(moved, IDEAL, epsilon).loads
     J, turns = mechanism.loops(moved.q)
     B = np.zeros((rows, n, len(drives)))
     B[:, drives, range(len(drives))] = 1.0
@@ -97,8 +111,9 @@ def identify(
 ) -> MechanismFit:
     """moved fits the loops; tau: (rows, drives) N·m. The mechanism's own parameters are where inertia begins.
 
-    shared: all joints have the same bearing; the one drive of a closed chain tells no more. rows: which rows are
-    fitted, and the filter that the torque went through, for what is not linear in the motion; tau has as many.
+    shared: all joints that turn have the same bearing, and all that slide; the drives of a closed chain tell no more.
+    rows: which rows are fitted, and the filter that the torque went through, for what is not linear in the motion; tau
+    has as many.
     correlated: rows that one error lasts, against which the prior of the links is weighed.
     """
     n = mechanism.size()
@@ -110,12 +125,12 @@ def identify(
     start = np.array([floored(link) for link in mechanism.parameters])
     weight = block_diag(*[metric(link) / PRIOR**2 for link in start])
     y = tau.ravel() - inertial @ start.ravel()
-    joints = ("all joints",) if shared else mechanism.joints
+    joints, group, units = _groups(mechanism, shared)
     names = tuple(f"{kind} {joint}" for joint in joints for kind in KINDS)
-    present, variance = mechanism, float(np.mean(y**2))
+    present = mechanism.with_bearings(bearings_of(mechanism, np.zeros(len(names)), group))
+    variance = float(np.mean(y**2))
     for _ in range(PASSES):
-        phi = rows.filtered(columns(present, moved, epsilon)[0])
-        phi = _summed(phi) if shared else phi
+        phi = rows.filtered(_summed(columns(present, moved, epsilon)[0], group))
         told = _told(phi)
         X = np.concatenate([inertial, phi[..., told].reshape(tau.size, -1)], axis=1)
         prior = np.zeros((X.shape[1], X.shape[1]))
@@ -123,19 +138,70 @@ def identify(
         signed = np.arange(X.shape[1]) >= len(weight)
         theta, _ = constrained(X.T @ X + prior, X.T @ y, signed.astype(np.int64))
         parameters = start + theta[: len(weight)].reshape(n, PARAMETERS)
-        present = mechanism.with_parameters(parameters)
+        friction = np.full(len(names), np.nan)
+        friction[told] = theta[len(weight) :]
+        present = mechanism.with_parameters(parameters).with_bearings(bearings_of(mechanism, friction, group))
         variance = float(np.mean((y - X @ theta) ** 2))
-    friction, deviations = np.full((2, len(names)), np.nan)
-    friction[told] = theta[len(weight) :]
+    deviations = np.full(len(names), np.nan)
     deviations[told] = _deviations(X, y, prior)[len(weight) :]
     remarks = (*_zero(names, told), *_imitated(names, told, X, len(weight)))
-    return MechanismFit(names, friction, deviations, remarks, parameters, float(np.sqrt(variance)), present, shared)
+    residual = float(np.sqrt(variance))
+    return MechanismFit(names, friction, deviations, remarks, parameters, residual, present, group, units)
 
 
-def _summed(phi: Floats) -> Floats:
-    """One column a kind."""
+def _groups(mechanism: Mechanism, shared: bool) -> tuple[tuple[str, ...], Integers, tuple[str, ...]]:
+    """Names of the sets of coefficients, which set each joint has, and the units of all coefficients."""
+    slides = _sliding(mechanism) > 0.0
+    if not shared:
+        names, group = mechanism.joints, np.arange(len(slides))
+    elif slides.any() and not slides.all():
+        names, group = ("joints that turn", "joints that slide"), slides.astype(np.int64)
+    else:
+        names, group = ("all joints",), np.zeros(len(slides), np.int64)
+    first = [int(np.flatnonzero(group == one)[0]) for one in range(len(names))]
+    return names, group, tuple(unit for joint in first for unit in (SLIDING if slides[joint] else TURNING))
+
+
+def bearings_of(mechanism: Mechanism, friction: Floats, group: Integers) -> list[Bearing]:
+    """The bearing of every joint that rubs by these coefficients (k,); group: (joints,) which set each joint has."""
+    sets = np.nan_to_num(friction).reshape(-1, len(KINDS))
+    return [_bearing(sets[own], bool(one)) for own, one in zip(group, _sliding(mechanism), strict=True)]
+
+
+def _sliding(mechanism: Mechanism) -> Floats:
+    """(joints,) 1 where a joint slides."""
+    found = np.zeros(len(mechanism.joints))
+    found[: mechanism.size()] = mechanism.tree.kind == PRISMATIC
+    return found
+
+
+def _bearing(friction: Floats, slides: bool) -> Bearing:
+    """A bearing that rubs by these products of μ and its arms, as joint_load.py has them."""
+    radial, axial, bending, viscous = (max(float(one), 0.0) for one in friction)
+    if slides:
+        mu = min(max(radial, LEAST), MOST_FRICTION)
+        return Bearing(
+            arm=mu / axial if axial > mu / WIDE else WIDE,
+            overlap=mu / bending if bending > mu / WIDE else WIDE,
+            coulomb=mu,
+            viscous=viscous,
+        )
+    pin = max(radial, LEAST)
+    return Bearing(
+        pin=pin,
+        arm=max(axial, LEAST),
+        bending=pin / bending if bending > pin / WIDE else WIDE,
+        coulomb=1.0,
+        viscous=viscous,
+    )
+
+
+def _summed(phi: Floats, group: Integers) -> Floats:
+    """One column for each kind of each set of coefficients."""
     rows, drives, _ = phi.shape
-    return np.asarray(phi.reshape(rows, drives, -1, len(KINDS)).sum(axis=2))
+    parts = phi.reshape(rows, drives, len(group), len(KINDS))
+    found = [parts[:, :, group == one].sum(axis=2) for one in range(int(group.max()) + 1)]
+    return np.concatenate(found, axis=2)
 
 
 def _inertial(mechanism: Mechanism, moved: MechanismMotion, parameters: Floats) -> Floats:

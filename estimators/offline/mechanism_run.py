@@ -3,7 +3,8 @@
 The passive joints follow from the driven ones at some 200 Hz; columns of friction are formed there and go through the
 torque's low-pass, as for a whole robot (robot/motion.py). The speed over which friction turns its sign is the one of
 TRANSITIONS that leaves least of the torque. Afterwards friction stands in the bearings of a plain mechanism, as
-products with μ = 1: that one can be written down, and predicts torque and constraint forces with friction in them.
+products with μ = 1 (of a slide as μ): that one can be written down, and predicts torque and constraint forces with
+friction in them.
 """
 
 from collections.abc import Sequence
@@ -11,10 +12,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.models.mechanisms.description import Bearing, Description, MechanismLink
+from estimators.models.mechanisms.description import Description, MechanismLink
 from estimators.models.mechanisms.dynamics import ALL
 from estimators.models.mechanisms.mechanism import DynamicsSolution, Mechanism, MechanismMotion
-from estimators.offline.mechanism_fit import KINDS, MechanismFit, RowsOf, identify
+from estimators.offline.mechanism_fit import MechanismFit, RowsOf, bearings_of, identify
 from estimators.offline.robot.motion import EDGE, RATE, Piece, low_pass
 from estimators.quantities import Floats
 
@@ -23,8 +24,6 @@ TRANSITIONS: Final = (1e-3, 3e-3, 1e-2, 3e-2)  # rad/s (m/s)
 #: 1, tuned: Motions of one drive repeat, and so does what the model lacks: on the rig's leg with masses 15 % wrong 0.25
 #: to 12 leave 1.4 to 0.7 % of other motions' torque, 0.02 leaves 3 to 7 %: links then explain friction's corners.
 LASTS: Final = 4.0  # × the rows of all recordings, over which one error lasts
-LEAST: Final = 1e-9  # of an arm that carries nothing
-WIDE: Final = 1e9  # m, of a bending arm that bends nothing
 
 
 class MechanismRun(NamedTuple):
@@ -75,7 +74,7 @@ def prepared(mechanism: Mechanism, pieces: Sequence[Piece]) -> MechanismRun:
 
 
 def identified(mechanism: Mechanism, run: MechanismRun) -> IdentifiedMechanism:
-    """The mechanism's inertia and friction; one set of coefficients for all joints where some are not driven."""
+    """The mechanism's inertia and friction; one set of coefficients for all joints of a kind where some are passive."""
     shared = bool((mechanism.drive == 0).any())
     lasts = LASTS * len(run.torque)
     fits = [identify(mechanism, run.motion, run.torque, one, shared, run.rows, lasts) for one in TRANSITIONS]
@@ -100,8 +99,7 @@ def carried(mechanism: Mechanism, run: MechanismRun, transition: float) -> tuple
 def _described(mechanism: Mechanism, fit: MechanismFit, transition: float) -> Description:
     """The mechanism with what was found."""
     links = [_link(link, row) for link, row in zip(mechanism.description.links, fit.parameters, strict=True)]
-    friction = np.nan_to_num(fit.friction).reshape(-1, len(KINDS))
-    bearings = [_bearing(friction[0 if fit.shared else joint]) for joint in range(len(mechanism.joints))]
+    bearings = bearings_of(mechanism, fit.friction, fit.group)
     links = [link.model_copy(update={"bearing": own}) for link, own in zip(links, bearings[: len(links)], strict=True)]
     cuts = [
         cut.model_copy(update={"bearing": own})
@@ -109,19 +107,6 @@ def _described(mechanism: Mechanism, fit: MechanismFit, transition: float) -> De
     ]
     found = {"links": tuple(links), "cuts": tuple(cuts), "transition": transition, "residuals": ()}
     return mechanism.description.model_copy(update=found)
-
-
-def _bearing(friction: Floats) -> Bearing:
-    radial, axial, bending, viscous = (max(float(one), 0.0) for one in friction)
-    pin = max(radial, LEAST)
-    return Bearing(
-        pin=pin,
-        arm=max(axial, LEAST),
-        bending=pin / bending if bending > pin / WIDE else WIDE,
-        overlap=1.0 / max(bending, LEAST),
-        coulomb=1.0,
-        viscous=viscous,
-    )
 
 
 def _link(link: MechanismLink, row: Floats) -> MechanismLink:

@@ -48,16 +48,17 @@ class Starts(NamedTuple):
     values: Floats  # (starts,) ρ there
     probe: int  # iterations of every minimum but the lowest
     visits: int  # points at which the search has looked, on the table or on evaluations
+    exact: bool  # whether a descent may end where only rounding ends it: no column is known to bend sharply
 
 
 def survey(p: ProjectionProblem, law: FrictionLaw, settings: RefitSettings, count: NDArray[np.int64]) -> Starts:
     """Look for the starts; adds to count (2,): evaluations, fills."""
     table, error = _table(p, law, settings, count) if p.separate else (NO_TABLE, np.inf)
-    q = p.scale.shape[1]
+    q, exact = p.scale.shape[1], not p.separate or error <= SMOOTH
     places, values = np.empty((STARTS, q)), np.zeros(STARTS)
     if settings.search == LATTICE:
         given = lattice_points(pointer(law.kernel), *p, settings.lattice, *table[:3], places, values, count)
-        return Starts(table, places[:given], values[:given], PROBE, settings.lattice**q)
+        return Starts(table, places[:given], values[:given], PROBE, settings.lattice**q, exact)
     if not error <= SMOOTH:
         table = NO_TABLE
     budget = settings.budget or _budget(settings.search, q, table.lattice > 0)
@@ -69,7 +70,8 @@ def survey(p: ProjectionProblem, law: FrictionLaw, settings: RefitSettings, coun
     if not table.lattice:
         count += searched.evaluations
     given = int(lowest_visits(data, places))
-    return Starts(table, places[:given], values[:given], PROBE if table.lattice else ITERATIONS, searched.evaluations)
+    probe = PROBE if table.lattice else ITERATIONS
+    return Starts(table, places[:given], values[:given], probe, searched.evaluations, exact)
 
 
 def _table(

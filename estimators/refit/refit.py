@@ -35,7 +35,8 @@ from jointwatch_numba.layout import pointer
 
 #: χ², argued: Gain that a runner-up's last step may promise when it is given up.
 COARSE: Final = 1e-2
-#: χ², derived: Gain that the best minimum's last step may promise: 1e-3 of a standard deviation.
+#: χ², derived: Gain that the best minimum's last step may promise: 1e-3 of a standard deviation; while steps shrink
+#: they go on (EXACT of variable_projection.py).
 FINE: Final = 1e-6
 
 
@@ -196,7 +197,7 @@ def _search(problem: ProjectionProblem, law: FrictionLaw, settings: RefitSetting
     table, tolerances = begin.table, (COARSE / freedom, FINE / freedom, settings.ambiguity / freedom)
     found = minima(
         pointer(law.kernel), *problem, table.lattice, *table[:3], len(begin.places), begin.places, begin.values,
-        begin.probe, *tolerances, values, where, theta, X, count,
+        begin.probe, *tolerances, begin.exact, values, where, theta, X, count,
     )  # fmt: skip
     if found == 0 or not math.isfinite(values[0]):
         raise ValueError("the residual is finite nowhere in the box: the window holds numbers beyond all scale")

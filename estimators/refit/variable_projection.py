@@ -51,6 +51,12 @@ DAMPING: Final = 1e-3
 EASIER: Final = 0.1
 #: 1, argued: Factor of μ after a step that did not help.
 HARDER: Final = 10.0
+#: 1, argued: Share of the step before that a step of a descent which still converges is at most: at a bend of the law
+#: (a threshold on a sample) steps go on without end, and rounding leads them.
+SHRINKS: Final = 0.5
+#: 1, derived: Share of the gain of the last step, as asked, down to which a descent that converges goes on: of 1e-6 in
+#: χ² to 1e-12, 1.4e-6 of a deviation, so that two descents into one valley end alike.
+EXACT: Final = 1e-6
 #: trials, argued: Trials of one step, each with μ ten times larger.
 TRIALS: Final = 8
 #: iterations, argued: Gauss-Newton iterations at most.
@@ -202,6 +208,7 @@ def _polish(
     s: Floats,
     iterations: int,
     tolerance: float,
+    exact: bool,
     known: Floats,
     held: int,
     theta: Floats,
@@ -210,8 +217,9 @@ def _polish(
 ) -> float:
     """Gauss–Newton from s, in place, on evaluations, until a step promises less than tolerance·ρ; returns ρ.
 
-    Fills theta (f + m,) and X (m + derivatives, B) = [M M′] at s; adds to count: evaluations, fills. Stops, with +∞,
-    where it comes to one of the `held` known bottoms (bottoms, q).
+    exact: steps that shrink by SHRINKS go on down to EXACT of that. Fills theta (f + m,) and X (m + derivatives, B) =
+    [M M′] at s; adds to count: evaluations, fills. Stops, with +∞, where it comes to one of the `held` known bottoms
+    (bottoms, q).
     """
     m, q, n, nodes = len(p.moving), len(s), len(p.signed), X.shape[1]
     total = n + len(p.owner)
@@ -224,7 +232,7 @@ def _polish(
     value = _project(p, K, c, size, theta, state, scratch)
     count[0] += 1
     count[1] += 1
-    mu = DAMPING
+    mu, last = DAMPING, np.inf
     for iteration in range(iterations + 1):
         count[1] += _derivatives(law, p, s, every, X)
         normal_equations(X, p.band, p.cross, p.block, K, c, size)
@@ -232,7 +240,9 @@ def _polish(
         moved = False
         for _ in range(TRIALS if iteration < iterations else 0):
             promise = damped_step(H, g, mu, s, p.scale, LIMIT, d)
-            if promise <= tolerance * value or _longest(d) <= SMALLEST:
+            step = _longest(d)
+            goes_on = exact and promise > EXACT * tolerance * value and step <= SHRINKS * last
+            if (promise <= tolerance * value and not goes_on) or step <= SMALLEST:
                 break
             for k in range(q):
                 trial[k] = s[k] + d[k]
@@ -246,7 +256,7 @@ def _polish(
                 copy(attempted, theta)
                 for column in range(m):
                     copy(M[column], X[column])
-                value = attempt
+                value, last = attempt, step
                 mu *= EASIER
                 moved = True
                 break
@@ -444,7 +454,7 @@ def _told_apart(
         value = best[i]
         copy(where[i], s)
         if not tabled and value - best[0] < margin:
-            value = _polish(law, p, s, ITERATIONS, tolerance, where, 1, theta, X, count)
+            value = _polish(law, p, s, ITERATIONS, tolerance, False, where, 1, theta, X, count)
         if value == np.inf or _near(s, where[0], p.scale, APART):
             continue
         best[left] = value
@@ -454,7 +464,7 @@ def _told_apart(
 
 
 @kernel(
-    f"i8({PROBLEM}, i8, f8[:, ::1], f8[::1], f8[::1], i8, f8[:, ::1], f8[::1], i8, f8, f8, f8, "
+    f"i8({PROBLEM}, i8, f8[:, ::1], f8[::1], f8[::1], i8, f8[:, ::1], f8[::1], i8, f8, f8, f8, b1, "
     "f8[::1], f8[:, ::1], f8[::1], f8[:, ::1], i8[::1])"
 )
 def minima(
@@ -481,6 +491,7 @@ def minima(
     coarse: float,
     fine: float,
     doubtful: float,
+    exact: bool,
     best: Floats,
     where: Floats,
     theta: Floats,
@@ -491,7 +502,7 @@ def minima(
 
     table: of tabulate(), on which the points run down first, without columns where there is none. places, values: the
     `given` points to begin from, and ρ there. probe: iterations of all minima but the lowest. coarse, fine: the part of
-    ρ that the last step may still promise, elsewhere and for the lowest, of which theta and X are (see _polish).
+    ρ that the last step may still promise, elsewhere and for the lowest, of which theta and X are; exact: see _polish.
     count: (2,) evaluations of ρ and fills of the moving columns.
     """
     p = ProjectionProblem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
@@ -507,12 +518,12 @@ def minima(
     held = 0
     for i in range(found):
         copy(bottom[i], s)
-        value = _polish(law, p, s, probe, coarse, where, held if probe > PROBE else 0, theta, X, count)
+        value = _polish(law, p, s, probe, coarse, False, where, held if probe > PROBE else 0, theta, X, count)
         if value < np.inf:
             held = _insert(value, s, scale, best, where, held)
     if held > 0:
         copy(where[0], s)
-        best[0] = _polish(law, p, s, ITERATIONS, fine, where, 0, theta, X, count)
+        best[0] = _polish(law, p, s, ITERATIONS, fine, exact, where, 0, theta, X, count)
         copy(s, where[0])
         held = _told_apart(law, p, doubtful * best[0], fine, best, where, held, len(tc) > 0, count)
     return held

@@ -219,7 +219,7 @@ def _tell(found: list[dict[str, Any]], when: str) -> None:
         value = f"{1e6 * one['clearance']:.1f} ± {1e6 * one['deviation']:.1f} µm"
         print(f"{when}{one['way']}: {value}" if one["told"] else f"{when}{one['way']}: no number ({one['why']})")
         if one["told"] and one["way"] == "torque":
-            print("(a pin that lags behind its load shows up to 14 % too much by torque)", file=sys.stderr)
+            print("(a pin that lags behind its load shows up to 25 % too much by torque)", file=sys.stderr)
 
 
 def _on(grid: Floats, series: ChannelSeries) -> Floats:

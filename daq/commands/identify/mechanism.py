@@ -100,8 +100,10 @@ def _document(mechanism: Mechanism, found: IdentifiedMechanism | None, errors: l
     if found is None:
         return said
     fit = found.fit
-    rows = zip(fit.names, fit.friction, fit.deviations, strict=True)
-    friction = {name: {"value": float(x), "deviation": float(d)} for name, x, d in rows if np.isfinite(x)}
+    rows = zip(fit.names, fit.friction, fit.deviations, fit.units, strict=True)
+    friction = {
+        name: {"value": float(x), "deviation": float(d), "unit": unit} for name, x, d, unit in rows if np.isfinite(x)
+    }
     learnt = dict(zip(names, map(float, found.error), strict=True))
     return said | {
         "unexplained": learnt, "transition": found.transition, "friction": friction, "remarks": list(fit.remarks),
@@ -115,8 +117,7 @@ def _tell(said: dict[str, Any], files: list[Path]) -> None:
         for name, error in test.items():
             print(f"{name}: {100 * error:.2f} % of the torque is not explained (test {number})")
     for name, one in said.get("friction", {}).items():
-        unit = "N·m·s/rad" if name.startswith("viscous") else "1" if name.startswith("bending") else "m"
-        print(f"{name}: {one['value']:.4g} ± {one['deviation']:.2g} {unit}")
+        print(f"{name}: {one['value']:.4g} ± {one['deviation']:.2g} {one['unit']}")
     for text in said.get("remarks", []):
         print(f"jointwatch: {text}", file=sys.stderr)
     for file in files:
@@ -128,7 +129,9 @@ def _text(description: Description, options: argparse.Namespace) -> str:
     content = description.model_dump(mode="json", exclude_none=True)
     head = f"# A mechanism, written by `jointwatch identify {options.robot.name}` from "
     text = [head + ", ".join(file.name for file in options.train) + ".\n"]
-    text.append("# Arms are products with the friction coefficient, which motion cannot tell from them.\n\n")
+    text.append(
+        "# Arms are products with the friction coefficient, which motion cannot tell from them, but of slides.\n\n"
+    )
     text.append(toml_text({"gravity": content["gravity"], "transition": content["transition"]}))
     for kind in ("links", "cuts", "residuals"):
         for one in content[kind]:

@@ -4,7 +4,7 @@ A mechanism that was identified also has the speed over which its friction turns
 of each drive was where nothing disturbed it: the running service compares its residual with that.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -14,6 +14,7 @@ from estimators.quantities import Settings
 Triple = tuple[float, float, float]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Arm = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+MOST_FRICTION: Final = 2.0  # of a coefficient; no dry pair of a machine rubs more
 
 
 class MechanismError(Exception):
@@ -27,8 +28,8 @@ class Bearing(Settings):
     arm: Arm = 0.02  # R_n, m
     bending: Arm = 0.04  # R_b, m
     overlap: Arm = 0.1  # L, m, of a prismatic joint
-    coulomb: Annotated[float, Field(ge=0, le=2)] = 0.0  # μ_c
-    static: Annotated[float, Field(ge=0, le=2)] | None = None  # μ_s; none: no Stribeck effect
+    coulomb: Annotated[float, Field(ge=0, le=MOST_FRICTION)] = 0.0  # μ_c
+    static: Annotated[float, Field(ge=0, le=MOST_FRICTION)] | None = None  # μ_s; none: no Stribeck effect
     stribeck: Arm = 0.1  # ω_s, rad/s (m/s)
     viscous: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # c_v, N·m·s/rad (N·s/m)
 

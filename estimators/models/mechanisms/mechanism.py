@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from estimators.models.mechanisms.cuts import PLANAR, REVOLVING, TIED, close, jacobians
-from estimators.models.mechanisms.description import Cut, Description, MechanismError
+from estimators.models.mechanisms.description import Bearing, Cut, Description, MechanismError
 from estimators.models.mechanisms.dynamics import ALL, DIVERGED, IDEAL, SINGULAR, forward, inverse
 from estimators.models.mechanisms.joint_load import BEARING, LOADS
 from estimators.models.robots.kinematics import forward_kinematics
@@ -71,9 +71,7 @@ class Mechanism:
         ends = [(number[cut.link], number[cut.other], n) for cut, n in zip(cuts, rows, strict=True)]
         self.ends = np.array(ends, np.int64).reshape(len(cuts), 3)
         self.tied = np.array([_tied(cut) for cut in cuts]).reshape(len(cuts), TIED)
-        bearings = [link.bearing.numbers(link.kind == "prismatic") for link in links]
-        bearings += [cut.bearing.numbers(False) for cut in cuts]
-        self.bearings = np.array(bearings).reshape(len(self.joints), BEARING)
+        self.bearings = self._numbers([link.bearing for link in links] + [cut.bearing for cut in cuts])
         self.rows = sum(rows)
         self.home = np.zeros(len(links))
         self._check()
@@ -83,6 +81,17 @@ class Mechanism:
         other = copy.copy(self)
         other.parameters = np.ascontiguousarray(parameters, np.float64)
         return other
+
+    def with_bearings(self, bearings: Sequence[Bearing]) -> Self:
+        """This mechanism with other bearings, one for each of `joints`."""
+        other = copy.copy(self)
+        other.bearings = self._numbers(bearings)
+        return other
+
+    def _numbers(self, bearings: Sequence[Bearing]) -> Floats:
+        slides = [link.kind == "prismatic" for link in self.description.links] + [False] * len(self.description.cuts)
+        found = [one.numbers(own) for one, own in zip(bearings, slides, strict=True)]
+        return np.array(found).reshape(len(self.joints), BEARING)
 
     def size(self) -> int:
         """Number of tree joints n."""

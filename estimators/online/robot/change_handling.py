@@ -57,13 +57,17 @@ class RobotChangeHandling:
         told, self._events = self._events, []
         return told
 
-    def judge(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> None:
-        """Compare the residual with its thresholds: report a contact, or end the examination of one."""
+    def judge(self, chunk: Chunk, predicted: Floats, unexplained: Floats, unseen: Floats) -> None:
+        """Compare the residual with its thresholds: report a contact, or end the examination of one.
+
+        unseen: (n,) torque that laws may be off at speeds that were never seen.
+        """
         watch, starting = self._watch, self._start.active
         contact, friction = watch.contact, self._learner.stiction
+        contact.unknown = unseen
         changing = self.time < self._changing and not starting and contact.ready
         if changing and contact.exceeded(unexplained, friction):
-            contact.unknown = DOUBTFUL * self._learner.unknown(chunk)
+            contact.unknown = unseen + DOUBTFUL * self._learner.unknown(chunk)
         changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
         if not watch.contact.calm and not starting:
             self._learner.drop_waiting()
@@ -176,6 +180,7 @@ class RobotChangeHandling:
             learner.follow_laws()
             self._watch.contact.explained()
             self._watch.unexplained.forget()
+            self._watch.attribution.forget()  # rows so far have columns of another η
             learner.adopt()
             self.mark_reference()
         if self._refits.doubtful:

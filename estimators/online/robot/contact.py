@@ -81,11 +81,12 @@ class ContactWatch:
         self._above, self._below = np.zeros((2, n), np.int64)
         quiet, self._soon = math.ceil(QUIET / chunk - WHOLE), round(SOON / chunk)
         self._settling = (SETTLING * SLOW_PASS / slow_pass + between) / chunk
+        self.remembered = math.ceil(self._settling - WHOLE)  # chunks that the low-passes still hold
         self._smeared, self._speeds = between / chunk, np.full(n, np.nan)  # chunks; quick speeds of the last row
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
-        since = chunk * np.arange(math.ceil(self._settling - WHOLE)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
+        since = chunk * np.arange(self.remembered) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
         decay = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * slow_pass * (since - between))
         self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_moved`
         self._roughness = ROUGH / chunk

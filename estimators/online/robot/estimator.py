@@ -27,6 +27,7 @@ from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.findings.record import RobotFinding
 from estimators.online.robot.findings.tool import ToldTool
+from estimators.online.robot.findings.unseen_speed import UnseenSpeed
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, SLOW, Chunk, RobotMotion
@@ -74,6 +75,7 @@ class RobotEstimator:
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
         self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)
         self._quick = QuickSamples(n, self._stride, period, slow)
+        self._unseen = UnseenSpeed(model, learnt.reach(), self._watch.contact.remembered)
         self._start = RobotStart(start * ROWS)
         self._changes = RobotChangeHandling(model, self._watch, self._learner, self._refits, self._start)
         self._findings = self._changes.findings
@@ -198,7 +200,9 @@ class RobotEstimator:
         self._changes.time = int(time[-1])
         self._measured, self._predicted = chunk.tau[-1], found.explained[-1]
         if chunk.whole:
-            self._changes.judge(chunk, predicted, found.unexplained)
+            self._unseen.notice(chunk.quick, chunk.dq)
+            unseen = self._unseen.torque(self._learner.theta)
+            self._changes.judge(chunk, predicted, found.unexplained, unseen)
         first = -self._samples % self._stride
         if self._refits.searchable:
             self._quick.absorb(chunk.quick, chunk.place, self._samples)
@@ -218,7 +222,8 @@ class RobotEstimator:
         """Take one regression row at 50 Hz; r, u: (n,) residual without payload, and with it."""
         now = self._block
         self._motion.row(chunk, at, now.X[now.count], now.Y[now.count])
-        now.close(chunk.q[at], chunk.dq[at], chunk.ddq[at], r, u, self._watch.contact.sliding)
+        tells = self._watch.contact.sliding & ~self._unseen.joints
+        now.close(chunk.q[at], chunk.dq[at], chunk.ddq[at], r, u, tells)
         self._start.count(self._moves)
         now.disturbed |= not self._watch.contact.calm
         if now.count % LOOK == 0:
@@ -235,7 +240,12 @@ class RobotEstimator:
             q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.explanation.carried
             weights = 1.0 / (learner.variance * learner.correlation)
             *pulls, watch.contact.steps = learner.encoders.effects(q, r, weights, learner.theta, carried)
-        self._changes.follow(*watch.absorb(now, learner.variance, pulls), self._moves)
+        leaves = None if self._start.active else self._leaves_law
+        self._changes.follow(*watch.absorb(now, learner.variance, pulls, leaves), self._moves)
+
+    def _leaves_law(self, joints: tuple[int, ...], looks: int) -> bool:
+        """Whether a friction has left the shape of its law over the last looks; see FrictionRefits."""
+        return self._refits.leaves_law(joints, looks * LOOK - self._block.count)
 
     def _end_block(self) -> None:
         """One second of rows: end the start, set thresholds anew, let what is three seconds old teach."""

@@ -4,7 +4,8 @@ Of every joint whose law has η the last rows of motion are kept: speed, positio
 friction. Every few seconds one Gauss–Newton step of η is tried (no search): when it would explain significantly more,
 twice running, η is searched in the worker, like that of a single joint (multilevel coordinate search, decision 024).
 The result counts when it explains the window as well as the law explained the motion at the start, explains it much
-better than η in force, and is certain and clear. So a push, a payload or a window that is half from before the change
+better than η in force, and is certain and clear. A finding of other coefficients waits as long as η would explain
+more than they do. So a push, a payload or a window that is half from before the change
 moves nothing. What explains the window, but is uncertain or not clear, or changes η by more than a factor of two, is
 searched again in a window that is half as long again, when that is full (decision 053). Where searches are refused
 again and again, a reason says so, with what to do. What was accepted is searched again over all motion since, until
@@ -41,6 +42,9 @@ TWICE: Final = 2
 #: searches, argued: Refused in a row, of which a reason speaks: half a minute of motion at least, twice what a window
 #: with rows from before a change can take.
 REFUSED: Final = 3
+#: rows, argued: Rows behind a change that tell whether a friction has kept the shape of its law: two seconds of motion,
+#: in which it has had several speeds. In half a second other coefficients of the law explain any of its changes.
+SHOWN: Final = 100
 #: deviations, argued: Deviations by which a longer window may move η and still sharpen it: one search in 16,000.
 MOVED: Final = 4.0
 
@@ -111,6 +115,23 @@ class FrictionRefits:
             if calm and not self.doubtful:
                 self.rest = theta.copy()
         return ended + [one for one in map(self._ended, self._joints) if one is not None]
+
+    def leaves_law(self, joints: tuple[int, ...], rows: int) -> bool:
+        """Whether η of one of these joints may have changed, by the latest rows of the windows: a search will tell it.
+
+        By one Gauss–Newton step of η over what other coefficients alone explain; before SHOWN rows nobody knows.
+        Where searches are refused again and again, or nobody knows what is usual,
+        nothing is waited for.
+        """
+        found = False
+        for joint in self._joints:
+            if joint.joint not in joints or not joint.knows_usual or joint.refused >= REFUSED:
+                continue
+            shown = min(rows, joint.held) >= SHOWN
+            if shown and joint.gain(self._correlation[joint.joint], rows) > self._accept.better:
+                found = True
+            found |= not shown
+        return found
 
     @property
     def etas(self) -> list[float]:

@@ -8,7 +8,7 @@ what is not of the model (a payload, a slip) is held beside it. See docs/decisio
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -48,6 +48,9 @@ SETTLED: Final = 2
 #: 1, argued: Times the usual variance that a start may add to it: beyond that something is wrong, and not usual.
 MOST: Final = 25.0
 HELD: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt"})  # beside the model
+
+
+LeavesLaw = Callable[[tuple[int, ...], int], bool]  # of joints, over the last looks: has a friction another shape?
 
 
 class LookRows(NamedTuple):
@@ -198,8 +201,12 @@ class ResidualAttribution:
             self._starting, self.looks.count,
         )  # fmt: skip
 
-    def verdict(self) -> AttributionVerdict | None:
-        """What is certain by now, or None."""
+    def verdict(self, leaves: LeavesLaw | None = None) -> AttributionVerdict | None:
+        """What is certain by now, or None.
+
+        leaves: whether friction has left the shape of its law, which a search is to tell: then no coefficients of that
+        law are told.
+        """
         if not self.open:
             return None
         known = self.known()
@@ -221,6 +228,8 @@ class ResidualAttribution:
         self._suspect = key
         if best.cause.name == "contact" or self._times < best.cause.looks:
             return None
+        if best.cause.name == "friction" and leaves is not None and leaves(best.cause.joints, self._times - 1):
+            return None  # the first of these looks may hold the change itself
         return self._told(known, best, standing.window.looks, silent)
 
     def _told(self, known: RobotKnowledge, best: Fitted, looks: int, silent: bool) -> AttributionVerdict:
@@ -284,6 +293,7 @@ class ResidualAttribution:
     def forget(self) -> None:
         """Forget what was gathered; what is held stays."""
         self.looks.clear()
+        self._recent.clear()
         self.open = bool(self.explanation.holding)
         self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
         self.standing = None

@@ -18,6 +18,7 @@ from estimators.online.robot.motion import Chunk
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import (
     AttributionVerdict,
+    LeavesLaw,
     LookRows,
     ResidualAttribution,
     pulls_of,
@@ -138,11 +139,12 @@ class RobotWatch:
         return "" if found is None else f"; {found.words(names)}"
 
     def absorb(
-        self, block: Block, variance: Floats, pulls: Sequence[Floats] | None
+        self, block: Block, variance: Floats, pulls: Sequence[Floats] | None, leaves: LeavesLaw | None = None
     ) -> tuple[list[Switched], AttributionVerdict | None]:
         """Take the last window of a block: compensations that are switched, and what explains the residual.
 
-        variance: (n,) of the usual residual; pulls: what steps of the encoders do to the sums, see `pulls_of`.
+        variance: (n,) of the usual residual; pulls: what steps of the encoders do to the sums, see `pulls_of`; leaves:
+        see ResidualAttribution.verdict.
         """
         X, Y, r, u, dq, q = (rows[block.lately] for rows in (block.X, block.Y, block.r, block.u, block.dq, block.q))
         attribution = self.attribution
@@ -155,4 +157,4 @@ class RobotWatch:
             self.unexplained.absorb(rows.u, torque)
             if self.tool is not None:
                 self.tool.absorb(X, Y, torque, there / attribution.units)
-        return self.compensation.compare(), attribution.verdict() if self.contact.ready else None
+        return self.compensation.compare(), attribution.verdict(leaves) if self.contact.ready else None

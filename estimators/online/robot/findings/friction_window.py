@@ -184,9 +184,14 @@ class FrictionWindow:
     def _power(self) -> float:
         return float(np.mean(self.window().y ** 2))
 
-    def gain(self, correlation: float) -> float:
-        """χ² that one Gauss–Newton step of ln η explains more than η in force does."""
-        eta, window = self.law.start, self.window()
+    @property
+    def held(self) -> int:
+        """Rows that are kept."""
+        return sum(len(one.torque) for one in self._rows)
+
+    def gain(self, correlation: float, rows: int | None = None) -> float:
+        """χ² that one Gauss–Newton step of ln η explains more than η in force does; rows: as of `residual`."""
+        eta, window = self.law.start, self.window(rows)
         A, y = self.columns(window, eta), window.y
         theta = np.linalg.lstsq(A, y)[0]
         steps = [eta * (1.0 + STEP * one) for one in np.eye(len(eta))]

@@ -88,7 +88,10 @@ def taught() -> IdentifiedRobot:
 
 
 def live(seed: int, seconds: float, **change: float) -> tuple[RobotEstimator, list[Event]]:
-    t, q, tau = measured(seed, seconds, **change)  # type: ignore[arg-type]
+    return watched(*measured(seed, seconds, **change))  # type: ignore[arg-type]
+
+
+def watched(t: Floats, q: Floats, tau: Floats) -> tuple[RobotEstimator, list[Event]]:
     estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
     ticks = np.round(t * 1e9).astype(np.int64)
     for first in range(0, len(t), 10):
@@ -119,8 +122,21 @@ def test_a_stribeck_speed_that_changes_is_searched_accepted_and_told(joint: int,
     assert found[f"stribeck.{arm().names[joint]}"] == pytest.approx(STRIBECK[joint], rel=0.03)
 
 
+@pytest.mark.parametrize("seed", [4, 6])
+def test_until_a_nonlinear_parameter_is_found_no_other_coefficients_are_told(seed: int) -> None:
+    """Half a second after the change other coefficients explain the torque; two seconds later they do not."""
+    estimator, events = live(seed, 84.0, joint=1, omega=0.7)
+    assert [one.text for one in told(events, "friction")] == []
+    (accepted,) = told(events, "refit_accepted")
+    assert accepted.time / 1e9 < CHANGED + 45.0
+    assert len(told(events, "contact")) == 1, "of the change itself"
+    assert estimator.estimate().status == Status.VALID
+
+
 def test_a_stribeck_level_that_changes_moves_no_nonlinear_parameter() -> None:
     estimator, events = live(4, 90.0, joint=1, level=1.6)
+    (friction,) = told(events, "friction")
+    assert CHANGED < friction.time / 1e9 < CHANGED + 10.0
     assert told(events, "refit_accepted") == []
     assert estimator.model.law_of(1).start == pytest.approx([LAW.omega_tanh, LAW.omega_stribeck])
 
@@ -189,3 +205,13 @@ def test_a_friction_that_no_values_of_its_law_explain_is_told_with_what_to_do() 
     assert reason.numbers["searches"] >= 3
     assert "of the usual" in str(reason) or "beyond the usual" in str(reason)
     assert "identify the robot again" in reason.todo
+
+
+@pytest.mark.parametrize(("push", "contacts"), [(0.0, 0), (3.0, 1)])
+def test_a_joint_that_is_faster_than_it_was_identified_is_not_touched_unless_it_is(push: float, contacts: int) -> None:
+    t, q, tau = measured(24, 43.0)  # the elbow passes 1.86 rad/s at 41.9 s
+    reach = float(taught().reach()[1])
+    assert np.abs(np.gradient(q[:, 1], t))[round(41.5 * RATE) : round(42.5 * RATE)].max() > reach + 0.1
+    tau[(t >= 41.7) & (t < 42.1), 1] += push
+    _, events = watched(t, q, tau)
+    assert len(told(events, "contact")) == contacts

@@ -1,6 +1,6 @@
 """How much motion the start of a whole robot takes: row by row, and anew where something has changed."""
 
-from estimators.online.robot.start import RobotStart
+from estimators.online.start.robot_start import RobotStart
 
 
 def moved(start: RobotStart, rows: int, moves: bool = True) -> None:

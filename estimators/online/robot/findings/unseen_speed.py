@@ -1,0 +1,42 @@
+"""What a friction law may be off beyond the speeds that it was identified at.
+
+There a law that bends is used as at its last speed (IdentifiedRobot.reach): nobody has seen how it goes on. That it
+goes on as it is written is as likely, so the difference of the two is what the model does not know of the torque. It
+is added to the threshold of a contact; and such rows teach nothing.
+"""
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.robots.whole_robot import DEFAULT, WholeRobot
+from estimators.online.robot.findings.friction_terms import law_columns, law_terms
+from estimators.quantities import Floats
+
+
+class UnseenSpeed:
+    """Follows the fastest speed of every joint that the low-passes still hold."""
+
+    def __init__(self, model: WholeRobot, reach: Floats, chunks: int) -> None:
+        """reach: (n,) rad/s (m/s) up to which the laws may be used; chunks: that the low-passes remember."""
+        bends = np.array([law.kind != DEFAULT.kind for law in model.laws])
+        self._model, self._reach = model, np.where(bends & (reach > 0.0), reach, np.inf)
+        self._fastest: deque[Floats] = deque(maxlen=chunks)
+        self._speed = np.zeros(len(reach))
+        self.joints: NDArray[np.bool_] = np.zeros(len(reach), np.bool_)
+        """(n,) which are, or have just been, faster than their law was seen."""
+
+    def notice(self, quick: Floats, dq: Floats) -> None:
+        """Take the speeds of the next chunk, (rows, n) each, before and behind the slow low-pass."""
+        self._fastest.append(np.maximum(np.abs(quick).max(axis=0), np.abs(dq).max(axis=0)))
+        self._speed = np.max(self._fastest, axis=0)
+        self.joints = self._speed > self._reach
+
+    def torque(self, theta: Floats) -> Floats:
+        """What the laws may be off, (n,) N·m (N); theta: (p,)."""
+        found = np.zeros(len(self._speed))
+        for j in map(int, np.flatnonzero(self.joints)):
+            last, now = law_columns(self._model, j, np.array([self._reach[j], self._speed[j]]))
+            found[j] = abs(float((now - last) @ theta[law_terms(self._model, j)]))
+        return found
