@@ -36,6 +36,7 @@ BUS: Final = (
 COUNTER: Final = re.compile(  # a signal's name
     r"(?i)^(?!.*(?:enc|pos|pulse|err|lost)).*(?:(?<![a-z])(?:count|cnt|seq)|counter|sequence|zaehler|zähler)_?\d*$"
 )
+COUNTS: Final = re.compile(r"(?i)(?:count|cnt|tick|pulse)s?_?\d*$")  # a signal's name
 IN_MESSAGES: Final = re.compile(r"_?(?:Estimates?|(?i:status)(?=[^.]*\.))")  # words that say nothing of a signal
 TURNING: Final = 'kind = "rigid", gravity_sin = true, gravity_cos = true'
 SLIDING: Final = 'kind = "rigid", axis = "prismatic"'
@@ -77,7 +78,9 @@ def _from_database(source: Path) -> Iterator[str]:
     table = {name: rows * (k + 1) for k, name in enumerate(names)}
     units = {name: unit for name, whole in names.items() if (unit := layout.signals[whole].unit) != "1"}
     families = families_of(table, ROWS, units)
-    position = next((one for one in positions(families, 0) if efforts(families, one)), None)
+    # an encoder's counts are no angle yet
+    angles = [one for one in positions(families, 0) if not all(COUNTS.search(own.column) for own in one.members)]
+    position = next((one for one in angles if efforts(families, one)), None)
     yield BUS.format(ask=f"{ASK}") + f'dbc = "{source.resolve()}"'
     if position is None:
         yield from _by_units(layout)

@@ -251,7 +251,7 @@ def test_times_that_are_taken_for_ms_are_asked_for_in_a_proposed_configuration(
     file = tmp_path / "ms.csv"
     t = 2.0 * np.arange(500)
     table = np.column_stack([t, np.sin(t / 300.0), np.cos(t / 300.0)])
-    np.savetxt(file, table, delimiter=",", header="t,elbow_pos,elbow_torque", comments="")
+    np.savetxt(file, table, delimiter=",", header="t,elbow_pos_rad,elbow_torque", comments="")
     code, words = said(capsys, "init", "--from", file, tmp_path / "ms.toml")
     assert (code, words) == (0, f"next: answer the line marked ASK, then: jointwatch check {tmp_path}/ms.toml\n")
     assert re.search(r'^time_unit = "ms"  # ASK: ms\?', (tmp_path / "ms.toml").read_text("utf-8"), re.MULTILINE)
