@@ -68,7 +68,6 @@ class Observer:
 
     def __init__(self, files: list[str], folder: Path) -> None:
         self._folder = folder
-        self._longest = min(LONGEST, INTERPRETED) if os.environ.get("NUMBA_DISABLE_JIT") == "1" else LONGEST
         self._coverage = coverage.Coverage(None, include=files, config_file=False, messages=False)
         self._now = ""
         self._enter("")
@@ -80,6 +79,10 @@ class Observer:
         sys.addaudithook(self._hear)
         signal.signal(signal.SIGPROF, self._end)
         self._coverage.start()
+
+    @property
+    def _longest(self) -> float:
+        return min(LONGEST, INTERPRETED) if os.environ.get("NUMBA_DISABLE_JIT") == "1" else LONGEST
 
     def _hear(self, event: str, _arguments: tuple[Any, ...]) -> None:
         if event in FORKS:
