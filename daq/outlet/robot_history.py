@@ -38,7 +38,7 @@ class RobotHistory:
         payload = update["payload"]
         residuals = (one["residual"] for one in update["joints"].values())
         self._trace.append((update["timestamp"], payload["mass"], payload["mass_deviation"], *residuals))
-        kept = ("timestamp", "phase", "health", "progress", "joints", "payload", "tool", "contact")
+        kept = ("timestamp", "phase", "health", "progress", "joints", "payload", "tool", "contact", "findings")
         self._state = {key: update.get(key) for key in kept} | {"received": now}
         health = update["health"]
         self._state["health"] = health | {"reasons": with_todo(health["reasons"])}

@@ -42,6 +42,7 @@ from estimators.online.reporting.inspection import Inspection
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.findings.carried import Payload
 from estimators.online.robot.findings.contact_force import ContactForce
+from estimators.online.robot.findings.record import RobotFinding
 from estimators.quantities import Axis
 from estimators.reasons import Reason
 
@@ -352,12 +353,14 @@ def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: 
     n, names = len(joints), [joint.name for joint in joints]
     touched = np.array([j == 1 and age % 10.0 < 2.0 for j in range(n)])
     residual = 0.3 * np.sin(np.arange(n) + 3.0 * age) + 2.0 * touched
+    begun = int(age // 10.0 * 10.0 * 1e9)  # ns
+    finding = RobotFinding(1, begun, int(age * 1e9), "contact", (names[1],), "touched", (), not touched.any())
     found = RobotEstimate(
         int(age * 1e9), Phase.TRANSIENT if touched.any() else Phase.NORMAL, Status.VALID, (), 5.0 + residual,
         np.full(n, 5.0), np.full(n, 0.2), np.full(n, 1.0), tuple(touched.tolist()),
         Payload(2.01, 0.03, np.array([0.01, 0.0, 0.08]), np.full(3, 0.004), True), 100.0,
         np.where(np.arange(n) == 0, 0.4, np.nan),
-        touch=TOUCH if touched.any() else None,
+        touch=TOUCH if touched.any() else None, findings=(finding,),
     )  # fmt: skip
     head = robot_head(publication, "robot", now)
     told = [(b"robot", msgpack.packb(head | robot_body(found, names, [joint.unit for joint in joints])))]

@@ -118,7 +118,7 @@ export class Overview {
     this.strip.words(robot, now, stale);
     this.cards.forEach((card) => card.words(now));
     this.service.words(robot);
-    this.whole.words(robot, stale);
+    this.whole.words(robot, now, stale);
     // those that want a look come first, the others keep their places
     const troubled = worstFirst(robot.joints.values()).filter(trouble);
     this.cards.forEach((card, i) => { card.node.style.order = trouble(card.joint) ? troubled.indexOf(card.joint) - troubled.length : i; });

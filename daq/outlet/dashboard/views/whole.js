@@ -37,6 +37,19 @@ export function ranked(state) {
   return Object.entries(state.joints ?? {}).sort(([, a], [, b]) => b.contact - a.contact || (size(b) ?? 0) - (size(a) ?? 0));
 }
 
+const CAUSE = { transient: "contact", held: "payload" }; // of the finding behind a condition
+
+// since when the robot is in this condition, Unix s, as a finding says; null where none does
+export function beginning({ findings, timestamp }, key) {
+  const behind = (findings ?? []).filter((one) => one.cause === CAUSE[key] && !one.over).at(-1);
+  return behind ? timestamp - behind.seconds : null;
+}
+
+const sinceWords = (state, key, now) => {
+  const since = beginning(state, key);
+  return since === null ? "" : format.sinceAndFor(since, now);
+};
+
 // the robot's condition; silence: Unix s of the last update where none comes; key (as of a joint's phase), text, what to do
 export function standing(state, silence = null) {
   if (silence !== null) return { key: "stale", text: `No data since ${format.clock(silence)}`, todo: "" };
@@ -69,16 +82,18 @@ export class WholeBanner {
     this.text = element("p", { class: "what" });
     this.todo = element("p", { class: "todo" });
     this.pill = new PhasePill();
+    this.since = element("span", { class: "since" });
     this.node = element("article", { class: "headline all whole" }, element("div", { class: "words" },
-      element("header", {}, element("a", { class: "which", href: "#/robot" }, "Whole robot"), this.pill.node), this.text, this.todo));
+      element("header", {}, element("a", { class: "which", href: "#/robot" }, "Whole robot"), this.pill.node, this.since), this.text, this.todo));
   }
 
-  words(robot, stale) {
+  words(robot, now, stale) {
     this.node.hidden = !robot.whole;
     if (!robot.whole) return;
-    const { key, text, todo } = standing(robot.whole.state, stale ? robot.lastWord : null);
+    const { state } = robot.whole, { key, text, todo } = standing(state, stale ? robot.lastWord : null);
     mark(this.node, "phase", key);
     this.pill.update(key);
+    write(this.since, sinceWords(state, key, now));
     write(this.text, text);
     write(this.todo, todo);
   }
@@ -143,6 +158,7 @@ export class WholeView {
     const joints = Object.entries(robot.whole.state.joints);
     this.pace = 12;
     this.pill = new PhasePill();
+    this.since = element("span", { class: "since" });
     this.text = element("p", { class: "explanation" });
     this.todo = element("p", { class: "todo" });
     this.progress = element("div", { class: "progress" }, element("i"));
@@ -165,7 +181,7 @@ export class WholeView {
     const unit = joints[0]?.[1].unit ?? "N·m";
     this.node = element("section", { class: "joint whole", "aria-label": "Whole robot" },
       element("header", { class: "head" },
-        element("div", { class: "title" }, element("h1", {}, "Whole robot"), this.pill.node),
+        element("div", { class: "title" }, element("h1", {}, "Whole robot"), this.pill.node, this.since),
         element("div", { class: "health" }, this.text, this.todo, element("div", { class: "startup" }, this.progress, this.progressText)),
         figures),
       element("h2", {}, "Residual torque", element("small", {}, `${effort(unit).toLowerCase()} measured − predicted by the whole robot's model`)),
@@ -181,6 +197,7 @@ export class WholeView {
     const { state } = robot.whole, { figures } = this, { key, text, todo } = standing(state, stale ? robot.lastWord : null);
     mark(this.node, "phase", key);
     this.pill.update(key);
+    write(this.since, sinceWords(state, key, now));
     write(this.text, text);
     write(this.todo, todo);
     const starting = state.phase === "starting";

@@ -52,7 +52,9 @@ def test_a_contact_is_shown_with_its_link_its_force_and_what_the_joints_do_not_t
     expect(panel).to_have_attribute("data-touched", "true")
     expect(verdict).to_have_text(f"Touched on the link of {link} (93.0\u00a0%): at least 33 N.")
     expect(page.locator(".explanation")).to_contain_text(f"Touched on the link of {link}, at least 33 N: ")
+    expect(page.locator(".title .since")).to_have_text(re.compile(r"^since \d\d:\d\d:\d\d, [1-3] s$"))
     expect(panel).to_have_attribute("data-touched", "false")
+    expect(page.locator(".title .since")).to_have_text("")
     over = rf"^Nothing touches it now[.] Last, \d+ s ago: the link of {link} \(93[.]0\s%\), at least 33 N[.]$"
     expect(verdict).to_have_text(re.compile(over))
     for row, cells in enumerate((["12", "2", "0.31"], ["−31", "2", "−0.02"], ["–", "not identifiable", "0.55"])):
