@@ -13,8 +13,7 @@ from daq.config.robots.robot_model import load_model
 from daq.recording.folder import recordings
 from hil_rig.live import Live
 
-# what is identified and published is noticed by tests/daq/commands/test_identify*.py and tests/daq/core, in seconds
-pytestmark = [pytest.mark.compiled, pytest.mark.slow]
+pytestmark = pytest.mark.compiled
 
 
 class Whole(NamedTuple):
@@ -62,7 +61,7 @@ def run(run_program: Callable[..., Any]) -> Callable[..., str]:
     return run
 
 
-@pytest.mark.parametrize("name", ["tree5", "pointing"])
+@pytest.mark.parametrize("name", ["tree5", pytest.param("pointing", marks=pytest.mark.slow)])
 def test_a_mechanism_is_identified_as_a_whole_and_watched_with_that(
     name: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:
@@ -107,6 +106,7 @@ LOOPED: Final = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["four_bar", "leg"])
 def test_a_mechanism_with_loops_is_identified_from_its_drive_and_watched(
     name: str, tmp_path: Path, run: Callable[..., str]
