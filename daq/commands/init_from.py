@@ -40,7 +40,7 @@ COUNTS: Final = re.compile(r"(?i)(?:count|cnt|tick|pulse)s?_?\d*$")  # a signal'
 IN_MESSAGES: Final = re.compile(r"_?(?:Estimates?|(?i:status)(?=[^.]*\.))")  # words that say nothing of a signal
 TURNING: Final = 'kind = "rigid", gravity_sin = true, gravity_cos = true'
 SLIDING: Final = 'kind = "rigid", axis = "prismatic"'
-SURE: Final = {"torque": Axis.ROTARY.effort, "force": Axis.PRISMATIC.effort}  # where no question is open
+EFFORT_UNITS: Final = {"torque": Axis.ROTARY.effort, "force": Axis.PRISMATIC.effort}  # of columns that name none
 ROWS: Final = 8  # of columns that stand for signals
 
 
@@ -190,7 +190,7 @@ def _from_csv(source: Path) -> Iterator[str]:
     yield toml_text({"time": columns.time, "time_unit": columns.time_unit}).strip() + (f"  # {unit}" if unit else "")
     for joint, roles in columns.joints.items():
         for role, column in roles.items():
-            unit = column.unit or ("" if asked else SURE.get(role, ""))
+            unit = column.unit or ("" if asked else EFFORT_UNITS.get(role, ""))
             inside = {"column": column.column} | ({"unit": unit} if unit else {})
             yield f"columns.{joint}_{role} = {{ {', '.join(toml_text({k: v}).strip() for k, v in inside.items())} }}"
     yield from (one for one in asked if not one.startswith("# time_unit"))

@@ -212,37 +212,15 @@ def _gathered(
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """C of the columns that are not the model's; Z, r, V of these over the roots of their squares; those roots."""
     p, k = len(theta), len(columns) - len(theta) - 1
-    C, r, own, size = np.zeros((p, k)), np.zeros(k), np.zeros(k, np.int64), np.zeros(k)
-    count = 0
-    for w in range(p, p + k):
-        left = columns[w, w]
-        for i in range(p):
-            C[i, count] = 0.0
-            for n in range(p):
-                C[i, count] += inverse[i, n] * columns[n, w]
-            left -= columns[w, i] * C[i, count]
-        if columns[w, w] > 0.0 and left > SAME * columns[w, w]:
-            own[count], size[count], r[count] = w, math.sqrt(columns[w, w]), columns[w, p + k]
-            for n in range(p):
-                r[count] -= columns[w, n] * theta[n]
-            r[count] /= size[count]
-            count += 1
-    Z, V, half, kept = np.zeros((count, count)), np.zeros((count, count)), np.zeros(p + k), np.zeros((p, count))
-    for a in range(count):
-        for i in range(p + k):  # scores of the column without the model's
-            half[i] = scores[own[a], i]
-            for n in range(p):
-                half[i] -= C[n, a] * scores[n, i]
-        for b in range(count):
-            Z[a, b], V[a, b] = columns[own[a], own[b]], half[own[b]]
-            for n in range(p):
-                Z[a, b] -= columns[own[a], n] * C[n, b]
-                V[a, b] -= half[n] * C[n, b]
-            Z[a, b] /= size[a] * size[b]
-            V[a, b] /= size[a] * size[b]
-        for n in range(p):
-            kept[n, a] = C[n, a]
-    return kept, Z, r, V, size[:count]
+    C, squares = product(inverse, columns[:p, p : p + k]), np.diag(columns)[p : p + k]
+    left = squares - (columns[:p, p : p + k] * C).sum(axis=0)
+    own = np.flatnonzero((squares > 0.0) & (left > SAME * squares))
+    C, size, w = np.ascontiguousarray(C[:, own]), np.sqrt(squares[own]), columns[p + own]
+    Z = w[:, p + own] - product(w[:, :p], C)
+    half = scores[p + own] - product(C.T, scores[:p])  # scores of these columns without the model's
+    V = half[:, p + own] - product(half[:, :p], C)
+    r = (w[:, p + k] - (w[:, :p] * theta).sum(axis=1)) / size
+    return C, Z / np.outer(size, size), r, V / np.outer(size, size), size
 
 
 @kernel(
@@ -267,33 +245,17 @@ def _unmodelled(
     if k == 0:
         return False, none, none, none
     left, ways = eigen(Z)
-    count, root, back, transposed = 0, np.zeros((k, k)), np.zeros((k, k)), np.zeros((k, k))
-    for one in range(k):  # root rootᵀ = variance · Z, back its inverse; nothing of what is not seen
-        length = math.sqrt(variance * max(left[one], UNSEEN))
-        for i in range(k if left[one] > UNSEEN else 0):
-            root[i, count], back[count, i] = size[i] * ways[i, one] * length, ways[i, one] / length
-            transposed[i, count] = back[count, i]
-        count += left[one] > UNSEEN
-    mixed = product(product(back, V), transposed)
-    for i in range(k):
-        for j in range(k):
-            mixed[i, j] = share * mixed[i, j] + ((1.0 - share) * white if i == j else 0.0)
+    told = np.flatnonzero(left > UNSEEN)
+    length = np.sqrt(variance * left[told])
+    root = size.reshape(k, 1) * ways[:, told] * length  # root rootᵀ = variance · Z
+    back = (ways[:, told] / length).T  # its inverse
+    mixed = share * product(product(back, V), back.T) + (1.0 - share) * white * np.eye(len(told))
     spread, turned = eigen(mixed)
-    middle, scaled = product(root, turned), np.empty((k, k))
-    for i in range(k):
-        for one in range(k):
-            scaled[i, one] = middle[i, one] / max(spread[one], lowest)
-            transposed[one, i] = middle[i, one] / variance**2
-    information, E = eigen(product(scaled, transposed))
-    score, pull = np.zeros(k), np.zeros(k)
-    for one in range(k):
-        information[one] = max(information[one], 0.0)
-        for i in range(k):
-            for n in range(k):
-                score[one] += turned[i, one] * back[i, n] * r[n] / variance
-    for one in range(k):
-        for i in range(k):
-            for n in range(k):
-                pull[one] += E[i, one] * scaled[i, n] * score[n]
+    middle = product(root, turned)
+    scaled = middle / np.maximum(spread, lowest)
+    information, E = eigen(product(scaled, middle.T) / variance**2)
+    information = np.maximum(information, 0.0)
+    score = product(turned.T, product(back, r.reshape(k, 1))) / variance
+    pull = product(E.T, product(scaled, score))[:, 0].copy()
     seen, whole, unseen = _considered(C, information, E, pull, prior, most)
     return True, seen, whole, unseen

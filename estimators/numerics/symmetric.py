@@ -116,7 +116,7 @@ def eigen(symmetric: Floats) -> tuple[Floats, Floats]:
     return values, ways
 
 
-@kernel("f8[:, ::1](f8[:, ::1], f8[:, ::1])")
+@kernel("f8[:, ::1](f8[:, :], f8[:, :])")
 def product(first: Floats, second: Floats) -> Floats:
     """The product of two matrices, as small as these are without a library."""
     found = np.zeros((len(first), second.shape[1]))

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from estimators.models.mechanisms.description import MOST_FRICTION, Bearing, MechanismError
@@ -151,7 +152,7 @@ def identify(
 
 def _groups(mechanism: Mechanism, shared: bool) -> tuple[tuple[str, ...], Integers, tuple[str, ...]]:
     """Names of the sets of coefficients, which set each joint has, and the units of all coefficients."""
-    slides = _sliding(mechanism) > 0.0
+    slides = _sliding(mechanism)
     if not shared:
         names, group = mechanism.joints, np.arange(len(slides))
     elif slides.any() and not slides.all():
@@ -165,12 +166,12 @@ def _groups(mechanism: Mechanism, shared: bool) -> tuple[tuple[str, ...], Intege
 def bearings_of(mechanism: Mechanism, friction: Floats, group: Integers) -> list[Bearing]:
     """The bearing of every joint that rubs by these coefficients (k,); group: (joints,) which set each joint has."""
     sets = np.nan_to_num(friction).reshape(-1, len(KINDS))
-    return [_bearing(sets[own], bool(one)) for own, one in zip(group, _sliding(mechanism), strict=True)]
+    return [_bearing(sets[own], slides) for own, slides in zip(group, _sliding(mechanism), strict=True)]
 
 
-def _sliding(mechanism: Mechanism) -> Floats:
-    """(joints,) 1 where a joint slides."""
-    found = np.zeros(len(mechanism.joints))
+def _sliding(mechanism: Mechanism) -> NDArray[np.bool_]:
+    """Which joints slide, (joints,); those that close a loop turn."""
+    found = np.zeros(len(mechanism.joints), np.bool_)
     found[: mechanism.size()] = mechanism.tree.kind == PRISMATIC
     return found
 

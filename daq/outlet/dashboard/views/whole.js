@@ -40,7 +40,7 @@ export function ranked(state) {
 const CAUSE = { transient: "contact", held: "payload" }; // of the finding behind a condition
 
 // since when the robot is in this condition, Unix s, as a finding says; null where none does
-export function beginning({ findings, timestamp }, key) {
+function beginning({ findings, timestamp }, key) {
   const behind = (findings ?? []).filter((one) => one.cause === CAUSE[key] && !one.over).at(-1);
   return behind ? timestamp - behind.seconds : null;
 }

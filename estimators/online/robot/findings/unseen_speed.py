@@ -5,8 +5,6 @@ goes on as it is written is as likely, so the difference of the two is what the 
 is added to the threshold of a contact; and such rows teach nothing.
 """
 
-from collections import deque
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,15 +20,19 @@ class UnseenSpeed:
         """reach: (n,) rad/s (m/s) up to which the laws may be used; chunks: that the low-passes remember."""
         bends = np.array([law.kind != DEFAULT.kind for law in model.laws])
         self._model, self._reach = model, np.where(bends & (reach > 0.0), reach, np.inf)
-        self._fastest: deque[Floats] = deque(maxlen=chunks)
+        self._fastest, self._chunk = np.zeros((chunks, len(reach))), 0  # of each chunk, written round and round
         self._speed = np.zeros(len(reach))
+        self._any = bool(np.isfinite(self._reach).any())
         self.joints: NDArray[np.bool_] = np.zeros(len(reach), np.bool_)
         """(n,) which are, or have just been, faster than their law was seen."""
 
     def notice(self, quick: Floats, dq: Floats) -> None:
         """Take the speeds of the next chunk, (rows, n) each, before and behind the slow low-pass."""
-        self._fastest.append(np.maximum(np.abs(quick).max(axis=0), np.abs(dq).max(axis=0)))
-        self._speed = np.max(self._fastest, axis=0)
+        if not self._any:
+            return
+        self._chunk = (self._chunk + 1) % len(self._fastest)
+        self._fastest[self._chunk] = np.maximum(np.abs(quick).max(axis=0), np.abs(dq).max(axis=0))
+        self._speed = self._fastest.max(axis=0)
         self.joints = self._speed > self._reach
 
     def torque(self, theta: Floats) -> Floats:
