@@ -1,5 +1,6 @@
 """Summaries of robots' joints as a service sends them, and services that send them on real sockets."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,17 @@ class SendingService:
     def send(self, update: Mapping[str, Any]) -> None:
         """Send one summary."""
         self._socket.send_multipart((f"summary/{update['joint']}".encode(), msgpack.packb(update)))
+
+    def send_before_all(self) -> None:
+        """Send a summary before anybody subscribes.
+
+        A new subscriber is sent the last values. When this one has come, its subscription has been answered, and what
+        is sent from then on comes once.
+        """
+        deadline = time.monotonic() + 30.0
+        while not self._forwarder.tap.poll(20):
+            assert time.monotonic() < deadline
+            self.send(summary("nobody", 0, 0.0, joint="before all"))
 
     def close(self) -> None:
         """Close the sockets."""

@@ -55,14 +55,23 @@ def until(subscription: Subscription, true: bool, name: str = "arm1") -> None:
         subscription.wait(0.05)
 
 
+def until_answered(subscription: Subscription) -> None:
+    """Until the last values have come that the service had sent before all."""
+    deadline = time.monotonic() + 30.0
+    while not list(subscription.messages(1_000)):
+        assert time.monotonic() < deadline
+        subscription.wait(0.05)
+
+
 def test_what_came_in_a_minute_is_handed_over_two_seconds_after_its_end_and_many_rows_before(
     service: SendingService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    service.send_before_all()
     clock, one = Clock(), Collector(load_collector(tmp_path / "lake.toml"))
+    until_answered(one.subscription)
     monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(module, "EVERY", 0.001)
     monkeypatch.setattr(module, "ROWS", 25 * ROWS_OF_ONE)
-    until(one.subscription, True)
     put, handed, told = one.writer.put, list[tuple[int, float]](), list[float]()
 
     def putting(batch: SummaryBatch, complete: float) -> None:
@@ -95,8 +104,9 @@ def test_what_came_in_a_minute_is_handed_over_two_seconds_after_its_end_and_many
 def test_what_is_no_summary_is_counted_and_said_once(
     service: SendingService, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    service.send_before_all()
     one = Collector(load_collector(tmp_path / "lake.toml"))
-    until(one.subscription, True)
+    until_answered(one.subscription)
     for frames in ((b"summary/elbow", b"\xc1"), (b"summary/elbow",), (b"summary/elbow", b"\x80", b"more")):
         service._socket.send_multipart(frames)
     service.send(summary("arm1", 3, time.time()))
