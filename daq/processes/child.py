@@ -8,15 +8,23 @@ import contextlib
 import ctypes
 import gc
 import os
+import re
 import signal
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 PR_SET_NAME: Final = 15
 PR_SET_PDEATHSIG: Final = 1
 M_ARENA_MAX: Final = -8
+SMAPS: Final = Path("/proc/self/smaps")
+MADV_DONTNEED: Final = 4
+# lines of /proc/self/smaps, see proc(5)
+MAPPING: Final = re.compile(r"[0-9a-f]+-[0-9a-f]+ ")
+READ_ONLY_FILE: Final = re.compile(r"(?P<first>[0-9a-f]+)-(?P<end>[0-9a-f]+) r-.p \S+ \S+ \d+ +/")
+NOTHING_WRITTEN: Final = ["Anonymous:", "0", "kB"]
 STOPS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -73,6 +81,24 @@ def give_memory_back() -> None:
     gc.collect()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc alone
         trim(0)
+
+
+def give_pages_of_files_back() -> None:
+    """Let go of what is mapped from files and was not written to, 40 ms: it is read again where it is needed.
+
+    A process that imports the compiler has 70 MB of it mapped, of which those that it forks need nearly nothing.
+    """
+    madvise = getattr(ctypes.CDLL(None), "madvise", None) if sys.platform == "linux" else None
+    if madvise is None:
+        return
+    with contextlib.suppress(OSError), SMAPS.open(encoding="utf-8", errors="surrogateescape") as told:
+        mapped: re.Match[str] | None = None
+        for line in told:
+            if MAPPING.match(line):
+                mapped = READ_ONLY_FILE.match(line)
+            elif mapped is not None and line.split() == NOTHING_WRITTEN:
+                first, end = (int(mapped[one], 16) for one in ("first", "end"))
+                madvise(ctypes.c_void_p(first), ctypes.c_size_t(end - first), MADV_DONTNEED)
 
 
 def share_arenas() -> None:

@@ -23,7 +23,7 @@ from typing import Final
 import zmq
 
 from daq.config.sections import Config
-from daq.processes.child import Child, share_arenas
+from daq.processes.child import Child, give_pages_of_files_back, share_arenas
 from daq.processes.heartbeat import Heartbeats, Life, Silence
 from daq.processes.logs import log
 from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
@@ -167,6 +167,7 @@ class Service:
             names = ", ".join(process.name for process in self._processes)
             log.info("running: %s", names)
             self._systemd.ready(f"running: {names}")
+        give_pages_of_files_back()
         self._checked = time.monotonic()
 
     def _start(self, process: Process) -> None:

@@ -1,13 +1,14 @@
 """What a process of the service does with memory."""
 
 import ctypes
+import mmap
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from daq.processes.child import Child, give_memory_back
+from daq.processes.child import Child, give_memory_back, give_pages_of_files_back
 
 BLOCK = 4096
 BLOCKS = 10_000
@@ -35,6 +36,42 @@ def freed_below_what_is_held() -> int:
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library is not glibc")
 def test_memory_that_was_freed_below_memory_in_use_leaves_the_process() -> None:
     assert Child("memory", freed_below_what_is_held).wait() == 0
+
+
+def resident_of(path: Path) -> dict[str, int]:
+    """kB of each mapping of a file that is in this process's memory, by its rights."""
+    found, rights = dict[str, int](), ""
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        words = line.split()
+        if not words[0].endswith(":"):
+            rights = words[1] if words[-1] == str(path) else ""
+        elif words[0] == "Rss:" and rights:
+            found[rights] = int(words[1])
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_what_is_only_read_from_a_file_is_given_back_and_what_was_written_to_stays(tmp_path: Path) -> None:
+    path = tmp_path / "mapped"
+    path.write_bytes(b"a" * 64 * BLOCK)
+    with path.open("rb") as file:
+        read = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
+        written = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+        written[:BLOCK] = b"b" * BLOCK
+        # as the loader does with tables that it has filled in
+        address = ctypes.addressof(ctypes.c_char.from_buffer(written))
+        ctypes.CDLL(None).mprotect(ctypes.c_void_p(address), len(written), mmap.PROT_READ | mmap.PROT_EXEC)
+        assert read[:] == b"a" * 64 * BLOCK
+        before = resident_of(path)
+        give_pages_of_files_back()
+        after = resident_of(path)
+        assert before["r--p"] == 64 * BLOCK // 1024
+        assert after["r--p"] == 0
+        assert after["r-xp"] == before["r-xp"] > 0
+        assert read[:] == b"a" * 64 * BLOCK
+        assert written[: BLOCK + 1] == b"b" * BLOCK + b"a"
+        read.close()
+        written.close()
 
 
 ARENAS = """
