@@ -264,8 +264,9 @@ def test_another_friction_is_told_with_its_coefficients_and_is_that_of_the_model
     def rubs(moves: Motion, tau: Floats) -> None:
         late = moves.t >= 6.0
         tau[late, 0] += 0.5 * (VISCOUS[0] * moves.dq[late, 0] + COULOMB[0] * np.sign(moves.dq[late, 0]))
+        pushed(13.0, 13.4, 1, 2.0)(moves, tau)
 
-    told = played(13.0, rubs)
+    told = played(13.5, rubs)
     [(at, text)] = told.texts("friction")
     assert 7.9 < at < 9.6
     found = re.fullmatch(
@@ -282,6 +283,9 @@ def test_another_friction_is_told_with_its_coefficients_and_is_that_of_the_model
     assert friction.torque[0] == pytest.approx(truth, rel=0.05)
     assert np.abs(told.residual(at + 0.5, 13.0)[:, 0]).mean() < NOISE[0]
     assert not told.texts("payload")
+    [(touched, words)] = told.texts("contact")[-1:]
+    assert 13.03 <= touched < 13.1, "a push of the other joint is told though this change may go on for a minute"
+    assert words.startswith("swing: ")
 
 
 def test_what_drives_a_joint_is_no_friction_of_it() -> None:
