@@ -12,6 +12,9 @@ import pytest
 from estimators.base import Event, Phase, Status
 from estimators.online.robot.estimate import RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.causes.friction import JointFriction
+from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from tests.support.crane import (
@@ -309,6 +312,22 @@ def test_a_friction_that_is_another_one_from_the_beginning_is_learnt_and_not_tol
     friction = told.robot.friction()
     assert friction.torque[1] == pytest.approx(1.6 * (VISCOUS[1] * friction.speeds[1] + COULOMB[1]), rel=0.05)
     assert told.at(14.0).thresholds[1] < 2.0 * quiet().at(10.0).thresholds[1]
+
+
+def test_a_start_begins_anew_once_for_a_friction_however_often_it_is_found() -> None:
+    """Else one that is found little by little would let no start end."""
+    robot, moves = RobotEstimator(taught(), 1.0 / RATE, start=4.0), motion(4.0)
+    changes, cause = robot._changes, JointFriction((1,))
+    columns = cause.moves(robot._watch.attribution.known())
+    same = Fitted(cause, np.zeros(columns.shape[1]), 1e-6 * np.eye(columns.shape[1]), 20.0, columns)
+    progress = []
+    for second in range(4):
+        part = slice(round(second * RATE), round((second + 1) * RATE))
+        robot.absorb(np.round(moves.t[part] * 1e9).astype(np.int64), moves.q[part], torque(moves)[part])
+        changes.follow([], AttributionVerdict(same, False, False, "another friction") if second > 1 else None, True)
+        progress.append(robot.estimate().progress)
+    assert progress == pytest.approx([0.0, 25.0, 0.0, 25.0], abs=2.0)
+    assert robot.events() == [], "nothing was known yet that could have changed"
 
 
 def test_a_payload_in_a_start_is_told_and_the_start_begins_anew() -> None:

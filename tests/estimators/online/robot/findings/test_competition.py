@@ -267,11 +267,11 @@ def test_before_any_row_a_cause_has_the_size_that_it_usually_has(cause: Any, usu
     np.testing.assert_allclose(prior, usual**2 * np.eye(len(prior)), rtol=1e-12)
 
 
-def test_a_steady_torque_is_a_contact_at_first_and_another_zero_when_it_lasts() -> None:
-    assert Contact((0,)).lasts(LASTS - 1, False)
-    assert not Contact((0,)).lasts(LASTS, False)
-    assert not Offset((0,)).lasts(LASTS - 1, True)
-    assert Offset((0,)).lasts(LASTS, False)
+def test_a_steady_torque_is_a_contact_for_ten_seconds_and_another_zero_when_it_lasts() -> None:
+    assert Contact((0,)).lasts(19, False)
+    assert not Contact((0,)).lasts(20, False)
+    assert not Offset((0,)).lasts(19, True)
+    assert Offset((0,)).lasts(20, False)
     for slow in (Links(), BaseTilt()):
         assert [slow.lasts(*at) for at in ((0, True), (19, False), (20, False))] == [True, False, True]
 
