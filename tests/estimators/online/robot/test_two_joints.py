@@ -226,10 +226,26 @@ def test_a_payload_is_weighed_and_part_of_the_prediction() -> None:
     assert payload.mass_deviation < 0.1
     assert np.abs(payload.centre - (0.25, 0.0, -0.15))[[0, 2]].max() < 0.03
     assert payload.centre_deviation[1] > 0.1, "where it lies along the axis no torque says"
+    (finding,) = [one for one in told.at(11.5).findings if one.cause == "payload"]
+    assert finding.text == f"a payload of about {payload.mass:.2g} kg is carried", "as it is known by now"
+    assert finding.updated > 11e9
     assert (np.median(np.abs(told.residual(9.0, 12.0)), axis=0) < NOISE).all()
     assert (np.median(np.abs(told.residual(6.1, begun)), axis=0) > 5.0 * NOISE).all(), "before it is told"
     assert not told.at(19.0).payload.carried
     assert (np.median(np.abs(told.residual(16.0, 19.0)), axis=0) < NOISE).all()
+
+
+def test_how_much_of_the_torque_is_unexplained_is_that_of_all_joints_together() -> None:
+    def trembles(moves: Motion, tau: Floats) -> None:
+        tau[:, 0] += 12.0 * np.sin(2.0 * np.pi * 2.9 * moves.t)
+
+    told = played(9.0, trembles)
+    (reason,) = told.at(9.0).reasons
+    these = told.t > 2.0
+    measured = np.array([one.measured for one in told.estimates])[these]
+    share = np.sqrt((told.residual(2.0, 9.0) ** 2).sum() / (measured**2).sum())
+    assert (reason.code, told.at(9.0).status) == ("robot_unexplained", Status.LEARNING)
+    assert reason.numbers["percent"] == pytest.approx(100.0 * share, rel=0.15)
 
 
 def test_a_body_of_negative_mass_is_a_reason_and_no_payload() -> None:
