@@ -415,6 +415,17 @@ def test_a_joint_at_rest_may_hold_any_torque_up_to_its_friction_and_teaches_noth
     assert estimate.contact == (False, False)
 
 
+def test_a_joint_that_stands_while_another_moves_leaves_nothing_unexplained() -> None:
+    moves = motion(9.0)
+    moves.q[:, 0], moves.dq[:, 0], moves.ddq[:, 0] = 0.1, 0.0, 0.0
+    tau = torque(moves) + NOISE * np.random.default_rng(4).standard_normal(moves.q.shape)
+    robot = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, tau)
+    estimate = robot.estimate()
+    assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.NORMAL, Status.VALID, ())
+    assert [one.kind for one in robot.events()] == ["started"]
+
+
 def test_more_than_its_friction_is_a_contact_at_rest_too() -> None:
     [started, contact] = still(3.0, 2.0 * COULOMB[1]).events()
     assert (started.kind, contact.kind) == ("started", "contact")
