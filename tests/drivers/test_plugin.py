@@ -80,7 +80,8 @@ def test_a_rule_that_is_broken_is_found(environment: Path) -> None:
             "import sys, pytest; sys.path.insert(0, 'broken'); "
             f"sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', '-k', {rule!r}, 'broken/test_contract.py']))"
         )
-        done = run(environment, "-c", program)
+        # without bytecode: a text as long as the one before, written within the same second, would run as that one
+        done = run(environment, "-B", "-c", program)
         assert done.returncode == 1, done.stdout
         assert re.search(rf"^FAILED .*{rule}", done.stdout, re.MULTILINE), (right, done.stdout)
 

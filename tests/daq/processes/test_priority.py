@@ -54,7 +54,7 @@ assert set(policies()) == before, "without a priority there is nothing to give"
 take(3)
 over = threading.Event()
 for _ in range(2):
-    threading.Thread(target=over.wait).start()
+    threading.Thread(target=over.wait, daemon=True).start()  # else a failure would wait for them
 assert policies().count((os.SCHED_RR, 3)) == 1, "what it starts is ordinary"
 share()
 assert set(policies()) == {(os.SCHED_RR, 3)}

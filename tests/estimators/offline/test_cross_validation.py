@@ -1,5 +1,6 @@
 """Choice of a friction law by motions that did not teach: on plants that share no equation with the laws."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from estimators.offline.robot.cross_validation import (
     motions_of,
     validated,
 )
-from estimators.offline.robot.fit import averaged, fit, relative_error
+from estimators.offline.robot.fit import averaged, fit, passes, prior_of, relative_error
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.law_choice import CONDITION, choose
 from estimators.offline.robot.motion import MotionError, Piece, pieces
@@ -238,6 +239,22 @@ def test_a_guess_does_not_hold_rich_recordings(truth: Any, simulated: Any) -> No
             relative_error(held.y, held.predicted(fit(model, rows, kind).theta)) for kind in ("honest", "ordinary")
         ]
         assert errors[0] < 1.02 * errors[1]
+
+
+@pytest.mark.parametrize("wrong", [0.3, 5.0])
+def test_a_guess_counts_as_much_as_rich_recordings_find_it_right(truth: Any, wrong: float) -> None:
+    """Its precision is divided by the mean square of its error in its own deviations, but never raised."""
+    model = WholeRobot(replace(truth.robot, guessed=True))
+    rows = build(model, truth.pieces(1))
+    mean, covariance = prior_of(model, rows.part(rows.moves))
+    random, base = np.random.default_rng(12), slice(0, model.base)
+    apart = wrong * random.standard_normal(model.base)
+    theta = np.concatenate([mean[base] + np.linalg.cholesky(covariance[base, base]) @ apart, truth.phi])
+    rows = rows._replace(y=rows.predicted(theta) + 1e-3 * random.standard_normal(rows.y.shape))
+    found = passes(model, rows.teaching(), (mean, covariance), Taught.of(rows, rows.shares()))
+    share = found.precision[base, base] @ covariance[base, base]
+    expected = min(1.0, 1.0 / float((apart**2).mean()))
+    np.testing.assert_allclose(share, expected * np.eye(model.base), atol=0.05 * expected)
 
 
 def test_least_squares_is_that_with_the_full_covariance_of_a_row(truth: Any) -> None:

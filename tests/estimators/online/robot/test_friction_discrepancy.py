@@ -119,5 +119,7 @@ def test_speeds_far_from_a_knot_say_little_of_it() -> None:
 def test_what_was_identified_is_the_least() -> None:
     bends = FrictionDiscrepancy(REACH, 4, np.array([0.3, 0.0]))
     dq, _ = motion(1)
+    bends.notice(dq, np.zeros((50, 2)), np.zeros((50, 2)), np.ones(2))
+    assert bends.share == 0.0, "of no torque"
     bends.notice(dq, np.zeros((50, 2)), np.ones((50, 2)), np.ones(2))
     np.testing.assert_array_equal(bends.spread, [0.3, 0.0])

@@ -231,6 +231,18 @@ def test_eta_is_searched_in_the_windows_rows_once_two_looks_have_seen_it_moved_a
     assert ROOM // 2 <= joint.count - begun < ROOM // 2 + 6 * 40, "half of its rows are new, and two looks agree"
 
 
+def test_whether_a_friction_has_left_its_law_is_known_after_two_seconds_of_its_motion() -> None:
+    one = FrictionRefits(robot(), np.ones(2), np.array([0.0, REACH]), Asked())
+    for seed in range(30):
+        feed(one, seed)
+    for eta, left in ((1.0, False), (1.5, True)):
+        for seed in range(3):
+            feed(one, 100 + seed, ETA * (1.0, eta))
+        assert one.leaves_law((JOINT,), 100) is left
+        assert one.leaves_law((0, JOINT), 99), "nobody knows yet"
+        assert not one.leaves_law((0,), 100), "nothing usual is known of the other joint"
+
+
 def test_a_block_that_is_spoilt_is_left_out_and_what_was_kept_of_other_laws_is_refused() -> None:
     one = FrictionRefits(robot(), np.ones(2), np.full(2, REACH), Asked())
     feed(one, 0)

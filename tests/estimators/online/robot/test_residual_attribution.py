@@ -93,6 +93,7 @@ def test_one_look_far_beyond_opens_a_competition_however_quiet_it_was_before() -
         looks.told(20, noise=0.1 * NOISE)
         looks.look(noise=noise * NOISE)
         assert looks.causes.open is opens
+        assert looks.causes.known().looks == 2 * opens, "it rests on the look before, too, in which a change may begin"
 
 
 def test_what_a_slipping_encoder_would_do_is_that_of_the_links_with_what_is_carried() -> None:

@@ -85,6 +85,9 @@ def test_the_payload_outlives_a_restart_and_is_still_put_down() -> None:
     events = play(again, 6, 6.0, np.array(arm().parameters), 32.0)
     assert "the payload is gone" in [one.text for one in events]
     assert not again.estimate().payload.carried
+    tool = again.estimate().tool
+    assert tool is not None
+    assert abs(tool.mass + TOLD.mass) < 4.0 * tool.mass_deviation < 0.4, "of the 1.5 kg that were told none are carried"
 
 
 def test_a_payload_that_is_damaged_is_refused_in_words() -> None:

@@ -185,3 +185,9 @@ def test_results_do_not_depend_on_how_rows_are_cut_and_go_on_after_a_restart() -
     assert np.isfinite(left[-1, 3])
     with pytest.raises(ValueError, match="another model"):
         RobotEstimator(taught().found, 1.0 / RATE).resume(state | {"compensation": [[1.0]]})
+    fresh = RobotEstimator(taught().found, 1.0 / RATE)
+    del state["compensation"]  # kept where nothing had been learnt: ten seconds have to show anew what it takes off
+    fresh.resume(state)
+    used, ratio = fresh.compensations()["elbow"]
+    assert not used
+    assert np.isnan(ratio)

@@ -12,6 +12,9 @@ import pytest
 from estimators.base import Event, Phase, Status
 from estimators.online.robot.estimate import RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.causes.friction import JointFriction
+from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from tests.support.crane import (
@@ -223,10 +226,26 @@ def test_a_payload_is_weighed_and_part_of_the_prediction() -> None:
     assert payload.mass_deviation < 0.1
     assert np.abs(payload.centre - (0.25, 0.0, -0.15))[[0, 2]].max() < 0.03
     assert payload.centre_deviation[1] > 0.1, "where it lies along the axis no torque says"
+    (finding,) = [one for one in told.at(11.5).findings if one.cause == "payload"]
+    assert finding.text == f"a payload of about {payload.mass:.2g} kg is carried", "as it is known by now"
+    assert finding.updated > 11e9
     assert (np.median(np.abs(told.residual(9.0, 12.0)), axis=0) < NOISE).all()
     assert (np.median(np.abs(told.residual(6.1, begun)), axis=0) > 5.0 * NOISE).all(), "before it is told"
     assert not told.at(19.0).payload.carried
     assert (np.median(np.abs(told.residual(16.0, 19.0)), axis=0) < NOISE).all()
+
+
+def test_how_much_of_the_torque_is_unexplained_is_that_of_all_joints_together() -> None:
+    def trembles(moves: Motion, tau: Floats) -> None:
+        tau[:, 0] += 12.0 * np.sin(2.0 * np.pi * 2.9 * moves.t)
+
+    told = played(9.0, trembles)
+    (reason,) = told.at(9.0).reasons
+    these = told.t > 2.0
+    measured = np.array([one.measured for one in told.estimates])[these]
+    share = np.sqrt((told.residual(2.0, 9.0) ** 2).sum() / (measured**2).sum())
+    assert (reason.code, told.at(9.0).status) == ("robot_unexplained", Status.LEARNING)
+    assert reason.numbers["percent"] == pytest.approx(100.0 * share, rel=0.15)
 
 
 def test_a_body_of_negative_mass_is_a_reason_and_no_payload() -> None:
@@ -264,8 +283,9 @@ def test_another_friction_is_told_with_its_coefficients_and_is_that_of_the_model
     def rubs(moves: Motion, tau: Floats) -> None:
         late = moves.t >= 6.0
         tau[late, 0] += 0.5 * (VISCOUS[0] * moves.dq[late, 0] + COULOMB[0] * np.sign(moves.dq[late, 0]))
+        pushed(13.0, 13.4, 1, 2.0)(moves, tau)
 
-    told = played(13.0, rubs)
+    told = played(13.5, rubs)
     [(at, text)] = told.texts("friction")
     assert 7.9 < at < 9.6
     found = re.fullmatch(
@@ -282,6 +302,9 @@ def test_another_friction_is_told_with_its_coefficients_and_is_that_of_the_model
     assert friction.torque[0] == pytest.approx(truth, rel=0.05)
     assert np.abs(told.residual(at + 0.5, 13.0)[:, 0]).mean() < NOISE[0]
     assert not told.texts("payload")
+    [(touched, words)] = told.texts("contact")[-1:]
+    assert 13.03 <= touched < 13.1, "a push of the other joint is told though this change may go on for a minute"
+    assert words.startswith("swing: ")
 
 
 def test_what_drives_a_joint_is_no_friction_of_it() -> None:
@@ -305,6 +328,22 @@ def test_a_friction_that_is_another_one_from_the_beginning_is_learnt_and_not_tol
     friction = told.robot.friction()
     assert friction.torque[1] == pytest.approx(1.6 * (VISCOUS[1] * friction.speeds[1] + COULOMB[1]), rel=0.05)
     assert told.at(14.0).thresholds[1] < 2.0 * quiet().at(10.0).thresholds[1]
+
+
+def test_a_start_begins_anew_once_for_a_friction_however_often_it_is_found() -> None:
+    """Else one that is found little by little would let no start end."""
+    robot, moves = RobotEstimator(taught(), 1.0 / RATE, start=4.0), motion(4.0)
+    changes, cause = robot._changes, JointFriction((1,))
+    columns = cause.moves(robot._watch.attribution.known())
+    same = Fitted(cause, np.zeros(columns.shape[1]), 1e-6 * np.eye(columns.shape[1]), 20.0, columns)
+    progress = []
+    for second in range(4):
+        part = slice(round(second * RATE), round((second + 1) * RATE))
+        robot.absorb(np.round(moves.t[part] * 1e9).astype(np.int64), moves.q[part], torque(moves)[part])
+        changes.follow([], AttributionVerdict(same, False, False, "another friction") if second > 1 else None, True)
+        progress.append(robot.estimate().progress)
+    assert progress == pytest.approx([0.0, 25.0, 0.0, 25.0], abs=2.0)
+    assert robot.events() == [], "nothing was known yet that could have changed"
 
 
 def test_a_payload_in_a_start_is_told_and_the_start_begins_anew() -> None:
@@ -374,6 +413,17 @@ def test_a_joint_at_rest_may_hold_any_torque_up_to_its_friction_and_teaches_noth
     assert [one.kind for one in robot.events()] == ["started"]
     assert robot.learnt == 6, "seconds end at 1.5 s, … 9.5 s; the last three that it moved in wait"
     assert estimate.contact == (False, False)
+
+
+def test_a_joint_that_stands_while_another_moves_leaves_nothing_unexplained() -> None:
+    moves = motion(9.0)
+    moves.q[:, 0], moves.dq[:, 0], moves.ddq[:, 0] = 0.1, 0.0, 0.0
+    tau = torque(moves) + NOISE * np.random.default_rng(4).standard_normal(moves.q.shape)
+    robot = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, tau)
+    estimate = robot.estimate()
+    assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.NORMAL, Status.VALID, ())
+    assert [one.kind for one in robot.events()] == ["started"]
 
 
 def test_more_than_its_friction_is_a_contact_at_rest_too() -> None:

@@ -1,5 +1,6 @@
 """Evidence against a brute-force marginal likelihood, columns against finite rotations, and what is possible."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -217,6 +218,25 @@ def test_a_cause_is_decided_where_none_of_another_name_is_within_three_of_its_ev
     assert not standing().decided
 
 
+@pytest.mark.parametrize(("size", "notable"), [(0.36, True), (0.33, False)])
+def test_a_finding_doubles_the_usual_residual_of_the_joints_that_it_explains(size: float, notable: bool) -> None:
+    """θ is known: an offset of one joint changes nothing of the others, however much is usual there."""
+    told, rng = known(looks=LASTS), np.random.default_rng(9)
+    told = replace(told, root=np.zeros_like(told.root))
+    noise = NOISE * rng.standard_normal((400, N))
+    residual = NOISE * (noise - noise.mean(axis=0)) / noise.std(axis=0)
+    residual[:, 2] += size
+    alike = np.array([1.0, 1.0, 4.0])
+    standing = compete([Offset((2,))], told, psi(), [window(residual, 400)[0]], np.full(N, NOISE**2), alike)
+    assert standing is not None
+    assert standing.best is not None
+    assert standing.usual == 100.0, "a quarter of the rows of that joint"
+    left = residual[:, 2] - standing.best.values
+    assert standing.explained == pytest.approx(((residual[:, 2] ** 2).sum() - (left**2).sum()) / (4.0 * NOISE**2))
+    assert standing.excess == pytest.approx(100.0 * (size / NOISE) ** 2), "beyond the usual squares of all joints"
+    assert standing.notable is notable
+
+
 @pytest.mark.parametrize(
     ("cause", "values", "possible"),
     [
@@ -247,11 +267,11 @@ def test_before_any_row_a_cause_has_the_size_that_it_usually_has(cause: Any, usu
     np.testing.assert_allclose(prior, usual**2 * np.eye(len(prior)), rtol=1e-12)
 
 
-def test_a_steady_torque_is_a_contact_at_first_and_another_zero_when_it_lasts() -> None:
-    assert Contact((0,)).lasts(LASTS - 1, False)
-    assert not Contact((0,)).lasts(LASTS, False)
-    assert not Offset((0,)).lasts(LASTS - 1, True)
-    assert Offset((0,)).lasts(LASTS, False)
+def test_a_steady_torque_is_a_contact_for_ten_seconds_and_another_zero_when_it_lasts() -> None:
+    assert Contact((0,)).lasts(19, False)
+    assert not Contact((0,)).lasts(20, False)
+    assert not Offset((0,)).lasts(19, True)
+    assert Offset((0,)).lasts(20, False)
     for slow in (Links(), BaseTilt()):
         assert [slow.lasts(*at) for at in ((0, True), (19, False), (20, False))] == [True, False, True]
 
