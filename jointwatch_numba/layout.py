@@ -99,6 +99,8 @@ class Field:
         return self if owner is None else owner._objects[self.name]
 
     def __set__(self, owner: "Layout", value: Any) -> None:
+        if self.array is not None and owner._objects.get(self.name) is value:
+            return  # `state.sums *= 2.0` ends in this assignment
         words = self._words_of(owner, value)
         owner._objects[self.name] = value
         for at, word in enumerate(words):
