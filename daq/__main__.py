@@ -6,10 +6,11 @@ Only the module of the command that is asked for is imported: it has `run(option
 
 import argparse
 import contextlib
+import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from daq.commands.arguments import ARGUMENTS
@@ -127,13 +128,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _loading(command: str) -> contextlib.AbstractContextManager[object]:
-    """Says that kernels are compiled where a first start takes long; a quick one prints nothing."""
+@contextlib.contextmanager
+def _loading(command: str) -> Iterator[None]:
+    """Says that kernels are compiled where a first start takes long; a quick one prints nothing.
+
+    What is loaded stays to the end. The collector need not look at it meanwhile, which takes a tenth of the time, nor
+    later, when it would write to every object that this process shares with those that it forks.
+    """
     from daq.commands.progress import FIRST, Progress  # which takes longer than --version
 
     progress = Progress(command, first=FIRST if sys.stderr.isatty() else PATIENT)
     progress.stage("loading; a first start compiles its kernels, which takes a minute or two")
-    return progress
+    gc.disable()
+    with progress:
+        yield
+    gc.enable()
+    gc.freeze()
 
 
 if __name__ == "__main__":

@@ -62,8 +62,9 @@ Scratch = Annotated[Any_, SCRATCH]  # never kept: what the next call writes befo
 NUMBERS: Final = (int, float, bool)
 
 
-class Field:
-    """Where a field of a layout lies, and of which kind it is; a descriptor of the class."""
+class Field(property):
+    """Where a field of a layout lies, and of which kind it is; a property of the class: read hundreds of times a turn,
+    which a descriptor written in Python makes a third slower."""
 
     def __init__(self, name: str, annotation: Any, place: int) -> None:
         self.name, self.place = name, place
@@ -84,6 +85,7 @@ class Field:
             raise TypeError(f"{name}: expected a number, an array, a layout or a function, found {annotation}")
         if self.array is not None and self.lengths and len(self.lengths) != self.array.dimensions:
             raise TypeError(f"{name}: expected {self.array.dimensions} names of lengths, found {len(self.lengths)}")
+        super().__init__(*self._accessors())
 
     @property
     def holds_values(self) -> bool:
@@ -95,10 +97,28 @@ class Field:
         """How many words it takes."""
         return 1 + self.array.dimensions if self.array is not None else 1 + self.several
 
-    def __get__(self, owner: "Layout | None", _class: Any = None) -> Any:
-        return self if owner is None else owner._objects[self.name]
+    def _accessors(self) -> "tuple[Callable[[Layout], Any], Callable[[Layout, Any], None]]":
+        """What reads and what writes it."""
+        name, place, number = self.name, self.place, self.number
 
-    def __set__(self, owner: "Layout", value: Any) -> None:
+        def write_float(owner: Layout, value: Any) -> None:
+            owner._floats[place] = value
+
+        def write_integer(owner: Layout, value: Any) -> None:
+            owner._integers[place] = int(value)
+
+        if number is float:
+            return lambda owner: owner._floats[place], write_float
+        if number is int:
+            return lambda owner: owner._integers[place], write_integer
+        if number is bool:
+            return lambda owner: owner._integers[place] != 0, write_integer
+        return lambda owner: owner._objects[name], self._put
+
+    def _put(self, owner: "Layout", value: Any) -> None:
+        """Write an array, a layout, several of them or a function."""
+        if self.array is not None and owner._objects.get(self.name) is value:
+            return  # `state.sums *= 2.0` ends in this assignment
         words = self._words_of(owner, value)
         owner._objects[self.name] = value
         for at, word in enumerate(words):
@@ -129,36 +149,6 @@ class Field:
         table = np.array([one._address for one in value], np.int64)
         owner._tables[self.name] = table
         return table.ctypes.data, len(table)
-
-
-class FloatField(Field):
-    """A float."""
-
-    def __get__(self, owner: "Layout | None", _class: Any = None) -> Any:
-        return self if owner is None else owner._floats[self.place]
-
-    def __set__(self, owner: "Layout", value: Any) -> None:
-        owner._floats[self.place] = value
-
-
-class IntField(Field):
-    """An integer."""
-
-    def __get__(self, owner: "Layout | None", _class: Any = None) -> Any:
-        return self if owner is None else owner._integers[self.place]
-
-    def __set__(self, owner: "Layout", value: Any) -> None:
-        owner._integers[self.place] = int(value)
-
-
-class BoolField(IntField):
-    """A truth."""
-
-    def __get__(self, owner: "Layout | None", _class: Any = None) -> Any:
-        return self if owner is None else owner._integers[self.place] != 0
-
-
-FIELDS: Final = {float: FloatField, int: IntField, bool: BoolField}
 
 
 class _Slots(type):
@@ -195,7 +185,7 @@ class Layout(metaclass=_Slots):
                 annotation = eval(annotation, dict(namespace))
             if name in cls.__dict__:
                 cls._defaults[name] = cls.__dict__[name]
-            fields[name] = _field(name, annotation, place)
+            fields[name] = Field(name, annotation, place)
             place += fields[name].words
             setattr(cls, name, fields[name])
         cls._fields = fields
@@ -294,13 +284,6 @@ class Layout(metaclass=_Slots):
     def copied(self) -> Self:
         """A layout of equal numbers and copies of the arrays; inner layouts and functions are shared."""
         return type(self)(**{one.name: getattr(self, one.name) for one in self.fields()} | self.as_dict())
-
-
-def _field(name: str, annotation: Any, place: int) -> Field:
-    plain = annotation
-    while get_origin(plain) is Annotated:
-        plain = get_args(plain)[0]
-    return FIELDS.get(plain, Field)(name, annotation, place)
 
 
 def copy(source: Layout, target: Layout) -> None:

@@ -70,7 +70,7 @@ class JointPipeline:
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.updates = 0
         self._publication, self._listened = publication, listened
-        self.offset = offset
+        self._interval, self.offset = interval, offset
         self._intervals = Intervals(length=interval, offset=offset)
         self.due = 0  # ns, arrival time from which the next update can be made: earlier readings may wait
         self._period = round(1e9 / joint.rate)
@@ -123,23 +123,24 @@ class JointPipeline:
             messages.append(self._publication.event("recovered", "data again", (arrival + epoch) / 1e9))
         before, last, skipped = 0, 0, None
         while True:
+            stop = state.stop
             if joint.aligned:
                 before, last = 0, self._feed_followers(state) or last
-            if state.stop == COLUMN:
+            if stop == COLUMN:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
-            if state.stop == REVIEW:  # after which an update may say something else
+            if stop == REVIEW:  # after which an update may say something else
                 self._intervals.quiet = 0
-            if state.stop == INTERVAL:
+            if stop == INTERVAL:
                 skipped = self._intervals.tick if state.late and joint.taken < len(readings.times) else None
                 if skipped is None:
                     messages += self._publish_interval(self._intervals.tick, arrival, epoch, now)
-            elif state.stop in (DRAIN, DONE) and not joint.full and self._watch.due:
+            elif stop in (DRAIN, DONE) and not joint.full and self._watch.due:
                 refused = self._look_at_frames(epoch, now)
                 messages += refused
                 last = 0 if refused else last
                 state = self._present_state(state)
-            if state.stop == DONE or (state.stop == INTERVAL and not state.more):
+            if stop == DONE or (stop == INTERVAL and not state.more):
                 break
             before = state.next
             _advance(*readings, joint)
@@ -280,8 +281,7 @@ class JointPipeline:
 
     def _waiting_time(self, tick: int) -> int:
         """ns that readings may wait: until just before the row that ends the interval, and after all rows before it."""
-        intervals = self._intervals
-        ahead = (intervals.last + 1) * intervals.length + intervals.offset - tick
+        ahead = (self._intervals.last + 1) * self._interval + self.offset - tick
         others = -(-ahead // self._period) - 1
         return min(self._longest_wait, others * self._period + self._period // 4) if others > 0 else 0
 

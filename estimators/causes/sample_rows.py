@@ -75,6 +75,7 @@ class SignatureFormer:
         self._step = max(1, round(ROW / period))
         self._needed = round(CHUNK / period) + 2 * self._half  # samples that make a chunk of rows
         width = len(self._columns)
+        self._room = 0  # samples that there is room for
         self.state = StoredSamples(
             columns=np.array(self._columns, np.int64), times=np.zeros(0, np.int64), values=np.zeros((0, width))
         )
@@ -94,10 +95,10 @@ class SignatureFormer:
     def reserve(self, count: int) -> None:
         """Make room for so many samples more."""
         state = self.state
-        if state.count + count <= len(state.times):
+        if state.count + count <= self._room:
             return
         times, values = state.times[: state.count], state.values[: state.count]
-        room = state.count + count + self._needed
+        self._room = room = state.count + count + self._needed
         state.times, state.values = np.zeros(room, np.int64), np.zeros((room, len(self._columns)))
         state.times[: len(times)], state.values[: len(times)] = times, values
 

@@ -119,11 +119,13 @@ class CauseWatch:
     def _look(self, healthy: HealthyJoint) -> None:
         """Rank the causes where the residual is larger than it was."""
         every = list(self._rows)
-        rows, recent = SignatureRows.joined(every), every[-int(WINDOW / CHUNK) :]
+        recent = every[-int(WINDOW / CHUNK) :]
         begin = float(recent[0].time[0])
         if healthy.unchanged(healthy.sliding(SignatureRows.joined(recent)), LARGER):
             self._note(None, None)
-        elif self._executor is None:
+            return
+        rows = SignatureRows.joined(every)
+        if self._executor is None:
             self._note(*examine(healthy, rows, begin))
         else:
             self._job = self._executor.submit(examine, healthy, rows, begin)

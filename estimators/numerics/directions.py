@@ -6,7 +6,9 @@ covariance that noise alone would give it, in the same units = V λ Vᵀ, what i
 cut(e) = sign(e)·√max(e² − λ, 0): of each direction, for along a weak one every parameter differs.
 """
 
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,8 @@ from estimators.quantities import Floats
 from estimators.thresholds import LEAST_DIVISOR, OWN_SHARE
 
 
-class Directions(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Directions:
     """What products G (p, p) of rows tell of θ."""
 
     gram: Floats  # G
@@ -28,12 +31,12 @@ class Directions(NamedTuple):
     def of(cls, gram: Floats, scale: Floats | None = None) -> Self:
         """Directions of products (p, p); scale: L, of the rows whose rounding they have; None: these are all."""
         if scale is None:
-            scale = np.sqrt(np.diag(gram))
-            scale = np.where(scale > 0.0, scale, 1.0)
-        information, ways = np.linalg.eigh(gram / np.outer(scale, scale))
+            scale = np.sqrt(gram.diagonal())
+            scale[~(scale > 0.0)] = 1.0
+        information, ways = np.linalg.eigh(gram / (scale[:, None] * scale))
         return cls(gram, scale, information, ways, information > OWN_SHARE)
 
-    @property
+    @cached_property
     def inverse(self) -> Floats:
         """G⁻¹ (p, p), 0 along directions that are not told."""
         ways = self.ways[:, self.told] / self.scale[:, None]
@@ -44,16 +47,18 @@ class Directions(NamedTuple):
         ways = self.ways[:, ~self.told] / self.scale[:, None]
         return np.asarray(power * ways @ ways.T)
 
-    def beyond_noise(self, difference: Floats, noise: Floats) -> Floats:
-        """What of a difference of θ (p,) is more than noise; noise: (p, p), its covariance if nothing else is.
+    def beyond_noise(self, noise: Floats, *differences: Floats) -> list[Floats]:
+        """What of each difference of θ (p,) is more than noise; noise: (p, p), its covariance if nothing else is.
 
         Nothing along what is not told: there estimates differ by convention, and unidentifiable() says what may be.
         """
-        spread, ways = np.linalg.eigh(noise * np.outer(self.scale, self.scale))
-        told = self.ways[:, self.told]
-        along = ways.T @ (told @ (told.T @ (self.scale * difference)))
-        kept = np.sign(along) * np.sqrt(np.maximum(along**2 - np.maximum(spread, 0.0), 0.0))
-        return np.asarray(ways @ kept / self.scale)
+        spread, ways = np.linalg.eigh(noise * (self.scale[:, None] * self.scale))
+        told, limit, found = self.ways[:, self.told], np.maximum(spread, 0.0), list[Floats]()
+        for difference in differences:
+            along = ways.T @ (told @ (told.T @ (self.scale * difference)))
+            kept = np.sign(along) * np.sqrt(np.maximum(along**2 - limit, 0.0))
+            found.append(ways @ kept / self.scale)
+        return found
 
 
 def contrast(whole: Directions, near: Floats, theta: Floats, noise: Floats) -> Floats:
@@ -69,4 +74,4 @@ def contrast(whole: Directions, near: Floats, theta: Floats, noise: Floats) -> F
     # with the normal equations of θ over all rows, the score of the other rows is minus that of these
     pulled = without @ (near[:p, p] - near[:p, :p] @ theta)
     size = float(np.sum(whole.gram * noise)) / max(float(np.sum(whole.gram * inverse)), LEAST_DIVISOR)
-    return whole.beyond_noise(pulled, size * (without - inverse))
+    return whole.beyond_noise(size * (without - inverse), pulled)[0]

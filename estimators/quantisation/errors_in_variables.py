@@ -48,8 +48,9 @@ def noise_of_rows(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tu
     noise, own = np.zeros((p, p)), np.zeros(p)
     for one in steps:
         if time >= one.since:
-            noise += np.einsum("o,opq->pq", rows, one.noise)
-            own += np.einsum("o,op->p", rows, one.own)
+            for row, its_noise, its_own in zip(rows.tolist(), one.noise, one.own, strict=True):
+                noise += row * its_noise
+                own += row * its_own
     return noise, own
 
 

@@ -165,10 +165,13 @@ def _sum(first: int, last: int, reach: int, known: float, state: QuantiserState,
             if state.summed[r] > 0.0 or times[r] > known:
                 continue
             middle = round((times[r] - times[first]) / state.between) + reach
-            for kind in range(3):
-                error[kind] = 0.0
-                for k in range(kernels.shape[1]):
-                    error[kind] += kernels[kind, k] * off[middle - half + k]
+            value = rate = second = 0.0  # side by side: a sum waits for its last addition
+            for k in range(kernels.shape[1]):
+                one = off[middle - half + k]
+                value += kernels[0, k] * one
+                rate += kernels[1, k] * one
+                second += kernels[2, k] * one
+            error[0], error[1], error[2] = value, rate, second
             _add_row(r, error, state, state.sums[j])
     for r in range(first, last + 1):
         if state.summed[r] == 0.0 and times[r] <= known:

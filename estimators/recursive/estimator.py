@@ -132,16 +132,21 @@ class RecursiveLeastSquares:
 
     def variance(self) -> float:
         """Recent residual variance, whitened: what multiplies P."""
-        return float(np.mean(self.state.long))
+        return _mean(self.state.long)
 
     def recent_variance(self) -> float:
         """Residual variance over the last tenth of a second, whitened."""
-        return float(np.mean(self.state.short))
+        return _mean(self.state.short)
 
     def share(self) -> float:
         """Σw²/Σw of the rows' weights w, ½ to 1: white noise of variance v gives θ the covariance v·P·share."""
         weight = self.state.weight
         return float(self.state.squared_weight / weight) if weight else 1.0
+
+
+def _mean(few: Floats) -> float:
+    """The mean of one value an output: np.mean takes four times as long for so few."""
+    return float(np.add.reduce(few) / len(few))
 
 
 @kernel("void(Array(f8, 2, 'A', readonly=True), f8[::1], f8[:, ::1])")

@@ -21,7 +21,14 @@ from estimators.numerics.directions import Directions
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.validity import SMALL
-from estimators.online.judgement.widening import EITHER, Widening, consider, widen, widen_unidentifiable
+from estimators.online.judgement.widening import (
+    EITHER,
+    Widening,
+    consider,
+    directions_of,
+    widen,
+    widen_unidentifiable,
+)
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
@@ -86,6 +93,7 @@ class ModelFit:
         self._gate, self._corrects = gate, corrects
         self._overlap = overlap
         torque = bool(self._lags.all())  # else y may be a position
+        self._near_zero = np.array([one == TORQUE for one in regressors.CAUSES[:own]])  # which regressors are of it
         self._instant, self._prior = (sample**2 / 12.0, prior) if torque else (0.0, 0.0)  # s², variance
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
@@ -206,10 +214,11 @@ class ModelFit:
         over = MISFIT_OVER if kept.spoiled else 1.0
         kept.spoiled = kept.share > over * GOOD or self._disproportion() > over * SMALL
         if settled:
-            self._weigh_steps(rls.noise[0] / rls.noise, time)
+            directions = directions_of(kept, learner)
+            self._weigh_steps(rls.noise[0] / rls.noise, directions, time)
             self.correct(learner, time)
             kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
-            widen(kept, learner, self._left_of_steps(learner), self._known)
+            widen(kept, learner, directions, self._left_of_steps(learner), self._known)
             self._lose(learner)
             self.roughen(learner, time)
 
@@ -241,9 +250,9 @@ class ModelFit:
         Such a measurement is wrong in every row, so its limit is that of the prediction.
         """
         gains = self.kept.gains.reshape(-1, self._own)
-        near = np.array(regressors.CAUSES[: self._own]) == TORQUE
-        most = gains[:, near].max(initial=0.0)
-        return math.sqrt(float(gains[:, near].sum())) if most >= gains.max(initial=0.0) else 0.0
+        near = gains[:, self._near_zero]
+        most = near.max(initial=0.0)
+        return math.sqrt(float(near.sum())) if most >= gains.max(initial=0.0) else 0.0
 
     @property
     def _corrected(self) -> bool:
@@ -288,12 +297,13 @@ class ModelFit:
 
         A lag that is not known is considered as soon as a few blocks say anything of it.
         """
-        self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
+        directions = directions_of(self.kept, learner)
+        self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, directions, time)
         self.correct(learner, time)
         self.kept.late[:] = self.kept.scores.lag
         self.kept.effects[:] = self._left_of_steps(learner) + self.kept.late.T @ self.kept.late
         widen_unidentifiable(self.kept, learner)
-        consider(self.kept, learner, self._known)
+        consider(self.kept, learner, directions, self._known)
         self._lose(learner)
 
     def _left_of_steps(self, learner: Learner) -> Floats:
@@ -324,13 +334,12 @@ class ModelFit:
         """Widen θ, but not its prediction, along directions of which steps are most of the information."""
         learner.kept.untold += LOST**2 * learner.kept.power * self.kept.lost
 
-    def _weigh_steps(self, weight: Floats, time: int) -> None:
-        """Compute by how much the steps move θ."""
+    def _weigh_steps(self, weight: Floats, directions: Directions, time: int) -> None:
+        """Compute by how much the steps move θ; directions: see directions_of."""
         kept, p = self.kept, len(self.kept.scores.theta)
         noise, own = noise_of_rows(self._steps, weight * kept.rough, time, p)
         if noise.any():
-            gram = scores.products(kept.scores.gram, weight, p)[:p, :p]
-            kept.steps[:], lost = bias_of(Directions.of(gram), noise, own, kept.scores.theta)
+            kept.steps[:], lost = bias_of(directions, noise, own, kept.scores.theta)
             kept.lost[:] = max(float(kept.rows.sum()), 1.0) * lost @ lost.T
 
     # --- reports
@@ -400,7 +409,7 @@ class ModelFit:
                 reasons.append(reason)
         return tuple(reasons)
 
-    def _near_zero(self, output: int) -> float:
+    def _dead_zone(self, output: int) -> float:
         """Half width of the dead zone of a measured torque; below 0: a step at zero."""
         first = output * self._own + regressors.CAUSES.index(TORQUE)
         return -float(self.kept.found[first : first + len(regressors.WIDTHS)].sum())
@@ -419,5 +428,5 @@ class ModelFit:
             size, times = math.hypot(*self.kept.found[first : first + 2]), (column - regressors.TURNS) // 2 + 1
             return Reason("torque_repeats", None, {"times": float(times), "torque": size, **numbers})
         if cause == TORQUE:
-            return Reason("torque_not_proportional", None, {"torque": self._near_zero(output), **numbers})
+            return Reason("torque_not_proportional", None, {"torque": self._dead_zone(output), **numbers})
         return Reason(SHAPES[cause], None, numbers)

@@ -52,28 +52,33 @@ class Widening(NamedTuple):
     prior: float  # of a torque of the angle that the model lacks, as a share of the torque's rms; 0: there is none
 
 
-def widen(kept: FitState, learner: Learner, left: Floats, known: Widening) -> None:
+def directions_of(kept: FitState, learner: Learner) -> Directions:
+    """What the rows so far tell of θ."""
+    p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
+    return Directions.of(np.ascontiguousarray(scores.products(kept.scores.gram, weight, p)[:p, :p]))
+
+
+def widen(kept: FitState, learner: Learner, directions: Directions, left: Floats, known: Widening) -> None:
     """Write into a learner what the rows say of the covariance of θ.
 
-    left: (p, p) covariance that the steps of encoders leave; known: of the rows.
+    directions: see directions_of; left: (p, p) covariance that the steps of encoders leave; known: of the rows.
     """
     rls, judged = learner.rls, kept.scores
-    p, blocks = rls.p, judged.effective_blocks
+    p, blocks, rows = rls.p, judged.effective_blocks, max(float(kept.rows.sum()), 1.0)
     weight = rls.noise[0] / rls.noise
-    whole = scores.products(judged.gram, weight, p)
-    directions, rows = Directions.of(np.ascontiguousarray(whole[:p, :p])), max(float(kept.rows.sum()), 1.0)
     free, inverse = blocks / max(blocks - p, 0.5 * blocks), directions.inverse
     noise = free * inverse @ judged.covariance[:p, :p] @ inverse
 
-    kept.behind[:] = directions.beyond_noise(rls.theta - kept.trail[:-1] / kept.trail[-1], noise)
-    lagging = float(kept.behind @ whole[:p, :p] @ kept.behind) / (float(rls.noise[0]) * rows)
+    straight = judged.theta + kept.steps if known.corrected else judged.theta
+    kept.behind[:], pulled = directions.beyond_noise(
+        noise, rls.theta - kept.trail[:-1] / kept.trail[-1], rls.theta - straight
+    )
+    lagging = float(kept.behind @ directions.gram @ kept.behind) / (float(rls.noise[0]) * rows)
     least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
     floor = _floor(learner, least, blocks / (blocks + KNOWN), known)
     back = np.linalg.inv(_root(learner))
     learner.correlated[:] = floor.mixed(back @ noise @ back.T)
 
-    straight = judged.theta + kept.steps if known.corrected else judged.theta
-    pulled = directions.beyond_noise(rls.theta - straight, noise)
     outputs = len(weight)
     near = contrast(directions, scores.products(kept.sums.special[outputs:-outputs], weight, p), judged.theta, noise)
     kept.effects[:] = left
@@ -83,12 +88,11 @@ def widen(kept: FitState, learner: Learner, left: Floats, known: Widening) -> No
     _consider(kept, learner, directions, floor, known)
 
 
-def consider(kept: FitState, learner: Learner, known: Widening) -> None:
+def consider(kept: FitState, learner: Learner, directions: Directions, known: Widening) -> None:
     """Write what torques of the angle may have done at the end of a start, before there are scores enough."""
-    gram = scores.products(kept.scores.gram, learner.rls.noise[0] / learner.rls.noise, learner.rls.p)
     blocks = kept.scores.effective_blocks
     floor = _floor(learner, 1.0, blocks / (blocks + KNOWN), known)
-    _consider(kept, learner, Directions.of(np.ascontiguousarray(gram[:-1, :-1])), floor, known)
+    _consider(kept, learner, directions, floor, known)
 
 
 def _root(learner: Learner) -> Floats:

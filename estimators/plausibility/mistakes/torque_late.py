@@ -62,12 +62,12 @@ def find_torque_late(subject: Subject) -> Finding | None:
         columns = np.column_stack([columns, columns_of(link, subject.motion)])
     speed = np.abs(rows.v) / np.sqrt(np.mean(rows.v[rows.usable] ** 2))
     away, far = usable & (speed > AWAY), usable & (speed > FAR)
-    seen_far = _measure(rows, columns, far)
-    if seen_far is None:
-        return None
     for masks, explains_it in (((usable, far), _explains_by_factor), ((away,), _leaves_noise)):
         delay = _measure(rows, columns, masks[0])
-        if delay is None or not _is_unusual(delay) or not seen_far.is_near(delay.value):
+        if delay is None or not _is_unusual(delay):  # as nearly always
+            continue
+        seen_far = _measure(rows, columns, far)
+        if seen_far is None or not seen_far.is_near(delay.value):
             continue
         instants = np.arange(len(rows.q)) * rows.period
         shifted = np.interp(instants + delay.value, instants, rows.effort)
@@ -88,24 +88,30 @@ def _measure(rows: MotionRows, columns: Floats, usable: Mask) -> Gain | None:
         return None
     instants, A = np.arange(len(rows.q)) * rows.period, columns[which]
     A = A / (np.sqrt(np.mean(A**2, axis=0)) + LEAST_DIVISOR)
-    inverse = np.linalg.pinv(A.T @ A, COLLINEAR, True)
+    inverse, own = np.linalg.pinv(A.T @ A, COLLINEAR, True), instants[which]
 
-    def left(delay: float) -> Floats:
-        y = np.interp(instants[which] + delay, instants, rows.effort)
-        return np.asarray(y - A @ (inverse @ (A.T @ y)))
+    def at(delay: float, values: Floats) -> tuple[Floats, Floats]:
+        """Values at these rows that much later, and their products with the columns."""
+        found = np.interp(own + delay, instants, values)
+        return found, found @ A
+
+    def power(delay: float) -> float:
+        """Σ of the squares that the columns leave of the effort."""
+        y, moment = at(delay, rows.effort)
+        return float(y @ y - moment @ inverse @ moment)
 
     delays = np.linspace(-LONGEST, LONGEST, GRID)
-    powers = [float(np.mean(left(one) ** 2)) for one in delays]
-    best = int(np.argmin(powers))
+    best = int(np.argmin([power(float(one)) for one in delays]))
     if best in (0, GRID - 1):
         return None
     delay, slope = float(delays[best]), np.gradient(rows.effort, rows.period)
     for _ in range(STEPS):
-        rate = np.interp(instants[which] + delay, instants, slope)
-        delay -= float((rate @ left(delay)) / (rate @ (rate - A @ (inverse @ (A.T @ rate))) + LEAST_DIVISOR))
+        (y, moment), (rate, turning) = at(delay, rows.effort), at(delay, slope)
+        taken = inverse @ turning
+        delay -= float((rate @ y - moment @ taken) / (rate @ rate - turning @ taken + LEAST_DIVISOR))
         delay = float(np.clip(delay, -LONGEST, LONGEST))
-    y = np.interp(instants[which] + delay, instants, rows.effort)
-    both = np.column_stack([A, -np.interp(instants[which] + delay, instants, slope)])
+    y = np.interp(own + delay, instants, rows.effort)
+    both = np.column_stack([A, -np.interp(own + delay, instants, slope)])
     deviation = max(_jackknife(both, y, blocks) for blocks in BLOCKS)
     return Gain(delay, deviation)
 

@@ -102,7 +102,7 @@ class RateValidator:
     def _wrong(self, first: int, last: int) -> float | None:
         """The rate that these blocks (of `_ends`) show (Hz), where the configured one is wrong."""
         half = (first + last) // 2
-        early = self._line(first, half)
+        early = self._line(first, half, only_wrong=True)
         if early is None or abs(early.off) <= early.limit:
             return None
         late, whole = self._line(half, last), self._line(first, last)
@@ -117,11 +117,16 @@ class RateValidator:
         changed = abs(early.off - late.off) > late.limit  # the rate became another one in the window
         return self._stream.rate / (1.0 + (late if changed else whole).off)
 
-    def _line(self, first: int, last: int) -> _RateLine | None:
-        """The line through the arrivals of these blocks; None where nothing can be said."""
+    def _line(self, first: int, last: int, only_wrong: bool = False) -> _RateLine | None:
+        """The line through the arrivals of these blocks; None where nothing can be said.
+
+        only_wrong: of a slope that a clock may have nothing but `off` is asked.
+        """
         stream, begin, end = self._stream, self._ends[first], self._ends[last]
         arrivals, grown = self._arrivals[begin : end + 1], self._grown[begin:end]
-        known, off, limit, walks = _line_of(arrivals, grown, stream.period, stream.modulo > 0, stream.stamped)
+        known, off, limit, walks = _line_of(
+            arrivals, grown, stream.period, stream.modulo > 0, stream.stamped, only_wrong
+        )
         return _RateLine(off, limit, walks) if known else None
 
 
@@ -136,8 +141,11 @@ def _along(numbers: Floats, period: float) -> Floats:
 
 
 @inline
-def _line_through(arrivals: Floats, instants: Floats) -> tuple[float, float, bool]:
-    """Fit arrivals (ns) over instants (ns): slope less one, its limit, and whether gaps add up to a walk."""
+def _line_through(arrivals: Floats, instants: Floats, only_wrong: bool) -> tuple[float, float, bool]:
+    """Fit arrivals (ns) over instants (ns): slope less one, its limit, and whether gaps add up to a walk.
+
+    only_wrong: of a slope within FOLLOWED only that, its limit, is said.
+    """
     n, mean = len(arrivals), 0.0
     for i in range(n):
         mean += instants[i] / n
@@ -149,6 +157,8 @@ def _line_through(arrivals: Floats, instants: Floats) -> tuple[float, float, boo
     slope = product / square if square > 0.0 else 1.0
     if slope <= 0.0:
         return 0.0, np.inf, False
+    if only_wrong and abs(slope - 1.0) <= FOLLOWED:
+        return slope - 1.0, FOLLOWED, False
     left = arrivals - slope * instants
     # as a share of the time that passes: where many samples come in little time it is the larger one
     time = min(instants.max() - instants.min(), arrivals.max() - arrivals.min())
@@ -163,29 +173,33 @@ def _line_through(arrivals: Floats, instants: Floats) -> tuple[float, float, boo
     return slope - 1.0, FOLLOWED + spread, walks
 
 
-@kernel("Tuple((b1, f8, f8, b1))(i8[::1], f8[::1], f8, b1, b1)")
+@kernel("Tuple((b1, f8, f8, b1))(i8[::1], f8[::1], f8, b1, b1, b1)")
 def _line_of(
-    times: Nanoseconds, grown: Floats, period: float, has_counter: bool, stamped: bool
+    times: Nanoseconds, grown: Floats, period: float, has_counter: bool, stamped: bool, only_wrong: bool
 ) -> tuple[bool, float, float, bool]:
     """The line through arrivals (frames,): whether one can be said, and what _RateLine has.
 
-    grown: (frames − 1,) samples from frame to frame by the counter, NaN: unknown; stamped: it is a device's time.
+    grown: (frames − 1,) samples from frame to frame by the counter, NaN: unknown; stamped: it is a device's time;
+    only_wrong: see _line_through.
     """
     count = len(times) - 1
     arrivals = (times - times[0]).astype(np.float64)
     if count + 1 < FEWEST or arrivals[count] <= 0.0:
         return False, 0.0, 0.0, False
-    off, limit, walks = _line_through(arrivals, _along(np.ones(count), period))
+    off, limit, walks = _line_through(arrivals, _along(np.ones(count), period), only_wrong)
     if off < 0.0 and not stamped:
         return True, off, limit, walks
-    known = has_counter
+    known, regular = has_counter, has_counter
     for i in range(count):
         known = known and np.isfinite(grown[i])
+        regular = regular and grown[i] == 1.0
+    if regular:  # the line is the same
+        return off > 0.0 or stamped, off, limit, walks
     if known:  # of a device's time its usual step counts, where that is another rate's
         usual = float(np.median(grown)) if stamped else 1.0
         if abs(usual - 1.0) > MOST_PACE:
             return True, usual - 1.0, MOST_PACE, False
-        off, limit, walks = _line_through(arrivals, _along(grown, period))
+        off, limit, walks = _line_through(arrivals, _along(grown, period), only_wrong)
         return off > 0.0 or stamped, off, limit, walks
     gaps = np.diff(arrivals)
     usual = float(np.median(gaps))
@@ -194,7 +208,7 @@ def _line_of(
         for i in range(count):
             whole += abs(gaps[i] / usual - numbers[i]) < WHOLE
         if whole / count >= NEARLY_ALL:
-            off, limit, walks = _line_through(arrivals, _along(numbers, period))
+            off, limit, walks = _line_through(arrivals, _along(numbers, period), only_wrong)
             return True, off, limit, walks
     return True, off, max(limit, COARSE), walks
 

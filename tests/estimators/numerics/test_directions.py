@@ -39,9 +39,9 @@ def test_noise_along_a_weak_direction_is_no_difference_of_each_parameter() -> No
     gram = np.array([[1.0, 0.999], [0.999, 1.0]]) * 1e4
     told, noise = Directions.of(gram), np.linalg.inv(gram)
     weak = np.array([1.0, -1.0]) / np.sqrt(2.0) * 0.9 / np.sqrt(1e4 * 0.001)
-    assert told.beyond_noise(weak, noise) == pytest.approx(np.zeros(2), abs=1e-12)
+    assert told.beyond_noise(noise, weak)[0] == pytest.approx(np.zeros(2), abs=1e-12)
     strong = np.array([1.0, 1.0]) / np.sqrt(2.0) * 5.0 / np.sqrt(1e4 * 1.999)
-    assert told.beyond_noise(strong, noise) == pytest.approx(strong * np.sqrt(24.0 / 25.0), rel=1e-6)
+    assert told.beyond_noise(noise, strong)[0] == pytest.approx(strong * np.sqrt(24.0 / 25.0), rel=1e-6)
 
 
 def test_what_some_rows_pull_theta_by_is_seen_beyond_noise() -> None:
