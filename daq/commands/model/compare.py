@@ -149,9 +149,7 @@ def _poses(before: IdentifiedRobot, after: IdentifiedRobot) -> Floats:
     return np.random.default_rng(0).uniform(lower, upper, (POSES, len(lower)))
 
 
-def _torques(
-    found: IdentifiedRobot, j: int, speeds: Floats, positions: Floats, loads: Floats
-) -> tuple[Floats, Floats]:
+def _torques(found: IdentifiedRobot, j: int, speeds: Floats, positions: Floats, loads: Floats) -> tuple[Floats, Floats]:
     """Friction of a joint at each speed, then its offset, and their deviations: (speeds + 1,) each.
 
     Friction beyond the law is as large at each speed as the model says; half the sum or the difference of both

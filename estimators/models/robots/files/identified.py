@@ -121,9 +121,7 @@ class IdentifiedRobot:
                 "prior": self.prior.tolist(),
                 "prior_covariance": self.prior_covariance.tolist(),
                 **(
-                    {}
-                    if self.beyond_covariance is None
-                    else {"covariance_beyond_law": self.beyond_covariance.tolist()}
+                    {} if self.beyond_covariance is None else {"covariance_beyond_law": self.beyond_covariance.tolist()}
                 ),
             },
             **(
