@@ -1,5 +1,6 @@
 """Small recordings in the forms in which makers' tools, simulators and data sets write them, with the truth of each."""
 
+import itertools
 import json
 import struct
 from collections.abc import Sequence
@@ -308,6 +309,43 @@ def two_topics(folder: Path, t: Truth, definition: str = DYNAMIC) -> Path:
     return folder / "a.mcap"
 
 
+def externally_guided(folder: Path, t: Truth) -> Path:
+    """A log of ABB's EGM messages: stamps in s and µs, axes in degrees, a quaternion beside them."""
+    stamp = t.time + 0.3
+    head = joined(
+        "seqno,tm_s,tm_us", numbered("joint#_deg", 3), "cart_x,cart_y,cart_z,u0,u1,u2,u3", numbered("torque#", 3)
+    )
+    columns = [np.arange(len(stamp)), np.floor(stamp), np.round(stamp % 1 * 1e6), np.rad2deg(t.q), noise(t, 7), t.tau]
+    return csv(folder, head, columns)
+
+
+def turns_a_minute(folder: Path, t: Truth) -> Path:
+    """A test bench: degrees as a sign, speeds in turns a minute."""
+    parts = [(np.rad2deg(q), 30.0 / np.pi * v, tau) for q, v, tau in zip(t.q.T, t.v.T, t.tau.T, strict=True)]
+    head = ";".join(
+        f"Achse{i}.Istposition [°];Achse{i}.Istdrehzahl [U/min];Achse{i}.Drehmoment [Nm]" for i in range(1, 3)
+    )
+    rows = np.column_stack([1e3 * t.time, *itertools.chain.from_iterable(parts)])
+    body = "\n".join(";".join(f"{value:.6f}".replace(".", ",") for value in row) for row in rows)
+    file = folder / "spur.csv"
+    file.write_text(f"Zeit [ms];{head}\n{body}\n", encoding="latin-1")
+    return file
+
+
+def rows_written_twice(folder: Path, t: Truth) -> Path:
+    """A logger that is quicker than its source: every third row comes twice, with its stamp."""
+    twice = np.sort(np.concatenate([np.arange(len(t.time)), np.arange(0, len(t.time), 3)]))
+    head = "time,shoulder/joint_pos,elbow/joint_pos,shoulder/trq,elbow/trq"
+    return csv(folder, head, [t.time[twice], t.q[twice], t.tau[twice]])
+
+
+def spaced_names(folder: Path, t: Truth) -> Path:
+    """A monitor's table: names have single spaces, more are between them; a title and a date above."""
+    names = ["Tick (ms)", "J1 Pos (deg)", "J2 Pos (deg)", "J1 Torque (Nm)", "J2 Torque (Nm)"]
+    head = "DATA MONITOR\nDATE: 26-NOV-26\n\n  " + "   ".join(names)
+    return csv(folder, head, [1e3 * t.time, np.rad2deg(t.q), t.tau], name="monitor.txt", between="  ", form="%12.5f")
+
+
 CASES: dict[str, Case] = {
     "libfranka's log": Case(libfranka, 7),
     "Sunrise's recorder": Case(sunrise, 7),
@@ -334,4 +372,8 @@ CASES: dict[str, Case] = {
     "YARP": Case(yarp, 3),
     "two topics": Case(two_topics, 2, names=("j_b", "j_a")),
     "commands alone": Case(commands_alone, 2, refused="like torque"),
+    "ABB's EGM": Case(externally_guided, 3, asks=("the times",)),
+    "turns a minute": Case(turns_a_minute, 2),
+    "rows written twice": Case(rows_written_twice, 2),
+    "names with spaces": Case(spaced_names, 2),
 }

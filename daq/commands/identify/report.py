@@ -106,7 +106,7 @@ def _joint(found: RobotIdentification, judged: JudgedPrediction, j: int, kind: s
         (
             escape(term.name.split(".")[0]),
             number(found.fit.theta[place], 5),
-            number(found.fit.deviation[place], 2),
+            number(found.found.spread()[place], 2),
             escape(term.unit),
             _told(found, place),
         )
@@ -170,7 +170,7 @@ def _base(found: RobotIdentification) -> str:
             escape(name),
             escape(meaning),
             number(found.fit.theta[k], 5),
-            number(found.fit.deviation[k], 2),
+            number(found.found.spread()[k], 2),
             number(found.fit.prior[k], 5),
             _told(found, k),
         )

@@ -45,7 +45,7 @@ def summary(found: RobotIdentification) -> dict[str, Any]:
             **({"meaning": meaning} if meaning != name else {}),
         }
         for name, meaning, value, deviation, learnt in zip(
-            model.names, model.meanings, found.fit.theta, found.fit.deviation, found.fit.learnt, strict=True
+            model.names, model.meanings, found.fit.theta, found.found.spread(), found.fit.learnt, strict=True
         )
     }
     result["untold"] = [{"information": one.information, "direction": one.words} for one in found.weak_directions]
@@ -101,11 +101,11 @@ def tell(found: RobotIdentification) -> None:
     print(f"least squares without a prior{'' if found.test is not None else ', on the learnt rows'}: {others}")
     print(f"\n{'joint':16} {'rmse':>9} {'error':>8}  friction, with σ")
     terms = found.found.model().terms
-    base = found.found.model().base
+    base, deviations = found.found.model().base, found.found.spread()
     for j, joint in enumerate(robot.joints):
         mine = [k for k, term in enumerate(terms) if term.joints[0] == j]
         told = "  ".join(
-            f"{terms[k].name.split('.')[0]} {number(fit.theta[base + k], 4)} ± {number(fit.deviation[base + k], 2)}"
+            f"{terms[k].name.split('.')[0]} {number(fit.theta[base + k], 4)} ± {number(deviations[base + k], 2)}"
             for k in mine
         )
         print(f"{joint.name:16} {judged.rmse[j]:9.3g} {judged.relative[j]:6.2f} %  {told}")

@@ -1,14 +1,24 @@
-"""What a model holds, as a table, and what differs between two models of one robot, with standard deviations."""
+"""What a model holds, as a table, and what differs between two models of one robot, with standard deviations.
 
-from typing import Final, NamedTuple
+Coefficients of two friction laws are not the same quantity, even where they have the same name: where a joint's laws
+differ, its friction torque is compared instead, at speeds and poses that both recordings have had.
+"""
+
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.quantities import Floats
+from estimators.thresholds import AT_REST
 
 #: 1, argued: Standard deviations of the difference from which a parameter is said to have changed; 1 of 370 that did
 #: not change is above it.
 CHANGED: Final = 3.0
+#: 1, argued: Slow, middle and fast, as shares of the speed that both recordings have had: a law has two to four
+#: coefficients that are told apart by speed.
+SPEEDS: Final = (0.1, 0.4, 0.9)
+POSES: Final = 20  # of the range that both have had, over which friction by place and load is averaged
 
 
 class ModelParameter(NamedTuple):
@@ -45,11 +55,10 @@ def parameters(found: IdentifiedRobot) -> list[ModelParameter]:
     """Every parameter in the order of θ; base parameters are called after the standard one that leads them."""
     model = found.model()
     units = [*(_unit(name) for name in model.short[: model.base]), *(term.unit for term in model.terms)]
-    deviations = np.sqrt(np.diag(found.covariance))
     return [
         ModelParameter(name, meaning, unit, float(value), float(deviation))
         for name, meaning, unit, value, deviation in zip(
-            model.short, model.meanings, units, found.theta, deviations, strict=True
+            model.short, model.meanings, units, found.theta, found.spread(), strict=True
         )
     ]
 
@@ -61,14 +70,117 @@ def _unit(name: str) -> str:
 
 
 def differences(before: IdentifiedRobot, after: IdentifiedRobot) -> tuple[list[Change], list[str]]:
-    """Parameters that both have, and sentences about those that only one has."""
+    """What both models tell, and sentences about what only one has, or what is compared in another way."""
     first = {one.name: one for one in parameters(before)}
     second = {one.name: one for one in parameters(after)}
+    found, said, apart = [], [], set[str]()
+    for name in before.robot.names:
+        if name in after.robot.names and (words := _laws_differ(before, after, name)):
+            said.append(words)
+            apart |= {*_coefficients(before, name), *_coefficients(after, name)}
+            found += _friction(before, after, name)
     found = [
         Change(name, one.unit, one.value, second[name].value, float(np.hypot(one.deviation, second[name].deviation)))
         for name, one in first.items()
-        if name in second
+        if name in second and name not in apart
+    ] + found
+    said += [f"only the first has {name}" for name in first if name not in second and name not in apart]
+    said += [f"only the second has {name}" for name in second if name not in first and name not in apart]
+    return [*found, *_lags(before, after)], said
+
+
+def _law(found: IdentifiedRobot, name: str) -> dict[str, Any]:
+    """All that makes the columns of a joint's friction law what they are; how wide its prior is does not."""
+    law: dict[str, Any] = found.laws[found.robot.names.index(name)].model_dump(mode="json", exclude={"spread"})
+    return law
+
+
+def _laws_differ(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> str:
+    """Why a joint's coefficients of friction are not the same quantities in both models, in words; "" if they are."""
+    first, second = _law(before, name), _law(after, name)
+    if first == second:
+        return ""
+    if first["kind"] != second["kind"]:
+        what = f"friction is {first['kind']} in the first and {second['kind']} in the second"
+    else:
+        what = f"friction is {first['kind']} with other {', '.join(key for key in first if first[key] != second[key])}"
+    if _fastest(before, after, name) < AT_REST:
+        return f"{name}: {what}, and one recording does not move it: its friction is not compared"
+    return f"{name}: {what}: compared is its torque at speeds that both have seen"
+
+
+def _fastest(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> float:
+    """The highest speed of a joint that both recordings have had, rad/s (m/s)."""
+    return min(float(found.speed[found.robot.names.index(name)]) for found in (before, after))
+
+
+def _coefficients(found: IdentifiedRobot, name: str) -> set[str]:
+    """Names of a joint's coefficients of friction, and of its offset, which a law may take a part of."""
+    model, j = found.model(), found.robot.names.index(name)
+    return {*(model.terms[k].name for k in model.friction_of(j)), f"offset.{name}"}
+
+
+def _friction(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> list[Change]:
+    """A joint's friction torque at SPEEDS, half the difference of the directions, and its offset, half their sum."""
+    i, j = before.robot.names.index(name), after.robot.names.index(name)
+    axis = before.robot.joints[i].axis
+    fastest = _fastest(before, after, name)
+    if fastest < AT_REST:
+        return []
+    speeds = np.array(SPEEDS) * fastest
+    poses = _poses(before, after)
+    load = before.model().load(before.loading, poses, 0.0 * poses, 0.0 * poses)[:, i]
+    told = [_torques(one, at, speeds, poses[:, i], load) for one, at in ((before, i), (after, j))]
+    names = [*(f"friction.{name} at {speed:.3g} {axis.length}/s" for speed in speeds), f"offset.{name}"]
+    return [
+        Change(word, axis.effort, float(first), float(second), float(np.hypot(wide, wider)))
+        for word, first, second, wide, wider in zip(names, told[0][0], told[1][0], told[0][1], told[1][1], strict=True)
     ]
-    alone = [f"only the first has {name}" for name in first if name not in second]
-    alone += [f"only the second has {name}" for name in second if name not in first]
-    return found, alone
+
+
+def _poses(before: IdentifiedRobot, after: IdentifiedRobot) -> Floats:
+    """Positions (POSES, n) in the range that both recordings have had, of the first model's joints."""
+    lower, upper = before.lower.copy(), before.upper.copy()
+    for i, name in enumerate(before.robot.names):
+        if name in after.robot.names:
+            j = after.robot.names.index(name)
+            lower[i] = min(max(lower[i], after.lower[j]), upper[i])
+            upper[i] = max(min(upper[i], after.upper[j]), lower[i])
+    return np.random.default_rng(0).uniform(lower, upper, (POSES, len(lower)))
+
+
+def _torques(found: IdentifiedRobot, j: int, speeds: Floats, positions: Floats, loads: Floats) -> tuple[Floats, Floats]:
+    """Friction of a joint at each speed, then its offset, and their deviations: (speeds + 1,) each.
+
+    Friction beyond the law is as large at each speed as the model says; half the sum or the difference of both
+    directions, which have one each, has a variance half as large.
+    """
+    model = found.model()
+    law, first = model.law_of(j), model.base + model.friction_of(j).start
+    loads = loads.reshape(len(loads), -1)
+    loads = np.concatenate([loads, np.zeros((len(loads), max(law.loads - loads.shape[1], 0)))], axis=1)
+    forth, back = np.zeros((2, len(speeds), len(law.parameters)))
+    for position, load in zip(positions, loads[:, : law.loads], strict=True):
+        place, carried = np.full(len(speeds), position), np.tile(load, (len(speeds), 1))
+        forth += law.columns(place, speeds, carried, law.start) / len(positions)
+        back += law.columns(place, -speeds, carried, law.start) / len(positions)
+    columns = np.zeros((len(speeds) + 1, model.size))
+    own = slice(first, first + len(law.parameters))
+    columns[:-1, own] = 0.5 * (forth - back)
+    columns[-1, own], columns[-1, own.stop] = 0.5 * (forth + back).mean(axis=0), 1.0
+    variance = np.einsum("kp,pq,kq->k", columns, found.covariance, columns)
+    beyond = 0.0 if found.beyond is None else 0.5 * float(found.beyond[j]) ** 2
+    return columns @ found.theta, np.sqrt(variance + beyond)
+
+
+def _lags(before: IdentifiedRobot, after: IdentifiedRobot) -> list[Change]:
+    """By how much each joint's torque runs ahead of its position, s, where both models tell."""
+    if before.lag is None or after.lag is None:
+        return []
+    found = []
+    for i, name in enumerate(before.robot.names):
+        if name in after.robot.names:
+            j = after.robot.names.index(name)
+            wide = float(np.sqrt(before.lag.covariance[i, i] + after.lag.covariance[j, j]))
+            found.append(Change(f"lead.{name}", "s", float(before.lag.values[i]), float(after.lag.values[j]), wide))
+    return found

@@ -72,10 +72,9 @@ class SimulatedRobot:
 def simulated(found: IdentifiedRobot) -> SimulatedRobot:
     """The part of a model that simulators have."""
     model = found.model()
-    deviations = np.sqrt(np.diag(found.covariance))
     terms = {
         name: Value(float(value), float(deviation))
-        for name, value, deviation in zip(model.names, found.theta, deviations, strict=True)
+        for name, value, deviation in zip(model.names, found.theta, found.spread(), strict=True)
     }
     joints, cannot = [], []
     for j, joint in enumerate(found.robot.joints):

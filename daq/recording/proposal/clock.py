@@ -9,8 +9,10 @@ import numpy as np
 from daq.recording.proposal.column_name import read_name, words_of
 from estimators.quantities import Floats
 
-#: 1, argued: Share of rows at which times may stand still or go back; a logger that writes a row twice reaches a few.
+#: 1, argued: Share of rows at which times may go back: several runs in one file.
 BACKWARDS: Final = 0.02
+#: 1, argued: Share of rows at which times may stand still: a logger that is quicker than its source writes rows twice.
+TWICE: Final = 0.5
 #: 1, argued: Median deviation of the steps of a clock from their median; a position that rises has no equal steps.
 EVEN: Final = 0.2
 # median step from which times are no seconds: nobody records joints at less than 5 Hz, nor at more than 5 kHz
@@ -32,7 +34,7 @@ class Clock(NamedTuple):
     unit: str
     reason: str  # for the unit, in words
     doubtful: bool  # whether the unit is a guess by size alone
-    backwards: int  # rows at which it does not rise
+    backwards: int  # rows at which it goes back
     others: tuple[str, ...] = ()  # other columns that rise as times do
 
 
@@ -45,15 +47,16 @@ def find_clock(table: Mapping[str, Floats], rows: int, beside: str, units: Mappi
             continue
         times = values.ravel().astype(float)
         steps = np.diff(times[np.isfinite(times)])
-        if not len(steps) or float(np.median(steps)) <= 0.0 or np.mean(steps <= 0.0) > BACKWARDS:
+        ahead = steps[steps > 0.0]
+        if not len(ahead) or np.mean(steps < 0.0) > BACKWARDS or np.mean(steps == 0.0) > TWICE:
             continue
-        middle = float(np.median(steps))
-        uneven = float(np.median(np.abs(steps - middle))) / middle
+        middle = float(np.median(ahead))
+        uneven = float(np.median(np.abs(ahead - middle))) / middle
         near = name.rpartition(".")[0] == beside
         header = "header" in words_of(name) and words_of(name)[-1] in ("stamp", "time")
         doubtful = _unit(name, times, units.get(name, ""))[2]
         order = (not near, not header, doubtful, said.rank, round(uneven, 3))
-        found.append((order, name, times, int(np.sum(steps <= 0.0))))
+        found.append((order, name, times, int(np.sum(steps < 0.0))))
     if not found:
         return None
     found.sort(key=lambda one: one[0])
@@ -77,7 +80,8 @@ def rising_column(table: Mapping[str, Floats], rows: int, units: Mapping[str, st
 
 
 def _unit(name: str, times: Floats, declared: str) -> tuple[str, str, bool]:
-    step = float(np.median(np.diff(times[np.isfinite(times)])))
+    steps = np.diff(times[np.isfinite(times)])
+    step = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 0.0
     plain = declared.strip().lower()
     if plain in ("s", "ms", "us", "µs", "ns", "sec", "seconds"):
         unit = "s" if plain.startswith("sec") else plain

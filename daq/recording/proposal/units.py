@@ -26,6 +26,7 @@ MILLI: Final = 20_000.0
 MILLIAMPERE: Final = 100.0
 
 
+DEGREE: Final = QuantitySettings(unit="deg").conversion("").factor  # rad, however a file writes it, as °
 #: rev, argued: Largest |position| up to which it may be in turns: an encoder of one turn ends there.
 TURN: Final = 1.0
 SYMBOLS: Final = frozenset(  # words of names with which people mean rad: those of textbooks, and of joint states
@@ -152,4 +153,4 @@ def _named(written: str, fitting: tuple[str, ...]) -> Guess:
         return Guess("", "", f"its unit is {written}, which is no {fitting[0]}", usable=False)
     if found.unit == written or found.factor == 1.0:
         return Guess("", f"{found.unit}, as the file says")
-    return Guess(written, "as the file says")
+    return Guess("deg" if found.unit == "rad" and found.factor == DEGREE else written, "as the file says")

@@ -65,7 +65,8 @@ def _row(line: str, width: int, between: str | None) -> list[str]:
             found = ["", *found]  # as R writes it: the numbers of rows have no name
         if len(found) == width and not _wordless(found):
             return found
-    return []
+    apart = re.split(r"\s{2,}", text)  # names with single spaces in them, and more between them
+    return apart if between is None and len(apart) == width and not _wordless(apart) else []
 
 
 def _wordless(row: Sequence[str]) -> bool:

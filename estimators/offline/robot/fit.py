@@ -17,20 +17,17 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.models.robots.torque_lag import TorqueLag
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import OUT, Integers, nnls
 from estimators.offline.robot.rows import CONSTANT, RobotRows, Taught, correlation, sums
 from estimators.quantities import Floats
-from estimators.thresholds import LAG_SPREAD
 
 PASSES: Final = 4
 FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
 LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 INDEPENDENT: Final = 0.05  # autocorrelation below which they do
 FEWEST: Final = 6  # blocks of that length, else shorter ones, that tell a spread
-WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
 LOOSE: Final = 1e-6  # of a prior's precision: what is left of it where the data are to tell everything
 FULL: Final = 0.5  # standstills, below which the rows of one are none
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
@@ -198,29 +195,6 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
         information,
         np.maximum(holding, _holding(model, found.theta, known, count)),
     )
-
-
-def torque_lag(rows: RobotRows, found: RobotFit) -> TorqueLag:
-    """What these rows say of it beside a θ that was learnt from them without; see models/robots/torque_lag.py."""
-    late, weights = _rates(rows.part(rows.moves)), found.weights[0]
-    rows = rows.teaching()
-    residual = rows.y - rows.predicted(found.theta)
-    C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
-    moves = np.linalg.solve(found.information, C)
-    information = np.diag(weights * (late**2).sum(axis=0) + LAG_SPREAD**-2) - C.T @ moves
-    return TorqueLag(
-        np.linalg.solve(information, weights * (late * residual).sum(axis=0)), np.linalg.inv(information), moves
-    )
-
-
-def _rates(rows: RobotRows) -> Floats:
-    """dy/dt (rows, n); 0 where a row has no neighbours of its own piece, and about standstill: what friction is
-    there has the shape of a lag, and is none."""
-    found = np.zeros_like(rows.y)
-    span = rows.time[2:] - rows.time[:-2]
-    own = (rows.piece[2:] == rows.piece[:-2]) & (span < WITHIN)
-    found[1:-1][own] = (rows.y[2:] - rows.y[:-2])[own] / span[own, None]
-    return np.where(rows.slides, found, 0.0)
 
 
 def _honesty(rows: RobotRows, weights: Floats, prior: Floats, expected: Floats) -> Floats:

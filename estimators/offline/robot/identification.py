@@ -13,12 +13,14 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
-from estimators.offline.robot.fit import RobotFit, averaged, fit, relative_error, torque_lag
+from estimators.offline.robot.fit import RobotFit, averaged, fit, relative_error
 from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
 from estimators.offline.robot.law_choice import LawScore, choose, imposed
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rotors import with_rotors
 from estimators.offline.robot.rows import RobotRows, build, joined
+from estimators.offline.robot.unmodelled.friction import beyond_law
+from estimators.offline.robot.unmodelled.lag import torque_lag
 from estimators.offline.robot.weak_directions import WeakDirection, weak_directions
 from estimators.quantities import Floats
 
@@ -172,6 +174,7 @@ def _identified(
 
     unseen: (n,) variance of motions that were not learnt from; physical, loading: (n, 10) standard parameters.
     """
+    beyond, beyond_covariance = beyond_law(rows, found)
     return IdentifiedRobot(
         robot,
         model.laws,
@@ -192,6 +195,8 @@ def _identified(
         learned=learned,
         lag=torque_lag(rows, found),
         unseen=np.sqrt(unseen),
+        beyond=beyond,
+        beyond_covariance=beyond_covariance,
     )
 
 

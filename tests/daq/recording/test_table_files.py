@@ -82,11 +82,12 @@ def test_a_unit_that_numbers_and_names_leave_open_is_asked_for(
     assert any(re.search(doubt, one) for one in asked), asked
 
 
-def test_an_encoder_that_starts_again_after_a_turn_is_unwrapped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["_deg", " [°]"])
+def test_an_encoder_that_starts_again_after_a_turn_is_unwrapped(unit: str, tmp_path: Path) -> None:
     known = truth(2, 200.0, 11)
     turning = 6.0 * known.q
     turning[:, 1] = 0.1 * known.q[:, 1] + 1.0
-    file = csv(tmp_path, "time,q1_deg,q2_deg,tau1,tau2", [known.time, np.rad2deg(turning) % 360.0, known.tau])
+    file = csv(tmp_path, f"time,q1{unit},q2{unit},tau1,tau2", [known.time, np.rad2deg(turning) % 360.0, known.tau])
     table = tomllib.loads(propose(file))
     assert "wrap" in table["joints"]["joint1"]["position"]
     assert "wrap" not in table["joints"]["joint2"]["position"]

@@ -19,11 +19,12 @@ from estimators.models.robots.inertia import pseudo_inertia
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
-from estimators.offline.robot.fit import _rates, constrained, fit, relative_error, torque_lag
+from estimators.offline.robot.fit import constrained, fit, relative_error
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.law_choice import candidates, choose
 from estimators.offline.robot.motion import MotionError, pieces
 from estimators.offline.robot.rows import build, correlation
+from estimators.offline.robot.unmodelled.lag import rates, torque_lag
 from estimators.thresholds import LAG_SPREAD
 
 pytestmark = pytest.mark.compiled
@@ -332,7 +333,7 @@ def test_the_lag_of_a_torque_is_found_beside_what_it_does_to_theta(truth: Any) -
     theta, covariance = torque_lag(rows, alone).with_theta(alone.theta, np.linalg.inv(alone.information))
     X = np.zeros((*rows.X.shape[:2], model.size + 3))
     X[:, :, : model.size] = rows.X
-    X[:, range(3), range(model.size, model.size + 3)] = _rates(rows)
+    X[:, range(3), range(model.size, model.size + 3)] = rates(rows)
     X, y = X * rows.slides[:, :, None], rows.y * rows.slides
     prior = np.zeros((model.size + 3,) * 2)
     prior[: model.size, : model.size] = np.linalg.inv(alone.prior_covariance)

@@ -58,10 +58,17 @@ class IdentifiedRobot:
     lag: TorqueLag | None = None  # of the torque; θ was learnt without
     bends: Floats | None = None  # (n,) deviation of what friction has beyond its law, N·m (N)
     unseen: Floats | None = None  # (n,) deviation of the torque on motions that were not learnt from, N·m (N)
+    beyond: Floats | None = None  # (n,) deviation of friction beyond its law at each speed, N·m (N) …
+    beyond_covariance: Floats | None = None  # … and by it of θ (p, p); `covariance` is without
 
     def model(self) -> WholeRobot:
         """The columns that θ belongs to."""
         return WholeRobot(self.robot, self.laws, self.twists)
+
+    def spread(self) -> Floats:
+        """Deviations of θ (p,) by all that is known of: noise, and friction beyond its law."""
+        beyond = 0.0 if self.beyond_covariance is None else np.diag(self.beyond_covariance)
+        return np.asarray(np.sqrt(np.diag(self.covariance) + beyond))
 
     def reach(self) -> Floats:
         """Speeds up to which the friction laws may be used: (n,)."""
@@ -109,10 +116,13 @@ class IdentifiedRobot:
                 "names": list(model.names),
                 "meanings": list(model.meanings),
                 "values": self.theta.tolist(),
-                "deviations": np.sqrt(np.diag(self.covariance)).tolist(),
+                "deviations": self.spread().tolist(),
                 "covariance": self.covariance.tolist(),
                 "prior": self.prior.tolist(),
                 "prior_covariance": self.prior_covariance.tolist(),
+                **(
+                    {} if self.beyond_covariance is None else {"covariance_beyond_law": self.beyond_covariance.tolist()}
+                ),
             },
             **(
                 {}
@@ -148,6 +158,7 @@ class IdentifiedRobot:
             **({} if self.deviations is None else {"residual_rms": float(self.deviations[i])}),
             **({} if self.bends is None else {"residual_bend": float(self.bends[i])}),
             **({} if self.unseen is None else {"residual_unseen": float(self.unseen[i])}),
+            **({} if self.beyond is None else {"friction_beyond_law": float(self.beyond[i])}),
             **({} if gear is None else {"gear_twist": gear._asdict()}),
             **({} if learned is None else {"compensation": learned.document()}),
         } | ({"counterbalance": spring.model_dump(mode="json")} if spring is not None else {})
@@ -209,7 +220,8 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
     if list(WholeRobot(robot, laws, twists).names) != theta["names"]:
         raise ModelError("the names of its parameters are not those of its joints and laws")
     vectors = {key: np.array(theta[key], np.float64).reshape(p) for key in ("values", "prior")}
-    squares = {key: np.array(theta[key], np.float64).reshape(p, p) for key in ("covariance", "prior_covariance")}
+    several = ["covariance", "prior_covariance", *(key for key in theta if key == "covariance_beyond_law")]
+    squares = {key: np.array(theta[key], np.float64).reshape(p, p) for key in several}
     seen = _table(joints, "position_seen", 2)
     found = IdentifiedRobot(
         robot,
@@ -234,6 +246,8 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         lag=_lag(document.get("torque_lag"), p, len(joints)),
         bends=_column(joints, "residual_bend") if _all_have(joints, "residual_bend") else None,
         unseen=_column(joints, "residual_unseen") if _all_have(joints, "residual_unseen") else None,
+        beyond=_column(joints, "friction_beyond_law") if _all_have(joints, "friction_beyond_law") else None,
+        beyond_covariance=squares.get("covariance_beyond_law"),
     )
     if not all(np.isfinite(one).all() and one.stiffness > 0 for one in twists if one is not None):
         raise ModelError("found the twist of a gear that no spring has")

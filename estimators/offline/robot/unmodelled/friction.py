@@ -1,0 +1,52 @@
+"""Friction beyond its law: how much of it recordings show, and how far off θ may be by it.
+
+    τ = X θ + B d + …      B: hats over |q̇| at KNOTS of the speed seen, of each direction of each joint
+
+No law bends as a gear does. What it lacks is the same wherever the joint has that speed, so it does not average out
+over rows or blocks of time, and another motion, which has other speeds, leads to another θ. d is not learnt: it is
+considered (Schmidt 1966), of one deviation D at all knots of a joint. θ without it is off by −S d, S = P XᵀW B. The
+residual's means at the knots are M d, M = A (B − X S), A the means over a knot's rows; their squares, less those that
+noise makes, tell D² by their expectation D² |M|² (method of moments).
+"""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.offline.robot.fit import RobotFit
+from estimators.offline.robot.rows import RobotRows
+from estimators.online.robot.findings.friction_discrepancy import KNOTS
+from estimators.quantities import Floats
+
+HATS: Final = np.eye(len(KNOTS))
+TOUCHED: Final = 20.0  # rows, whose hats add up to a knot that is seen: 0.4 s
+LEAST: Final = 1e-6  # of d, that a law has not followed: below it nothing is known of d
+
+
+def beyond_law(rows: RobotRows, found: RobotFit) -> tuple[Floats, Floats]:
+    """D (n,) N·m (N) by the rows that taught θ, and the covariance (p, p) of θ by it, beside that of noise."""
+    rows = rows.teaching()
+    residual = rows.y - rows.predicted(found.theta)
+    B = _hats(rows)
+    right = np.einsum("j,tjp,tjk->pjk", found.weights[0], rows.X, B, optimize=True)
+    S = np.tensordot(np.linalg.inv(found.information), right, 1)
+    D = np.zeros(residual.shape[1])
+    for j in range(len(D)):
+        own = B[:, j]
+        own = own[:, np.abs(own).sum(axis=0) > TOUCHED]
+        A = own.T / np.abs(own).sum(axis=0)[:, np.newaxis]
+        left = A @ (B[:, j] - rows.X[:, j] @ S[:, j])
+        noise = found.variance[j] * found.correlation[j] * (A**2).sum()
+        squares, share = ((A @ residual[:, j]) ** 2).sum() - noise, (left**2).sum()
+        D[j] = np.sqrt(squares / share) if share > LEAST and squares > 0.0 else 0.0
+    moved = (S * D[:, np.newaxis]).reshape(len(S), -1)
+    return D, moved @ moved.T
+
+
+def _hats(rows: RobotRows) -> Floats:
+    """B of each joint (rows, n, 2 knots), forwards and backwards; 0 where it stands."""
+    fastest = np.maximum(np.abs(rows.dq).max(axis=0, initial=0.0), 1e-9)
+    share = np.abs(rows.dq) / fastest
+    hats = np.stack([np.interp(share, KNOTS, one) for one in HATS], axis=2) * rows.slides[:, :, np.newaxis]
+    direction = np.sign(rows.dq)[:, :, np.newaxis]
+    return np.concatenate([hats * (direction > 0.0), -hats * (direction < 0.0)], axis=2)

@@ -1,0 +1,54 @@
+"""The lag of each joint's torque, as far as recordings tell it beside θ; see models/robots/torque_lag.py."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.robots.torque_lag import TorqueLag
+from estimators.offline.robot.fit import RobotFit
+from estimators.offline.robot.rows import SETTLING, RobotRows
+from estimators.quantities import Floats
+from estimators.thresholds import LAG_SPREAD
+
+WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
+
+
+def torque_lag(rows: RobotRows, found: RobotFit) -> TorqueLag:
+    """What these rows say of it beside a θ that was learnt from them without."""
+    late, weights = rates(rows)[rows.moves], found.weights[0]
+    rows = rows.teaching()
+    residual = rows.y - rows.predicted(found.theta)
+    C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
+    moves = np.linalg.solve(found.information, C)
+    information = np.diag(weights * (late**2).sum(axis=0) + LAG_SPREAD**-2) - C.T @ moves
+    return TorqueLag(
+        np.linalg.solve(information, weights * (late * residual).sum(axis=0)), np.linalg.inv(information), moves
+    )
+
+
+def rates(rows: RobotRows) -> Floats:
+    """dy/dt (rows, n); 0 where a row has no neighbours of its own piece, and about standstill and reversals.
+
+    A joint that reverses sticks until the drive has turned its friction round, which no law without memory follows:
+    the step of the torque comes later or sooner than that of the law, and has the shape of a lag.
+    """
+    found = np.zeros_like(rows.y)
+    span = rows.time[2:] - rows.time[:-2]
+    own = (rows.piece[2:] == rows.piece[:-2]) & (span < WITHIN)
+    found[1:-1][own] = (rows.y[2:] - rows.y[:-2])[own] / span[own, None]
+    return np.where(rows.slides & ~_reverses(rows), found, 0.0)
+
+
+def _reverses(rows: RobotRows) -> NDArray[np.bool_]:
+    """Rows within SETTLING of an instant at which the joint changes its direction: (rows, n)."""
+    found = np.zeros(rows.dq.shape, np.bool_)
+    for j, dq in enumerate(rows.dq.T):
+        turns = (np.sign(dq[1:]) != np.sign(dq[:-1])) & (rows.piece[1:] == rows.piece[:-1])
+        at = 0.5 * (rows.time[1:] + rows.time[:-1])[turns]
+        if len(at):
+            next_one = np.searchsorted(at, rows.time)
+            before, after = at[np.maximum(next_one - 1, 0)], at[np.minimum(next_one, len(at) - 1)]
+            nearest = np.minimum(np.abs(rows.time - before), np.abs(rows.time - after))
+            found[:, j] = nearest < SETTLING
+    return found
