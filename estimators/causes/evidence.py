@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Shape
-from estimators.causes.healthy_joint import Fit
+from estimators.causes.base import Shape, unit
+from estimators.causes.healthy_joint import DAY, Fit
 from estimators.quantities import Floats
 
 #: 1, argued: Sizes of a change, shares of the signal's rms: from what a day does to all of it.
@@ -30,8 +30,6 @@ BELIEVED: Final = 20.0
 ORDINARY: Final = 2.0
 #: 1, argued: Share of a change that lies beyond Q.
 BEYOND: Final = 0.3
-#: 1, argued: Share of the signal's rms by which any column may be off from day to day.
-DAY: Final = 0.006
 #: 1, argued: Share of the largest singular value of all shapes below which a direction is none.
 RANK: Final = 0.02
 #: 1, argued: Longest window's directions: beyond, each is of some tenths of a row's noise only.
@@ -104,12 +102,6 @@ class EvidencePart:
 def _left(rest: float, variance: Floats | float) -> Floats:
     """ln p of the mean square that Q leaves, for these variances."""
     return np.asarray(-0.5 * BELIEVED * (np.log(variance) + rest / variance))
-
-
-def unit(columns: Floats) -> Floats:
-    """Columns (n,) or (n, k) of rms one; those that are nothing stay so."""
-    rms = np.sqrt((columns**2).mean(axis=0))
-    return np.asarray(columns / np.where(rms > 0.0, rms, 1.0))
 
 
 def _mean(logarithms: Floats) -> float:

@@ -10,19 +10,17 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.causes.base import CauseKind, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape, unit
 from estimators.causes.catalogue import CAUSES
-from estimators.causes.evidence import SIZES, TWISTS, EvidencePart, unit
+from estimators.causes.evidence import SIZES, TWISTS, EvidencePart
+from estimators.causes.healthy_joint import WARMER
 from estimators.causes.ringing import ringing
-from estimators.causes.time_course import TimeCourse
+from estimators.causes.time_course import FORBIDDEN, MOST, TimeCourse
 
 #: 1, argued: Probability before anything is seen that a change is of a kind that is not in the catalogue.
 UNKNOWN: Final = 0.15
 #: 1, argued: Probability that a cause which may show in one signal does not show there.
 SILENT: Final = 0.5
-#: 1, derived: One deviation of the share of the viscous torque that is ordinary: e^(0.6/21) − 1, for 0.6 K. More than
-#: some such is a hotter or colder joint, and told as that.
-WARMER: Final = 0.03
 #: nats, argued: Evidence over nothing from which something has changed. A look in 5 s is 720 chances an hour, of which
 #: one in four is new: ln(720 · 24 · 365 / 4) = 14.3 for one in a year of motion.
 CERTAIN: Final = 14.3
@@ -66,7 +64,7 @@ def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
             np.log(1.0 - RESEMBLES) + strange / TEMPER, np.log(RESEMBLES) + _either([one / TEMPER for one in like])
         )
     )
-    beside = {one.name: course.evidence(one.sudden) for one in CAUSES} | {"unknown": 0.0, "collision": course.collision}
+    beside = {one.name: course.evidence(one.sudden, FORBIDDEN if one.only else MOST) for one in CAUSES} | {"unknown": 0.0, "collision": course.collision}
     swinging = ringing(window)
     beside |= {one.name: beside[one.name] + swinging for one in CAUSES if one.rings}
     names = list(shaped)
