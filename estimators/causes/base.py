@@ -37,6 +37,10 @@ class Shape(NamedTuple):
         shares = np.repeat(SHARES, turned.shape[1])
         return cls(np.column_stack([columns, more]), np.vstack([np.tile(turned, len(SHARES)), shares]))
 
+    def growing(self, growth: Floats) -> "Shape":
+        """It, growing so (n,) within the window."""
+        return Shape(self.columns * growth[:, None], self.mixes)
+
 
 @dataclass(frozen=True, slots=True)
 class CauseKind:

@@ -59,7 +59,7 @@ class EvidencePart:
         z = self._Q.T @ residual
         moved, noise = self._Q.T @ columns, fit.variance * fit.alike
         covariance = noise * (np.eye(self.size) + moved @ fit.inverse @ moved.T)
-        covariance += self._n * (DAY * fit.rms) ** 2 / self.size * np.eye(self.size)
+        covariance += self._n * max((DAY * fit.rms) ** 2, fit.ordinary) / self.size * np.eye(self.size)
         for column, deviation in daily:
             along = self._Q.T @ column
             covariance += deviation**2 * np.outer(along, along)
@@ -97,6 +97,14 @@ class EvidencePart:
         gram = shape.columns.T @ shape.columns / self._n
         rms = np.sqrt(np.maximum((shape.mixes * (gram @ shape.mixes)).sum(axis=0), 1e-300))
         return np.asarray((self._Q.T @ shape.columns) @ (shape.mixes / rms))
+
+
+def share_along(columns: Floats, residual: Floats) -> float:
+    """Mean square of a residual (n,) along columns (n, k) of rms one."""
+    values, vectors = np.linalg.eigh(columns.T @ columns / len(residual))
+    kept = values > RANK**2 * values[-1]
+    along = (vectors[:, kept].T @ (columns.T @ residual)) / len(residual)
+    return float((along**2 / values[kept]).sum())
 
 
 def _left(rest: float, variance: Floats | float) -> Floats:

@@ -60,6 +60,7 @@ class Fit(NamedTuple):
     alike: float  # rows that count as one
     rms: float  # of what was fitted
     worst: float  # largest mean square of errors over BURST
+    ordinary: float = 0.0  # mean square of errors along shapes of causes, on any day
 
     @classmethod
     def of(cls, columns: Floats, y: Floats, block: int) -> "Fit":
@@ -98,6 +99,11 @@ class HealthyJoint:
         if np.isfinite(rows.twist).all():
             found.twist = Fit.of(found.twist_columns(rows), rows.twist, block)
         return found
+
+    def with_ordinary_twist(self, ordinary: float) -> "HealthyJoint":
+        """It where this mean square of the twist, along shapes of causes, is ordinary."""
+        assert self.twist is not None
+        return HealthyJoint(self.scales, self._torque, self.twist._replace(ordinary=ordinary))
 
     def keep(self) -> dict[str, Any]:
         """It as plain data."""

@@ -12,10 +12,12 @@ import numpy as np
 
 from estimators.causes.base import CauseKind, FaultWindow, Shape, unit
 from estimators.causes.catalogue import CAUSES
-from estimators.causes.evidence import SIZES, TWISTS, EvidencePart
-from estimators.causes.healthy_joint import WARMER
+from estimators.causes.evidence import SIZES, TWISTS, EvidencePart, share_along
+from estimators.causes.healthy_joint import WARMER, HealthyJoint
 from estimators.causes.ringing import ringing
+from estimators.causes.sample_rows import SignatureRows
 from estimators.causes.time_course import FORBIDDEN, MOST, TimeCourse
+from estimators.quantities import Floats
 
 #: 1, argued: Probability before anything is seen that a change is of a kind that is not in the catalogue.
 UNKNOWN: Final = 0.15
@@ -42,19 +44,19 @@ class Ranked(NamedTuple):
     size: float  # share of the signal's rms that has changed
 
 
+def reference(rows: SignatureRows) -> HealthyJoint:
+    """The healthy joint of these rows; what it leaves of the twist along shapes of causes is there on any day."""
+    healthy = HealthyJoint.of(rows)
+    if healthy.twist is None:
+        return healthy
+    window = FaultWindow(healthy, rows)
+    shapes = [unit(shape.columns) for cause in CAUSES for shape in cause.twist(window)]
+    return healthy.with_ordinary_twist(share_along(np.column_stack(shapes), window.twist))
+
+
 def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
     """Compare all causes in one window."""
-    healthy, rows = window.healthy, window.rows
-    daily = [(unit(rows.v), WARMER * float(np.sqrt((window.viscous**2).mean())))]
-    torques = {one.name: tuple(one.torque(window)) for one in CAUSES}
-    every = [shape for shapes in torques.values() for shape in shapes]
-    parts = [(EvidencePart(healthy.torque, healthy.columns(rows), window.torque, every, daily, SIZES), torques)]
-    if healthy.twist is not None:
-        twists = {one.name: tuple(one.twist(window)) for one in CAUSES}
-        every = [shape for shapes in twists.values() for shape in shapes]
-        parts.append(
-            (EvidencePart(healthy.twist, healthy.twist_columns(rows), window.twist, every, (), TWISTS), twists)
-        )
+    parts = _parts(window, course.growth(window.rows.time))
     nothing = sum(part.nothing for part, _ in parts)
     shaped = {one.name: _cause(one, parts, one.leak) - nothing for one in CAUSES}
     strange = _either([sum(one) for one in _choices([[part.nothing, part.unknown] for part, _ in parts])[1:]]) - nothing
@@ -76,6 +78,21 @@ def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
         dict(zip(names, (weight / weight.sum()).tolist(), strict=True)),
         max(part.explained / part.rms for part, _ in parts),
     )
+
+
+def _parts(window: FaultWindow, growth: Floats) -> list[tuple[EvidencePart, dict[str, tuple[Shape, ...]]]]:
+    """The signals of a window, each with the shapes of all causes in it, which grow so (n,) meanwhile."""
+    healthy, rows = window.healthy, window.rows
+    daily = [(unit(rows.v), WARMER * float(np.sqrt((window.viscous**2).mean())))]
+    torques = {one.name: tuple(shape.growing(growth) for shape in one.torque(window)) for one in CAUSES}
+    every = [shape for shapes in torques.values() for shape in shapes]
+    parts = [(EvidencePart(healthy.torque, healthy.columns(rows), window.torque, every, daily, SIZES), torques)]
+    if healthy.twist is not None:
+        twists = {one.name: tuple(shape.growing(growth) for shape in one.twist(window)) for one in CAUSES}
+        every = [shape for shapes in twists.values() for shape in shapes]
+        columns = healthy.twist_columns(rows)
+        parts.append((EvidencePart(healthy.twist, columns, window.twist, every, (), TWISTS), twists))
+    return parts
 
 
 def _cause(cause: CauseKind, parts: list[tuple[EvidencePart, dict[str, tuple[Shape, ...]]]], leak: float) -> float:

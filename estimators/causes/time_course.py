@@ -25,6 +25,8 @@ QUIET: Final = 6.0
 #: 1, argued: Times the mean square of the reference's strongest fifth of a second and of what an ordinary day does:
 #: three times as far off as any of hundreds. Faults that grow pass twice of it now and then.
 STRONG: Final = 9.0
+#: 1, argued: Times the dry friction's rms that a collision pushes: what is less is a touch, or play that rattles.
+PUSH: Final = 1.5
 #: nats, argued: What each row says from which such a fifth of a second begins: they overlap.
 ROW_SAYS: Final = 3.0
 
@@ -39,6 +41,13 @@ class TimeCourse(NamedTuple):
     collision: float  # nats for a burst over nothing; −inf: there is none
     onset: float  # s
     burst_end: float = -np.inf  # s, of such a burst
+
+    def growth(self, time: Floats) -> Floats:
+        """How large the change is at these times (s), of mean one: the same all the time, or as a ramp grows."""
+        if self.sudden >= 0.0 or len(time) == 0:
+            return np.ones(len(time))
+        ramp = np.maximum(time - self.onset, 0.0)
+        return ramp / max(float(ramp.mean()), 1e-9)
 
     def evidence(self, sudden: bool | None, most: float = MOST) -> float:
         """ln p of the course under a cause that comes at once, slowly, or (None) either way; most: nats it may say."""
@@ -97,9 +106,10 @@ def _burst(healthy: HealthyJoint, rows: SignatureRows, residual: Floats) -> tupl
     """
     if len(residual) < BURST:
         return NO_BURST
-    _, viscous, _, _ = healthy.parts(rows)
+    _, viscous, dry, _ = healthy.parts(rows)
     ordinary = (WARMER * viscous) ** 2 + (DAY * healthy.torque.rms) ** 2
-    strong = np.flatnonzero(rolling(residual**2) > STRONG * (healthy.torque.worst + rolling(ordinary)))
+    least = np.maximum(STRONG * (healthy.torque.worst + rolling(ordinary)), PUSH**2 * float((dry**2).mean()))
+    strong = np.flatnonzero(rolling(residual**2) > least)
     if not len(strong):
         return NO_BURST
     begin, end = rows.time[strong[0]], rows.time[strong[-1] + BURST - 1]
