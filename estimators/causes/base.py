@@ -37,6 +37,10 @@ class Shape(NamedTuple):
         shares = np.repeat(SHARES, turned.shape[1])
         return cls(np.column_stack([columns, more]), np.vstack([np.tile(turned, len(SHARES)), shares]))
 
+    def growing(self, growth: Floats) -> "Shape":
+        """It, growing so (n,) within the window."""
+        return Shape(self.columns * growth[:, None], self.mixes)
+
 
 @dataclass(frozen=True, slots=True)
 class CauseKind:
@@ -48,6 +52,7 @@ class CauseKind:
     torque: "Callable[[FaultWindow], Sequence[Shape]]"  # what it may add to the torque; none: nothing
     twist: "Callable[[FaultWindow], Sequence[Shape]]" = lambda _window: ()  # alike, to the gear's twist
     sudden: bool | None = None  # whether it is there at once; None: either
+    only: bool = False  # it cannot come the other way
     leak: float = 0.2  # how far a real fault differs from its shape, a share of its size
     in_torque: bool = False  # it never shows in the twist alone
     rings: bool = False  # it has no shape, but swings by itself
@@ -109,3 +114,9 @@ class FaultWindow:
         whole = np.zeros(len(self._slides))
         whole[self._slides] = values
         return whole, self._slides.astype(np.float64)
+
+
+def unit(columns: Floats) -> Floats:
+    """Columns (n,) or (n, k) of rms one; those that are nothing stay so."""
+    rms = np.sqrt((columns**2).mean(axis=0))
+    return np.asarray(columns / np.where(rms > 0.0, rms, 1.0))

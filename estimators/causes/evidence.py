@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import Shape
-from estimators.causes.healthy_joint import Fit
+from estimators.causes.base import Shape, unit
+from estimators.causes.healthy_joint import DAY, Fit
 from estimators.quantities import Floats
 
 #: 1, argued: Sizes of a change, shares of the signal's rms: from what a day does to all of it.
@@ -30,8 +30,6 @@ BELIEVED: Final = 20.0
 ORDINARY: Final = 2.0
 #: 1, argued: Share of a change that lies beyond Q.
 BEYOND: Final = 0.3
-#: 1, argued: Share of the signal's rms by which any column may be off from day to day.
-DAY: Final = 0.006
 #: 1, argued: Share of the largest singular value of all shapes below which a direction is none.
 RANK: Final = 0.02
 #: 1, argued: Longest window's directions: beyond, each is of some tenths of a row's noise only.
@@ -61,7 +59,7 @@ class EvidencePart:
         z = self._Q.T @ residual
         moved, noise = self._Q.T @ columns, fit.variance * fit.alike
         covariance = noise * (np.eye(self.size) + moved @ fit.inverse @ moved.T)
-        covariance += self._n * (DAY * fit.rms) ** 2 / self.size * np.eye(self.size)
+        covariance += self._n * max((DAY * fit.rms) ** 2, fit.ordinary) / self.size * np.eye(self.size)
         for column, deviation in daily:
             along = self._Q.T @ column
             covariance += deviation**2 * np.outer(along, along)
@@ -101,15 +99,17 @@ class EvidencePart:
         return np.asarray((self._Q.T @ shape.columns) @ (shape.mixes / rms))
 
 
+def share_along(columns: Floats, residual: Floats) -> float:
+    """Mean square of a residual (n,) along columns (n, k) of rms one."""
+    values, vectors = np.linalg.eigh(columns.T @ columns / len(residual))
+    kept = values > RANK**2 * values[-1]
+    along = (vectors[:, kept].T @ (columns.T @ residual)) / len(residual)
+    return float((along**2 / values[kept]).sum())
+
+
 def _left(rest: float, variance: Floats | float) -> Floats:
     """ln p of the mean square that Q leaves, for these variances."""
     return np.asarray(-0.5 * BELIEVED * (np.log(variance) + rest / variance))
-
-
-def unit(columns: Floats) -> Floats:
-    """Columns (n,) or (n, k) of rms one; those that are nothing stay so."""
-    rms = np.sqrt((columns**2).mean(axis=0))
-    return np.asarray(columns / np.where(rms > 0.0, rms, 1.0))
 
 
 def _mean(logarithms: Floats) -> float:

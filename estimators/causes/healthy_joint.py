@@ -33,6 +33,11 @@ FLANK: Final = 0.03
 BLOCK: Final = 2.0
 #: rows, argued: A fifth of a second, over which a collision is as strong as nothing that the reference has seen.
 BURST: Final = 10
+#: 1, derived: One deviation of the share of the viscous torque that is ordinary: e^(0.6/21) − 1, for 0.6 K. More than
+#: some such is a hotter or colder joint, and told as that.
+WARMER: Final = 0.03
+#: 1, argued: Share of the signal's rms by which any column may be off from day to day.
+DAY: Final = 0.006
 #: per cent, argued: What is beyond these percentiles counts as the end of a range.
 ENDS: Final = (1.0, 99.0)
 
@@ -55,6 +60,7 @@ class Fit(NamedTuple):
     alike: float  # rows that count as one
     rms: float  # of what was fitted
     worst: float  # largest mean square of errors over BURST
+    ordinary: float = 0.0  # mean square of errors along shapes of causes, on any day
 
     @classmethod
     def of(cls, columns: Floats, y: Floats, block: int) -> "Fit":
@@ -93,6 +99,11 @@ class HealthyJoint:
         if np.isfinite(rows.twist).all():
             found.twist = Fit.of(found.twist_columns(rows), rows.twist, block)
         return found
+
+    def with_ordinary_twist(self, ordinary: float) -> "HealthyJoint":
+        """It where this mean square of the twist, along shapes of causes, is ordinary."""
+        assert self.twist is not None
+        return HealthyJoint(self.scales, self._torque, self.twist._replace(ordinary=ordinary))
 
     def keep(self) -> dict[str, Any]:
         """It as plain data."""

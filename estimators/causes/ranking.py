@@ -10,19 +10,19 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.causes.base import CauseKind, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape, unit
 from estimators.causes.catalogue import CAUSES
-from estimators.causes.evidence import SIZES, TWISTS, EvidencePart, unit
+from estimators.causes.evidence import SIZES, TWISTS, EvidencePart, share_along
+from estimators.causes.healthy_joint import WARMER, HealthyJoint
 from estimators.causes.ringing import ringing
-from estimators.causes.time_course import TimeCourse
+from estimators.causes.sample_rows import SignatureRows
+from estimators.causes.time_course import FORBIDDEN, MOST, TimeCourse
+from estimators.quantities import Floats
 
 #: 1, argued: Probability before anything is seen that a change is of a kind that is not in the catalogue.
 UNKNOWN: Final = 0.15
 #: 1, argued: Probability that a cause which may show in one signal does not show there.
 SILENT: Final = 0.5
-#: 1, derived: One deviation of the share of the viscous torque that is ordinary: e^(0.6/21) − 1, for 0.6 K. More than
-#: some such is a hotter or colder joint, and told as that.
-WARMER: Final = 0.03
 #: nats, argued: Evidence over nothing from which something has changed. A look in 5 s is 720 chances an hour, of which
 #: one in four is new: ln(720 · 24 · 365 / 4) = 14.3 for one in a year of motion.
 CERTAIN: Final = 14.3
@@ -44,19 +44,19 @@ class Ranked(NamedTuple):
     size: float  # share of the signal's rms that has changed
 
 
+def reference(rows: SignatureRows) -> HealthyJoint:
+    """The healthy joint of these rows; what it leaves of the twist along shapes of causes is there on any day."""
+    healthy = HealthyJoint.of(rows)
+    if healthy.twist is None:
+        return healthy
+    window = FaultWindow(healthy, rows)
+    shapes = [unit(shape.columns) for cause in CAUSES for shape in cause.twist(window)]
+    return healthy.with_ordinary_twist(share_along(np.column_stack(shapes), window.twist))
+
+
 def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
     """Compare all causes in one window."""
-    healthy, rows = window.healthy, window.rows
-    daily = [(unit(rows.v), WARMER * float(np.sqrt((window.viscous**2).mean())))]
-    torques = {one.name: tuple(one.torque(window)) for one in CAUSES}
-    every = [shape for shapes in torques.values() for shape in shapes]
-    parts = [(EvidencePart(healthy.torque, healthy.columns(rows), window.torque, every, daily, SIZES), torques)]
-    if healthy.twist is not None:
-        twists = {one.name: tuple(one.twist(window)) for one in CAUSES}
-        every = [shape for shapes in twists.values() for shape in shapes]
-        parts.append(
-            (EvidencePart(healthy.twist, healthy.twist_columns(rows), window.twist, every, (), TWISTS), twists)
-        )
+    parts = _parts(window, course.growth(window.rows.time))
     nothing = sum(part.nothing for part, _ in parts)
     shaped = {one.name: _cause(one, parts, one.leak) - nothing for one in CAUSES}
     strange = _either([sum(one) for one in _choices([[part.nothing, part.unknown] for part, _ in parts])[1:]]) - nothing
@@ -66,7 +66,7 @@ def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
             np.log(1.0 - RESEMBLES) + strange / TEMPER, np.log(RESEMBLES) + _either([one / TEMPER for one in like])
         )
     )
-    beside = {one.name: course.evidence(one.sudden) for one in CAUSES} | {"unknown": 0.0, "collision": course.collision}
+    beside = {one.name: course.evidence(one.sudden, FORBIDDEN if one.only else MOST) for one in CAUSES} | {"unknown": 0.0, "collision": course.collision}
     swinging = ringing(window)
     beside |= {one.name: beside[one.name] + swinging for one in CAUSES if one.rings}
     names = list(shaped)
@@ -78,6 +78,21 @@ def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
         dict(zip(names, (weight / weight.sum()).tolist(), strict=True)),
         max(part.explained / part.rms for part, _ in parts),
     )
+
+
+def _parts(window: FaultWindow, growth: Floats) -> list[tuple[EvidencePart, dict[str, tuple[Shape, ...]]]]:
+    """The signals of a window, each with the shapes of all causes in it, which grow so (n,) meanwhile."""
+    healthy, rows = window.healthy, window.rows
+    daily = [(unit(rows.v), WARMER * float(np.sqrt((window.viscous**2).mean())))]
+    torques = {one.name: tuple(shape.growing(growth) for shape in one.torque(window)) for one in CAUSES}
+    every = [shape for shapes in torques.values() for shape in shapes]
+    parts = [(EvidencePart(healthy.torque, healthy.columns(rows), window.torque, every, daily, SIZES), torques)]
+    if healthy.twist is not None:
+        twists = {one.name: tuple(shape.growing(growth) for shape in one.twist(window)) for one in CAUSES}
+        every = [shape for shapes in twists.values() for shape in shapes]
+        columns = healthy.twist_columns(rows)
+        parts.append((EvidencePart(healthy.twist, columns, window.twist, every, (), TWISTS), twists))
+    return parts
 
 
 def _cause(cause: CauseKind, parts: list[tuple[EvidencePart, dict[str, tuple[Shape, ...]]]], leak: float) -> float:

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.causes.healthy_joint import BURST, HealthyJoint, rolling
+from estimators.causes.healthy_joint import BURST, DAY, WARMER, HealthyJoint, rolling
 from estimators.causes.sample_rows import SignatureRows
 from estimators.quantities import Floats
 
@@ -16,13 +16,17 @@ RIDGE: Final = 0.01
 FLOOR: Final = 1e-4
 #: nats, argued: What the course may say at most: causes that usually grow may come at once.
 MOST: Final = 3.0
+#: nats, argued: The same where physics forbids it: what has kilograms does not warm within a block.
+FORBIDDEN: Final = 15.0
 #: s, argued: A collision and its swinging are over by then.
 LONGEST: Final = 6.0
 #: s, argued: After which quiet it is over.
 QUIET: Final = 6.0
-#: 1, argued: Times the mean square of the reference's strongest fifth of a second: three times as far off as any of
-#: hundreds. Faults that grow pass twice of it now and then.
+#: 1, argued: Times the mean square of the reference's strongest fifth of a second and of what an ordinary day does:
+#: three times as far off as any of hundreds. Faults that grow pass twice of it now and then.
 STRONG: Final = 9.0
+#: 1, argued: Times the dry friction's rms that a collision pushes: what is less is a touch, or play that rattles.
+PUSH: Final = 1.5
 #: nats, argued: What each row says from which such a fifth of a second begins: they overlap.
 ROW_SAYS: Final = 3.0
 
@@ -38,10 +42,18 @@ class TimeCourse(NamedTuple):
     onset: float  # s
     burst_end: float = -np.inf  # s, of such a burst
 
-    def evidence(self, sudden: bool | None) -> float:
-        """ln p of the course under a cause that comes at once, slowly, or (None) either way."""
-        both = float(np.logaddexp(0.0, self.sudden))
-        step, ramp = self.sudden - both, -both
+    def growth(self, time: Floats) -> Floats:
+        """How large the change is at these times (s), of mean one: the same all the time, or as a ramp grows."""
+        if self.sudden >= 0.0 or len(time) == 0:
+            return np.ones(len(time))
+        ramp = np.maximum(time - self.onset, 0.0)
+        return ramp / max(float(ramp.mean()), 1e-9)
+
+    def evidence(self, sudden: bool | None, most: float = MOST) -> float:
+        """ln p of the course under a cause that comes at once, slowly, or (None) either way; most: nats it may say."""
+        gain = float(np.clip(self.sudden, -most, most))
+        both = float(np.logaddexp(0.0, gain))
+        step, ramp = gain - both, -both
         return float(np.logaddexp(step, ramp) + np.log(0.5)) if sudden is None else (step if sudden else ramp)
 
 
@@ -84,7 +96,7 @@ def _step_or_ramp(amplitude: Floats, weight: Floats) -> tuple[float, int]:
     floor = FLOOR * float(weight.sum())
     gain = 0.5 * n * np.log((best["ramp"][0] + floor) / (best["step"][0] + floor))
     better = best["step"] if gain > 0.0 else best["ramp"]
-    return float(np.clip(gain, -MOST, MOST)), better[1]
+    return float(gain), better[1]
 
 
 def _burst(healthy: HealthyJoint, rows: SignatureRows, residual: Floats) -> tuple[float, float, float]:
@@ -94,8 +106,10 @@ def _burst(healthy: HealthyJoint, rows: SignatureRows, residual: Floats) -> tupl
     """
     if len(residual) < BURST:
         return NO_BURST
-    power = rolling(residual**2)
-    strong = np.flatnonzero(power > STRONG * healthy.torque.worst)
+    _, viscous, dry, _ = healthy.parts(rows)
+    ordinary = (WARMER * viscous) ** 2 + (DAY * healthy.torque.rms) ** 2
+    least = np.maximum(STRONG * (healthy.torque.worst + rolling(ordinary)), PUSH**2 * float((dry**2).mean()))
+    strong = np.flatnonzero(rolling(residual**2) > least)
     if not len(strong):
         return NO_BURST
     begin, end = rows.time[strong[0]], rows.time[strong[-1] + BURST - 1]

@@ -15,7 +15,7 @@ import numpy as np
 from estimators.causes.answer import Answer, answer, listed
 from estimators.causes.base import FaultWindow
 from estimators.causes.healthy_joint import STILL, HealthyJoint
-from estimators.causes.ranking import CERTAIN, Ranked, rank
+from estimators.causes.ranking import CERTAIN, Ranked, rank, reference
 from estimators.causes.sample_rows import CHUNK, ROW, SignatureFormer, SignatureRows
 from estimators.causes.time_course import TimeCourse, time_course
 from estimators.quantities import Floats, Nanoseconds
@@ -99,7 +99,7 @@ class CauseWatch:
         self._moved, self._since_look = self._moved + moved, self._since_look + moved
         if self.healthy is None:
             if self._moved >= REFERENCE:
-                self.healthy, self._moved = HealthyJoint.of(SignatureRows.joined(list(self._rows))), 0.0
+                self.healthy, self._moved = reference(SignatureRows.joined(list(self._rows))), 0.0
             return
         while len(self._rows) > KEPT / CHUNK:
             self._rows.popleft()

@@ -1,4 +1,4 @@
-"""A cable or hose that catches: beyond some angle it pulls back like a spring, and rubs."""
+"""A cable or hose that catches: beyond some angle it pulls back like a spring, harder as it is stretched, and rubs."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,6 +10,8 @@ from estimators.quantities import Floats
 
 #: 1, argued: Shares of the range from which on the cable pulls.
 BEGINS: Final = (0.2, 0.35, 0.5, 0.65, 0.8)
+#: 1, argued: Powers of the stretch by which it pulls: a spring, and a hose that straightens first.
+POWERS: Final = (1.0, 2.0)
 #: 1, argued: Dry part, shares of the pull at the end of the range.
 DRY: Final = (0.0, 0.2, 0.4)
 
@@ -20,7 +22,8 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
     for begin in BEGINS:
         for way in (1.0, -1.0):
             beyond = np.maximum(way * (window.place - 0.5) + 0.5 - begin, 0.0) / (1.0 - begin)
-            columns += [way * beyond, window.side * (beyond > 0.0)]
+            for power in POWERS:
+                columns += [way * beyond**power, window.side * (beyond > 0.0)]
     return [Shape(np.column_stack(columns), np.kron(np.eye(len(columns) // 2), np.array([np.ones(len(DRY)), DRY])))]
 
 

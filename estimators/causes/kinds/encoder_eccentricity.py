@@ -13,16 +13,17 @@ PHASES: Final = 30
 
 
 def torque(window: FaultWindow) -> Sequence[Shape]:
-    """What the model would need for the error ε = sin(q + φ): τ′ε + J ε̈, with a phase that is not known.
+    """What the model would need for the error ε = sin(q + φ): τ′ε + F ε̇ + J ε̈, with a phase that is not known.
 
     With two encoders only the link's acceleration is read wrongly.
     """
     rows, healthy = window.rows, window.healthy
-    first, bend = healthy.torque.coefficients[:2]
+    first, bend, viscous = healthy.torque.coefficients[:3]
     columns = list[Floats]()
     for error, slope in ((np.sin(rows.q), np.cos(rows.q)), (np.cos(rows.q), -np.sin(rows.q))):
         curve = slope * rows.a - error * rows.v**2
-        columns.append(bend * curve if window.two_encoders else window.gravity[1] * error + first * curve)
+        speed = viscous * slope * rows.v
+        columns.append(bend * curve if window.two_encoders else window.gravity[1] * error + speed + first * curve)
     return [Shape.phased([(columns[0], columns[1])], PHASES)]
 
 

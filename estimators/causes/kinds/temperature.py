@@ -28,4 +28,5 @@ CAUSE = CauseKind(
     "Otherwise check the cooling and the lubricant's grade.",
     torque,
     sudden=False,
+    only=True,
 )

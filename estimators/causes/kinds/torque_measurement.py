@@ -1,15 +1,19 @@
 """The torque constant, or the current sensor's gain or zero: the same torque is told by another number."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
-from estimators.causes.base import CauseKind, FaultWindow, Shape
+from estimators.causes.base import CauseKind, FaultWindow, Shape, unit
+
+#: 1, argued: Mixes of gain and zero that are tried: one amplifier makes both, and a mix is a twelfth of its size off.
+MIXES: Final = 24
 
 
 def torque(window: FaultWindow) -> Sequence[Shape]:
-    """The whole torque by one factor, or a constant."""
-    return [Shape.of(window.predicted, either=True), Shape.of(np.ones(window.size), either=True)]
+    """The whole torque by one factor, a constant, or both at once."""
+    return [Shape.phased([(unit(window.predicted), np.ones(window.size))], MIXES)]
 
 
 CAUSE = CauseKind(
