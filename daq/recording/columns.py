@@ -248,7 +248,12 @@ def named(file: Path, within: Sequence[str] = ()) -> NamedColumns:
         columns = {f"{name}.{key}": one for name, (_, fields) in bag.items() for key, one in fields.items()}
         clock = max((time for time, _ in bag.values()), key=len)
         units = {"time": "s"} | {name: "rad" for name in columns if name.endswith(".position")}
-        return NamedColumns({"time": clock} | columns, units, notes=["times are the stamps of the messages"])
+        notes = ["times are the stamps of the messages"]
+        if any(name.endswith(".effort") for name in columns):
+            notes.append(
+                "effort is a torque (N·m) by its definition; where a driver puts motor current there, give scale"
+            )
+        return NamedColumns({"time": clock} | columns, units, notes=notes)
     try:
         return named_columns(file, within)
     except OSError as error:

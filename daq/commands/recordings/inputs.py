@@ -45,10 +45,13 @@ def how_to_configure(file: Path) -> str:
     )
 
 
-def tell_open_questions(*files: Path | None) -> None:
-    """Report on stderr the lines of proposals that are still marked ASK: what they say is a guess."""
-    for file in files:
-        if file is None:
-            continue
+def tell_open_questions(*files: Path | None) -> int:
+    """Report on stderr the lines of proposals that are still marked ASK: what they say is a guess; returns how many."""
+    count = 0
+    for file in filter(None, files):
         for number, question in open_questions(file.read_text(encoding="utf-8", errors="replace")):
             print(f"note: {file}:{number}: still marked ASK: {question}", file=sys.stderr)
+            count += 1
+    if count:
+        print("note: answer them and remove the marks; until then the values are as uncertain", file=sys.stderr)
+    return count
