@@ -242,7 +242,8 @@ def _from_answers(source: Path, columns: Columns, table: Path) -> Iterator[str]:
     for number, question in open_questions(table.read_text("utf-8")):
         yield f"# {ASK}{question}  ({table.name}, line {number})"
     for name, joint in config.joints.items():
-        yield f"\n[joints.{name}]\nrate = {joint.rate!r}\nmodel = {{ {SLIDING if 'force' in joint.channels else TURNING} }}"
+        model = SLIDING if "force" in joint.channels else TURNING
+        yield f"\n[joints.{name}]\nrate = {joint.rate!r}\nmodel = {{ {model} }}"
         yield f"[joints.{name}.channels]"
         for role in joint.channels:
             answers = columns.joints[name][role].model_dump(
