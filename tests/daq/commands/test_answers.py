@@ -163,7 +163,7 @@ def test_what_init_cannot_use_beside_a_table_of_columns(tmp_path: Path, capsys: 
 def test_a_replay_says_when_the_data_begins_and_no_stop_among_its_changes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A joint that rests every 2 s, recorded from -20 s (a trigger), then from 500 s: the same but for the first line."""
+    """A joint that rests every 2 s, recorded from -20 s (a trigger), then from 500 s."""
     t = np.arange(10_000) / 250.0
     q = np.where(t % 4.0 < 2.0, np.sin(np.pi * (t % 4.0)), 0.0)
     tau = 2.0 * q + np.gradient(q, t) + 0.1 * np.random.default_rng(1).normal(size=t.size)
