@@ -167,7 +167,7 @@ export class WholeView {
       ["mass", "payload", "mass that the last link carries beyond the model, ± one standard deviation"],
       ["centre", "its centre", "in the last link's frame, ± one standard deviation"],
       ["inertia", "its inertia", "about its centre, axes of the last link: xx, yy, zz, ± one standard deviation"],
-      ["nearest", `nearest to its threshold, ${RECENT} s`, `largest residual of the last ${RECENT} s over the threshold, as in the table`],
+      ["nearest", "nearest to its threshold", `largest residual of the last ${RECENT} s over the threshold, as in the table`],
       ["learnt", "learnt from", "seconds of motion that have taught the model since the start"],
     ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
     this.residuals = joints.map(([name, told], i) => new Residual(name, told.unit, FIRST + i));
@@ -214,7 +214,7 @@ export class WholeView {
     write(figures.inertia.more, carried && own.length === 3 ? `± ${own.map((i) => format.significant(spread[i], 1)).join(", ")} kg·m²` : "");
     const order = ranked(state), [nearest, most] = this.table.words(state.joints, robot.whole.trace);
     write(figures.nearest.value, nearest || "–");
-    write(figures.nearest.more, nearest ? format.percent(most) : "");
+    write(figures.nearest.more, nearest ? `${format.percent(most)} in ${RECENT} s` : "");
     write(figures.learnt.value, format.duration(state.learnt));
     this.residuals.forEach((one) => one.words(state.joints[one.name], order.findIndex(([other]) => other === one.name)));
     this.friction.words(state);
