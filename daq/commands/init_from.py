@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from daq.commands.recordings.inputs import FRAMES, how_to_configure
 from daq.recording.columns import Columns, load_columns, read
 from daq.recording.proposal import propose
 from daq.recording.proposal.choice import Match, efforts, positions
@@ -74,6 +75,8 @@ def proposed(source: Path, path: Path, table: Path | None = None) -> str:
             f"{source} is a ROS 2 bag. jointwatch doctor --kind ros2 --at INTERFACE proposes a configuration from the "
             f"live topic; to replay the bag: jointwatch columns {source} > table.toml"
         )
+    if kind in FRAMES:
+        raise RecordingError(f"{source}: {how_to_configure(source)}")
     if kind == ".toml":
         raise RecordingError(
             f"{source}: init --from takes what the table describes: jointwatch init --from RECORDING.csv "

@@ -237,8 +237,14 @@ def numeric_columns(file: Path, within: Sequence[str] = ()) -> dict[str, Floats]
     except ValueError as error:
         raise RecordingError(f"{file}: {error}") from error
     if not table:
-        raise RecordingError(f"{file}: found no numbers")
+        raise RecordingError(without_numbers(file))
     return table
+
+
+def without_numbers(file: Path) -> str:
+    """What is wrong with a recording in which no column has numbers."""
+    empty = file.is_file() and not file.stat().st_size
+    return f"{file}: found no numbers{': the file is empty' if empty else ', expected rows of them under the names'}"
 
 
 def named(file: Path, within: Sequence[str] = ()) -> NamedColumns:

@@ -31,6 +31,14 @@ def no_configuration(config: Path) -> str:
     return ""
 
 
+def swapped(recording: Path, config: Path | None) -> str:
+    """Whether a configuration stands where the recording should, and the recording behind it, in words."""
+    if config is None or recording.suffix.lower() != ".toml" or config.suffix.lower() == ".toml":
+        return ""
+    right = f"{shlex.quote(str(config))} {shlex.quote(str(recording))}"
+    return f"{recording} is no recording: the recording comes first, {right}"
+
+
 def how_to_configure(file: Path) -> str:
     """How to get what a recording of another program needs beside it."""
     name = shlex.quote(str(file))

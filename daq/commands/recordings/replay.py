@@ -16,7 +16,13 @@ import msgpack
 
 from daq.commands.codes import EXIT_USAGE, fail, refuse, tell_breaks
 from daq.commands.progress import Progress
-from daq.commands.recordings.inputs import how_to_configure, missing, no_configuration, tell_open_questions
+from daq.commands.recordings.inputs import (
+    how_to_configure,
+    missing,
+    no_configuration,
+    swapped,
+    tell_open_questions,
+)
 from daq.commands.recordings.results import (
     Changes,
     JointResult,
@@ -47,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
     """Play it, then print the final estimates and every loss: on stdout, or with --json on stderr."""
     if absent := missing(options.file, options.config, options.columns):
         return fail(absent)
+    if wrong := swapped(options.file, options.config):
+        return fail(f"replay: {wrong}", EXIT_USAGE)
     try:
         ours = is_ours(options.file)
         if options.config is None:

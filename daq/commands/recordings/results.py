@@ -18,6 +18,7 @@ from estimators.base import Estimate
 from estimators.reasons import Reason
 
 CHANGES: Final = 5  # of each joint, at most
+KNOWN: Final = ("valid", "held")  # in which every value counts
 ORDINARY: Final = ("held", "moving")  # a joint that stops and goes on: told hundreds of times, and no change
 
 
@@ -127,7 +128,7 @@ def next_step(joints: Sequence[JointResult], recording: Path, config: Path | Non
     refused = remedies({joint.name: joint.refused for joint in joints})
     if refused:
         return refused
-    unsure = [name for name, one in states.items() if one.status != "valid"]
+    unsure = [name for name, one in states.items() if one.status not in KNOWN]
     if not states:
         return "a configuration with joints"
     if len(unsure) == len(states):

@@ -143,6 +143,32 @@ def test_an_answered_table_of_columns_becomes_a_configuration_with_its_answers(
     assert "its sign  (arm.columns.toml, line 4)" in words
 
 
+def test_mistakes_of_a_newcomer_are_answered_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, log, config = recording(tmp_path / "arm.csv"), tmp_path / "x.log", tmp_path / "arm.toml"
+    log.write_text("(1.000000) can0 101#0011\n")
+    config.write_text("")
+    (tmp_path / "r.dbc").write_text(DBC)
+    code, words = said(capsys, "replay", config, table)
+    assert (code, f"{config} is no recording: the recording comes first, {table} {config}" in words) == (2, True)
+    code, words = said(capsys, "init", "--from", log, tmp_path / "new.toml")
+    assert (code, "init --from FILE.dbc" in words, "jointwatch columns" in words) == (1, True, False)
+    for command, wrong, made in (
+        ("check", table, f"jointwatch init --from {table} makes one"),
+        ("check", tmp_path / "r.dbc", f"jointwatch init --from {tmp_path}/r.dbc makes one"),
+        ("run", table, "expected a configuration (.toml), found .csv"),
+        ("run", log, "found .log: jointwatch init makes one"),
+    ):
+        code, words = said(capsys, command, wrong)
+        assert (code, made in words) == (78, True), words
+        assert words.count("\n") == 1, "and nothing was compiled before"
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "head.csv").write_text("time_s,elbow_position,elbow_torque\n")
+    assert said(capsys, "columns", tmp_path / "empty.csv")[1].endswith("found no numbers: the file is empty\n")
+    assert said(capsys, "columns", tmp_path / "head.csv")[1].endswith("expected rows of them under the names\n")
+
+
 def test_what_init_cannot_use_beside_a_table_of_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, out = tmp_path / "arm.columns.toml", tmp_path / "arm.toml"
     table.write_text('time = "time"\n[joints.elbow]\nposition = { column = "q1" }\ntorque = { column = "tau1" }\n')
@@ -165,8 +191,10 @@ def test_a_replay_says_when_the_data_begins_and_no_stop_among_its_changes(
 ) -> None:
     """A joint that rests every 2 s, recorded from -20 s (a trigger), then from 500 s."""
     t = np.arange(10_000) / 250.0
-    q = np.where(t % 4.0 < 2.0, np.sin(np.pi * (t % 4.0)), 0.0)
-    tau = 2.0 * q + np.gradient(q, t) + 0.1 * np.random.default_rng(1).normal(size=t.size)
+    turn = np.where(t % 4.0 < 2.0, t % 4.0, 0.0) * np.pi
+    q, v, a = (1.0 - np.cos(turn)) ** 2, 2 * np.pi * (1.0 - np.cos(turn)) * np.sin(turn), 2 * np.pi**2 * np.cos(turn)
+    a = np.where(turn > 0.0, a - 2 * np.pi**2 * np.cos(2 * turn), 0.0)
+    tau = 0.5 * a + v + 0.8 * np.tanh(v / 0.01) + 0.05 * np.random.default_rng(1).normal(size=t.size)
     table = tmp_path / "t.toml"
     table.write_text('time = "t"\n[joints.a]\nposition = { column = "q" }\ntorque = { column = "tau" }\n')
     told = []
@@ -182,8 +210,9 @@ def test_a_replay_says_when_the_data_begins_and_no_stop_among_its_changes(
     for lines in told:
         assert any(one.endswith("; nothing lost") for one in lines)
         assert not any("no data for" in one for one in lines), "times below zero are no silence"
-        assert not any("standstill" in one or "moves again" in one for one in lines)
+        assert not any(one.strip().startswith(("changes: held", "changes: moving")) for one in lines)
         assert any("changes: started" in one for one in lines)
+        assert lines[-1].startswith("next: jointwatch init "), "it ends at rest, where all values count"
 
 
 def test_the_table_that_the_shell_writes_is_named_as_the_next_commands_argument(tmp_path: Path) -> None:
