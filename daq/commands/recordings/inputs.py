@@ -39,6 +39,14 @@ def swapped(recording: Path, config: Path | None) -> str:
     return f"{recording} is no recording: the recording comes first, {right}"
 
 
+def of_columns(file: Path) -> bool:
+    """Whether a .csv has columns, not the frames of python-can, by its first line; False where it is not there."""
+    if file.suffix.lower() != ".csv" or not file.is_file():
+        return False
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        return "arbitration_id" not in next(lines, "")
+
+
 def how_to_configure(file: Path) -> str:
     """How to get what a recording of another program needs beside it."""
     name = shlex.quote(str(file))
