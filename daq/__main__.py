@@ -6,6 +6,7 @@ Only the module of the command that is asked for is imported: it has `run(option
 
 import argparse
 import contextlib
+import errno
 import gc
 import importlib
 import os
@@ -72,6 +73,7 @@ COMMANDS: Final = {
 ABOVE: Final = "hil_rig"
 # commands that compute next to nothing: their kernels stay Python, and numba, half a second, is not imported
 INTERPRETED: Final = ("check", "export")
+FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of the file that stdout is
 PATIENT: Final = 10.0  # s of loading before a line about it in a log; a busy machine takes some
 
 
@@ -124,7 +126,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(words)
     with _loading(asked) if arguments is None else contextlib.nullcontext():
         chosen = importlib.import_module(options.module)
-    code: int = chosen.run(options)
+    try:
+        code: int = chosen.run(options)
+        if arguments is None:
+            sys.stdout.flush()
+    except OSError as error:
+        if arguments is not None or error.errno not in (*FULL, errno.EPIPE):
+            raise
+        with contextlib.suppress(OSError):  # else the interpreter tries again at its end, and reports that
+            sys.stdout.close()
+        if error.errno in FULL:  # who closes a pipe has read enough
+            print(f"jointwatch: {asked}: what was printed is not complete: {error.strerror}", file=sys.stderr)
+        return 1
     return code
 
 

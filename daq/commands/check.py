@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from daq.commands.codes import refuse
+from daq.commands.codes import refuse, to_answer
 from daq.commands.recordings.inputs import tell_open_questions
 from daq.config import physics
 from daq.config.load import load
@@ -39,8 +39,9 @@ def run(options: argparse.Namespace) -> int:
             print(f"note: {name}: this driver sends on the robot's bus: {sent}", file=sys.stderr)
     for remark in physics.remarks(config):
         print(f"note: {remark}", file=sys.stderr)
-    tell_open_questions(options.config)
-    print(f"{options.config}: good", file=sys.stderr)
+    questions = tell_open_questions(options.config)
+    todo = f", once you {to_answer(questions)}" if questions else ""
+    print(f"{options.config}: good{todo}", file=sys.stderr)
     return 0
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from daq.commands.codes import EXIT_USAGE, fail, to_answer
+from daq.commands.codes import EXIT_USAGE, fail, refuse, to_answer
 from drivers.catalogue import PluginError, named
 
 TEMPLATE: Final = Path(__file__).parents[1] / "jointwatch.toml"
@@ -20,7 +20,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="source", type=Path, metavar="FILE", help="a DBC, a URDF or a CSV to propose from"
     )
-    parser.add_argument("--kind", help="of a driver: with its tables in place of a CAN bus (docs/drivers.md)")
+    parser.add_argument(
+        "--columns", type=Path, metavar="TABLE", help="of a CSV: the table of its columns, with your answers"
+    )
+    parser.add_argument("--kind", help="write the tables of this kind of driver instead of a CAN bus (docs/drivers.md)")
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
@@ -33,15 +36,20 @@ def run(options: argparse.Namespace) -> int:
         return fail(error, EXIT_USAGE)
     if path.exists() and not options.force:
         return fail(f"{path} exists; --force overwrites it")
+    if options.columns is not None and options.source is None:
+        return fail(f"init: expected --from FILE.csv beside --columns {options.columns}", EXIT_USAGE)
     try:
         if options.source is not None:
             from daq.commands.init_from import LayoutError, RobotError, proposed
+            from daq.config.words import ConfigError
             from daq.recording.reader import RecordingError
 
             if not options.source.exists():
                 return fail(f"{options.source}: No such file or directory")
             try:
-                text = proposed(options.source, path)
+                text = proposed(options.source, path, options.columns)
+            except ConfigError as mistakes:
+                return refuse(mistakes)
             except (LayoutError, RobotError, RecordingError) as error:
                 return fail(error)
         path.write_text(text, encoding="utf-8")

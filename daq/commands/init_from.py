@@ -2,23 +2,26 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from daq.recording.columns import Columns
+from daq.commands.recordings.inputs import FRAMES, how_to_configure
+from daq.recording.columns import Columns, load_columns, read
 from daq.recording.proposal import propose
 from daq.recording.proposal.choice import Match, efforts, positions
 from daq.recording.proposal.families import ColumnFamily, families_of, is_number
-from daq.recording.questions import ASK
+from daq.recording.questions import ASK, open_questions
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag
+from daq.replay.from_columns import configured, with_torque
 from daq.state.toml_text import toml_text
 from drivers.base import LayoutError
 from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import FrameLayout
+from drivers.units import QuantitySettings
 from estimators.models.robots.description import RobotError
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.quantities import Axis
@@ -28,14 +31,20 @@ HEAD: Final = (
     "# Proposed by `jointwatch init --from {name}`: answer what is marked ASK, then: jointwatch check {path}\n"
     '[robot]\nname = "{robot}"\n\n[publish]\nendpoint = "tcp://127.0.0.1:5556"\npage = "http://127.0.0.1:8080"\n'
 )
+PLAYED: Final = (
+    "\n# the file is played as if it were live; the joints stay when a bus takes its place\n"
+    '[drivers.played]\nkind = "file"\n'
+)
 BUS: Final = (
     '\n[drivers.bus]\nkind = "can"\n'
     'interface = "socketcan"              # {ask}the adapter: "socketcan", "slcan", "pcan", … and its channel\n'
     'channel = "can0"\n'
 )
 COUNTER: Final = re.compile(  # a signal's name
-    r"(?i)^(?!.*(?:enc|pos|pulse|err|lost)).*(?:(?<![a-z])(?:count|cnt|seq)|counter|sequence|zaehler|zähler)_?\d*$"
+    r"(?i)^(?!.*(?:enc|pos|pulse|err|lost|duty)).*"
+    r"(?:(?<![a-z])(?:count|cnt|ctr|seq|cycle)|counter|sequence|zaehler|zähler)_?\d*$"
 )
+HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # where a word of a name begins: Swing|Ctr
 COUNTS: Final = re.compile(r"(?i)(?:count|cnt|tick|pulse)s?_?\d*$")  # a signal's name
 IN_MESSAGES: Final = re.compile(r"_?(?:Estimates?|(?i:status)(?=[^.]*\.))")  # words that say nothing of a signal
 TURNING: Final = 'kind = "rigid", gravity_sin = true, gravity_cos = true'
@@ -44,20 +53,34 @@ EFFORT_UNITS: Final = {"torque": Axis.ROTARY.effort, "force": Axis.PRISMATIC.eff
 ROWS: Final = 8  # of columns that stand for signals
 
 
-def proposed(source: Path, path: Path) -> str:
-    """The text of a configuration; path: where it will lie. Raises RecordingError, RobotError, LayoutError, OSError."""
+def proposed(source: Path, path: Path, table: Path | None = None) -> str:
+    """The text of a configuration; path: where it will lie; table: of a CSV's columns, with the answers of a person.
+
+    Raises RecordingError, RobotError, LayoutError, ConfigError, OSError.
+    """
     kind = source.suffix.lower()
+    if table is not None and kind != ".csv":
+        raise RecordingError(f"{source}: --columns says what the columns of a .csv are, found {kind or 'no ending'}")
     head = HEAD.format(name=source.name, path=path, robot=_name(source.stem))
     if kind in DATABASES:
         return head + "\n".join(_from_database(source)) + "\n"
     if kind == ".urdf":
         return head + "\n".join(_from_urdf(source)) + "\n"
     if kind == ".csv":
+        if table is not None:
+            return head + "\n".join(_from_answers(source, load_columns(table), table)) + "\n"
         return head + "\n".join(_from_csv(source)) + "\n"
     if is_bag(source):
         raise RecordingError(
             f"{source} is a ROS 2 bag. jointwatch doctor --kind ros2 --at INTERFACE proposes a configuration from the "
             f"live topic; to replay the bag: jointwatch columns {source} > table.toml"
+        )
+    if kind in FRAMES:
+        raise RecordingError(f"{source}: {how_to_configure(source)}")
+    if kind == ".toml":
+        raise RecordingError(
+            f"{source}: init --from takes what the table describes: jointwatch init --from RECORDING.csv "
+            f"--columns {source} {path}"
         )
     raise RecordingError(
         f"{source}: init --from takes a DBC ({', '.join(DATABASES)}), a .urdf or a .csv, found "
@@ -125,7 +148,7 @@ def _counter(layout: FrameLayout, position: str) -> str:
     for name, signal in layout.signals.items():
         own = name.rpartition(".")
         whole = signal.scale == 1.0 and signal.offset == 0.0 and signal.kind == "unsigned"
-        if own[0] == frame and whole and COUNTER.search(own[2]):
+        if own[0] == frame and whole and COUNTER.search(HUMPS.sub("_", own[2])):
             return f'counter = {{ signal = "bus.{name}", modulo = {2**signal.bits} }}  # of the device, by its name'
     return ""
 
@@ -183,8 +206,7 @@ def _from_csv(source: Path) -> Iterator[str]:
     columns = Columns.model_validate(tomllib.loads(table))
     if columns.time is None:
         raise RecordingError(f"{source}: without times it cannot be played: take jointwatch columns and replay")
-    yield "\n# the file is played as if it were live; the joints stay when a bus takes its place\n[drivers.played]"
-    yield f'kind = "file"\npath = "{source.resolve()}"'
+    yield PLAYED + f'path = "{source.resolve()}"'
     asked = _questions(table)
     unit = next((one[one.index(ASK) :] for one in asked if one.startswith("# time_unit")), "")
     yield toml_text({"time": columns.time, "time_unit": columns.time_unit}).strip() + (f"  # {unit}" if unit else "")
@@ -192,7 +214,7 @@ def _from_csv(source: Path) -> Iterator[str]:
         for role, column in roles.items():
             unit = column.unit or ("" if asked else EFFORT_UNITS.get(role, ""))
             inside = {"column": column.column} | ({"unit": unit} if unit else {})
-            yield f"columns.{joint}_{role} = {{ {', '.join(toml_text({k: v}).strip() for k, v in inside.items())} }}"
+            yield f"columns.{joint}_{role} = {_inline(inside)}"
     yield from (one for one in asked if not one.startswith("# time_unit"))
     rate = _rate(source, columns)
     for joint, roles in columns.joints.items():
@@ -204,14 +226,45 @@ def _from_csv(source: Path) -> Iterator[str]:
                 yield f'{"torque" if role == "current" else role} = {{ signal = "played.row.{joint}_{role}"{scale}'
 
 
+def _from_answers(source: Path, columns: Columns, table: Path) -> Iterator[str]:
+    """A driver that plays the file, and its joints, by a table that a person has answered. Raises RecordingError."""
+    if columns.time is None:
+        raise RecordingError(f"{source}: without times it cannot be played: take jointwatch replay")
+    columns = with_torque(columns)
+    config = configured(source, read(source, columns), columns)
+    own = [one.column for joint in config.joints for one in columns.joints[joint].values() if one.time is not None]
+    if own:
+        raise RecordingError(f"{source}: {', '.join(own)}: a column with times of its own cannot be played live")
+    yield PLAYED + f'path = "{source.resolve()}"'
+    yield toml_text({"time": columns.time, "time_unit": columns.time_unit}).strip()
+    for name, joint in config.joints.items():
+        for role in joint.channels:
+            column = columns.joints[name][role]
+            said = column.model_dump(include=set(QuantitySettings.model_fields), exclude_none=True)
+            yield f"columns.{name}_{role} = {_inline({'column': column.column} | said)}"
+    for number, question in open_questions(table.read_text("utf-8")):
+        yield f"# {ASK}{question}  ({table.name}, line {number})"
+    for name, joint in config.joints.items():
+        model = SLIDING if "force" in joint.channels else TURNING
+        yield f"\n[joints.{name}]\nrate = {joint.rate!r}\nmodel = {{ {model} }}"
+        yield f"[joints.{name}.channels]"
+        for role in joint.channels:
+            answers = columns.joints[name][role].model_dump(
+                include={"scale", "offset", "delay", "wrap"}, exclude_defaults=True
+            )
+            yield f"{role} = {_inline({'signal': f'played.row.{name}_{role}'} | answers)}"
+
+
+def _inline(entries: Mapping[str, object]) -> str:
+    """A table of TOML on one line."""
+    return f"{{ {', '.join(toml_text({key: value}).strip() for key, value in entries.items())} }}"
+
+
 def _questions(table: str) -> Sequence[str]:
     return [line if line.startswith("#") else f"# {line}" for line in table.splitlines() if ASK in line]
 
 
 def _rate(source: Path, columns: Columns) -> float:
-    from daq.recording.columns import read
-    from daq.replay.from_columns import configured, with_torque
-
     found = with_torque(columns)
     config = configured(source, read(source, found), found)
     return next(iter(config.joints.values())).rate

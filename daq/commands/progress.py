@@ -13,7 +13,8 @@ from typing import Final, Self, TextIO
 from drivers.files.bytes_read import observed
 
 FIRST: Final = 2.0  # s of silence
-EVERY: Final = 5.0  # s between lines
+EVERY: Final = 5.0  # s between lines at first
+LATER: Final = 30.0  # s between lines after as long
 QUICK: Final = 0.25  # s between lines that overwrite each other
 
 
@@ -80,7 +81,8 @@ class Progress:
         terminal = self._stream.isatty()
         wait = self._first
         while not self._stop.wait(wait):
-            wait = QUICK if terminal else EVERY
+            passed = time.monotonic() - self._begin
+            wait = QUICK if terminal else EVERY if passed < LATER else LATER
             self._shown = True
             if terminal:
                 print(f"\r\033[K{self.line()}", end="", file=self._stream, flush=True)
@@ -91,4 +93,6 @@ class Progress:
 def _seconds(seconds: float) -> str:
     if seconds < 90.0:
         return f"{seconds:.0f} s"
+    if seconds < 600.0:
+        return f"{seconds // 60.0:.0f} min {seconds % 60.0:02.0f} s"
     return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"

@@ -31,7 +31,10 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # once it runs, the service has its own handlers
         signal.signal(number, signal.default_int_handler)
     try:
-        robot = ("daq.config.robots.robot_model", "daq.core.robot_pipeline") if _has_robot_model(options.config) else ()
+        tables = _toml(options.config)
+        if tables is None and (code := _refused(options.config)):
+            return code
+        robot = ("daq.config.robots.robot_model", "daq.core.robot_pipeline") if _has_robot_model(tables) else ()
         ahead((*SERVICE, *robot), log.info)  # even reading the configuration needs kernels
 
         from daq.config.load import load
@@ -55,11 +58,28 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _has_robot_model(file: Path) -> bool:
-    """Whether a configuration names a whole robot's model; False if it cannot be read, which `load` reports."""
+def _refused(file: Path) -> int | None:
+    """The exit code where a configuration cannot be read as TOML at all, which is said before a minute of compiling."""
+    from daq.config.toml_file import read_toml
+    from daq.config.words import ConfigError
+
+    try:
+        read_toml(file)
+    except ConfigError as mistakes:
+        return refuse(mistakes)
+    return None
+
+
+def _toml(file: Path) -> dict[str, object] | None:
+    """A configuration's tables; None if it cannot be read."""
     try:
         with file.open("rb") as opened:
-            robot = tomllib.loads(opened.read(LARGEST).decode()).get("robot")
+            return tomllib.loads(opened.read(LARGEST).decode())
     except (OSError, ValueError):
-        return False
+        return None
+
+
+def _has_robot_model(tables: dict[str, object] | None) -> bool:
+    """Whether a configuration names a whole robot's model."""
+    robot = (tables or {}).get("robot")
     return isinstance(robot, dict) and "model" in robot

@@ -36,7 +36,7 @@ def read_toml(file: Path) -> tuple[dict[str, Any], Lines]:
         raise ConfigError(file, [ConfigurationProblem(1, "", f"expected UTF-8 text: {error.reason}")]) from error
     except tomllib.TOMLDecodeError as error:
         line = error.lineno if hasattr(error, "lineno") else _line_in(str(error))
-        raise ConfigError(file, [ConfigurationProblem(line, "", f"not valid TOML: {error}")]) from error
+        raise ConfigError(file, [ConfigurationProblem(line, "", f"not valid TOML: {error}{_other(file)}")]) from error
     except (RecursionError, ValueError) as error:  # a path with NUL in it, or tables in tables in tables …
         reason = "tables or lists are nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ConfigError(file, [ConfigurationProblem(1, "", f"cannot be read: {reason}")]) from error
@@ -83,6 +83,19 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 @functools.cache  # 30 ms each, and wanted for every wrong table
 def _schema(kind: Any) -> dict[str, Any]:
     return _adapter(kind).json_schema()
+
+
+def _other(file: Path) -> str:
+    """What a file probably is that is no TOML, by its ending, and how a configuration is made."""
+    kind = file.suffix.lower()
+    if kind in ("", ".toml"):
+        return ""
+    made = (
+        f"jointwatch init --from {file}"
+        if kind in (".dbc", ".kcd", ".arxml", ".sym", ".urdf", ".csv")
+        else "jointwatch init"
+    )
+    return f"; expected a configuration (.toml), found {kind}: {made} makes one"
 
 
 def _line_in(message: str) -> int:

@@ -237,8 +237,14 @@ def numeric_columns(file: Path, within: Sequence[str] = ()) -> dict[str, Floats]
     except ValueError as error:
         raise RecordingError(f"{file}: {error}") from error
     if not table:
-        raise RecordingError(f"{file}: found no numbers")
+        raise RecordingError(without_numbers(file))
     return table
+
+
+def without_numbers(file: Path) -> str:
+    """What is wrong with a recording in which no column has numbers."""
+    empty = file.is_file() and not file.stat().st_size
+    return f"{file}: found no numbers{': the file is empty' if empty else ', expected rows of them under the names'}"
 
 
 def named(file: Path, within: Sequence[str] = ()) -> NamedColumns:
@@ -248,7 +254,12 @@ def named(file: Path, within: Sequence[str] = ()) -> NamedColumns:
         columns = {f"{name}.{key}": one for name, (_, fields) in bag.items() for key, one in fields.items()}
         clock = max((time for time, _ in bag.values()), key=len)
         units = {"time": "s"} | {name: "rad" for name in columns if name.endswith(".position")}
-        return NamedColumns({"time": clock} | columns, units, notes=["times are the stamps of the messages"])
+        notes = ["times are the stamps of the messages"]
+        if any(name.endswith(".effort") for name in columns):
+            notes.append(
+                "effort is a torque (N·m) by its definition; where a driver puts motor current there, give scale"
+            )
+        return NamedColumns({"time": clock} | columns, units, notes=notes)
     try:
         return named_columns(file, within)
     except OSError as error:

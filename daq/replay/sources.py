@@ -96,6 +96,8 @@ def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterat
         parts.append(part)
     readings = np.concatenate(parts)
     readings = readings[np.argsort(readings["time"], kind="stable")]
+    if len(readings) and readings["time"][0] < 0:  # times count from a trigger: here from the first row
+        readings["time"] -= readings["time"][0]
     yield _after_zero(readings)
 
 
@@ -152,7 +154,7 @@ def _decoded(
 
 
 def _after_zero(readings: Batch) -> Batch:
-    """Shift recordings that begin at time zero by one second: zero means "never" to the pipeline."""
+    """Shift recordings that begin at time zero by a microsecond: zero means "never" to the pipeline."""
     if len(readings) and int(readings["time"][0]) < 10**15:
-        readings["time"] += 10**9
+        readings["time"] += 1000  # ns
     return readings

@@ -78,6 +78,8 @@ def token_of(config: Config, make: bool = False) -> tuple[str, str]:
     if given is not None:
         return _long_enough(given.strip(), f"${VARIABLE}"), f"${VARIABLE}"
     file = config.publish.token or place(config, "token")
+    if not (make or config.publish.token or file.exists()):
+        raise BaselineError(f"{file}: cannot be read: no such file; the service makes it: does jointwatch run?")
     return (make_token if make and config.publish.token is None else token)(file), str(file)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.commands.codes import EXIT_CONFIG, EXIT_RUNTIME, fail
+from daq.commands.recordings.inputs import how_to_configure, of_columns
 from drivers.base import DriverError, LayoutError, Wanted
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
@@ -54,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
         in_si = from_dbc(options.dbc, {}, limits=False)
     except LayoutError as error:
         return fail(error, EXIT_CONFIG)
+    if of_columns(options.log):
+        return fail(f"decode: {how_to_configure(options.log)}")
     names = list(layout.signals)
     decoder = Decoder(layout, [Wanted(channel, name) for channel, name in enumerate(names)])
     recording = LogFile(options.log, options.channel)
@@ -73,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(told, ensure_ascii=False), file=stream)
     else:
         _print(told, stream)
+    if not broken and tally.frames and not told["decoded"]:
+        broken = f"{options.log}: none of its frames is described by {options.dbc}: is it this bus's DBC?"
     return fail(broken) if broken else 0
 
 

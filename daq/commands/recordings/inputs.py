@@ -31,6 +31,22 @@ def no_configuration(config: Path) -> str:
     return ""
 
 
+def swapped(recording: Path, config: Path | None) -> str:
+    """Whether a configuration stands where the recording should, and the recording behind it, in words."""
+    if config is None or recording.suffix.lower() != ".toml" or config.suffix.lower() == ".toml":
+        return ""
+    right = f"{shlex.quote(str(config))} {shlex.quote(str(recording))}"
+    return f"{recording} is no recording: the recording comes first, {right}"
+
+
+def of_columns(file: Path) -> bool:
+    """Whether a .csv has columns, not the frames of python-can, by its first line; False where it is not there."""
+    if file.suffix.lower() != ".csv" or not file.is_file():
+        return False
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        return "arbitration_id" not in next(lines, "")
+
+
 def how_to_configure(file: Path) -> str:
     """How to get what a recording of another program needs beside it."""
     name = shlex.quote(str(file))
@@ -45,10 +61,13 @@ def how_to_configure(file: Path) -> str:
     )
 
 
-def tell_open_questions(*files: Path | None) -> None:
-    """Report on stderr the lines of proposals that are still marked ASK: what they say is a guess."""
-    for file in files:
-        if file is None:
-            continue
+def tell_open_questions(*files: Path | None) -> int:
+    """Report on stderr the lines of proposals that are still marked ASK: what they say is a guess; returns how many."""
+    count = 0
+    for file in filter(None, files):
         for number, question in open_questions(file.read_text(encoding="utf-8", errors="replace")):
             print(f"note: {file}:{number}: still marked ASK: {question}", file=sys.stderr)
+            count += 1
+    if count:
+        print("note: answer them and remove the marks; until then the values are as uncertain", file=sys.stderr)
+    return count

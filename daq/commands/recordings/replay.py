@@ -16,7 +16,13 @@ import msgpack
 
 from daq.commands.codes import EXIT_USAGE, fail, refuse, tell_breaks
 from daq.commands.progress import Progress
-from daq.commands.recordings.inputs import how_to_configure, missing, no_configuration, tell_open_questions
+from daq.commands.recordings.inputs import (
+    how_to_configure,
+    missing,
+    no_configuration,
+    swapped,
+    tell_open_questions,
+)
 from daq.commands.recordings.results import (
     Changes,
     JointResult,
@@ -29,6 +35,7 @@ from daq.commands.recordings.results import (
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
+from daq.core.changes.change_records import instant
 from daq.core.joint_pipeline import Message
 from daq.recording.columns import Channels, Columns, check_pace, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError
@@ -46,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
     """Play it, then print the final estimates and every loss: on stdout, or with --json on stderr."""
     if absent := missing(options.file, options.config, options.columns):
         return fail(absent)
+    if wrong := swapped(options.file, options.config):
+        return fail(f"replay: {wrong}", EXIT_USAGE)
     try:
         ours = is_ours(options.file)
         if options.config is None:
@@ -63,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
                 channels = read(options.file, columns)
             if too_slow := _pace(options, channels, columns):
                 return fail(too_slow)
-            return _play(options, configured(options.file, channels, columns), columns)
+            return _play(options, configured(options.file, channels, columns), columns, _begin(channels))
         config = load(options.config)
         if ours:
             return _repeat(options, config)
@@ -94,8 +103,18 @@ def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> 
     return ""
 
 
-def _play(options: argparse.Namespace, config: Config, columns: Columns | None) -> int:
-    """Play a recording of any other kind; where it breaks off, everything before counts."""
+def _begin(channels: Channels) -> float:
+    """The first time of a recording in columns, s of its own clock; infinite where it has no row."""
+    return min(
+        (float(one.time[0]) for of in channels.values() for one in of.values() if len(one.time)), default=math.inf
+    )
+
+
+def _play(options: argparse.Namespace, config: Config, columns: Columns | None, begin_at: float = math.inf) -> int:
+    """Play a recording of any other kind; where it breaks off, everything before counts.
+
+    begin_at: of columns, s.
+    """
     begin, changes = time.monotonic(), Changes()
 
     def source(counts: Counts, played: Played) -> Iterator[Batch]:
@@ -120,13 +139,22 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None) 
             if options.json:
                 print(line(message))
     stream = sys.stderr if options.json else sys.stdout
-    beside = Noticed(config, noticed, changes, options.file, options.config)
+    beside = Noticed(
+        config, noticed, changes, options.file, options.config, _clock(shares.played.first * 1e-9, begin_at)
+    )
     joints = [joint for result in shares.results for joint in result]
     tell(joints, shares.counts, shares.played, time.monotonic() - begin, stream, beside)
     failed = shares.failed
     if not failed and not shares.played.readings:
         failed = f"{options.file}: none of its frames carries a configured signal"
     return fail(failed) if failed else 0
+
+
+def _clock(first: float, begin_at: float) -> str:
+    """When the data begins, in words; nothing where its times count from 0. first: as it was played, s."""
+    if begin_at < 0.0:
+        return f"the recording begins at {begin_at:.1f} s of the data's clock: times count from there"
+    return f"the recording begins at {instant(first)}" if first >= 1.0 else ""
 
 
 def _repeat(options: argparse.Namespace, config: Config | None) -> int:
@@ -186,7 +214,8 @@ def tell(joints: list[JointResult], counts: Counts, played: Played, wall: float,
     """Print the final estimates and every counter, what was noticed, what changed, and what to do next."""
     seconds = (played.last - played.first) * 1e-9
     speed = seconds / wall if wall > 0 else math.inf
-    print(f"{played.readings} readings of {seconds:.3f} s in {wall:.2f} s ({speed:.0f}×)", file=stream)
+    clock = f"; {beside.clock}" if beside.clock else ""
+    print(f"{played.readings} readings of {seconds:.3f} s in {wall:.2f} s ({speed:.0f}×){clock}", file=stream)
     for name, causes in counts.items():
         losses = (f", {cause} {count}" for cause, count in causes.items() if count and cause != "frames")
         print(f"{name}: frames {causes['frames']}{''.join(losses)}", file=stream)

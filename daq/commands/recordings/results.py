@@ -18,6 +18,8 @@ from estimators.base import Estimate
 from estimators.reasons import Reason
 
 CHANGES: Final = 5  # of each joint, at most
+KNOWN: Final = ("valid", "held")  # in which every value counts
+ORDINARY: Final = ("held", "moving")  # a joint that stops and goes on: told hundreds of times, and no change
 
 
 class Changes:
@@ -31,6 +33,8 @@ class Changes:
         topic, body = message
         if topic.startswith(b"event/"):
             update = msgpack.unpackb(body)
+            if update.get("kind") in ORDINARY:
+                return
             joint = topic.decode().partition("/")[2]
             self._events.setdefault(joint, []).append(f"{update.get('kind', '')}: {update.get('text', '')}")
 
@@ -50,6 +54,7 @@ class Noticed(NamedTuple):
     changes: Changes
     recording: Path
     given: Path | None  # configuration or table of columns that a person has given
+    clock: str = ""  # when the data begins, where its times do not count from 0
 
 
 def units_of(config: Config) -> dict[str, dict[str, str]]:
@@ -123,7 +128,7 @@ def next_step(joints: Sequence[JointResult], recording: Path, config: Path | Non
     refused = remedies({joint.name: joint.refused for joint in joints})
     if refused:
         return refused
-    unsure = [name for name, one in states.items() if one.status != "valid"]
+    unsure = [name for name, one in states.items() if one.status not in KNOWN]
     if not states:
         return "a configuration with joints"
     if len(unsure) == len(states):
@@ -140,7 +145,7 @@ def next_step(joints: Sequence[JointResult], recording: Path, config: Path | Non
     if is_configuration(config):
         return f"jointwatch run {named} on the wire itself, and jointwatch baseline {named} --set when all is in order"
     if recording.suffix.lower() == ".csv":
-        return f"jointwatch init --from {played} arm.toml for a service, or {whole}"
+        return f"jointwatch init --from {played} --columns {named} arm.toml for a service, or {whole}"
     if is_bag(recording):
         return f"jointwatch doctor --kind ros2 --at INTERFACE for a service that hears the live topic, or {whole}"
     return whole

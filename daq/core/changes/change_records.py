@@ -35,7 +35,7 @@ REPEAT: Final = 10.0
 ALARM_BEFORE: Final = 2.0
 
 
-#: s, argued: A time below this, the year 1970, is no date: the data's clock counts from 0, as many recordings' do.
+#: s, argued: A time below this, the year 1970, is no date: many a recording's clock counts from its start.
 DATED: Final = 365 * 86_400.0
 WEAR: Final = "dry_wear"  # the parameter of a record that the history tells
 
@@ -43,7 +43,7 @@ WEAR: Final = "dry_wear"  # the parameter of a record that the history tells
 def instant(stamp: float) -> str:
     """A time of the data, Unix s, in words."""
     if stamp < DATED:
-        return f"{stamp:.1f} s (the data's clock counts from 0)"
+        return f"{stamp:.1f} s of the data's clock"
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(stamp))
 
 

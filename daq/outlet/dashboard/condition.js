@@ -27,7 +27,8 @@ export const listed = (words) => (words.length < 2 ? words.join() : `${words.sli
 
 // Reasons as short as they can be: what many parameters have in common appears once.
 export function brief(reasons) {
-  const others = reasons.filter((reason) => !weak(reason)).map(({ text }) => text);
+  // how long no data has come is said beside it, by the clock of the page, which goes on
+  const others = reasons.filter((reason) => !weak(reason)).map(({ code, text }) => (code === "no_data" ? "no data" : text));
   const names = reasons.filter(weak).map(({ parameter }) => readable(parameter));
   if (!names.length) return others;
   const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names;
@@ -132,10 +133,11 @@ function lastKnown(joint, events, since) {
 // a joint of which nothing comes any more; since: Unix s of the last update
 function silent(joint, events, since) {
   const { key, state, lines } = joint.condition.key ? joint.condition : lastKnown(joint, events, since), again = key === "stale";
-  const told = state && [phase(state)[0].toLowerCase(), ...(key !== "changed" && lines.length ? [lines.join(", ")] : [])].join(": ");
+  const known = state && phase(state)[0].toLowerCase();
+  const told = state && [known, ...(key !== "changed" && lines.length ? [lines.join(", ")] : [])].join(": ");
   const change = changeOf(joint), before = again ? joint.condition.before : told, was = again ? joint.condition.was : key;
   const rank = ORDER.length + (was ? ORDER.indexOf(was) : 0);
-  return { key: "stale", state: "stale", rank, word: phase("stale")[0], short: before ? `before: ${before}` : "", size: change?.size ?? 0,
+  return { key: "stale", state: "stale", rank, word: phase("stale")[0], short: again ? joint.condition.short : known ? `before: ${known}` : "", size: change?.size ?? 0,
     lines: [`no data since ${format.clock(since)}`], todo: "", since, before, was, change };
 }
 

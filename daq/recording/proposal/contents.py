@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from daq.recording.columns import named
+from daq.recording.columns import named, without_numbers
 from daq.recording.proposal.clock import Clock, find_clock, rising_column
 from daq.recording.proposal.column_name import read_name, usual_unit, words_of
 from daq.recording.proposal.families import ColumnFamily, Member, families_of
@@ -58,7 +58,7 @@ def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
     table = {name: one for name, one in found.columns.items() if one.ndim in (1, 2) and one.size > 1}
     table = {name: one for name, one in table.items() if np.isfinite(one).any()}
     if not table:
-        raise RecordingError(f"{file}: found no numbers")
+        raise RecordingError(without_numbers(file))
     long = found.long or _numbered_joints(table)
     if long:
         raise RecordingError(

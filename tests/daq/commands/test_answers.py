@@ -21,6 +21,7 @@ from daq.commands.progress import FIRST, Progress
 from daq.config.load import load
 from drivers.files.bytes_read import note, observed
 from drivers.files.can_log import LogFile
+from drivers.files.player import FileSettings
 from tests.support.table_files import bag, truth
 
 DBC = """VERSION ""
@@ -118,7 +119,100 @@ def test_a_dbc_a_urdf_and_a_csv_make_a_configuration_that_is_good(
     assert config.joints["joint2"].channels["torque"].signal == "bus.J2_State.J2_Torque"
     assert "force" in load(tmp_path / "r.urdf.toml").joints["lift"].channels
     code, words = said(capsys, "init", "--from", tmp_path / "r.csv.toml", tmp_path / "no.toml")
-    assert (code, "init --from takes a DBC" in words) == (1, True)
+    assert (code, "init --from takes what the table describes" in words) == (1, True)
+
+
+def test_an_answered_table_of_columns_becomes_a_configuration_with_its_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Units, scales, offsets and delays; what is still marked ASK stays marked."""
+    file, table, out = recording(tmp_path / "arm.csv"), tmp_path / "arm.columns.toml", tmp_path / "arm.toml"
+    table.write_text(
+        'time = "time"\n[joints.elbow]\nposition = { column = "q1", unit = "deg", wrap = 6.25 }\n'
+        'current = { column = "tau1", scale = -7.2, offset = 0.5, delay = 0.001 }  # ASK: its sign\n'
+    )
+    code, words = said(capsys, "init", "--from", file, "--columns", table, out)
+    assert (code, words) == (0, f"next: answer the line marked ASK, then: jointwatch check {out}\n")
+    joint, played = load(out).joints["elbow"], load(out).drivers["played"]
+    torque, position = joint.channels["torque"], joint.channels["position"]
+    assert (joint.rate, torque.scale, torque.offset, torque.delay, position.wrap) == (250.0, -7.2, 0.5, 0.001, 6.25)
+    assert isinstance(played, FileSettings)
+    assert (played.columns["elbow_position"].unit, played.columns["elbow_torque"].column) == ("deg", "tau1")
+    code, words = said(capsys, "check", out)
+    assert words.endswith(f"{out}: good, once you answer the line marked ASK\n")
+    assert "its sign  (arm.columns.toml, line 4)" in words
+
+
+def test_mistakes_of_a_newcomer_are_answered_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, log, config = recording(tmp_path / "arm.csv"), tmp_path / "x.log", tmp_path / "arm.toml"
+    log.write_text("(1.000000) can0 101#0011\n")
+    config.write_text("")
+    (tmp_path / "r.dbc").write_text(DBC)
+    code, words = said(capsys, "replay", config, table)
+    assert (code, f"{config} is no recording: the recording comes first, {table} {config}" in words) == (2, True)
+    code, words = said(capsys, "init", "--from", log, tmp_path / "new.toml")
+    assert (code, "init --from FILE.dbc" in words, "jointwatch columns" in words) == (1, True, False)
+    for command, wrong, made in (
+        ("check", table, f"jointwatch init --from {table} makes one"),
+        ("check", tmp_path / "r.dbc", f"jointwatch init --from {tmp_path}/r.dbc makes one"),
+        ("run", table, "expected a configuration (.toml), found .csv"),
+        ("run", log, "found .log: jointwatch init makes one"),
+    ):
+        code, words = said(capsys, command, wrong)
+        assert (code, made in words) == (78, True), words
+        assert words.count("\n") == 1, "and nothing was compiled before"
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "head.csv").write_text("time_s,elbow_position,elbow_torque\n")
+    assert said(capsys, "columns", tmp_path / "empty.csv")[1].endswith("found no numbers: the file is empty\n")
+    assert said(capsys, "columns", tmp_path / "head.csv")[1].endswith("expected rows of them under the names\n")
+
+
+def test_what_init_cannot_use_beside_a_table_of_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, out = tmp_path / "arm.columns.toml", tmp_path / "arm.toml"
+    table.write_text('time = "time"\n[joints.elbow]\nposition = { column = "q1" }\ntorque = { column = "tau1" }\n')
+    (tmp_path / "r.dbc").write_text(DBC)
+    code, words = said(capsys, "init", "--columns", table, out)
+    assert (code, words) == (2, f"jointwatch: init: expected --from FILE.csv beside --columns {table}\n")
+    code, words = said(capsys, "init", "--from", tmp_path / "r.dbc", "--columns", table, out)
+    assert (code, "--columns says what the columns of a .csv are" in words) == (1, True)
+    code, words = said(capsys, "init", "--from", table, out)
+    assert (code, f"init --from RECORDING.csv --columns {table} {out}" in words) == (1, True)
+    table.write_text("time = 1\n")
+    assert said(capsys, "init", "--from", recording(tmp_path / "arm.csv"), "--columns", table, out)[0] == 78
+    table.write_text('rate = 250\n[joints.elbow]\nposition = { column = "q1" }\ntorque = { column = "tau1" }\n')
+    code, words = said(capsys, "init", "--from", tmp_path / "arm.csv", "--columns", table, out)
+    assert (code, "without times it cannot be played" in words) == (1, True)
+
+
+def test_a_replay_says_when_the_data_begins_and_no_stop_among_its_changes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A joint that rests every 2 s, recorded from -20 s (a trigger), then from 500 s."""
+    t = np.arange(10_000) / 250.0
+    turn = np.where(t % 4.0 < 2.0, t % 4.0, 0.0) * np.pi
+    q, v, a = (1.0 - np.cos(turn)) ** 2, 2 * np.pi * (1.0 - np.cos(turn)) * np.sin(turn), 2 * np.pi**2 * np.cos(turn)
+    a = np.where(turn > 0.0, a - 2 * np.pi**2 * np.cos(2 * turn), 0.0)
+    tau = 0.5 * a + v + 0.8 * np.tanh(v / 0.01) + 0.05 * np.random.default_rng(1).normal(size=t.size)
+    table = tmp_path / "t.toml"
+    table.write_text('time = "t"\n[joints.a]\nposition = { column = "q" }\ntorque = { column = "tau" }\n')
+    told = []
+    for begin in (-20.0, 500.0):
+        np.savetxt(
+            tmp_path / "a.csv", np.column_stack([t + begin, q, tau]), delimiter=",", header="t,q,tau", comments=""
+        )
+        assert main(["replay", str(tmp_path / "a.csv"), str(table)]) == 0
+        told.append(capsys.readouterr().out.splitlines())
+    firsts = [next(one for one in lines if " readings of " in one) for lines in told]
+    assert firsts[0].endswith("; the recording begins at -20.0 s of the data's clock: times count from there")
+    assert firsts[1].endswith("; the recording begins at 500.0 s of the data's clock")
+    for lines in told:
+        assert any(one.endswith("; nothing lost") for one in lines)
+        assert not any("no data for" in one for one in lines), "times below zero are no silence"
+        assert not any(one.strip().startswith(("changes: held", "changes: moving")) for one in lines)
+        assert any("changes: started" in one for one in lines)
+        assert lines[-1].startswith("next: jointwatch init "), "it ends at rest, where all values count"
 
 
 def test_the_table_that_the_shell_writes_is_named_as_the_next_commands_argument(tmp_path: Path) -> None:
@@ -172,6 +266,17 @@ def test_doctor_proposes_a_joint_for_every_frame_that_speaks_of_one() -> None:
     assert 'position = { signal = "bus.ID_182.s0"' in text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(89.0, "89 s"), (125.0, "2 min 05 s"), (599.0, "9 min 59 s"), (700.0, "12 min"), (9000.0, "2.5 h")],
+)
+def test_minutes_are_told_with_their_seconds(seconds: float, words: str) -> None:
+    """A line every half minute that says "2 min" each time looks as if nothing went on."""
+    progress = Progress("replay", io.StringIO())
+    progress._begin -= seconds
+    assert progress.line().endswith(f"{words} so far")
+
+
 def test_a_dead_endpoint_is_said_after_three_seconds() -> None:
     words = [sys.executable, "-m", "daq", "listen", "--endpoint", "tcp://127.0.0.1:9"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as listening:
@@ -220,6 +325,10 @@ def test_a_counter_in_the_frame_of_the_position_is_found_by_its_name(tmp_path: P
     joints = load(tmp_path / "r.toml").joints
     assert joints["joint1"].counter is not None
     assert (joints["joint1"].counter.signal, joints["joint1"].counter.modulo) == ("bus.J1_State.J1_Counter", 256)
+    for name, counts in (("SwingCtr", True), ("LiftCycle", True), ("DutyCycle", False), ("Actr", False)):
+        (tmp_path / "r.dbc").write_text(text.replace("J1_Counter", name))
+        assert main(["init", "--from", str(tmp_path / "r.dbc"), str(tmp_path / "r.toml"), "--force"]) == 0
+        assert (load(tmp_path / "r.toml").joints["joint1"].counter is not None) == counts, name
     assert joints["joint2"].counter is None
 
 

@@ -1,6 +1,10 @@
 """Names on a command line that are none: refused with the nearest one."""
 
 import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +60,15 @@ def test_a_name_that_is_like_none_is_refused_with_all_there_are(capsys: pytest.C
     told = capsys.readouterr().err
     assert "'mcs', 'cma'" in told
     assert "did you mean" not in told
+
+
+def test_a_full_disk_behind_stdout_is_one_sentence() -> None:
+    """Half a table of columns looks like a whole one."""
+    root = Path(__file__).parents[3]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "daq", "reasons"], stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            cwd=root, env=os.environ | {"PYTHONPATH": str(root)},
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "jointwatch: reasons: what was printed is not complete: No space left on device\n"

@@ -117,3 +117,16 @@ def test_what_cannot_be_read_is_said(
             path.write_text(content)
     assert main(["decode", str(paths[0]), "--dbc", str(paths[1])]) == code
     assert said in capsys.readouterr().err
+
+
+def test_another_bus_s_dbc_and_a_csv_of_columns_are_told_from_a_log(
+    small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, dbc = small
+    dbc.write_text(SMALL.replace("BO_ 16 ", "BO_ 99 "))
+    assert main(["decode", str(log), "--dbc", str(dbc)]) == 1
+    assert capsys.readouterr().err.endswith(f"none of its frames is described by {dbc}: is it this bus's DBC?\n")
+    table = tmp_path / "arm.csv"
+    table.write_text("time,q,tau\n0,1,2\n")
+    assert main(["decode", str(table), "--dbc", str(dbc)]) == 1
+    assert "jointwatch columns" in capsys.readouterr().err

@@ -17,10 +17,7 @@ def record(parameter: str = "coulomb", **more: object) -> ChangeRecord:
     return ChangeRecord(parameter, "N·m", **(numbers | others | more))  # type: ignore[arg-type]
 
 
-COULOMB = (
-    "coulomb changed suddenly from 1.5 ± 0.02 to 1.2 ± 0.03 N·m (-20.0 %), "
-    "since 81.2 s (the data's clock counts from 0)"
-)
+COULOMB = "coulomb changed suddenly from 1.5 ± 0.02 to 1.2 ± 0.03 N·m (-20.0 %), since 81.2 s of the data's clock"
 
 
 @pytest.mark.parametrize(

@@ -67,12 +67,19 @@ def table(folder: Path, times: list[float], **columns: list[float]) -> Path:
     return folder / "x.csv"
 
 
+def test_times_that_count_from_a_trigger_count_from_the_first_row(tmp_path: Path) -> None:
+    """Times below zero made a fault of each row: no data since 1970."""
+    file = table(tmp_path, [-2.0, -1.99, 0.5], position=[1.0, 2.0, 3.0], torque=[4.0, 5.0, 6.0], counter=[7, 8, 9])
+    found = read(file, configured(tmp_path))
+    assert found["time"][::3].tolist() == [1000, 10_001_000, 2_500_001_000]
+
+
 def test_columns_are_readings_row_by_row_and_channel_by_channel(tmp_path: Path) -> None:
-    """Times to the ns; what begins at zero begins at one second, since zero is never to the pipeline."""
+    """Times to the ns; what begins at zero begins at a microsecond, since zero is never to the pipeline."""
     config = configured(tmp_path)
     file = table(tmp_path, [0.0, 0.0105, 0.02], position=[1.5, 2.5, 3.5], torque=[4.0, 5.0, 6.0], counter=[7, 8, 9])
     found = read(file, config)
-    assert found["time"].tolist() == [10**9] * 3 + [1_010_500_000] * 3 + [1_020_000_000] * 3
+    assert found["time"].tolist() == [1000] * 3 + [10_501_000] * 3 + [20_001_000] * 3
     assert found["channel"].tolist() == [0, 1, 2] * 3
     assert [one.role for one in routes(config)] == ["position", "torque", "counter"]
     assert found["value"].tolist() == [1.5, 4.0, 7.0, 2.5, 5.0, 8.0, 3.5, 6.0, 9.0]
@@ -153,7 +160,7 @@ def test_a_log_is_decoded_by_the_one_driver_there_is_whatever_bus_it_was_on(tmp_
     )
     found = read(file, configured(tmp_path), counts)
     assert found["value"].tolist() == [1, 2, 3, 4, 5, 6]
-    assert found["time"].tolist() == [2_000_000_000] * 3 + [2_010_000_000] * 3
+    assert found["time"].tolist() == [1_000_001_000] * 3 + [1_010_001_000] * 3
     assert {name: {cause: n for cause, n in one.items() if n} for name, one in counts.items()} == {
         "bus": {"frames": 3, "unmatched": 1, "malformed": 1}
     }

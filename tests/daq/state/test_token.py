@@ -25,7 +25,7 @@ def given(config: Config, file: Path, text: str, mode: int = 0o600) -> Config:
 
 
 def test_it_is_made_where_none_is_given_and_asked_for(config: Config, tmp_path: Path) -> None:
-    with pytest.raises(BaselineError, match="cannot be read: no such file"):
+    with pytest.raises(BaselineError, match="cannot be read: no such file; the service makes it"):
         token_of(config)
     made, where = token_of(config, make=True)
     assert Path(where) == tmp_path / "arm.token"

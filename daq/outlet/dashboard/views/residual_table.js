@@ -4,7 +4,7 @@
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 
-const RECENT = 10; // s of which the largest residual is shown
+export const RECENT = 10; // s of which the largest residual is shown
 const FULL = 1.5; // thresholds that a full bar stands for
 
 const torque = (value, unit) => (Number.isFinite(value) ? `${format.significant(value, 2)} ${unit}` : "–");
@@ -31,7 +31,9 @@ export class ResidualTable {
       element("tbody", {}, ...this.rows.map(({ node }) => node))));
   }
 
+  // and which joint has come nearest to its threshold: [name, largest residual over it]
   words(joints, trace) {
+    let nearest = ["", -1];
     for (const { name, column, node, bar, meter, cells: [share, most, limit, now, learnt] } of this.rows) {
       const told = joints[name], peak = largest(trace, column), ratio = told.threshold > 0 && peak !== null ? peak / told.threshold : null;
       mark(node, "contact", String(told.contact));
@@ -43,6 +45,8 @@ export class ResidualTable {
       mark(meter, "beyond", String(ratio !== null && ratio >= 1));
       bar.style.width = `${(100 * Math.min(1, (ratio ?? 0) / FULL)).toFixed(1)}%`;
       meter.setAttribute("aria-valuenow", ratio === null ? 0 : Math.round(100 * ratio));
+      if (ratio !== null && ratio > nearest[1]) nearest = [name, ratio];
     }
+    return nearest;
   }
 }

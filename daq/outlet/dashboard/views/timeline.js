@@ -30,6 +30,18 @@ function bars(joint, events, now) {
   return [{ key: "changed", from: began, to: was ? since : now }, ...before];
 }
 
+// How each event looks. A transient that ends while its change still stands brings new values, and nothing is over.
+function tonesOf(joint, events) {
+  const began = joint.condition.change?.since ?? Infinity;
+  let lasting = "";
+  return new Map(events.map((event) => {
+    const tone = toneOf(event.kind), learnt = tone === "good" && lasting === "transient" && event.timestamp >= began;
+    if (lasting && ENDS[lasting].includes(event.kind)) lasting = "";
+    lasting = Object.keys(BEGINS).find((key) => key !== "changed" && BEGINS[key].includes(event.kind)) ?? lasting;
+    return [event, learnt ? "busy" : tone];
+  }));
+}
+
 // Events whose signs would lie on one another share one sign; share: of the span, that a sign is wide.
 export function grouped(events, from, span, share) {
   const groups = [];
@@ -83,7 +95,7 @@ export class TimeLine {
 
   lane(joint, events, now, span, share) {
     const place = (time) => `${(100 * Math.min(1, Math.max(0, 1 - (now - time) / span))).toFixed(2)}%`;
-    const track = element("div", { class: "track" });
+    const track = element("div", { class: "track" }), tones = tonesOf(joint, events);
     for (const { key, from, to } of bars(joint, events, now)) {
       if (to < now - span) continue;
       const bar = element("i", { class: "lasting", "data-phase": key });
@@ -92,7 +104,7 @@ export class TimeLine {
       track.append(bar);
     }
     for (const { at, events: same } of grouped(events.filter(({ timestamp }) => timestamp >= now - span), now - span, span, share)) {
-      const tone = TONES.find((one) => same.some(({ kind }) => toneOf(kind) === one));
+      const tone = TONES.find((one) => same.some((event) => tones.get(event) === one));
       const lines = same.slice(-TOLD).map((event) => `${format.clock(event.timestamp)} ${readable(event.kind)}: ${event.text}`);
       const sign = element("i", { class: "kind event", "data-tone": tone, title: lines.join("\n") });
       if (same.length > 1) sign.append(element("small", {}, String(same.length)));

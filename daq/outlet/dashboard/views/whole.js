@@ -7,7 +7,7 @@ import { Panel } from "../panel.js";
 import { calmExtent, inView } from "../plots.js";
 import { ViewBar } from "../view_bar.js";
 import { ContactPanel, newtons } from "./contact.js";
-import { ResidualTable } from "./residual_table.js";
+import { RECENT, ResidualTable } from "./residual_table.js";
 import { effort } from "../words.js";
 
 const NAME = "robot"; // what events of the whole robot are called by
@@ -72,7 +72,7 @@ export function standing(state, silence = null) {
     return { key: "drifting", text: words.join("; "), todo: TODO.drifting };
   }
   const [name, told] = worst[0] ?? [];
-  const near = name && size(told) !== null ? `nearest to its threshold: ${name}, ${format.percent(size(told))}` : "";
+  const near = name && size(told) !== null ? `nearest to its threshold now: ${name}, ${format.percent(size(told))}` : "";
   return { key, text: "One model explains the torque of every joint", todo: near };
 }
 
@@ -167,7 +167,7 @@ export class WholeView {
       ["mass", "payload", "mass that the last link carries beyond the model, ± one standard deviation"],
       ["centre", "its centre", "in the last link's frame, ± one standard deviation"],
       ["inertia", "its inertia", "about its centre, axes of the last link: xx, yy, zz, ± one standard deviation"],
-      ["nearest", "nearest to its threshold", ""],
+      ["nearest", "nearest to its threshold", `largest residual of the last ${RECENT} s over the threshold, as in the table`],
       ["learnt", "learnt from", "seconds of motion that have taught the model since the start"],
     ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
     this.residuals = joints.map(([name, told], i) => new Residual(name, told.unit, FIRST + i));
@@ -212,11 +212,10 @@ export class WholeView {
     const { inertia = [], inertia_deviation: spread = [] } = state.payload, own = [0, 2, 5].filter((i) => Number.isFinite(inertia[i]));
     write(figures.inertia.value, carried && own.length === 3 ? `${own.map((i) => format.significant(inertia[i], 2)).join(", ")} kg·m²` : "–");
     write(figures.inertia.more, carried && own.length === 3 ? `± ${own.map((i) => format.significant(spread[i], 1)).join(", ")} kg·m²` : "");
-    const order = ranked(state), [name, told] = order[0] ?? [];
-    write(figures.nearest.value, name ? name : "–");
-    write(figures.nearest.more, name && size(told) !== null ? format.percent(size(told)) : "");
+    const order = ranked(state), [nearest, most] = this.table.words(state.joints, robot.whole.trace);
+    write(figures.nearest.value, nearest || "–");
+    write(figures.nearest.more, nearest ? `${format.percent(most)} in ${RECENT} s` : "");
     write(figures.learnt.value, format.duration(state.learnt));
-    this.table.words(state.joints, robot.whole.trace);
     this.residuals.forEach((one) => one.words(state.joints[one.name], order.findIndex(([other]) => other === one.name)));
     this.friction.words(state);
     this.contact.words(stale || state.phase === "faulted" ? null : state.contact, state.timestamp, now);

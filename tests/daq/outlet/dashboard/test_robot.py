@@ -31,6 +31,7 @@ def test_the_whole_robot_says_what_touches_it_what_it_carries_and_what_is_compen
         }"""
     )
     expect(page.locator("dl.figures")).to_contain_text("2.01 kg± 0.03 kg")
+    assert page.evaluate(NEAREST), "one window for one word: above and in the table the largest of 10 s"
     touched = page.locator('.panel.residual[data-contact="true"]')
     expect(touched).to_have_attribute("data-joint", panels.nth(1).get_attribute("data-joint") or "")
     expect(page.locator(".explanation")).to_contain_text("unexplained, threshold 1.0 N·m")
@@ -39,6 +40,13 @@ def test_the_whole_robot_says_what_touches_it_what_it_carries_and_what_is_compen
     wait(lambda: panels.evaluate_all(first))
     expect(page.locator("table[aria-label^=Friction] tbody tr")).to_have_count(7)
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+NEAREST = """() => {
+  const number = (node) => parseFloat(node.textContent.replace("◆ ", ""));
+  const figure = [...document.querySelectorAll("dl.figures div")].find((one) => one.textContent.startsWith("nearest"));
+  return number(figure.querySelector("small")) === Math.max(...[...document.querySelectorAll(".share")].map(number));
+}"""
 
 
 @pytest.mark.parametrize("width", [1600, 1280, 390])
