@@ -17,7 +17,7 @@ from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import Chunk
 from estimators.online.robot.residual_attribution import AttributionVerdict
-from estimators.online.robot.told_findings import ToldFindings
+from estimators.online.robot.told_findings import GradualFriction, ToldFindings
 from estimators.online.robot.watch import RobotWatch
 from estimators.online.start.robot_start import RobotStart
 from estimators.quantities import Floats
@@ -39,6 +39,7 @@ class RobotChangeHandling:
         self._robot, self._units = model.robot, tuple(joint.axis.effort for joint in model.robot.joints)
         self._watch, self._learner, self._refits, self._start = watch, learner, refits, start
         self.findings = ToldFindings(model.robot.names)
+        self._gradual = GradualFriction(self.findings, model.robot.names)
         self.time = 0  # ns, of the newest reading
         self._reference = learner.prediction  # by which the thresholds were set
         # ns: until which a change that has just ended is doubted; until which the model's own change may go on
@@ -105,6 +106,9 @@ class RobotChangeHandling:
         self.findings.follow(self.time, watch.attribution)
         self._check_tool(moves)
         if verdict is not None and verdict.silent:
+            self._tell_gradual(self._gradual.step(self.time, self.time + CHANGES_ON, verdict))
+            if examined is not None and self.findings.examined is None:
+                watch.contact.explained()
             self._learn(verdict)
         elif verdict is not None:
             learner.drop_waiting()
@@ -139,6 +143,7 @@ class RobotChangeHandling:
         watch.contact.explained()
         watch.unexplained.forget()
         if not verdict.held:
+            self._gradual.told(self.time + CHANGES_ON)
             self._learn(verdict)
 
     def _learn(self, verdict: AttributionVerdict) -> None:
@@ -161,6 +166,8 @@ class RobotChangeHandling:
         if not start.active and contact.calm and start.due:
             contact.grow()
             self.mark_reference()
+        if not start.active:
+            self._tell_gradual(self._gradual.follow(self.time, self._learner.friction(), contact.deviations))
 
     def refit_friction(self, block: Block, quick: QuickSamples) -> None:
         """Look whether a friction has left its law, and put in force what a search has found; see FrictionRefits."""
@@ -178,6 +185,7 @@ class RobotChangeHandling:
             learner.restore(one.place, self._refits.rest)
             learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
             learner.follow_laws()
+            self._gradual.told(self.time + CHANGES_ON)
             self._watch.contact.explained()
             self._watch.unexplained.forget()
             self._watch.attribution.forget()  # rows so far have columns of another η
@@ -185,6 +193,10 @@ class RobotChangeHandling:
             self.mark_reference()
         if self._refits.doubtful:
             learner.drop_waiting()
+
+    def _tell_gradual(self, text: str) -> None:
+        if text:
+            self._add_event("friction", text)
 
     def mark_reference(self) -> None:
         """The thresholds are those of residuals of the present prediction."""

@@ -2,12 +2,20 @@
 
 from typing import Final
 
+import numpy as np
+
 from estimators.base import Phase, Status
+from estimators.online.robot.estimate import Friction
 from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.competition import NOTABLE
 from estimators.online.robot.findings.record import Findings
 from estimators.online.robot.residual_attribution import AttributionVerdict, ResidualAttribution
 from estimators.online.robot.watch import Unexplained
+from estimators.quantities import Floats
 from estimators.reasons import Reason
+
+#: deviations, argued: Deviations of a joint's friction beyond which it has surely changed: one in 400 by chance.
+SURELY: Final = 3.0
 
 State = tuple[Phase, Status, tuple[Reason, ...]]
 
@@ -75,6 +83,62 @@ class ToldFindings(Findings):
         if verdict.held:
             self.held[key] = number
         return True
+
+
+class GradualFriction:
+    """Friction that changes by steps too small to be findings: tells once that their sum is one, and follows it."""
+
+    def __init__(self, findings: ToldFindings, names: tuple[str, ...]) -> None:
+        """findings: to write into; names: of the joints."""
+        self._findings, self._names = findings, names
+        self._before: Friction | None = None  # when nothing of its changes had been learnt yet
+        self._number, self._since, self._until, self._resumes = 0, 0, 0, 0  # of the finding; ns
+
+    def step(self, time: int, until: int, verdict: AttributionVerdict) -> str:
+        """A step is learnt in silence; returns words where it is the cause of what looked like a contact, else "".
+
+        until: ns, when there must have been another one, or it has ended.
+        """
+        if time >= self._until:
+            self._number, self._since = 0, time
+        self._until = until
+        examined = self._findings.examined
+        if examined is None or examined.cause != "contact":
+            return ""
+        if self._number:
+            self._findings.drop()
+            return ""
+        joints = tuple(self._names[j] for j in verdict.fitted.cause.joints)
+        self._number = self._findings.decide(time, "friction", joints, verdict.text, True)
+        return verdict.text
+
+    def told(self, until: int) -> None:
+        """A change was told; until: ns, what is learnt belongs to it."""
+        self._before, self._number, self._until, self._resumes = None, 0, 0, until
+
+    def follow(self, time: int, friction: Friction, usual: Floats) -> str:
+        """Compare with the friction before the first step; returns words where that is a new finding, else "".
+
+        usual: (n,) deviations of the residual where nothing is wrong.
+        """
+        if self._before is None or time >= self._until:
+            if time >= self._resumes:
+                self._before = friction
+            return ""
+        change = friction.torque - self._before.torque
+        sure = (np.abs(change) > SURELY * friction.deviations).any(axis=1)
+        joints = np.flatnonzero(sure & ((change**2).mean(axis=1) > NOTABLE * usual**2))
+        if not len(joints) or self._findings.examined is not None:
+            return ""
+        names = [self._names[j] for j in joints]
+        shares = 100.0 * change[joints, -1] / self._before.torque[joints, -1]
+        each = ", ".join(f"{name} {share:+.0f} %" for name, share in zip(names, shares, strict=True))
+        text = f"the friction has changed gradually, at half the speed seen: {each}"
+        if self._number:
+            self._findings.refine(time, self._number, text, tuple(names))
+            return ""
+        self._number = self._findings.decide(time, "friction", tuple(names), text, True, self._since)
+        return text
 
 
 def state_beside(

@@ -62,9 +62,14 @@ class Findings:
         self._every[before.number] = before._replace(updated=time, others=others, text=text)
         return True
 
-    def decide(self, time: int, cause: str, joints: tuple[str, ...], text: str, over: bool) -> int:
-        """The cause of what is examined, or of something that no threshold has shown; returns its number."""
-        number = self._examined or self._new(time, cause, joints, text)
+    def decide(
+        self, time: int, cause: str, joints: tuple[str, ...], text: str, over: bool, since: int | None = None
+    ) -> int:
+        """The cause of what is examined, or of something that no threshold has shown; returns its number.
+
+        since: ns, when that began; None: now.
+        """
+        number = self._examined or self._new(time if since is None else since, cause, joints, text)
         self._examined = 0
         found = self._every[number]
         self._every[number] = found._replace(updated=time, cause=cause, joints=joints, text=text, others=(), over=over)
@@ -79,10 +84,13 @@ class Findings:
         self._every.pop(self._examined, None)
         self._examined = 0
 
-    def refine(self, time: int, number: int, text: str) -> None:
-        """More is known of a finding."""
+    def refine(self, time: int, number: int, text: str, joints: tuple[str, ...] | None = None) -> None:
+        """More is known of a finding; joints: that it names now, None: as before."""
         if number in self._every:
-            self._every[number] = self._every[number]._replace(updated=time, text=text)
+            found = self._every[number]
+            self._every[number] = found._replace(
+                updated=time, text=text, joints=found.joints if joints is None else joints
+            )
 
     def close(self, time: int, number: int = 0) -> None:
         """A finding is over; 0: the one that is examined."""

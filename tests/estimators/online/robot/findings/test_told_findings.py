@@ -1,7 +1,14 @@
 """Records of what is held beside a model, and of a tool that is not the one that was told: opened, refined, closed."""
 
-from estimators.online.robot.told_findings import ToldFindings
+import numpy as np
 
+from estimators.online.robot.estimate import Friction
+from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.causes.friction import JointFriction
+from estimators.online.robot.residual_attribution import AttributionVerdict
+from estimators.online.robot.told_findings import GradualFriction, ToldFindings
+
+USUAL = np.full(2, 0.1)  # N·m
 FIRST, SECOND = "the tool is 0.5 kg heavier than told", "the tool is 0.6 kg heavier than told"
 
 
@@ -26,3 +33,77 @@ def test_a_tool_that_agrees_with_what_was_told_has_no_record() -> None:
     told = ToldFindings(("lift", "elbow"))
     told.tell_tool(5, "")
     assert told.every == ()
+
+
+def gradual(told: ToldFindings) -> GradualFriction:
+    """Nothing has changed yet: both joints have 1 and 2 N·m at 0.1 and half of the speed seen."""
+    found = GradualFriction(told, ("lift", "elbow"))
+    assert found.follow(0, friction(0.0), USUAL) == ""
+    return found
+
+
+def friction(change: float, deviation: float = 0.01) -> Friction:
+    """As it was, but the elbow's is larger by `change`, N·m."""
+    torque = np.array([[1.0, 2.0], [1.0 + change, 2.0 + change]])
+    return Friction(np.ones((2, 2)), torque, np.full((2, 2), deviation))
+
+
+def step(which: int = 1) -> AttributionVerdict:
+    """The elbow's friction, learnt in silence."""
+    fitted = Fitted(JointFriction((which,)), np.zeros(2), np.eye(2), 12.0, np.zeros((2, 2)))
+    return AttributionVerdict(fitted, False, True, "the friction of elbow has changed")
+
+
+def test_steps_too_small_to_be_told_are_told_once_when_their_sum_is_a_finding() -> None:
+    told = ToldFindings(("lift", "elbow"))
+    found = gradual(told)
+    assert found.step(10, 100, step()) == ""
+    assert found.follow(20, friction(0.17), USUAL) == ""  # squares of three usual ones: 0.173
+    assert found.follow(30, friction(0.18, 0.07), USUAL) == ""  # not sure yet
+    assert (
+        found.follow(40, friction(0.18), USUAL)
+        == "the friction has changed gradually, at half the speed seen: elbow +9 %"
+    )
+    assert found.step(50, 150, step()) == ""
+    assert found.follow(60, friction(-0.4), USUAL) == ""
+    [one] = told.every
+    assert (one.cause, one.joints, one.since, one.updated, one.over) == ("friction", ("elbow",), 10, 60, True)
+    assert one.text.endswith("elbow -20 %")
+
+
+def test_a_friction_that_no_step_has_moved_is_not_told() -> None:
+    told = ToldFindings(("lift", "elbow"))
+    found = gradual(told)
+    assert found.follow(20, friction(5.0), USUAL) == ""
+    found.step(30, 100, step())
+    assert found.follow(40, friction(5.0), USUAL) == ""  # what came before the first step is usual
+    assert found.follow(100, friction(7.0), USUAL) == ""  # nor what comes after the last
+    assert told.every == ()
+
+
+def test_what_is_learnt_soon_after_a_change_was_told_belongs_to_it() -> None:
+    told = ToldFindings(("lift", "elbow"))
+    found = gradual(told)
+    found.told(100)
+    found.step(50, 150, step())
+    assert found.follow(60, friction(1.0), USUAL) == ""
+    assert found.follow(99, friction(1.5), USUAL) == ""
+    assert found.follow(100, friction(1.5), USUAL) == ""
+    assert found.follow(110, friction(2.0), USUAL) != ""
+
+
+def test_what_looked_like_a_contact_is_the_friction_that_a_step_explains() -> None:
+    told = ToldFindings(("lift", "elbow"))
+    found = gradual(told)
+    told.examine(5, "contact", ("elbow",), "elbow: 3 N·m")
+    assert found.step(10, 100, step()) == "the friction of elbow has changed"
+    [one] = told.every
+    assert (one.number, one.cause, one.since, one.over) == (1, "friction", 5, True)
+    told.examine(20, "contact", ("lift",), "lift: 3 N·m")
+    assert found.follow(30, friction(0.5), USUAL) == ""  # something else is examined
+    assert found.step(40, 140, step()) == ""
+    assert found.follow(50, friction(0.5), USUAL) == ""
+    assert [each.text for each in told.every] == [
+        "the friction has changed gradually, at half the speed seen: elbow +25 %"
+    ]
+    assert told.examined is None
