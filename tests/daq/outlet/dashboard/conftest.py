@@ -21,8 +21,18 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run",
     "--disable-quic", "--disable-component-update",
 ]  # fmt: skip
+# the shell is what draws a page, and nothing around it: it opens one in half the processor time
+BROWSERS = ("chromium-headless-shell", "chromium")
 SOON = 60_000  # ms that a loaded machine may take: nothing waits longer than it must
 SIZE = ViewportSize(width=1440, height=900)
+SHOW = """async (hash) => {
+  const { shown } = await import("./time_window.js");
+  const { JointView } = await import("./views/joint.js");
+  shown.follow(60);
+  JointView.expert = false;
+  history.replaceState(null, "", hash);
+  dispatchEvent(new HashChangeEvent("hashchange"));
+}"""
 expect.set_options(timeout=SOON)
 
 
@@ -34,7 +44,7 @@ def wait(wait: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip("chromium is missing: apt-get install chromium")
     with sync_playwright() as playwright:
@@ -50,25 +60,56 @@ def troubles() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def _opened(browser: Browser, seven: str) -> Iterator[tuple[Page, list[str]]]:
-    troubles: list[str] = []
-    page = browser.new_page(viewport=SIZE, timezone_id="UTC")
-    page.set_default_timeout(SOON)
-    _watch(page, seven, troubles)
-    page.goto(seven)
-    yield page, troubles
-    page.close()
+def _opened(browser: Browser) -> Iterator[Callable[[str], tuple[Page, list[str]]]]:
+    """The page of an outlet, opened once for all tests of a file, and what the browser complained about since."""
+    pages: dict[str, tuple[Page, list[str]]] = {}
+
+    def page_of(outlet: str) -> tuple[Page, list[str]]:
+        if outlet not in pages:
+            page, troubles = browser.new_page(viewport=SIZE, timezone_id="UTC"), list[str]()
+            page.set_default_timeout(SOON)
+            _watch(page, outlet, troubles)
+            page.goto(outlet)
+            pages[outlet] = page, troubles
+        return pages[outlet]
+
+    yield page_of
+    for page, _ in pages.values():
+        page.close()
 
 
 @pytest.fixture
-def overview(_opened: tuple[Page, list[str]]) -> Iterator[Page]:
-    """The first view of seven joints, opened once for all tests of a file that leave it as they found it."""
-    page, troubles = _opened
+def overview(_opened: Callable[..., tuple[Page, list[str]]], seven: str) -> Iterator[Page]:
+    """The first view of seven joints, for all tests of a file that leave it as they found it."""
+    page, troubles = _opened(seven)
     page.set_viewport_size(SIZE)
     page.evaluate("location.hash = '#/'")
     expect(page.locator(".card[data-joint]")).to_have_count(7)
     yield page
     assert not troubles
+
+
+@pytest.fixture
+def view(_opened: Callable[..., tuple[Page, list[str]]]) -> Iterator[Callable[..., Page]]:
+    """view(address, width, height): as `open_page`, but a view that is made anew in a page that is open already.
+
+    Time is followed again, and what experts look at is folded. Behind the test the page shows what it need not draw.
+    """
+    used = []
+
+    def show(address: str, width: int = 1440, height: int = 900) -> Page:
+        outlet, _, path = address.partition("/#")
+        page, troubles = _opened(outlet)
+        used.append((page, troubles))
+        page.mouse.move(0, 0)
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(SHOW, f"#{path or '/'}")
+        return page
+
+    yield show
+    for page, troubles in used:
+        page.evaluate(SHOW, "#/acquisition")
+        assert not troubles
 
 
 def _watch(page: Page, address: str, troubles: list[str]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 
-def test_acquisition_tells_rates_losses_and_causes(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(seven)
+def test_acquisition_tells_rates_losses_and_causes(seven: str, view: Callable[..., Page]) -> None:
+    page = view(seven)
     page.get_by_role("link", name="Acquisition").click()
     drivers = page.get_by_role("table", name="Drivers").get_by_role("row")
     expect(drivers).to_have_count(3)

@@ -13,8 +13,8 @@ from daq.stream.update import EVENTS
 from estimators.base import Estimate
 
 
-def test_a_starting_joint_shows_its_progress(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{seven}/#/joint/elbow")
+def test_a_starting_joint_shows_its_progress(seven: str, view: Callable[..., Page]) -> None:
+    page = view(f"{seven}/#/joint/elbow")
     page.locator(".experts summary").click()
     expect(page.locator(".startup i")).to_be_visible()
     before = page.locator(".progress-text").text_content()
@@ -27,9 +27,9 @@ def test_a_starting_joint_shows_its_progress(seven: str, open_page: Callable[...
 
 
 def test_a_started_joint_says_what_it_started_from_and_events_which_rows_they_speak_of(
-    seven: str, open_page: Callable[..., Page]
+    seven: str, view: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{seven}/#/joint/shoulder", timezone_id="UTC")
+    page = view(f"{seven}/#/joint/shoulder")
     told = page.locator(".spectrum")
     expect(told).to_have_text(
         "Condition of the last start or refit: 38 · least identifiable: gravity cos against gravity sin"
@@ -89,9 +89,9 @@ def test_a_condition_is_written_as_far_as_it_is_known(overview: Page) -> None:
 
 
 def test_one_joint_in_full(
-    seven: str, open_page: Callable[..., Page], wait: Callable[..., None], painted: Callable[..., int]
+    seven: str, view: Callable[..., Page], wait: Callable[..., None], painted: Callable[..., int]
 ) -> None:
-    page = open_page(f"{seven}/#/joint/shoulder")
+    page = view(f"{seven}/#/joint/shoulder")
     expect(page.locator(".panel.parameter")).to_have_count(6)
     wait(lambda: painted(page, ".torques .panel") > 0)
     first, second = page.locator(".panel h3").nth(0), page.locator(".panel h3").nth(1)
@@ -118,9 +118,9 @@ def test_one_joint_in_full(
 
 
 def test_curves_show_samples_and_the_fitted_law(
-    seven: str, open_page: Callable[..., Page], wait: Callable[..., None], coloured: Callable[..., int]
+    seven: str, view: Callable[..., Page], wait: Callable[..., None], coloured: Callable[..., int]
 ) -> None:
-    page = open_page(f"{seven}/#/joint/base")
+    page = view(f"{seven}/#/joint/base")
     expect(page.get_by_role("heading", name="Torsion", exact=True)).to_be_visible()
     for place in (1, 2):
         curve = f".pictures > :nth-child({place}) .curve"
@@ -137,9 +137,9 @@ def test_curves_show_samples_and_the_fitted_law(
 
 
 def test_drift_is_shown_against_the_baseline(
-    seven: str, open_page: Callable[..., Page], wait: Callable[..., None], coloured: Callable[..., int]
+    seven: str, view: Callable[..., Page], wait: Callable[..., None], coloured: Callable[..., int]
 ) -> None:
-    page = open_page(seven)
+    page = view(seven)
     shoulder = page.locator('[data-joint="shoulder"]')
     expect(shoulder.locator(".pill")).to_have_text("Changed")
     expect(shoulder.locator(".meaning")).to_contain_text("viscous +1")
@@ -188,16 +188,16 @@ def test_one_joint_has_the_page_to_itself(
     expect(page.get_by_role("heading", level=1)).to_have_text("base")
 
 
-def test_the_cursor_reads_a_plot(seven: str, open_page: Callable[..., Page], wait: Callable[..., None]) -> None:
-    page = open_page(f"{seven}/#/joint/shoulder")
+def test_the_cursor_reads_a_plot(seven: str, view: Callable[..., Page], wait: Callable[..., None]) -> None:
+    page = view(f"{seven}/#/joint/shoulder")
     wait(lambda: page.locator(".panel .u-over").count() > 0)
     plot = page.locator(".panel.parameter .u-over").first
     plot.hover()
     expect(page.locator(".parameter .readout").first).to_contain_text("s ago: 0.4")
 
 
-def test_a_refit_is_told_with_its_cause(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{seven}/#/joint/base")
+def test_a_refit_is_told_with_its_cause(seven: str, view: Callable[..., Page]) -> None:
+    page = view(f"{seven}/#/joint/base")
     refit = page.locator(".log li").filter(has_text="refit")
     expect(refit).to_contain_text("omega_tanh 0.049 → 0.052")
     expect(refit.locator(".kind")).to_have_attribute("data-tone", "busy")

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 
-def test_the_keyboard_is_enough(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(seven)
+def test_the_keyboard_is_enough(seven: str, view: Callable[..., Page]) -> None:
+    page = view(seven)
     expect(page.locator(".card[data-joint]")).to_have_count(7)
     page.locator('[data-joint="base"]').get_by_role("link").focus()
     page.keyboard.press("Enter")
@@ -96,8 +96,8 @@ def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:
     expect(page.locator("#theme")).to_have_text("Theme: light")
 
 
-def test_the_layout_stands_still(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{seven}/#/joint/shoulder")
+def test_the_layout_stands_still(seven: str, view: Callable[..., Page]) -> None:
+    page = view(f"{seven}/#/joint/shoulder")
     expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     every = "[...document.querySelectorAll('.panel, .head, .plot')]"
     boxes = f"JSON.stringify({every}.map((e) => e.getBoundingClientRect()))"

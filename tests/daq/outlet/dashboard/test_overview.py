@@ -13,9 +13,9 @@ from estimators.reasons import Reason
 
 
 def test_seven_joints_are_drawn(
-    seven: str, open_page: Callable[..., Page], wait: Callable[..., None], painted: Callable[..., int]
+    seven: str, view: Callable[..., Page], wait: Callable[..., None], painted: Callable[..., int]
 ) -> None:
-    page = open_page(seven, 1440, 2400)  # with all of them in view: what is not is not drawn
+    page = view(seven, 1440, 2400)  # with all of them in view: what is not is not drawn
     expect(page.locator(".card[data-joint]")).to_have_count(7)
     expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     expect(page).to_have_title("demo-arm · jointwatch")

@@ -7,9 +7,9 @@ from playwright.sync_api import Page, expect
 
 
 def test_a_joint_shows_its_last_hour_day_and_year(
-    aged: str, open_page: Callable[..., Page], painted: Callable[..., int]
+    aged: str, view: Callable[..., Page], painted: Callable[..., int]
 ) -> None:
-    page = open_page(f"{aged}/#/joint/shoulder")
+    page = view(f"{aged}/#/joint/shoulder")
     past = page.locator(".past")
     coulomb = past.locator("article", has_text="coulomb")
     expect(coulomb.locator(".live")).to_have_text("3.00 N·m")
@@ -27,25 +27,25 @@ def test_a_joint_shows_its_last_hour_day_and_year(
 
 
 def test_bands_of_friction_are_called_after_their_speeds_the_slowest_first(
-    aged: str, open_page: Callable[..., Page]
+    aged: str, view: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{aged}/#/joint/shoulder")
+    page = view(f"{aged}/#/joint/shoulder")
     bands = page.locator(".past h3", has_text="friction")
     expect(bands).to_have_text(["friction at 0.01 rad/s", "friction at 0.98 rad/s"])
 
 
-def test_a_service_without_a_history_says_so(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{seven}/#/joint/shoulder")
+def test_a_service_without_a_history_says_so(seven: str, view: Callable[..., Page]) -> None:
+    page = view(f"{seven}/#/joint/shoulder")
     expect(page.locator(".past .note")).to_have_text("this service keeps no history: [history] keep = false")
     expect(page.locator(".past article")).to_have_count(0)
 
 
-def test_a_joint_that_the_history_does_not_have_yet_says_so(aged: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{aged}/#/joint/elbow")
+def test_a_joint_that_the_history_does_not_have_yet_says_so(aged: str, view: Callable[..., Page]) -> None:
+    page = view(f"{aged}/#/joint/elbow")
     expect(page.locator(".past .note")).to_have_text("no valid values in this time")
 
 
-def test_a_narrow_page_holds_the_history(aged: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{aged}/#/joint/shoulder", width=390, height=844)
+def test_a_narrow_page_holds_the_history(aged: str, view: Callable[..., Page]) -> None:
+    page = view(f"{aged}/#/joint/shoulder", width=390, height=844)
     expect(page.locator(".past article")).to_have_count(4)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

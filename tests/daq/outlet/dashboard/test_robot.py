@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 
 @pytest.mark.parametrize("width", [1440, 360])
 def test_the_whole_robot_says_what_touches_it_what_it_carries_and_what_is_compensated(
-    whole: str, open_page: Callable[..., Page], wait: Callable[..., None], width: int
+    whole: str, view: Callable[..., Page], wait: Callable[..., None], width: int
 ) -> None:
-    page = open_page(f"{whole}/#/robot", width, 900)
+    page = view(f"{whole}/#/robot", width, 900)
     expect(page.locator(".whole h1")).to_have_text("Whole robot")
     expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     panels = page.locator(".panel.residual")
@@ -51,9 +51,9 @@ NEAREST = """() => {
 
 @pytest.mark.parametrize("width", [1600, 1280, 390])
 def test_a_contact_is_shown_with_its_link_its_force_and_what_the_joints_do_not_tell(
-    whole: str, open_page: Callable[..., Page], width: int
+    whole: str, view: Callable[..., Page], width: int
 ) -> None:
-    page = open_page(f"{whole}/#/robot", width, 900)
+    page = view(f"{whole}/#/robot", width, 900)
     panel = page.locator(".panel.contact")
     link = page.locator(".residual-table tbody tr").nth(1).get_attribute("data-joint")
     verdict, rows = panel.locator(".verdict"), panel.locator("tbody tr")
@@ -74,9 +74,9 @@ def test_a_contact_is_shown_with_its_link_its_force_and_what_the_joints_do_not_t
 
 @pytest.mark.parametrize("width", [1440, 360])
 def test_a_mechanism_says_what_its_drive_feels_and_every_joint_carries(
-    whole: str, open_page: Callable[..., Page], width: int
+    whole: str, view: Callable[..., Page], width: int
 ) -> None:
-    page = open_page(f"{whole}/#/mechanism", width, 900)
+    page = view(f"{whole}/#/mechanism", width, 900)
     expect(page.locator(".whole h1")).to_have_text("Mechanism")
     expect(page.locator("#connection")).to_have_text("Live, 1 of 7 silent")
     expect(page.locator(".explanation")).to_contain_text("crank feels 150 % of the friction that the model says")
@@ -92,8 +92,8 @@ def test_a_mechanism_says_what_its_drive_feels_and_every_joint_carries(
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_a_bearing_that_has_worn_is_told_on_the_joints_page(whole: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(whole, 1440, 900)
+def test_a_bearing_that_has_worn_is_told_on_the_joints_page(whole: str, view: Callable[..., Page]) -> None:
+    page = view(whole, 1440, 900)
     page.locator(".card h2 a").nth(1).click()
     section = page.locator("section.clearance")
     expect(section.locator(".verdict")).to_have_text("Grown from 50.0 µm at first: wear of the bearing.")
@@ -101,8 +101,8 @@ def test_a_bearing_that_has_worn_is_told_on_the_joints_page(whole: str, open_pag
     expect(section).to_have_attribute("data-grown", "true")
 
 
-def test_an_open_change_is_not_buried_by_a_fault(whole: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(whole, 1280, 800)
+def test_an_open_change_is_not_buried_by_a_fault(whole: str, view: Callable[..., Page]) -> None:
+    page = view(whole, 1280, 800)
     faulted = page.locator('[data-headline="wrist_pitch"]')
     expect(faulted.locator(".pill")).to_have_text(["Faulted", "Changed"])
     expect(faulted.locator(".change")).to_contain_text("viscous +50.0\u00a0%, suddenly, since ")
@@ -113,8 +113,8 @@ def test_an_open_change_is_not_buried_by_a_fault(whole: str, open_page: Callable
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_wear_stands_by_itself_with_its_day(whole: str, open_page: Callable[..., Page], width: int) -> None:
-    page = open_page(f"{whole}/#/joint/shoulder", width, 900)
+def test_wear_stands_by_itself_with_its_day(whole: str, view: Callable[..., Page], width: int) -> None:
+    page = view(f"{whole}/#/joint/shoulder", width, 900)
     panel = page.locator(".panel:has(.wear)")
     expect(panel.locator(".wear")).to_have_text(re.compile("^Dry friction has grown by 24 ± 2 % .*days of use[.]$"))
     expect(panel.locator("small")).to_have_text(re.compile(r"^since \d+ \w+ \d{4}$"))

@@ -39,9 +39,9 @@ def drawn(page: Page, selector: str, first: float, last: float) -> None:
 
 
 def test_a_range_that_is_drawn_is_what_every_plot_shows_until_it_is_let_go(
-    seven: str, open_page: Callable[..., Page]
+    seven: str, view: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{seven}/#/joint/shoulder", 1440, 1100)
+    page = view(f"{seven}/#/joint/shoulder", 1440, 1100)
     ready(page)
     drawn(page, ".torques .u-over >> nth=0", 0.5, 0.75)
     expect(page.locator(".viewbar .window")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d\.\d to \d\d:\d\d:\d\d\.\d$"))
@@ -77,8 +77,8 @@ def test_a_view_that_stands_is_in_its_address_and_opens_again(seven: str, open_p
     assert "from=" in again.evaluate("location.hash")
 
 
-def test_the_cursor_reads_every_plot_at_once(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{seven}/#/joint/shoulder", 1440, 1100)
+def test_the_cursor_reads_every_plot_at_once(seven: str, view: Callable[..., Page]) -> None:
+    page = view(f"{seven}/#/joint/shoulder", 1440, 1100)
     ready(page)
     expect(page.locator(".parameter .u-over")).to_have_count(6)
     page.keyboard.press("p")
@@ -95,8 +95,8 @@ def test_the_cursor_reads_every_plot_at_once(seven: str, open_page: Callable[...
     assert len({one[:8] for one in instants}) <= 2, "all of one instant, to their own rows"
 
 
-def test_what_is_seen_is_saved_as_a_table(seven: str, open_page: Callable[..., Page], tmp_path: Any) -> None:
-    page = open_page(f"{seven}/#/joint/shoulder", 1440, 1100)
+def test_what_is_seen_is_saved_as_a_table(seven: str, view: Callable[..., Page], tmp_path: Any) -> None:
+    page = view(f"{seven}/#/joint/shoulder", 1440, 1100)
     ready(page)
     drawn(page, ".torques .u-over >> nth=0", 0.5, 0.7)
     start, end = page.evaluate(WINDOW)
@@ -156,8 +156,8 @@ def test_one_spike_does_not_flatten_a_plot(overview: Page) -> None:
     assert overview.evaluate(script, [1.5, 1])[1:] == [1.5, None], "what is not far out stays in view"
 
 
-def test_the_keys_are_told(seven: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(seven)
+def test_the_keys_are_told(seven: str, view: Callable[..., Page]) -> None:
+    page = view(seven)
     expect(page.locator(".card[data-joint]")).to_have_count(7)
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keys")

@@ -88,6 +88,7 @@ def taught() -> IdentifiedRobot:
     return with_live_residuals(found, [Recorded(t, q, tau)])
 
 
+@cache  # two tests look at the same robot, and change nothing of it
 def live(seed: int, seconds: float, **change: float) -> tuple[RobotEstimator, list[Event]]:
     return watched(*measured(seed, seconds, **change))  # type: ignore[arg-type]
 
