@@ -18,6 +18,7 @@ from estimators.online.robot.residual_attribution import (
     ResidualAttribution,
     torque_scale,
 )
+from estimators.online.robot.told_findings import ToldFindings
 from estimators.quantities import Axis, Floats
 
 N, ROWS, NOISE, ALIKE = 3, 25, 0.2, 2.0
@@ -134,6 +135,21 @@ def test_a_payload_is_told_after_two_looks_weighed_and_gone_after_two_without_it
     assert ends[0].text == "the payload is gone"
     assert not looks.causes.payload.carried
     assert not looks.causes.explanation.psi.any()
+
+
+def test_what_is_told_of_a_payload_follows_what_is_known_of_it() -> None:
+    looks, told = Looks(), ToldFindings(("j0", "j1", "j2"))
+    looks.told(20)
+    told.follow(1, looks.causes)
+    looks.look(LOAD)
+    verdict = looks.look(LOAD)
+    assert verdict is not None
+    assert told.take(2, verdict)
+    looks.told(10, LOAD)
+    told.follow(3, looks.causes)
+    (finding,) = told.every
+    assert finding.text == f"a payload of about {looks.causes.payload.mass:.2g} kg is carried"
+    assert (finding.since, finding.updated, finding.over) == (2, 3, False)
 
 
 def test_another_friction_is_told_after_four_looks_and_one_that_drifts_is_learnt_silently() -> None:

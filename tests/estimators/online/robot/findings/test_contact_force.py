@@ -10,6 +10,7 @@ from estimators.online.robot.findings.contact_force import (
     HALF,
     SIZES,
     WIDE,
+    ContactForce,
     ContactLocation,
     frames,
     jacobian,
@@ -146,3 +147,15 @@ def test_a_contact_that_is_over_is_forgotten_and_the_next_is_another() -> None:
     np.testing.assert_allclose(location.found.force[2], 40.0, rtol=0.2)
     location.follow(False, Q, np.zeros((1, 3)), NOISE, LAST)
     assert location.found is None
+
+
+@pytest.mark.parametrize(
+    ("deviation", "words"),
+    [
+        ((2.0, 5.0, 40.0), "50 ± 4 N"),  # of 30 N known to 2 and 40 N to 5: √(60² + 200²)/50, and nothing across
+        ((2.0, 5.0, 0.6 * WIDE), "at least 50 N"),
+    ],
+)
+def test_a_force_is_told_with_what_it_is_certain_to_along_itself(deviation: tuple[float, ...], words: str) -> None:
+    found = ContactForce(1, 0.87, np.zeros(3), np.array([30.0, 40.0, 0.0]), np.array(deviation))
+    assert found.words(("a", "b", "c")) == f"it acts on the link of b (87 %), {words} at its outer end"

@@ -29,6 +29,19 @@ def test_taps_make_of_a_column_what_the_low_pass_makes(period: float, stride: in
         assert found == pytest.approx(passed[rows, j], abs=2e-3)
 
 
+@pytest.mark.parametrize(
+    ("period", "spacing", "slow"), [(0.001, 0.005, 10.0), (0.002, 0.004, 10.0), (0.008, 0.008, 4.0)]
+)
+def test_a_row_rests_on_no_more_samples_than_the_low_pass_remembers(period: float, spacing: float, slow: float) -> None:
+    """The step response of a Butterworth filter is within 1e-4 of its end from there on; straight lines in between add
+    a sample at either end, and a last one is cut."""
+    t = np.linspace(0.0, 3.0 / slow, 100_001)
+    x = np.sqrt(2.0) * np.pi * slow * t
+    left = np.exp(-x) * (np.sin(x) + np.cos(x))
+    lasts = t[np.flatnonzero(np.abs(left) > 1e-4)[-1]] / spacing
+    assert lasts < len(QuickSamples(1, 20, period, slow).taps) <= lasts + 3.0
+
+
 def test_rows_whose_samples_are_gone_are_not_complete() -> None:
     quick = QuickSamples(1, 10, 0.002, 10.0)
     quick.absorb(np.ones((200, 1)), np.ones((200, 1)), 0)
