@@ -106,7 +106,7 @@ class RobotChangeHandling:
         self.findings.follow(self.time, watch.attribution)
         self._check_tool(moves)
         if verdict is not None and verdict.silent:
-            self._tell_gradual(self._gradual.step(self.time, self.time + CHANGES_ON, verdict))
+            self._tell_gradual(self._gradual.step(self.time, self.time + CHANGES_ON, verdict, learner.friction()))
             if examined is not None and self.findings.examined is None:
                 watch.contact.explained()
             self._learn(verdict)
@@ -166,7 +166,7 @@ class RobotChangeHandling:
         if not start.active and contact.calm and start.due:
             contact.grow()
             self.mark_reference()
-        if not start.active:
+        if not start.active and self._gradual.follows(self.time):
             self._tell_gradual(self._gradual.follow(self.time, self._learner.friction(), contact.deviations))
 
     def refit_friction(self, block: Block, quick: QuickSamples) -> None:

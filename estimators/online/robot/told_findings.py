@@ -91,16 +91,16 @@ class GradualFriction:
     def __init__(self, findings: ToldFindings, names: tuple[str, ...]) -> None:
         """findings: to write into; names: of the joints."""
         self._findings, self._names = findings, names
-        self._before: Friction | None = None  # when nothing of its changes had been learnt yet
+        self._before: Friction | None = None  # before the first step
         self._number, self._since, self._until, self._resumes = 0, 0, 0, 0  # of the finding; ns
 
-    def step(self, time: int, until: int, verdict: AttributionVerdict) -> str:
+    def step(self, time: int, until: int, verdict: AttributionVerdict, friction: Friction) -> str:
         """A step is learnt in silence; returns words where it is the cause of what looked like a contact, else "".
 
-        until: ns, when there must have been another one, or it has ended.
+        until: ns, when there must have been another one, or it has ended; friction: before the step.
         """
-        if time >= self._until:
-            self._number, self._since = 0, time
+        if time >= max(self._until, self._resumes):
+            self._before, self._number, self._since = friction, 0, time
         self._until = until
         examined = self._findings.examined
         if examined is None or examined.cause != "contact":
@@ -116,14 +116,16 @@ class GradualFriction:
         """A change was told; until: ns, what is learnt belongs to it."""
         self._before, self._number, self._until, self._resumes = None, 0, 0, until
 
+    def follows(self, time: int) -> bool:
+        """Whether a step was learnt whose sum is not told otherwise."""
+        return self._before is not None and time < self._until
+
     def follow(self, time: int, friction: Friction, usual: Floats) -> str:
         """Compare with the friction before the first step; returns words where that is a new finding, else "".
 
         usual: (n,) deviations of the residual where nothing is wrong.
         """
-        if self._before is None or time >= self._until:
-            if time >= self._resumes:
-                self._before = friction
+        if self._before is None or not self.follows(time):
             return ""
         change = friction.torque - self._before.torque
         sure = (np.abs(change) > SURELY * friction.deviations).any(axis=1)

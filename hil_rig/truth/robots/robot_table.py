@@ -33,8 +33,6 @@ NOT_MET: Final[Mapping[str, Mapping[str, str]]] = {
     "push": {"one cause": "on a joint that moves one way meanwhile, a push and friction explain as much"},
     "viscous -40 % in 40 s": {
         "lies": "what a second shows is learnt three seconds later, so friction that keeps falling is followed late",
-        "right cause": "friction that falls faster than it is followed may pass a threshold, and is told as a contact",
-        "false findings": "as of the right cause",
     },
     "payload from the start": {
         "right cause": "in the first seconds heavier links explain as much as a payload does, and may be told first",

@@ -92,3 +92,9 @@ def test_two_kilograms_are_told_in_time_and_nothing_else() -> None:
     assert found.delay < 2.0
     assert np.abs(found.masses[:, 0]).max() < 0.1
     assert found.lying == 0
+
+
+def test_friction_that_falls_slowly_is_told_as_friction() -> None:
+    """Each step of it is too small for a finding: without their sum nothing at all was told of this arm."""
+    found = run("viscous -40 % in 40 s", 9871)
+    assert (found.told, found.right, found.false) == ("friction", True, 0)

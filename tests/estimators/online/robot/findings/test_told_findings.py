@@ -38,7 +38,7 @@ def test_a_tool_that_agrees_with_what_was_told_has_no_record() -> None:
 def gradual(told: ToldFindings) -> GradualFriction:
     """Nothing has changed yet: both joints have 1 and 2 N·m at 0.1 and half of the speed seen."""
     found = GradualFriction(told, ("lift", "elbow"))
-    assert found.follow(0, friction(0.0), USUAL) == ""
+    assert found.follow(0, friction(5.0), USUAL) == ""
     return found
 
 
@@ -57,14 +57,14 @@ def step(which: int = 1) -> AttributionVerdict:
 def test_steps_too_small_to_be_told_are_told_once_when_their_sum_is_a_finding() -> None:
     told = ToldFindings(("lift", "elbow"))
     found = gradual(told)
-    assert found.step(10, 100, step()) == ""
+    assert found.step(10, 100, step(), friction(0.0)) == ""
     assert found.follow(20, friction(0.17), USUAL) == ""  # squares of three usual ones: 0.173
     assert found.follow(30, friction(0.18, 0.07), USUAL) == ""  # not sure yet
     assert (
         found.follow(40, friction(0.18), USUAL)
         == "the friction has changed gradually, at half the speed seen: elbow +9 %"
     )
-    assert found.step(50, 150, step()) == ""
+    assert found.step(50, 150, step(), friction(0.18)) == ""
     assert found.follow(60, friction(-0.4), USUAL) == ""
     [one] = told.every
     assert (one.cause, one.joints, one.since, one.updated, one.over) == ("friction", ("elbow",), 10, 60, True)
@@ -75,7 +75,7 @@ def test_a_friction_that_no_step_has_moved_is_not_told() -> None:
     told = ToldFindings(("lift", "elbow"))
     found = gradual(told)
     assert found.follow(20, friction(5.0), USUAL) == ""
-    found.step(30, 100, step())
+    found.step(30, 100, step(), friction(5.0))
     assert found.follow(40, friction(5.0), USUAL) == ""  # what came before the first step is usual
     assert found.follow(100, friction(7.0), USUAL) == ""  # nor what comes after the last
     assert told.every == ()
@@ -85,23 +85,23 @@ def test_what_is_learnt_soon_after_a_change_was_told_belongs_to_it() -> None:
     told = ToldFindings(("lift", "elbow"))
     found = gradual(told)
     found.told(100)
-    found.step(50, 150, step())
+    found.step(50, 150, step(), friction(0.0))
     assert found.follow(60, friction(1.0), USUAL) == ""
     assert found.follow(99, friction(1.5), USUAL) == ""
-    assert found.follow(100, friction(1.5), USUAL) == ""
-    assert found.follow(110, friction(2.0), USUAL) != ""
+    found.step(160, 300, step(), friction(1.5))
+    assert found.follow(170, friction(2.0), USUAL) != ""
 
 
 def test_what_looked_like_a_contact_is_the_friction_that_a_step_explains() -> None:
     told = ToldFindings(("lift", "elbow"))
     found = gradual(told)
     told.examine(5, "contact", ("elbow",), "elbow: 3 N·m")
-    assert found.step(10, 100, step()) == "the friction of elbow has changed"
+    assert found.step(10, 100, step(), friction(0.0)) == "the friction of elbow has changed"
     [one] = told.every
     assert (one.number, one.cause, one.since, one.over) == (1, "friction", 5, True)
     told.examine(20, "contact", ("lift",), "lift: 3 N·m")
     assert found.follow(30, friction(0.5), USUAL) == ""  # something else is examined
-    assert found.step(40, 140, step()) == ""
+    assert found.step(40, 140, step(), friction(0.5)) == ""
     assert found.follow(50, friction(0.5), USUAL) == ""
     assert [each.text for each in told.every] == [
         "the friction has changed gradually, at half the speed seen: elbow +25 %"
