@@ -66,7 +66,10 @@ def rank(window: FaultWindow, course: TimeCourse) -> Ranked:
             np.log(1.0 - RESEMBLES) + strange / TEMPER, np.log(RESEMBLES) + _either([one / TEMPER for one in like])
         )
     )
-    beside = {one.name: course.evidence(one.sudden, FORBIDDEN if one.only else MOST) for one in CAUSES} | {"unknown": 0.0, "collision": course.collision}
+    beside = {one.name: course.evidence(one.sudden, FORBIDDEN if one.only else MOST) for one in CAUSES} | {
+        "unknown": 0.0,
+        "collision": course.collision,
+    }
     swinging = ringing(window)
     beside |= {one.name: beside[one.name] + swinging for one in CAUSES if one.rings}
     names = list(shaped)

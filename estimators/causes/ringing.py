@@ -27,6 +27,9 @@ MOST: Final = 15.0
 #: 1, argued: Times the reference's error that the rest must have.
 LARGER: Final = 2.0
 
+#: 1, argued: Share of the change's power that the rest must have: what swings by itself has no other shape.
+SWINGS: Final = 0.1
+
 
 def ringing(window: FaultWindow) -> float:
     """Nats for a mass that swings over errors that do not; 0 where the rest is as small as ever."""
@@ -34,6 +37,8 @@ def ringing(window: FaultWindow) -> float:
     rest = window.torque - columns @ np.linalg.lstsq(columns, window.torque, rcond=None)[0]
     if float((rest**2).mean()) < LARGER**2 * window.healthy.torque.variance:
         return 0.0
+    if float((rest**2).mean()) < SWINGS * float((window.torque**2).mean()):
+        return -MOST
     whole, there = window.spread(rest)
     power = float(rest @ rest) / len(rest)
     seen = np.array([

@@ -44,10 +44,10 @@ class TimeCourse(NamedTuple):
 
     def growth(self, time: Floats) -> Floats:
         """How large the change is at these times (s), of mean one: the same all the time, or as a ramp grows."""
-        if self.sudden >= 0.0 or len(time) == 0:
-            return np.ones(len(time))
         ramp = np.maximum(time - self.onset, 0.0)
-        return ramp / max(float(ramp.mean()), 1e-9)
+        if self.sudden >= 0.0 or not ramp.any():
+            return np.ones(len(time))
+        return np.asarray(ramp / ramp.mean())
 
     def evidence(self, sudden: bool | None, most: float = MOST) -> float:
         """ln p of the course under a cause that comes at once, slowly, or (None) either way; most: nats it may say."""

@@ -48,6 +48,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/causes/kinds/encoder_eccentricity.py": ("CAUSE",),
     "estimators/causes/kinds/encoder_slip.py": ("CAUSE",),
     "estimators/causes/kinds/load.py": ("CAUSE", "GRAVITY"),
+    "estimators/causes/kinds/temperature.py": ("CAUSE",),
     "estimators/causes/kinds/torque_measurement.py": ("CAUSE",),
     "estimators/conditioning/row_kernels.py": ("LOAD_CHANNEL", "MOTION_SCALE", "LOAD_SCALE"),
     "estimators/conditioning/stop.py": ("*",),

@@ -1,4 +1,4 @@
-"""A cable or hose that catches: beyond some angle it pulls back like a spring, harder as it is stretched, and rubs."""
+"""A cable or hose that catches: beyond some angle it pulls back like a spring, harder when stretched, and rubs."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,14 +17,18 @@ DRY: Final = (0.0, 0.2, 0.4)
 
 
 def torque(window: FaultWindow) -> Sequence[Shape]:
-    """A hinge over the angle, from either end, with friction where it pulls."""
-    columns = list[Floats]()
+    """A hinge over the angle, from either end, with friction where it pulls or wherever the joint is."""
+    pulls, rubs = list[Floats](), list[Floats]()
     for begin in BEGINS:
         for way in (1.0, -1.0):
             beyond = np.maximum(way * (window.place - 0.5) + 0.5 - begin, 0.0) / (1.0 - begin)
             for power in POWERS:
-                columns += [way * beyond**power, window.side * (beyond > 0.0)]
-    return [Shape(np.column_stack(columns), np.kron(np.eye(len(columns) // 2), np.array([np.ones(len(DRY)), DRY])))]
+                pulls.append(way * beyond**power)
+                rubs.append(window.side * (beyond > 0.0))
+    one, none, anywhere = np.eye(len(pulls)), np.zeros((len(pulls), len(pulls))), np.ones((1, len(pulls)))
+    mixes = [np.vstack([one, dry * one, 0.0 * anywhere]) for dry in DRY]
+    mixes += [np.vstack([one, none, dry * anywhere]) for dry in DRY if dry > 0.0]
+    return [Shape(np.column_stack([*pulls, *rubs, window.side]), np.hstack(mixes))]
 
 
 CAUSE = CauseKind(

@@ -38,5 +38,5 @@ CAUSE = CauseKind(
     torque,
     sudden=True,
     in_torque=True,
-    leak=0.05,
+    leak=0.025,
 )

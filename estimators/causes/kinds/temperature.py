@@ -29,4 +29,5 @@ CAUSE = CauseKind(
     torque,
     sudden=False,
     only=True,
+    leak=0.1,
 )

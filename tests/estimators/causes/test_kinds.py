@@ -15,6 +15,7 @@ from estimators.causes.time_course import MOST, TimeCourse, time_course
 from estimators.quantities import Floats
 
 BY_NAME = {one.name: one for one in CAUSES}
+LONG_AGO = -1e6  # s: what began then does not grow within a window
 J_M, J_L, F_C, F_V, GRAVITY, K, NOISE = 0.5, 1.5, 4.0, 3.0, 15.0, 2.0e3, 0.05
 
 
@@ -117,7 +118,7 @@ def alike(residual: Floats, shapes: list[Shape]) -> float:
 
 
 def likeliest(cause: CauseKind, now: FaultWindow) -> str:
-    found = rank(now, TimeCourse(MOST if cause.sudden else -MOST, -np.inf, 0.0))
+    found = rank(now, TimeCourse(MOST if cause.sudden else -MOST, -np.inf, LONG_AGO))
     return max(found.probability, key=lambda name: found.probability[name])
 
 
@@ -157,9 +158,12 @@ def test_a_step_is_told_from_a_ramp_and_both_from_a_burst() -> None:
         return time_course(healthy, rows(one, y, None, int(rng.integers(99))), 40.0)
 
     step, ramp = course(1.0 * (one.t > 30.0)), course(np.maximum(one.t - 20.0, 0.0) / 40.0)
-    assert step.sudden == pytest.approx(MOST)
+    assert step.sudden > MOST
     assert step.onset == pytest.approx(30.0, abs=2.5)
-    assert ramp.sudden == pytest.approx(-MOST)
+    assert ramp.sudden < -MOST
+    assert step.growth(one.t) == pytest.approx(np.ones(len(one.t)))
+    late = ramp.growth(np.array([35.0, 55.0]))
+    assert late[1] / late[0] == pytest.approx(35.0 / 15.0, rel=0.5)
     assert ramp.onset == pytest.approx(20.0, abs=6.0)
     burst = course(6.0 * ((one.t > 45.0) & (one.t < 46.0)))
     assert burst.collision > 0.0
