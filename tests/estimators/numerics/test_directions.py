@@ -44,6 +44,16 @@ def test_noise_along_a_weak_direction_is_no_difference_of_each_parameter() -> No
     assert told.beyond_noise(noise, strong)[0] == pytest.approx(strong * np.sqrt(24.0 / 25.0), rel=1e-6)
 
 
+def test_of_several_differences_each_is_judged_alone() -> None:
+    rng = np.random.default_rng(3)
+    phi = rng.standard_normal((30, 3))
+    told, noise = Directions.of(phi.T @ phi), np.asarray(np.linalg.inv(phi.T @ phi), np.float64)
+    first, second = rng.standard_normal((2, 3))
+    alone = [*told.beyond_noise(noise, first), *told.beyond_noise(noise, second)]
+    np.testing.assert_array_equal(told.beyond_noise(noise, first, second), alone)
+    assert np.abs(alone).max() > 0.0
+
+
 def test_what_some_rows_pull_theta_by_is_seen_beyond_noise() -> None:
     rng = np.random.default_rng(4)
     phi, near = rng.standard_normal((4_000, 3)), np.arange(4_000) % 10 == 0
