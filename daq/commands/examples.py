@@ -6,6 +6,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "init": (
         ("jointwatch init", "writes jointwatch.toml, with a comment on every line"),
         ("jointwatch init --from robot.dbc arm.toml", "joints and signals proposed from a DBC, a URDF or a CSV"),
+        ("jointwatch init --from arm.csv --columns arm.columns.toml arm.toml", "with your answers in the table"),
     ),
     "check": (
         ("jointwatch check arm.toml", "all mistakes at once, with their lines"),

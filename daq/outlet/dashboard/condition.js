@@ -26,9 +26,9 @@ const MOTION = ["waiting_for_motion", "at_standstill", "instant_not_identifiable
 export const listed = (words) => (words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
 // Reasons as short as they can be: what many parameters have in common appears once.
-export function brief(reasons) {
-  // how long no data has come is said beside it, by the clock of the page, which goes on
-  const others = reasons.filter((reason) => !weak(reason)).map(({ code, text }) => (code === "no_data" ? "no data" : text));
+export function brief(reasons, since = null) {
+  // since when no data has come is said beside it where it is known, by the clock of the page, which goes on
+  const others = reasons.filter((reason) => !weak(reason)).map(({ code, text }) => (code === "no_data" && since !== null ? "no data" : text));
   const names = reasons.filter(weak).map(({ parameter }) => readable(parameter));
   if (!names.length) return others;
   const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names;
@@ -102,7 +102,7 @@ function unexplained(joint, now) {
 
 // [short text for a chip, how bad as a number, lines for a headline, what to do]
 const TELL = {
-  faulted: (joint) => [(brief(joint.reasons)[0] ?? "").split(": ")[0], 1, brief(joint.reasons), asks(joint.reasons.slice(0, 1)) || "Do not use its values; jointwatch doctor looks closer."],
+  faulted: (joint, now, since) => [(brief(joint.reasons, since)[0] ?? "").split(": ")[0], 1, brief(joint.reasons, since), asks(joint.reasons.slice(0, 1)) || "Do not use its values; jointwatch doctor looks closer."],
   transient: (joint, now) => {
     const others = joint.reasons.filter(({ code }) => code !== "alarm_stands");
     return ["transient", 1, [...unexplained(joint, now), ...brief(others)],
@@ -147,8 +147,8 @@ export function judge(joint, events, now, silence = null) {
   const state = stateOf(joint), change = changeOf(joint), key = change && !URGENT.includes(state) ? "changed" : state;
   const rank = ORDER.indexOf(key), word = phase(key)[0];
   if (key === "changed") return { key, state, rank, word, change, lines: [change.line], ...change, since: change.since ?? beginning(joint, key, events, now) };
-  const [short, size, lines, todo] = (TELL[key] ?? TELL.waiting)(joint, now);
-  return { key, state, rank, word, short, size, lines, todo, since: beginning(joint, key, events, now), change };
+  const since = beginning(joint, key, events, now), [short, size, lines, todo] = (TELL[key] ?? TELL.waiting)(joint, now, since);
+  return { key, state, rank, word, short, size, lines, todo, since, change };
 }
 
 const troubling = ({ key, was }) => TROUBLES.includes(key === "stale" ? was : key);

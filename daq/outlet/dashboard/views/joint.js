@@ -123,7 +123,7 @@ export class JointView {
     write(this.change, changeBeside(joint.condition));
     mark(this.node, "phase", key);
     write(this.explanation, phase(key)[1]);
-    const reasons = ["stale", "transient"].includes(key) ? lines : key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons);
+    const reasons = ["stale", "transient"].includes(key) ? lines : key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons, joint.condition.since);
     if (reasons.join() !== this.told) {
       this.told = reasons.join();
       this.reasons.replaceChildren(...reasons.map((reason) => element("li", {}, reason)));
