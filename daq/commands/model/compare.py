@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.whole_robot import DEFAULT
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST
 
@@ -99,10 +100,12 @@ def _law(found: IdentifiedRobot, name: str) -> dict[str, Any]:
 def _laws_differ(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> str:
     """Why a joint's coefficients of friction are not the same quantities in both models, in words; "" if they are."""
     first, second = _law(before, name), _law(after, name)
-    if first == second:
+    if first == second and first["kind"] == DEFAULT.kind:
         return ""
     if first["kind"] != second["kind"]:
         what = f"friction is {first['kind']} in the first and {second['kind']} in the second"
+    elif first == second:
+        what = f"friction is {first['kind']}, whose coefficients can stand in for each other"
     else:
         others = ", ".join(key for key in first if first[key] != second[key])
         what = f"friction is {first['kind']} in both, but not of the same {others}"
