@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.whole_robot import DEFAULT
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST
 
@@ -73,12 +74,13 @@ def differences(before: IdentifiedRobot, after: IdentifiedRobot) -> tuple[list[C
     """What both models tell, and sentences about what only one has, or what is compared in another way."""
     first = {one.name: one for one in parameters(before)}
     second = {one.name: one for one in parameters(after)}
-    found, said, apart = [], [], set[str]()
+    found, words, apart = [], dict[str, list[str]](), set[str]()
     for name in before.robot.names:
-        if name in after.robot.names and (words := _laws_differ(before, after, name)):
-            said.append(words)
+        if name in after.robot.names and (why := _laws_differ(before, after, name)):
+            words.setdefault(why, []).append(name)
             apart |= {*_coefficients(before, name), *_coefficients(after, name)}
             found += _friction(before, after, name)
+    said = [f"{', '.join(names)}: {why}" for why, names in words.items()]
     found = [
         Change(name, one.unit, one.value, second[name].value, float(np.hypot(one.deviation, second[name].deviation)))
         for name, one in first.items()
@@ -98,15 +100,18 @@ def _law(found: IdentifiedRobot, name: str) -> dict[str, Any]:
 def _laws_differ(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> str:
     """Why a joint's coefficients of friction are not the same quantities in both models, in words; "" if they are."""
     first, second = _law(before, name), _law(after, name)
-    if first == second:
+    if first == second and first["kind"] == DEFAULT.kind:
         return ""
     if first["kind"] != second["kind"]:
         what = f"friction is {first['kind']} in the first and {second['kind']} in the second"
+    elif first == second:
+        what = f"friction is {first['kind']}, whose coefficients can stand in for each other"
     else:
-        what = f"friction is {first['kind']} with other {', '.join(key for key in first if first[key] != second[key])}"
+        others = ", ".join(key for key in first if first[key] != second[key])
+        what = f"friction is {first['kind']} in both, but not of the same {others}"
     if _fastest(before, after, name) < AT_REST:
-        return f"{name}: {what}, and one recording does not move it: its friction is not compared"
-    return f"{name}: {what}: compared is its torque at speeds that both have seen"
+        return f"{what}, and one recording does not move it: it is not compared"
+    return f"{what}: compared is its torque at speeds that both have seen"
 
 
 def _fastest(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> float:

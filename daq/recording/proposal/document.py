@@ -199,9 +199,9 @@ class _Document:
     def _odd_rate(self) -> bool:
         """Whether positions and velocities fit by shape, but by no factor that units have."""
         gain = abs(self._gain())
-        if self._velocity is not None and (written := self._declared(self._velocity.family.members[0])):
-            if velocity_unit(written, self._gain(), self._position_guess().unit) is not None:
-                return False
+        written = "" if self._velocity is None else self._declared(self._velocity.family.members[0])
+        if written and velocity_unit(written, self._gain(), self._position_guess().unit) is not None:
+            return False
         return all(abs(np.log(gain / factor)) > np.log(1.2) for factor in (1.0, 180.0 / np.pi, np.pi / 180.0))
 
     def _position_guess(self) -> Guess:

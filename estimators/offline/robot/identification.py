@@ -174,7 +174,7 @@ def _identified(
 
     unseen: (n,) variance of motions that were not learnt from; physical, loading: (n, 10) standard parameters.
     """
-    beyond, beyond_covariance = beyond_law(rows, found)
+    beyond = beyond_law(rows, found)
     return IdentifiedRobot(
         robot,
         model.laws,
@@ -193,10 +193,10 @@ def _identified(
         {},
         twists=model.twists,
         learned=learned,
-        lag=torque_lag(rows, found),
+        lag=torque_lag(rows, found, beyond),
         unseen=np.sqrt(unseen),
-        beyond=beyond,
-        beyond_covariance=beyond_covariance,
+        beyond=beyond.deviations,
+        beyond_covariance=beyond.covariance,
     )
 
 

@@ -19,6 +19,8 @@ from estimators.models.robots.description import JointLimits, RobotDescription, 
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.inertia import standard, tensor
+from estimators.models.robots.maxwell_slip import MaxwellSlipSettings
+from estimators.models.robots.torque_lag import TorqueLag
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.quantities import Axis, Floats
 
@@ -155,6 +157,69 @@ def test_what_changed_between_two_models_is_said_with_its_deviation(
     assert main(["model", "show", str(tmp_path / "a.toml"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [one["value"] for one in told["parameters"]] == pytest.approx(before.theta)
+
+
+def with_memory(before: IdentifiedRobot, factor: float = 1.0) -> IdentifiedRobot:
+    """The same robot under another law, of as much friction; factor: of joint j1's."""
+    law = MaxwellSlipSettings(thresholds=(0.01,), spread=1.0)
+    laws = (law,) * N
+    model, theta = WholeRobot(before.robot, laws), []
+    values = dict(zip(before.model().names, before.theta, strict=True))
+    for name in model.names:
+        what, _, joint = name.partition(".")
+        more = factor if joint == "j1" and what in ("viscous", "coulomb") else 1.0
+        part = {
+            "coulomb": 0.4 * values.get(f"coulomb.{joint}", 0.0),
+            "stop1": 0.6 * values.get(f"coulomb.{joint}", 0.0),
+        }
+        more = factor if joint == "j1" and what == "stop1" else more
+        theta.append(more * part.get(what, values.get(name, 0.0)))
+    p = model.size
+    return replace(
+        before, laws=laws, theta=np.array(theta), covariance=np.diag(np.full(p, 0.01**2)), prior=np.array(theta),
+        prior_covariance=np.eye(p),
+    )  # fmt: skip
+
+
+def test_joints_whose_laws_differ_are_compared_by_their_friction_torque() -> None:
+    """0.4 of the Coulomb friction in one model is all of it in the other: as coefficients they would differ."""
+    before = robot()
+    changes, said = differences(before, with_memory(before))
+    assert not [one.name for one in changes if one.changed]
+    assert any(
+        one.startswith("j0, j1, j2, j3: friction is viscous_coulomb in the first and maxwell_slip in the second")
+        for one in said
+    )
+    names = {one.name for one in changes}
+    assert {"offset.j1", "friction.j1 at 0.6 rad/s", "friction.j3 at 0.15 m/s"} <= names
+    assert not [one for one in names if one.startswith(("coulomb", "viscous", "stop1"))]
+    changes, _ = differences(before, with_memory(before, 1.2))
+    assert {one.name.partition(" ")[0] for one in changes if one.changed} == {"friction.j1"}
+    wide = replace(before, beyond=np.full(N, 1.0), beyond_covariance=np.zeros((len(before.theta),) * 2))
+    changes, _ = differences(wide, with_memory(before, 1.2))
+    assert not [one.name for one in changes if one.changed], "friction beyond the law is as large as the change"
+
+
+def test_deviations_of_a_model_have_what_friction_beyond_its_law_does_to_it() -> None:
+    before = robot()
+    place = before.model().names.index("coulomb.j1")
+    theta = before.theta.copy()
+    theta[place] += 0.1
+    beyond = np.zeros((len(theta),) * 2)
+    beyond[place, place] = 0.05**2
+    after = replace(before, theta=theta, beyond=np.full(N, 0.05), beyond_covariance=beyond)
+    changes, _ = differences(before, after)
+    [one] = [one for one in changes if one.name == "coulomb.j1"]
+    assert one.deviation == pytest.approx(np.sqrt(2 * 0.01**2 + 0.05**2))
+    assert not one.changed
+
+
+def test_a_torque_that_is_read_later_than_before_is_a_change() -> None:
+    before, p = robot(), len(robot().theta)
+    lag = TorqueLag(np.zeros(N), 1e-8 * np.eye(N), np.zeros((p, N)))
+    after = replace(before, lag=lag._replace(values=np.array([0.0, -2e-3, 0.0, 0.0])))
+    changes, _ = differences(replace(before, lag=lag), after)
+    assert [(one.name, one.after) for one in changes if one.changed] == [("lead.j1", -2e-3)]
 
 
 def test_a_file_that_is_no_model_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

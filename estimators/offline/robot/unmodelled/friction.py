@@ -9,7 +9,7 @@ residual's means at the knots are M d, M = A (B − X S), A the means over a kno
 noise makes, tell D² by their expectation D² |M|² (method of moments).
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,26 @@ TOUCHED: Final = 20.0  # rows, whose hats add up to a knot that is seen: 0.4 s
 LEAST: Final = 1e-6  # of d, that a law has not followed: below it nothing is known of d
 
 
-def beyond_law(rows: RobotRows, found: RobotFit) -> tuple[Floats, Floats]:
-    """D (n,) N·m (N) by the rows that taught θ, and the covariance (p, p) of θ by it, beside that of noise."""
+class BeyondLaw(NamedTuple):
+    """What rows that taught θ show of it; k = knots of both directions."""
+
+    deviations: Floats  # (n,) D, N·m (N)
+    hats: Floats  # (rows, n, k) B
+    moved: Floats  # (p, n, k) S
+
+    @property
+    def covariance(self) -> Floats:
+        """Of θ by it (p, p), beside that of noise."""
+        return self.of(self.moved)
+
+    def of(self, moved: Floats) -> Floats:
+        """Covariance of what d moves so: (m, n, k) → (m, m)."""
+        scaled = (moved * self.deviations[:, np.newaxis]).reshape(len(moved), -1)
+        return np.asarray(scaled @ scaled.T)
+
+
+def beyond_law(rows: RobotRows, found: RobotFit) -> BeyondLaw:
+    """Of rows, and the θ that was learnt from them."""
     rows = rows.teaching()
     residual = rows.y - rows.predicted(found.theta)
     B = _hats(rows)
@@ -39,8 +57,7 @@ def beyond_law(rows: RobotRows, found: RobotFit) -> tuple[Floats, Floats]:
         noise = found.variance[j] * found.correlation[j] * (A**2).sum()
         squares, share = ((A @ residual[:, j]) ** 2).sum() - noise, (left**2).sum()
         D[j] = np.sqrt(squares / share) if share > LEAST and squares > 0.0 else 0.0
-    moved = (S * D[:, np.newaxis]).reshape(len(S), -1)
-    return D, moved @ moved.T
+    return BeyondLaw(D, B, S)
 
 
 def _hats(rows: RobotRows) -> Floats:

@@ -8,23 +8,26 @@ from numpy.typing import NDArray
 from estimators.models.robots.torque_lag import TorqueLag
 from estimators.offline.robot.fit import RobotFit
 from estimators.offline.robot.rows import SETTLING, RobotRows
+from estimators.offline.robot.unmodelled.friction import BeyondLaw
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD
 
 WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
 
 
-def torque_lag(rows: RobotRows, found: RobotFit) -> TorqueLag:
-    """What these rows say of it beside a θ that was learnt from them without."""
+def torque_lag(rows: RobotRows, found: RobotFit, beyond: BeyondLaw) -> TorqueLag:
+    """What these rows say of it beside a θ that was learnt from them without; its covariance has what friction
+    beyond its law may feign."""
     late, weights = rates(rows)[rows.moves], found.weights[0]
     rows = rows.teaching()
     residual = rows.y - rows.predicted(found.theta)
     C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
     moves = np.linalg.solve(found.information, C)
     information = np.diag(weights * (late**2).sum(axis=0) + LAG_SPREAD**-2) - C.T @ moves
-    return TorqueLag(
-        np.linalg.solve(information, weights * (late * residual).sum(axis=0)), np.linalg.inv(information), moves
-    )
+    spread = np.linalg.inv(information)
+    left = np.einsum("j,tj,tjk->jk", weights, late, beyond.hats)
+    feigned = np.einsum("ij,jk->ijk", spread, left) - np.einsum("ij,pj,pnk->ink", spread, C, beyond.moved)
+    return TorqueLag(spread @ (weights * (late * residual).sum(axis=0)), spread + beyond.of(feigned), moves)
 
 
 def rates(rows: RobotRows) -> Floats:

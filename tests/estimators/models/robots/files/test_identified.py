@@ -53,11 +53,11 @@ def whole(plain: bool = False) -> IdentifiedRobot:
     p, n = model.size, 3
     squares = random.normal(size=(2, p, p))
     squares = squares @ squares.transpose(0, 2, 1)
-    each = random.uniform(0.5, 2.0, (8, n))
+    each = random.uniform(0.5, 2.0, (9, n))
     links = random.uniform(0.5, 2.0, (3, n, 10))
     more: dict[str, Any] = {
         "peaks": each[5], "deviations": each[6], "bends": each[7], "twists": gears,
-        "learned": (None, learned(), None),
+        "learned": (None, learned(), None), "beyond": each[8], "beyond_covariance": 0.5 * squares[1],
         "lag": TorqueLag(random.normal(size=n), np.diag(each[0]), random.normal(size=(p, n))),
     }  # fmt: skip
     return IdentifiedRobot(
@@ -100,7 +100,9 @@ def test_the_document_names_what_a_person_looks_for() -> None:
     document, model = json.loads(written()), found.model()
     assert document["theta"]["names"] == list(model.names)
     assert document["theta"]["meanings"] == list(model.meanings)
-    assert document["theta"]["deviations"] == pytest.approx(np.sqrt(np.diag(found.covariance)).tolist())
+    assert document["theta"]["deviations"] == pytest.approx(
+        np.sqrt(np.diag(found.covariance + found.beyond_covariance))
+    )
     assert document["joints"]["turn"]["limits"] == {"lower": -2.0, "velocity": 3.0}, "infinite ones are not said"
     assert document["frames"]["tip"]["link"] == 2
     assert document["learnt_from"] == found.source
