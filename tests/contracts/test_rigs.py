@@ -85,7 +85,7 @@ def test_it_plays_what_its_configuration_listens_to(
     where = ["--link", str(link)] if wire in ("slcan", "serial", "servo", "servo_polled") else []
     words = [name, "--wire", wire, "--config", str(config), *where]
     if (wire, name) in CANNOT:
-        done = run_program("hil_rig", *words)
+        done = run_program("hil_rig", *words, *(["--file", str(file)] if name == "recording" else []))
         assert done.returncode == 1
         assert CANNOT[wire, name] in done.stderr
         return
