@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from estimators.numerics.jit import inline
+from estimators.numerics.jit import kernel
 from jointwatch_numba.layout import Integers, Layout, Matrix
 
 #: s, argued: Time between two looks: a refused stream says so at each, and at least four times a second.
@@ -40,7 +40,7 @@ def frame_block(period: float, channels: int, watched: bool) -> FrameBlock:
     )
 
 
-@inline
+@kernel((FrameBlock,))
 def is_full(block: FrameBlock) -> bool:
     """Whether somebody has to look before another frame is taken."""
     count, room = block.count, len(block.arrivals)

@@ -220,7 +220,7 @@ class Validity:
         return Reason("uncertain", name, numbers, {"unit": parameter.unit, "needs": parameter.needs})
 
 
-@inline
+@kernel((ValidityState, "i8"))
 def plausible(judged: ValidityState, which: int) -> bool:
     """Whether a value is within its range, give or take three deviations."""
     value, margin = judged.values[which], RANGE_MARGIN * judged.deviations[which]
