@@ -55,7 +55,7 @@ def compiled(function: Callable[..., Any], *signatures: Signature) -> Any:
 
 def part(function: Callable[..., Any]) -> Any:
     """A function that kernels call, typed by use."""
-    return Part(function)
+    return _Part(function)
 
 
 @functools.cache
@@ -130,7 +130,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     return made
 
 
-class Part(CPUDispatcher):
+class _Part(CPUDispatcher):
     """A function that kernels call; it has no machine code of its own, see jointwatch_numba.library.Library."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -1,10 +1,11 @@
 """The disk cache of a kernel is tied to the content of all the sources that it is made of, in every package alike."""
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -309,3 +310,41 @@ def test_an_error_raised_in_what_a_kernel_calls_has_its_words(tmp_path: Path, ru
     write(tmp_path, {"top/part.py": part, "top/whole.py": whole})
     program = "from top.whole import answer\ntry: answer(5)\nexcept ValueError as error: print(error.args)"
     assert [run(program) for _ in range(2)] == ["('not', 5)"] * 2
+
+
+def decorators(function: ast.FunctionDef) -> set[str]:
+    """Names of what a function is decorated with."""
+    called = [one.func if isinstance(one, ast.Call) else one for one in function.decorator_list]
+    return {one.id for one in called if isinstance(one, ast.Name)}
+
+
+def calls_from_python(node: ast.AST, wanted: set[str]) -> Iterator[ast.Call]:
+    """Calls of these functions outside kernels."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef) and decorators(child) & {"kernel", "inline"}:
+            continue
+        if isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id in wanted:
+            yield child
+        yield from calls_from_python(child, wanted)
+
+
+def test_what_is_compiled_with_its_callers_is_called_by_kernels_alone() -> None:
+    packages = ("daq", "drivers", "estimators", "hil_rig")
+    trees = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts): ast.parse(file.read_text())
+        for package in packages
+        for file in (ROOT / package).rglob("*.py")
+    }
+    inline = {
+        module: {one.name for one in tree.body if isinstance(one, ast.FunctionDef) and "inline" in decorators(one)}
+        for module, tree in trees.items()
+    }
+    found = []
+    for module, tree in trees.items():
+        imports = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom) and one.module in inline]
+        taken = {
+            name.asname or name.name for one in imports for name in one.names if name.name in inline[str(one.module)]
+        }
+        found += [f"{module}: line {call.lineno}" for call in calls_from_python(tree, inline[module] | taken)]
+    assert found == [], "would be compiled by itself in the middle of a run: make it a kernel"
+    assert sum(map(len, inline.values())) > 100

@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from estimators.numerics.jit import inline
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Settings
 from estimators.recursive.state import RecursiveState
 
@@ -196,7 +196,7 @@ def _alarm(state: RecursiveState, q: float) -> float:
     return float(1.0 - 1.0 / (1.0 + memory))
 
 
-@inline
+@kernel((RecursiveState,))
 def is_suspicious(state: RecursiveState) -> bool:
     """Whether an alarm may be on its way: two rows that could not be worse, or half of a limit that is larger.
 

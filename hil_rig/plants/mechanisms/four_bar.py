@@ -83,7 +83,7 @@ class FourBar(SimulatedPlant):
         _run(self.physics.values, self._motion, step, self._state, out)
 
 
-@inline
+@kernel("UniTuple(f8, 3)(f8[::1], f8)")
 def _wanted(motion: Floats, time: float) -> tuple[float, float, float]:
     """Angle, speed and acceleration that the crank is to have."""
     centre, amplitude, omega = motion

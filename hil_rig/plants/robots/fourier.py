@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from hil_rig.plants.base import Floats, FrozenSettings, RigError
-from hil_rig.plants.jit import inline
+from hil_rig.plants.jit import kernel
 
 HARMONICS: Final = 5
 
@@ -58,7 +58,7 @@ class FourierSeries(NamedTuple):
         return found[0], found[1], found[2]
 
 
-@inline
+@kernel("void(f8[:, ::1], f8, f8, f8[:], f8[:], f8[:])")
 def reference(amplitude: Floats, omega: float, t: float, q: Floats, dq: Floats, ddq: Floats) -> None:
     """Fill position, velocity and acceleration (n,) at time t (s)."""
     harmonics = (amplitude.shape[1] - 1) // 2

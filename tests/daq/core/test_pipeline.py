@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import msgpack
 import numpy as np
@@ -16,7 +15,6 @@ from daq.core.reading_buffer import ReadingBuffer
 from daq.stream.curve_points import channel_rows, points
 from daq.stream.update import EVENTS
 from drivers.reading import READING
-from jointwatch_numba.compiled import Part
 
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
 START = 1_000_000_000  # ns
@@ -101,20 +99,6 @@ def test_the_truth_comes_out_at_the_configured_rate(config: Config) -> None:
     first = next(update for update in estimates if "condition" in update)
     assert first["phase"] == "starting"
     assert first["timestamp"] < 2.5
-
-
-def test_nothing_is_compiled_in_the_middle_of_a_run(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    called = list[str]()
-
-    def call(self: Any, *arguments: Any) -> Any:
-        called.append(self.py_func.__qualname__)
-        return self.py_func(*arguments)
-
-    # called from Python, a function that is compiled with its callers would be compiled once more by itself
-    monkeypatch.setattr(Part, "__call__", call)
-    estimates = maps(play(config, list(readings(20.0).reshape(-1, 30))), b"estimate/elbow")
-    assert estimates[-1]["health"]["status"] == "valid"
-    assert called == []
 
 
 def said(pipeline: Pipeline, batch: np.ndarray) -> list[dict]:
