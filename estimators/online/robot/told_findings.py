@@ -7,6 +7,7 @@ import numpy as np
 from estimators.base import Phase, Status
 from estimators.online.robot.estimate import Friction
 from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.causes.friction import share_of_friction
 from estimators.online.robot.findings.competition import NOTABLE
 from estimators.online.robot.findings.record import Findings
 from estimators.online.robot.residual_attribution import AttributionVerdict, ResidualAttribution
@@ -133,8 +134,8 @@ class GradualFriction:
         if not len(joints) or self._findings.examined is not None:
             return ""
         names = [self._names[j] for j in joints]
-        shares = 100.0 * change[joints, -1] / self._before.torque[joints, -1]
-        each = ", ".join(f"{name} {share:+.0f} %" for name, share in zip(names, shares, strict=True))
+        changed, before = change[joints, -1].tolist(), self._before.torque[joints, -1].tolist()
+        each = ", ".join(map(share_of_friction, names, changed, before))
         text = f"the friction has changed gradually, at half the speed seen: {each}"
         if self._number:
             self._findings.refine(time, self._number, text, tuple(names))

@@ -105,6 +105,11 @@ class CommonFriction:
         return _words(known, self.joints, fitted.moved)
 
 
+def share_of_friction(name: str, change: float, before: float) -> str:
+    """By how much a joint's friction has changed, in words; a joint that had none has infinitely more."""
+    return f"{name} {100.0 * change / before if before else np.inf:+.0f} %"
+
+
 def _words(known: RobotKnowledge, joints: tuple[int, ...], moved: Floats) -> str:
     names = known.model.robot.names
     if len(joints) == 1:
@@ -116,7 +121,7 @@ def _words(known: RobotKnowledge, joints: tuple[int, ...], moved: Floats) -> str
     for j in joints:
         columns, places = known.friction_columns(j, np.array([SPEEDS[1] * known.reach[j]]))[0], known.friction_terms(j)
         torque, change = float(columns @ known.theta[places]), float(columns @ moved[places])
-        shares.append(f"{names[j]} {100.0 * change / torque if torque else np.inf:+.0f} %")
+        shares.append(share_of_friction(names[j], change, torque))
     return f"the friction of {len(joints)} joints has changed, at half their speed: {', '.join(shares)}"
 
 

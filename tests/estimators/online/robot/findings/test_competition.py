@@ -16,7 +16,7 @@ from estimators.online.robot.findings.causes.base import Fitted, Prepared, Robot
 from estimators.online.robot.findings.causes.base_tilt import BaseTilt
 from estimators.online.robot.findings.causes.catalogue import catalogue
 from estimators.online.robot.findings.causes.encoder_slip import EncoderSlip
-from estimators.online.robot.findings.causes.friction import CommonFriction, JointFriction, sizes
+from estimators.online.robot.findings.causes.friction import CommonFriction, JointFriction, share_of_friction, sizes
 from estimators.online.robot.findings.causes.links import Links
 from estimators.online.robot.findings.causes.offset import Offset
 from estimators.online.robot.findings.causes.payload import PayloadCause, is_gone
@@ -235,6 +235,11 @@ def test_a_finding_doubles_the_usual_residual_of_the_joints_that_it_explains(siz
     assert standing.explained == pytest.approx(((residual[:, 2] ** 2).sum() - (left**2).sum()) / (4.0 * NOISE**2))
     assert standing.excess == pytest.approx(100.0 * (size / NOISE) ** 2), "beyond the usual squares of all joints"
     assert standing.notable is notable
+
+
+def test_a_joint_that_had_no_friction_has_infinitely_more() -> None:
+    assert share_of_friction("wrist", -0.2, 0.8) == "wrist -25 %"
+    assert share_of_friction("wrist", 0.2, 0.0) == "wrist +inf %"
 
 
 def test_a_coefficient_is_as_large_as_if_it_alone_were_the_friction_at_half_the_speed_seen() -> None:
