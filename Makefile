@@ -2,9 +2,12 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# without bytecode, which pip would write one file after the other: all cores write it afterwards
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
-WRITE  := $(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
+# uv takes a sixth of pip's time; where it cannot be had, or does not find what pip was told to find, pip does the work
+PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALL = { $(PIP) uv && $(BIN)/uv pip install --quiet --native-tls --python $(BIN)/python --constraint constraints.txt $(1); } \
+	|| $(PIP) --no-compile $(1)
+# neither writes bytecode, which pip would write one file after the other: all cores write it afterwards
+WRITE  := $(BIN)/python -W ignore -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
 LATER  := nice -n 10
 # bytecode is kept: where it is not, three workers rewrite every test and each program that they start compiles itself
 export PYTHONDONTWRITEBYTECODE :=
@@ -85,7 +88,7 @@ $(BIN)/python:
 
 $(VENV)/run.stamp: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing into $(VENV) (once)" >&2
-	$(PIP) --editable .
+	$(call INSTALL,--editable .)
 	@$(WRITE)
 	@touch $@
 
@@ -95,18 +98,18 @@ $(VENV)/live.stamp: $(VENV)/run.stamp
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing into $(VENV), with what the tests need (once)" >&2
-	$(PIP) --editable '.[test]'
+	$(call INSTALL,--editable '.[test]')
 	@$(WRITE)
 	@touch $(VENV)/run.stamp $@
 
 $(VENV)/docs.stamp: $(VENV)/run.stamp
-	$(PIP) --editable '.[docs]'
+	$(call INSTALL,--editable '.[docs]')
 	@touch $@
 
 $(VENV)/dist.stamp: $(VENV)/test.stamp
-	$(PIP) --editable '.[test,dist]'
+	$(call INSTALL,--editable '.[test,dist]')
 	@touch $@
 
 $(VENV)/bench.stamp: $(VENV)/test.stamp
-	$(PIP) --editable '.[test,bench]'
+	$(call INSTALL,--editable '.[test,bench]')
 	@touch $@
