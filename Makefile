@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # uv takes a sixth of pip's time; where it cannot be had, or does not find what pip was told to find, pip does the work
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INSTALL = { $(PIP) uv && $(BIN)/uv pip install --quiet --native-tls --python $(BIN)/python --constraint constraints.txt $(1); } \
-	|| $(PIP) --no-compile $(1)
+	|| { echo "uv could not: pip installs, which takes longer" >&2; $(PIP) --no-compile $(1); }
 # neither writes bytecode, which pip would write one file after the other: all cores write it afterwards
 WRITE  := $(BIN)/python -W ignore -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
 LATER  := nice -n 10
@@ -88,7 +88,7 @@ $(BIN)/python:
 
 $(VENV)/run.stamp: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing into $(VENV) (once)" >&2
-	$(call INSTALL,--editable .)
+	@$(call INSTALL,--editable .)
 	@$(WRITE)
 	@touch $@
 
@@ -98,18 +98,18 @@ $(VENV)/live.stamp: $(VENV)/run.stamp
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing into $(VENV), with what the tests need (once)" >&2
-	$(call INSTALL,--editable '.[test]')
+	@$(call INSTALL,--editable '.[test]')
 	@$(WRITE)
 	@touch $(VENV)/run.stamp $@
 
 $(VENV)/docs.stamp: $(VENV)/run.stamp
-	$(call INSTALL,--editable '.[docs]')
+	@$(call INSTALL,--editable '.[docs]')
 	@touch $@
 
 $(VENV)/dist.stamp: $(VENV)/test.stamp
-	$(call INSTALL,--editable '.[test,dist]')
+	@$(call INSTALL,--editable '.[test,dist]')
 	@touch $@
 
 $(VENV)/bench.stamp: $(VENV)/test.stamp
-	$(call INSTALL,--editable '.[test,bench]')
+	@$(call INSTALL,--editable '.[test,bench]')
 	@touch $@
