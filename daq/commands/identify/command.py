@@ -33,7 +33,6 @@ from estimators.models.robots.whole_robot import DEFAULT, FRICTION_LAWS, RobotFr
 from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
-from estimators.thresholds import AT_REST
 
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)
@@ -268,7 +267,7 @@ def _doubts(found: RobotIdentification) -> None:
     for number, test in enumerate(found.tests):
         share = test.outside.mean(axis=0)
         for j in np.flatnonzero(share > MANY):
-            if found.found.speed[j] < AT_REST:
+            if found.found.speed[j] < found.found.at_rest()[j]:
                 print(
                     f"jointwatch: test {number + 1}: joint {names[j]} moves, but stood still in the "
                     "recordings to learn from: its friction is not known",

@@ -1,6 +1,7 @@
 """A whole robot from recordings: the friction law, θ, physical links, and how far each is to be trusted."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +19,12 @@ from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
 from estimators.offline.robot.law_choice import LawScore, choose, imposed
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rotors import with_rotors
-from estimators.offline.robot.rows import RobotRows, build, joined
+from estimators.offline.robot.rows import RobotRows, build, joined, resting_speed
 from estimators.offline.robot.unmodelled.friction import beyond_law
 from estimators.offline.robot.unmodelled.lag import torque_lag
 from estimators.offline.robot.weak_directions import WeakDirection, weak_directions
 from estimators.quantities import Floats
+from estimators.thresholds import AT_REST
 
 
 class JudgedPrediction(NamedTuple):
@@ -134,6 +136,7 @@ def identify(
     learned = () if compensation is None else learn(compensation, model, train, rows.y - predicted, rows.moves)
     unseen = choice.validated.beside(rows.spread(found.covariance), found.variance)
     learnt = _identified(robot, model, rows, found, unseen, physical.parameters, choice.loading, learned)
+    learnt = replace(learnt, resting=np.where(rows.pushed, AT_REST, resting_speed(train)))
     reach = learnt.reach()
     judged = []
     for number, test in enumerate(tests):

@@ -8,6 +8,7 @@ import numpy as np
 
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.numerics.splines import cubic_spline
+from estimators.offline.robot.motion import MotionError
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats
 
@@ -25,7 +26,7 @@ class Recorded(NamedTuple):
 
 def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> IdentifiedRobot:
     """The robot with what is left under the live low-pass: largest residual, root mean square, and what friction
-    has beyond its law. ValueError if at rest."""
+    has beyond its law. MotionError if at rest."""
     peaks, squares, bends = np.zeros((3, len(learnt.robot.joints)))
     found = 0
     twisted = learnt.model().twisted
@@ -52,7 +53,7 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
         peaks, squares, found = np.maximum(peaks, peak), squares + deviation**2, found + 1
         bends = np.maximum(bends, bend)
     if not found:
-        raise ValueError("nothing moves in the recordings")
+        raise MotionError(["no joint moves for as long as a live service looks at: its thresholds are not known"])
     return replace(learnt, peaks=peaks, deviations=np.sqrt(squares / found), bends=bends)
 
 

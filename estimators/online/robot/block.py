@@ -21,15 +21,15 @@ BLOCK: Final = 50
 class Block:
     """Rows of n joints, of which the first `count` are filled."""
 
-    def __init__(self, parameters: int, joints: int) -> None:
-        """parameters: columns of a row, those of the lags among them."""
-        self.count = 0
+    def __init__(self, parameters: int, at_rest: Floats) -> None:
+        """parameters: columns of a row, those of the lags among them; at_rest: (n,) up to which speeds joints stand."""
+        self.count, self._at_rest, joints = 0, at_rest, len(at_rest)
         self.X, self.Y = np.empty((BLOCK, joints, parameters)), np.empty((BLOCK, joints, PARAMETERS))
         self.r, self.u = np.empty((2, BLOCK, joints))  # residual against the model without payload, and with it
         self.q, self.dq = np.empty((2, BLOCK, joints))  # dq: where friction is that of motion, else 0
         self.rates = np.empty((2, BLOCK, joints))  # dq and ddq everywhere
         self.sample, self.e = np.full(BLOCK, -1), np.zeros((BLOCK, PLACES, joints))  # e: robot_shifted_quantiser.py
-        self.speed = np.empty(BLOCK)  # of the fastest joint
+        self.speed = np.empty(BLOCK)  # the largest of all joints, in speeds at rest
         self.disturbed = False  # something was beyond its threshold
 
     def close(
@@ -40,7 +40,7 @@ class Block:
         A joint at rest teaches nothing: friction may be any torque.
         """
         k = self.count
-        self.q[k], self.speed[k] = q, np.abs(dq).max()
+        self.q[k], self.speed[k] = q, (np.abs(dq) / self._at_rest).max()
         self.rates[:, k] = dq, ddq
         _close(k, dq, r, u, moving, self.X, self.Y, self.r, self.u, self.dq)
         self.count += 1

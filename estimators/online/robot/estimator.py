@@ -36,7 +36,7 @@ from estimators.online.robot.watch import RobotWatch
 from estimators.online.start.robot_start import RobotStart
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
-from estimators.thresholds import AT_REST, START
+from estimators.thresholds import START
 
 
 class RobotEstimator:
@@ -81,7 +81,8 @@ class RobotEstimator:
         self._findings = self._changes.findings
         # times and readings that do not fill a chunk yet
         self._unused: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, self._channels, n)))
-        self._block = Block(model.size + n, n)  # rows of the present second
+        self._at_rest = self._watch.contact.slow = learnt.at_rest()
+        self._block = Block(model.size + n, self._at_rest)  # rows of the present second
         self._samples, self._moves = 0, False  # readings so far; whether a joint has moved in the last half second
         self._measured, self._predicted = np.full((2, n), np.nan)
 
@@ -235,7 +236,7 @@ class RobotEstimator:
     def _explain(self) -> None:
         """Half a second of rows: look for what explains their residual."""
         now, watch, learner, pulls = self._block, self._watch, self._learner, None
-        self._moves = bool(now.speed[now.lately].max() > AT_REST)
+        self._moves = bool(now.speed[now.lately].max() > 1.0)
         if learner.encoders.known:
             q, r, carried = now.q[now.lately], now.r[now.lately], watch.attribution.explanation.carried
             weights = 1.0 / (learner.variance * learner.correlation)
@@ -254,8 +255,8 @@ class RobotEstimator:
         self._changes.settle()
         speeds = self._learner.begin_block()
         if speeds is not None:
-            self._watch.contact.slow = np.maximum(AT_REST, speeds)
-        if not (now.disturbed or self._findings.held or now.speed.max() <= AT_REST):
+            self._watch.contact.slow = np.maximum(self._at_rest, speeds)
+        if not (now.disturbed or self._findings.held or now.speed.max() <= 1.0):
             self._learner.close(now, self._samples)
 
     def _state(self) -> tuple[Phase, Status, tuple[Reason, ...]]:

@@ -30,7 +30,7 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.kernel import LONG_CLIP
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.recursive.process_noise_correction import Belief, ProcessNoiseCorrection
-from estimators.thresholds import AT_REST, LAG_SPREAD
+from estimators.thresholds import LAG_SPREAD
 
 #: s, argued: Time after which friction may have changed by WANDERS (decision 018, point 6).
 FRICTION_MEMORY: Final = 600.0
@@ -77,6 +77,7 @@ class RobotLearner:
     ) -> None:  # fmt: skip
         """period: s between samples; stride: samples between rows; teaches: False keeps the parameters."""
         n, q, self._reach = model.tree.size(), model.size + model.tree.size(), learnt.reach()
+        self._at_rest = learnt.at_rest()
         self._model, self._motion, self._attribution, self._teaches = model, motion, attribution, teaches
         self.correlation, self.variance = learnt.correlation, learnt.variance.copy()
         own = np.sort(np.concatenate([own_terms(model, j) for j in range(n)]))
@@ -95,9 +96,8 @@ class RobotLearner:
 
     def follow_laws(self) -> None:
         """Take the friction's columns from the laws as they are now."""
-        at_rest = np.full((self._model.tree.size(), 1), AT_REST)
         self._reported = friction_columns(self._model, np.outer(self._reach, SPEEDS))
-        self._resting = friction_columns(self._model, at_rest)
+        self._resting = friction_columns(self._model, self._at_rest[:, np.newaxis])
 
     @property
     def theta(self) -> Floats:

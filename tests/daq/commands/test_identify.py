@@ -6,6 +6,7 @@ import signal
 import struct
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from mcap.writer import Writer
 from scipy.io import savemat
 
 from daq.__main__ import main
+from daq.commands.identify.command import law_of
 from daq.config.robots.robot_model import load_model
 from daq.recording.ros_bag import decode, is_bag
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.newton_euler import newton_euler
 from estimators.quantities import Floats
@@ -449,3 +452,9 @@ def test_a_reversed_torque_is_named_before_the_results_and_in_them(
     assert {one["code"] for one in found} == {"torque_sign_reversed"}
     assert f"{file}: elbow: the sign of the torque looks reversed" in told.err
     assert "→ Set scale = -1 for the torque" in told.err
+
+
+def test_the_default_law_by_its_name_is_the_default_law_with_its_transition() -> None:
+    options = Namespace(friction="viscous_coulomb", stribeck=None, transition=None)
+    assert law_of(options) == ViscousCoulombSettings(transition=0.001)
+    assert law_of(Namespace(friction=None, stribeck=None, transition=None)) is None

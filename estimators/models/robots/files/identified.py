@@ -19,10 +19,14 @@ from estimators.models.robots.springs import CounterbalanceSettings
 from estimators.models.robots.torque_lag import TorqueLag
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.quantities import Axis, Floats
+from estimators.thresholds import AT_REST
 
 FORMAT: Final = "jointwatch whole robot"
 VERSION: Final = 1
 REACH: Final = 1.1  # of the speed seen in teaching: beyond it a friction law is not used
+#: 1, tuned: Share of the fastest speed of teaching, up to which a joint that was taught slowly stands. With a fifth,
+#: simulated joints that never reach 0.01 rad/s told reversals as contacts. From 0.05 rad/s on AT_REST is less.
+STANDS: Final = 0.4
 
 _FRICTION: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 _SPRING: Final[TypeAdapter[Any]] = TypeAdapter(CounterbalanceSettings)
@@ -60,6 +64,7 @@ class IdentifiedRobot:
     unseen: Floats | None = None  # (n,) deviation of the torque on motions that were not learnt from, N·m (N)
     beyond: Floats | None = None  # (n,) deviation of friction beyond its law at each speed, N·m (N) …
     beyond_covariance: Floats | None = None  # … and by it of θ (p, p); `covariance` is without
+    resting: Floats | None = None  # (n,) speeds up to which a joint may have stood in teaching, rad/s (m/s)
 
     def model(self) -> WholeRobot:
         """The columns that θ belongs to."""
@@ -73,6 +78,13 @@ class IdentifiedRobot:
     def reach(self) -> Floats:
         """Speeds up to which the friction laws may be used: (n,)."""
         return REACH * self.speed
+
+    def at_rest(self) -> Floats:
+        """Speeds (n,) up to which a joint stands: AT_REST, or less where it was taught slowly."""
+        if self.resting is None:
+            return np.full(len(self.speed), AT_REST)
+        moved = self.resting < self.speed
+        return np.where(moved, np.minimum(AT_REST, np.maximum(self.resting, STANDS * self.speed)), AT_REST)
 
     def predicted(self, q: Floats, dq: Floats, ddq: Floats, load: Floats | None = None) -> Floats:
         """Torque of every joint in N·m (N) for a smooth motion (rows, n); load: of the rigid body, else computed.
@@ -159,6 +171,7 @@ class IdentifiedRobot:
             **({} if self.bends is None else {"residual_bend": float(self.bends[i])}),
             **({} if self.unseen is None else {"residual_unseen": float(self.unseen[i])}),
             **({} if self.beyond is None else {"friction_beyond_law": float(self.beyond[i])}),
+            **({} if self.resting is None else {"speed_at_rest": float(self.resting[i])}),
             **({} if gear is None else {"gear_twist": gear._asdict()}),
             **({} if learned is None else {"compensation": learned.document()}),
         } | ({"counterbalance": spring.model_dump(mode="json")} if spring is not None else {})
@@ -248,6 +261,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         unseen=_column(joints, "residual_unseen") if _all_have(joints, "residual_unseen") else None,
         beyond=_column(joints, "friction_beyond_law") if _all_have(joints, "friction_beyond_law") else None,
         beyond_covariance=squares.get("covariance_beyond_law"),
+        resting=_column(joints, "speed_at_rest") if _all_have(joints, "speed_at_rest") else None,
     )
     if not all(np.isfinite(one).all() and one.stiffness > 0 for one in twists if one is not None):
         raise ModelError("found the twist of a gear that no spring has")

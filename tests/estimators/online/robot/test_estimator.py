@@ -9,11 +9,13 @@ import pytest
 from estimators.base import Event
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.models.robots.files.dh_table import DhTable
+from estimators.models.robots.files.identified import read
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
-from estimators.offline.robot.motion import pieces
+from estimators.offline.robot.motion import MotionError, pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.motion import RobotMotion
 from estimators.quantities import Floats
@@ -338,3 +340,40 @@ def test_a_slow_bus_leaves_what_identify_states_and_starts_in_time() -> None:
     assert 31.0e9 < events[1].time < 31.5e9
     assert 32.0e9 < events[2].time < 32.7e9
     assert 100.0 * np.linalg.norm(left) / np.linalg.norm(size) < 1.2 * identified.test.error
+
+
+def slow_turntable(seed: int, seconds: float) -> tuple[Floats, Floats, Floats]:
+    """A joint on an upright axis that never reaches 0.01 rad/s and then stands for 10 s: t, q of 20 bits, tau."""
+    random, t = np.random.default_rng(seed), np.arange(0.0, seconds, 1.0 / RATE)
+    q, dq = np.zeros((2, len(t)))
+    for k in range(1, 7):
+        a, phase, w = 0.02 * random.uniform(0.1, 0.3) / k, random.uniform(0.0, 2.0 * np.pi), 0.5 * k
+        q, dq = q + a * np.sin(w * t + phase), dq + a * w * np.cos(w * t + phase)
+    stands = t >= seconds - 10.0
+    q[stands], dq[stands] = q[stands][0], 0.0
+    step = 2.0 * np.pi / 2**20
+    tau = 1.5 * dq + 2.0 * np.tanh(dq / 0.001) + 0.02 * random.standard_normal(len(t))
+    return t, (step * np.round((q + step * random.standard_normal(len(t))) / step))[:, np.newaxis], tau[:, np.newaxis]
+
+
+def test_a_joint_that_is_always_slow_is_watched_as_it_was_taught() -> None:
+    """With 0.02 rad/s for all, nothing had moved: no thresholds, and a start for ever. Somebody pushes at 33 s."""
+    joints = {"turn": {"d": 0.2}}
+    table = {"name": "one", "convention": "modified", "angles": "deg", "total_mass": 8.0, "joints": joints}
+    (t, q, tau), (time, other, effort) = slow_turntable(17, 40.0), slow_turntable(18, 50.0)
+    identified = identify(DhTable.model_validate(table).robot(), pieces(t, q, tau), [], ()).found
+    assert identified.speed[0] < 0.01
+    found = read(with_live_residuals(identified, [Recorded(t, q, tau)]).document())
+    effort[(time >= 33.0) & (time < 34.0)] += 1.0
+    estimator = RobotEstimator(found, 1.0 / RATE)
+    estimator.absorb(np.round((1.0 + time) * 1e9).astype(np.int64), other, effort)
+    events = estimator.events()
+    assert [one.kind for one in events] == ["started", "contact", "recovered"]
+    assert events[0].time < 23.0e9
+    assert 34.0e9 < events[1].time < 34.2e9
+
+
+def test_a_recording_that_moves_too_briefly_for_thresholds_is_refused_in_words() -> None:
+    t, q, tau, _ = measured(1, 4.0)
+    with pytest.raises(MotionError, match="no joint moves for as long as a live service looks at"):
+        with_live_residuals(taught(), [Recorded(t, np.repeat(q[:1], len(q), axis=0), tau)])

@@ -17,6 +17,7 @@ from estimators.online.robot.findings.quick_samples import QuickSamples, RowSamp
 from estimators.online.robot.friction_refit import FrictionRefits, RefittedFriction
 from estimators.quantities import Axis, Floats
 from estimators.refit.refit import RefitRows, refit
+from estimators.thresholds import AT_REST
 
 pytestmark = pytest.mark.compiled
 
@@ -68,7 +69,7 @@ def block(seed: int, eta: Floats = ETA, theta: Floats | None = None, scale: floa
 
     theta: of the prediction; scale: of the friction and its noise.
     """
-    draw, found = np.random.default_rng([seed, 8]), Block(MODEL.size + 2, 2)
+    draw, found = np.random.default_rng([seed, 8]), Block(MODEL.size + 2, np.full(2, AT_REST))
     X = draw.uniform(-1.0, 1.0, (BLOCK, 2, MODEL.size + 2))
     q, dq = draw.uniform(-2.0, 2.0, (BLOCK, 2)), draw.uniform(-0.9, 0.9, (BLOCK, 2))
     law, nothing = MODEL.law_of(JOINT), np.zeros(BLOCK)

@@ -53,11 +53,12 @@ def whole(plain: bool = False) -> IdentifiedRobot:
     p, n = model.size, 3
     squares = random.normal(size=(2, p, p))
     squares = squares @ squares.transpose(0, 2, 1)
-    each = random.uniform(0.5, 2.0, (9, n))
+    each = random.uniform(0.5, 2.0, (10, n))
     links = random.uniform(0.5, 2.0, (3, n, 10))
     more: dict[str, Any] = {
         "peaks": each[5], "deviations": each[6], "bends": each[7], "twists": gears,
         "learned": (None, learned(), None), "beyond": each[8], "beyond_covariance": 0.5 * squares[1],
+        "resting": each[9],
         "lag": TorqueLag(random.normal(size=n), np.diag(each[0]), random.normal(size=(p, n))),
     }  # fmt: skip
     return IdentifiedRobot(
@@ -195,3 +196,11 @@ def test_figures_of_some_joints_alone_are_figures_of_none() -> None:
         del document["joints"]["lift"][key]
     again = read(document)
     assert (again.peaks, again.deviations, again.bends) == (None, None, None)
+
+
+def test_a_joint_stands_below_a_share_of_its_speed_where_it_was_taught_slowly() -> None:
+    """Fast; slow; slow, with an encoder as rough; never moved."""
+    found = whole(plain=True)
+    assert (found.at_rest() == 0.02).all(), "a model of before"
+    speed, resting = np.array([0.06, 0.01, 0.01, 0.003]), np.array([0.001, 0.001, 0.006, 0.004])
+    assert replace(found, speed=speed, resting=resting).at_rest() == pytest.approx([0.02, 0.004, 0.006, 0.02])
