@@ -18,6 +18,7 @@ from hil_rig.papers.recordings import xl330
 from hil_rig.papers.recordings.bam import GRAVITY, friction
 from hil_rig.papers.recordings.fit import fit
 from hil_rig.papers.recordings.readers import Pendulum, xl330_published
+from hil_rig.papers.recordings.readers import xl330 as recordings
 
 DATA = Path(__file__).parents[2].parent / "shared/data"
 HORIZON = 0.25  # s of every rollout, from a measured state
@@ -89,7 +90,7 @@ def rms(errors: list[list[float]]) -> float:
 
 def test_a_rollout_is_closer_than_those_of_the_published_models_by_three_tenths(tmp_path: Path) -> None:
     """Each run with the model of the other seven; the published ones as they are, which were fitted to such runs."""
-    runs = xl330.xl330(DATA)
+    runs = recordings(DATA)
     model, rows, taps = xl330.rows_of(xl330.LAWS[xl330.CLASSICAL], [xl330.samples(run) for run in runs])
     names = [one.name for one in model.parameters]
     found = []
