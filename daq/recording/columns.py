@@ -111,7 +111,7 @@ def read(file: Path, columns: Columns | None) -> Channels:
             found[joint][role] = _of_own_rows(time - column.delay, _channel(raw, column))
     if problems:
         raise RecordingError("\n".join(f"{file}: {problem}" for problem in dict.fromkeys(problems)))
-    return found
+    return _without_empty_rows(found)
 
 
 def check_pace(file: Path, channels: Channels) -> None:
@@ -209,6 +209,20 @@ def _of_own_rows(time: Floats, values: Floats) -> ChannelSeries:
     if has_value.any() and np.mean(~has_value) > FOREIGN:
         own &= has_value
     return ChannelSeries(time[own], values[own])
+
+
+def _without_empty_rows(channels: Channels) -> Channels:
+    """Without the rows in which no channel of the table has a value: those of sources that the table leaves out."""
+    every = [one for roles in channels.values() for one in roles.values()]
+    if not every or any(not np.array_equal(one.time, every[0].time) for one in every[1:]):
+        return channels
+    full = np.any([np.isfinite(one.values) for one in every], axis=0)
+    if full.all() or not full.any():
+        return channels
+    return {
+        joint: {role: ChannelSeries(one.time[full], one.values[full]) for role, one in roles.items()}
+        for joint, roles in channels.items()
+    }
 
 
 def _unwrapped(values: Floats, wrap: float | None) -> Floats:

@@ -206,3 +206,15 @@ def test_messages_as_ros_prints_them_are_refused_with_the_command_that_makes_a_t
     (tmp_path / "echo.txt").write_text("".join(one.format(0.1 * k) for k in range(20)))
     with pytest.raises(RecordingError, match=r"echo them with --csv \(ros2 topic\)"):
         propose(tmp_path / "echo.txt")
+
+
+def test_rows_of_a_source_that_the_table_leaves_out_are_left_out(tmp_path: Path) -> None:
+    """A temperature every 50 ms, in rows of its own: with them the clock would be that of neither source."""
+    known = truth(1, 200.0, 17)
+    table = np.full((len(known.time) + 40, 4), np.nan)
+    table[: len(known.time), :3] = np.column_stack([known.time, known.q, known.tau])
+    table[len(known.time) :, 0], table[len(known.time) :, 3] = known.time[::10] + 0.0003, 31.5
+    file = csv(tmp_path, "timestamp,q1,tau1,temperature1", [table[np.argsort(table[:, 0])]])
+    roles = read(file, Columns.model_validate(tomllib.loads(propose(file))))["joint1"]
+    np.testing.assert_allclose(roles["torque"].time, known.time, atol=1e-9)
+    np.testing.assert_allclose(roles["position"].values, known.q[:, 0], rtol=1e-7)
