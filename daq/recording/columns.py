@@ -39,6 +39,9 @@ Channels = dict[str, dict[str, ChannelSeries]]  # joint → role → channel
 
 #: Hz, argued: Joints are not recorded more slowly; times in ms that are taken for s make 0.1 to 1 Hz.
 SLOWEST: Final = 5.0
+#: 1, argued: Share of rows without a value from which they are rows of other sources, each of which has its own in the
+#: log; a sensor that fails in so many rows is no measurement.
+FOREIGN: Final = 0.1
 FIRST_ROWS: Final = 1000  # by which the pace of a recording is judged
 _INDEX: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
 
@@ -105,10 +108,10 @@ def read(file: Path, columns: Columns | None) -> Channels:
             if len(time) and len(raw) != len(time):
                 problems.append(f"{column.column} has {len(raw)} rows, {column.time or 'time'} has {len(time)}")
                 continue
-            found[joint][role] = ChannelSeries(time - column.delay, _channel(raw, column))
+            found[joint][role] = _of_own_rows(time - column.delay, _channel(raw, column))
     if problems:
         raise RecordingError("\n".join(f"{file}: {problem}" for problem in dict.fromkeys(problems)))
-    return found
+    return _without_empty_rows(found)
 
 
 def check_pace(file: Path, channels: Channels) -> None:
@@ -197,6 +200,29 @@ def _channel(raw: Floats, column: Column) -> Floats:
     """Convert the numbers of a column as the table says."""
     unit = column.conversion("")
     return _unwrapped(column.scale * (unit.factor * raw + unit.offset) + column.offset, column.wrap)
+
+
+def _of_own_rows(time: Floats, values: Floats) -> ChannelSeries:
+    """A channel without the rows that have no time, and, of a log of several sources, without those of the others."""
+    own = np.isfinite(time)
+    has_value = np.isfinite(values)
+    if has_value.any() and np.mean(~has_value) > FOREIGN:
+        own &= has_value
+    return ChannelSeries(time[own], values[own])
+
+
+def _without_empty_rows(channels: Channels) -> Channels:
+    """Without the rows in which no channel of the table has a value: those of sources that the table leaves out."""
+    every = [one for roles in channels.values() for one in roles.values()]
+    if not every or any(not np.array_equal(one.time, every[0].time) for one in every[1:]):
+        return channels
+    full = np.any([np.isfinite(one.values) for one in every], axis=0)
+    if full.all() or not full.any():
+        return channels
+    return {
+        joint: {role: ChannelSeries(one.time[full], one.values[full]) for role, one in roles.items()}
+        for joint, roles in channels.items()
+    }
 
 
 def _unwrapped(values: Floats, wrap: float | None) -> Floats:

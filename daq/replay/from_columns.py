@@ -30,8 +30,11 @@ def configured(file: Path, channels: Channels, columns: Columns | None) -> Confi
         if effort != expected:
             problems.append(f"{file}: joint {name} is prismatic: rename its {effort} to {expected}")
             continue
-        used = {role: {"signal": f"{DRIVER}.{name}.{role}"} for role in ("position", effort)}
-        joints[name] = {"rate": _rate(file, roles["position"]), "model": {"kind": "rigid"} | weight, "channels": used}
+        rate = _rate(file, roles["position"])
+        used: dict[str, Any] = {role: {"signal": f"{DRIVER}.{name}.{role}"} for role in ("position", effort)}
+        if not np.array_equal(roles["position"].time, roles[effort].time):  # each has rows of its own
+            used[effort] = {"signal": f"{DRIVER}.{name}_{effort}.{effort}", "rate": _rate(file, roles[effort])}
+        joints[name] = {"rate": rate, "model": {"kind": "rigid"} | weight, "channels": used}
     if problems:
         raise RecordingError("\n".join(problems))
     return Config.model_validate({"drivers": {}, "joints": joints, "robot": {"name": "recording"}})

@@ -89,7 +89,8 @@ def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterat
     for index, route in enumerate(asked):
         series = channels[route.joint][route.role]
         if route.joint in uneven:
-            series = even(series, config.joints[route.joint].rate)
+            joint = config.joints[route.joint]
+            series = even(series, joint.channels[route.role].rate or joint.rate)
         part = np.zeros(len(series.time), READING)
         part["time"] = np.round(series.time * 1e9).astype(np.int64)
         part["value"], part["channel"] = series.values, index

@@ -15,7 +15,7 @@ from estimators.numerics.tables.binary import read_mat, read_npz
 from estimators.numerics.tables.delimited import read_delimited
 from estimators.numerics.tables.documents import read_json
 from estimators.numerics.tables.measurement import read_mf4
-from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns, with_whole_stamps
+from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns, with_joints_apart, with_whole_stamps
 
 READERS: Final[Mapping[str, Callable[[Path], NamedColumns]]] = {
     ".mat": read_mat,
@@ -36,6 +36,14 @@ READERS: Final[Mapping[str, Callable[[Path], NamedColumns]]] = {
     ".mdf": read_mf4,
 }
 SUFFIXES: Final = tuple(READERS)
+HINTS: Final = {  # what to do with kinds of files that are not read
+    ".gz": "unpack it first (gunzip)", ".zip": "unpack it first", ".xz": "unpack it first", ".zst": "unpack it first",
+    ".xlsx": "save the sheet as CSV", ".xls": "save the sheet as CSV", ".ods": "save the sheet as CSV",
+    ".h5": "save its arrays with numpy.savez, or as CSV", ".hdf5": "save its arrays with numpy.savez, or as CSV",
+    ".pkl": "save its arrays with numpy.savez, or as CSV", ".pickle": "save its arrays with numpy.savez, or as CSV",
+    ".yaml": "echo messages with --csv (ros2 topic) or -p (rostopic), or record a bag",
+    ".tdms": "save it as CSV", ".ulg": "convert it with ulog2csv",
+}  # fmt: skip
 ROS_1: Final = b"#ROSBAG V"
 
 
@@ -59,7 +67,7 @@ def named_columns(file: Path, within: Sequence[str] = ()) -> NamedColumns:
     if kind not in READERS:
         raise ValueError(_unknown(file))
     try:
-        return with_whole_stamps(READERS[kind](file))
+        return with_whole_stamps(with_joints_apart(READERS[kind](file)))
     except OSError:
         raise
     except Exception as error:  # damaged files make readers raise whatever they like
@@ -90,7 +98,8 @@ def _folder(folder: Path, within: Sequence[str]) -> NamedColumns:
 
 def _unknown(file: Path) -> str:
     found = file.suffix or "no ending"
-    words = f"expected one of {', '.join(SUFFIXES)}, found {found}"
+    hint = HINTS.get(file.suffix.lower(), "")
+    words = f"expected one of {', '.join(SUFFIXES)}, found {found}" + (f": {hint}" if hint else "")
     if file.exists() and file.is_file():
         with file.open("rb") as stream:
             if stream.read(len(ROS_1)) == ROS_1:

@@ -358,6 +358,13 @@ def long_rows(folder: Path, t: Truth) -> Path:
     return folder / "long.csv"
 
 
+def long_rows_with_gaps(folder: Path, t: Truth) -> Path:
+    file = long_rows(folder, t)
+    rows = file.read_text().splitlines()
+    file.write_text("\n".join(rows[:40] + rows[41:]))
+    return file
+
+
 def only_plans(folder: Path, t: Truth) -> Path:
     head = joined("t", numbered("q#", 2), numbered("tau_cmd#", 2), numbered("target_moment#", 2))
     return csv(folder, head, [t.time, t.q, t.tau, t.tau])
@@ -620,7 +627,8 @@ CASES: dict[str, Case] = {
     "momentum and Cartesian beside": Case(wrists_and_momentum, 6),
     "effort and its low-pass": Case(fetch, 2, asks=("which is the torque",)),
     "no times": Case(no_times, 2, asks=("rate in Hz",), timed=False),
-    "a row a joint": Case(long_rows, 2, refused="every row is of another joint"),
+    "a row a joint": Case(long_rows, 2),
+    "a row a joint, some missing": Case(long_rows_with_gaps, 2, refused="every row is of another joint"),
     "only commands": Case(only_plans, 2, refused="like torque"),
     "positions only": Case(positions_only, 2, refused="like torque"),
     "Cartesian only": Case(cartesian_only, 3, refused="like position and torque"),

@@ -24,6 +24,8 @@ from drivers.units import parse
 
 _GREEK: Final = {"τ": " tau ", "θ": " theta ", "φ": " phi ", "ω": " omega ", "\u0307": " dot ", "\u0308": " ddot "}
 _BRACKET: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
+_RSI: Final = {"AIPos": "actual pos", "ASPos": "setpoint pos", "MACur": "motor current"}  # KUKA's words
+_NUMBERED: Final = re.compile(r"[A-Za-z]{1,5}\d+")  # (J1) and (A1) are joints, no joule and no ampere
 _JOINED: Final = re.compile(
     r"(joint|motor|actual|measured|axis|link|target|desired|command|current|soll|ist|achs|gelenk)s?"
     r"(?=(?:pos|vel|tor|tau|ang|cur|acc|eff|spe|q\b|temp|mom|dreh|win|str|gesch|lage|wert))"
@@ -60,6 +62,8 @@ def words_of(name: str) -> list[str]:
         text = text.replace(sign, word)
     for sign, word in CHINESE.items():
         text = text.replace(sign, f" {word} ")
+    for said, word in _RSI.items():
+        text = text.replace(said, word)
     text = "".join(sign for sign in text if unicodedata.category(sign) != "Mn")
     text = re.sub(r"(?<![A-Za-z])m(Nm|A)(?![A-Za-z])", lambda unit: unit[0].lower(), text)
     text = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", re.sub(r"([a-z])([A-Z])", r"\1 \2", text)).lower()
@@ -83,9 +87,12 @@ def read_name(name: str) -> ColumnName:
         role, rank, used = "time", min((TIME.index(one) for one in tail if one in TIME), default=0), set(words)
     plain = set(words) - {"in"} if role == "time" else set(words)  # ZeitInSec is no input
     if MEASURED & plain:
-        plain -= {"control"}  # axis0.motor.current_control.Iq_measured
+        plain -= {"control", "model"}  # axis0.motor.current_control.Iq_measured, /model/meas/jointPos
     reference = bool((REFERENCE | DERIVED | MODEL) & plain) or _desired(words, role)
+    reference |= role in ("torque", "force", "current") and "dot" in words  # tauDot: how fast it changes
     kinds = {KINDS[word] for word in words if word in KINDS and word not in used}
+    if "qfrc" in words:
+        kinds.discard("motor")  # MuJoCo's qfrc_actuator is what actuators do at the joint, behind their gears
     if role == "torque" and any(word in ROLES["current"][:5] for word in words):
         kinds.add("from current")
     spent = used | MEASURED | set(KINDS) | REFERENCE | DERIVED | MODEL | ESTIMATED
@@ -133,7 +140,11 @@ def _bracketed_unit(name: str) -> tuple[str, str]:
     """A unit in brackets, and the name without it; numbers in brackets stay."""
     for match in _BRACKET.finditer(name):
         inside = usual_unit(match[1].strip())
-        if inside and not inside.isdigit() and (is_unit(inside) or inside in _UNITS.values()):
+        if (
+            inside
+            and not (inside.isdigit() or _NUMBERED.fullmatch(inside))
+            and (is_unit(inside) or inside in _UNITS.values())
+        ):
             return inside, name[: match.start()] + " " + name[match.end() :]
     return "", name
 

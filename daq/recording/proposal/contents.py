@@ -17,7 +17,7 @@ from daq.recording.proposal.headerless import guess, is_clock
 from daq.recording.reader import SUFFIX, RecordingError, configuration
 from daq.recording.ros_bag import KINDS, is_bag, topics_of
 from daq.recording.ros_database import is_database
-from estimators.numerics.tables.named_columns import UNNAMED
+from estimators.numerics.tables.named_columns import UNNAMED, unnamed_texts
 from estimators.quantities import Floats
 
 ROLES: Final = ("position", "velocity", "torque", "force", "current")
@@ -77,7 +77,7 @@ def read_contents(file: Path, within: Sequence[str] = ()) -> Contents:
         contents.families += [_without_clock(one, contents) for one in families_of(table, rows, units)]
     unnamed = [name for name, one in table.items() if one.ndim == 2 and not read_name(name).role]
     if not any(one.role in ROLES for one in contents.families) and len(unnamed) == 1:
-        _guess(file, contents, unnamed[0])
+        _guess(file, contents, unnamed[0], unnamed_texts(found.texts))
     return contents
 
 
@@ -167,12 +167,19 @@ def _of_bag(table: Mapping[str, Floats], joints: Sequence[str]) -> list[ColumnFa
     return found
 
 
-def _guess(file: Path, contents: Contents, name: str) -> None:
-    """A table without names. Raises RecordingError."""
+def _guess(file: Path, contents: Contents, name: str, texts: Sequence[str]) -> None:
+    """A table without names; texts: what stands in every row beside its numbers, as the joints' names.
+
+    Raises RecordingError.
+    """
     matrix = contents.table[name]
-    found = guess(matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T, name)
+    across = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
+    found = guess(across, name, find_clock(contents.table, len(across), "", contents.units), len(texts))
     if found.lacking:
         shape = f"{max(matrix.shape)} rows of {min(matrix.shape)} columns without names"
         raise RecordingError(f"{file}: {'' if name == UNNAMED else name + ': '}{shape}: {found.lacking}")
     contents.clock, contents.families, contents.unnamed = found.clock, found.families, True
+    joints = len(found.families[0].members)
+    if len(texts) >= joints:  # a frame's name may stand before them
+        contents.joint_names = {str(i): one for i, one in enumerate(texts[-joints:])}
     contents.notes.append(found.form)

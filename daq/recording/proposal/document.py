@@ -139,18 +139,30 @@ class _Document:
     def _joint_names(self, names: tuple[str, ...]) -> list[str]:
         """The joints' names: those of the robot, those of the file, or numbers."""
         keys = self._position.keys
-        own = [self._contents.joint_names.get(key[-1], "") if key else "" for key in keys]
+        own = self._names_in_file(keys)
         if not all(own):
             own = [_named(key, keys) for key in keys]
         if len(keys) == 1 and not keys[0]:
             own = [_common(self._position, self._effort.family) or own[0]]
         safe = [_BAD.sub("_", one)[:64] for one in own]
+        if len(set(safe)) < len(safe):
+            safe = [f"joint{i}" for i in range(1, len(keys) + 1)]
         if len(names) != len(keys) or set(names) == set(safe):
             return safe
         if not all(is_number(key) or not key for key in keys):
             pairs = ", ".join(f"{a} = {b}" for a, b in zip(names, safe, strict=True))
             self._questions.append(f"names by the order of the columns: {pairs}. Is that so?")
         return list(names)
+
+    def _names_in_file(self, keys: Sequence[Key]) -> list[str]:
+        """The names that the file gives by key, or in a list as long as there are joints; "" where it has none."""
+        known = self._contents.joint_names
+        if all(is_number(key) for key in keys):
+            if len(known) != len(keys):
+                return [""]  # of which joints, nothing tells
+            if keys[-1][0] not in known:
+                return list(known.values())  # 0, 1, … of the list, and 1, 2, … of the columns
+        return [known.get(key[-1], "") if key else "" for key in keys]
 
     def _head(self) -> list[str]:
         lines = [toml_text({"files": list(self._within)}).strip()] if self._within else []
@@ -278,7 +290,11 @@ class _Document:
         period = encoder_period(member.values, guess.unit) if role == "position" and guess.usable else 0.0
         if period:
             entry["wrap"] = period
-        if clock is not None and self._clock is not None and not np.array_equal(clock.values, self._clock.values):
+        if (
+            clock is not None
+            and self._clock is not None
+            and not np.array_equal(clock.values, self._clock.values, equal_nan=True)
+        ):
             entry["time"] = clock.column
             self._used.add(clock.column)
         inside = ", ".join(toml_text({key: value}).strip() for key, value in entry.items())

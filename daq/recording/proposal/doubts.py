@@ -22,6 +22,12 @@ def of_effort(
         )
     if effort.by_order:
         yield f"{position.names} and {family.names} are numbered differently: joint by joint in order?"
+    columns = [len(position.members), len(family.members)]
+    if position.matrix and family.matrix and columns[0] != columns[1]:
+        yield (
+            f"{position.names} are {columns[0]} columns and {family.names} {columns[1]}: which belong together? (a "
+            "base that is free has 7 positions, 6 velocities and 6 forces)"
+        )
     if family.role == "current":
         yield (
             f"there is no torque: {family.names} is a motor current. Give scale in N·m/A (gear ratio times torque "

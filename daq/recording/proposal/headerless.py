@@ -27,10 +27,17 @@ class Guessed(NamedTuple):
     lacking: str = ""  # why nothing can be proposed
 
 
-def guess(matrix: Floats, name: str) -> Guessed:
-    """Look at a table (rows, columns)."""
-    clock, rest = _clock(matrix, name)
+def guess(matrix: Floats, name: str, beside: Clock | None = None, texts: int = 0) -> Guessed:
+    """Look at a table (rows, columns).
+
+    beside: the times that stand outside of it; texts: how many texts each row has.
+    """
+    clock, rest = (beside, list(range(matrix.shape[1]))) if beside is not None else _clock(matrix, name)
     time = None if clock is None else clock.values[:ROWS]
+    if len(rest) in (3 * texts, 3 * texts - 3) and texts > 1:
+        states = _joint_states(matrix, name, rest, time)
+        if states:
+            return Guessed(clock, states, "joint states as ROS prints them: positions, velocities, efforts")
     found = []
     for count in (2, 3, 4, 5):
         if len(rest) % count:
@@ -65,6 +72,16 @@ def guess(matrix: Floats, name: str) -> Guessed:
     roles = {"position": first[0], "velocity": chain[first[0]], "torque": others[0]}
     families = [_family(role, [(i, matrix[:, i]) for i in places[k]], name) for role, k in roles.items()]
     return Guessed(clock, families, f"{count} quantities of {len(places[0])} joints, {form}")
+
+
+def _joint_states(matrix: Floats, name: str, rest: list[int], time: Floats | None) -> list[ColumnFamily]:
+    """The quantities of joint states in their order, where the second is the rate of the first; else nothing."""
+    joints = len(rest) // 3
+    parts = [[(i, matrix[:, i]) for i in rest[k * joints : (k + 1) * joints]] for k in range(3)]
+    q, v = ([values[:ROWS] for _, values in part] for part in parts[:2])
+    if together(q, v, time).correlation <= FOLLOWS:
+        return []
+    return [_family(role, part, name) for role, part in zip(("position", "velocity", "torque"), parts, strict=True)]
 
 
 def _clock(matrix: Floats, name: str) -> tuple[Clock | None, list[int]]:

@@ -14,7 +14,7 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "force": ("force", "forces"),
     "current": ("current", "currents", "curr", "cur", "iq", "amp", "amps", "i", "strom", "courant",
                 "corrente", "corriente"),
-    "position": ("position", "positions", "pos", "angle", "angles", "qpos", "jpos", "theta", "q", "qs", "ang", "th",
+    "position": ("position", "positions", "pos", "angle", "angles", "qpos", "jpos", "q", "qs", "theta", "ang", "th",
                  "phi", "encoder", "enc", "winkel", "drehwinkel", "lage", "posizione", "posicion", "angolo", "angulo"),
     "load": ("load", "loads"),
     "input": ("u",),  # what a toolbox of identification calls the torque
@@ -46,6 +46,7 @@ TIME: Final = (
     "tout",
     "tick",
     "duration",
+    "elapsed",
 )
 COUNTERS: Final = (
     "seq",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.tables.named_columns import NamedColumns
+from estimators.numerics.tables.named_columns import NamedColumns, numbered_texts
 
 
 def read_parquet(file: Path) -> NamedColumns:
@@ -30,8 +30,10 @@ def read_parquet(file: Path) -> NamedColumns:
             found.columns[name] = values
         elif len(set(map(str, texts := column.to_pylist()[:400]))) == 1 and isinstance(texts[0], str):
             found.texts[name] = texts[0]
-        elif 1 < len(set(map(str, texts))) <= 64 and texts[0] != texts[1]:
-            found.long = found.long or name
+        elif len(set(map(str, texts))) == 1 and isinstance(texts[0], list):
+            found.texts |= numbered_texts(name, list(map(str, texts[0])))
+        elif 1 < len(set(map(str, texts))) <= 64 and texts[0] != texts[1] and not found.long:
+            found.long, found.labels = name, list(map(str, column.to_pylist()))
     return found
 
 
@@ -43,6 +45,8 @@ def _values(column: Any) -> NDArray[Any] | None:
     if types.is_timestamp(kind):
         instants = column.combine_chunks().to_numpy(zero_copy_only=False)
         return np.asarray((instants - instants[0]) / np.timedelta64(1, "s")) if len(instants) else None
+    if types.is_duration(kind):
+        return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False) / np.timedelta64(1, "s"))
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         rows = [row for row in column.to_pylist() if row is not None]
         try:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns
+from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns, numbered_texts
 
 _HDF5: Final = b"\x89HDF\r\n\x1a\n"
 
@@ -64,13 +64,18 @@ def _array(name: str, value: Any, texts: dict[str, str]) -> Iterator[tuple[str, 
             yield name, squeezed.astype(np.float64) if found.dtype.kind == "b" else squeezed
     elif found.dtype.kind == "M" and found.size:
         yield name, (found - found.ravel()[0]) / np.timedelta64(1, "s")
+    elif found.dtype.kind in "US" and found.ndim == 1:
+        texts.update(numbered_texts(name, [str(one) for one in found]))
     elif found.dtype.kind == "O" and found.ndim == 1 and found.size:
         yield from _objects(name, list(found), texts)
 
 
 def _objects(name: str, parts: list[Any], texts: dict[str, str]) -> Iterator[tuple[str, NDArray[Any]]]:
-    """An array of structures: with a number in each it is a column, else each has its own name. A cell array of columns
-    of one length is a matrix."""
+    """An array of structures, or a cell array, whose columns of one length are a matrix.
+
+    Structures with a number in each are a column, with fewer numbers in each than there are structures a matrix, and
+    else each has its own name.
+    """
     if all(isinstance(one, Mapping) for one in parts):
         keys = dict.fromkeys(key for one in parts for key in one)
         for key in keys:
@@ -78,10 +83,17 @@ def _objects(name: str, parts: list[Any], texts: dict[str, str]) -> Iterator[tup
             if len(parts) > 2 and all(np.isscalar(one) and not isinstance(one, str) for one in cells):
                 yield f"{name}.{key}", np.array(cells, np.float64)
                 continue
+            widths = {one.size if isinstance(one, np.ndarray) and one.dtype.kind in "fiu" else 0 for one in cells}
+            if len(widths) == 1 and 0 < max(widths) < len(parts):  # a structure for each instant
+                yield f"{name}.{key}", np.array([one.ravel() for one in cells], np.float64)
+                continue
             for i, cell in enumerate(cells):
                 label = parts[i].get("label", "")  # of a scope's signal: values alone say nothing
                 middle = f"{label}." if isinstance(label, str) and label and key == "values" else ""
                 yield from _leaves(f"{name}[{i}].{middle}", {key: cell}, texts)
+        return
+    if all(isinstance(one, str) for one in parts):
+        texts.update(numbered_texts(name, parts))
         return
     try:
         matrix = np.array(parts, np.float64)

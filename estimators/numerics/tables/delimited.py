@@ -12,10 +12,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.tables.header import BETWEEN, MARKS, cells, header_of
+from estimators.numerics.tables.header import BETWEEN, MARKS, SCOPE_TIME, cells, header_of
 from estimators.numerics.tables.instants import instants_of
-from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns
+from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns, numbered_texts, unnamed_texts
 
+LEAST: Final = 3  # rows, of which the last may be one that was being written
+_SPOKEN: Final = re.compile(r"(?m)^position: ?(?:\[|$)(?:.|\n)*^---$")  # messages as ROS prints them
 HEAD: Final = 400  # lines that are looked at
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
 _COMMA: Final = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
@@ -36,6 +38,10 @@ class TextForm(NamedTuple):
 def read_delimited(file: Path) -> NamedColumns:
     """Read a table in text. Raises OSError, ValueError."""
     text, encoding = _decoded(file.read_bytes())
+    if _SPOKEN.search(text[:20_000]):
+        raise ValueError(
+            "messages as ROS prints them: echo them with --csv (ros2 topic) or -p (rostopic), or record a bag"
+        )
     lines = [line for line in text.splitlines() if line.strip()]
     form = _form(lines[:HEAD])
     if form is None:
@@ -51,13 +57,23 @@ def read_delimited(file: Path) -> NamedColumns:
             raise ValueError(f"row {number} has {len(row)} columns, the others have {form.width}")
     body = [line for line in lines[form.begin :] if not line.startswith(MARKS)]
     notes = _notes(form, encoding, lines, used)
+    if len(body) > LEAST and len(cells(body[-1], form.between)) < form.width:
+        body, notes = body[:-1], [*notes, "its last row breaks off, and is left out"]
     try:
         table = _numbers(body, form)
     except ValueError:
         return _mixed(body, form, names, units, notes)
     if not names:
         return NamedColumns({UNNAMED: table}, notes=[*notes, "its columns have no names"])
+    _one_time(names, table)
     return NamedColumns(dict(zip(names, table.T, strict=True)), units, notes=notes)
+
+
+def _one_time(names: Sequence[str], table: NDArray[np.float64]) -> None:
+    """Raise ValueError where the channels of a scope were not sampled together."""
+    times = [table[:, i] for i, name in enumerate(names) if name.startswith(SCOPE_TIME)]
+    if any(not np.array_equal(one, times[0]) for one in times[1:]):
+        raise ValueError("its channels have times of their own: export it with one sample time for all")
 
 
 def _decoded(raw: bytes) -> tuple[str, str]:
@@ -219,9 +235,14 @@ def _note_text(found: NamedColumns, name: str, column: Sequence[str]) -> None:
     """Keep a text that is the same in every row; note a column that names another joint in each row."""
     different = set(column)
     if not name:
+        if len(different) == 1 and column[0]:
+            found.texts |= numbered_texts(UNNAMED, [*unnamed_texts(found.texts), column[0]])
         return
-    if len(different) == 1:
+    listed = re.findall(r"""['"]([^'"]+)['"]""", column[0]) if column[0][:1] in "[(" else []
+    if len(different) == 1 and listed:
+        found.texts |= numbered_texts(name, listed)
+    elif len(different) == 1:
         found.texts[name] = column[0]
     elif 1 < len(different) <= 64 and len(column) >= 2 * len(different) and column[0] != column[1]:
-        found.long = found.long or name
+        found.long, found.labels = (found.long, found.labels) if found.long else (name, column)
     found.columns[name] = np.full(len(column), np.nan)

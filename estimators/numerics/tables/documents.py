@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.tables.named_columns import NamedColumns
+from estimators.numerics.tables.named_columns import NamedColumns, numbered_texts
 
 _DEEPEST: Final = 12  # levels of objects
 _NAMES: Final = ("name", "joint", "joint_name", "axis", "id")  # keys of an object by which it is called
@@ -44,6 +44,8 @@ def _leaves(prefix: str, node: Any, texts: dict[str, str], depth: int) -> Iterat
         values = _array(node)
         if values is not None:
             yield prefix or "data", values
+        elif all(isinstance(one, str) for one in node):
+            texts.update(numbered_texts(prefix, node))
     elif isinstance(node, (int, float)):
         yield prefix, np.asarray(float(node))
     elif isinstance(node, str):
@@ -62,6 +64,10 @@ def _rows(
             continue
         if any(isinstance(cell, list) and cell and all(isinstance(one, Mapping) for one in cell) for cell in cells):
             yield from _objects_of_rows(name, cells, texts, depth + 1)
+            continue
+        lists = [cell for cell in cells if isinstance(cell, list)]
+        if lists and all(cell == lists[0] and cell and isinstance(cell[0], str) for cell in lists):
+            texts.update(numbered_texts(name, list(map(str, lists[0]))))
             continue
         width = next((len(cell) for cell in cells if isinstance(cell, list)), 0)
         if width:

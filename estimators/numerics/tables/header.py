@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 MARKS: Final = ("#", "%", "//")  # that begin a line of comment
+SCOPE_TIME: Final = "time of the scope"  # TwinCAT's name of it is a key
 BETWEEN: Final = (";", "\t", ",", "|", None)  # None: spaces
 _UNIT: Final = re.compile(
     r"(?:[mµun]?s|sec(?:onds?)?|rad|deg(?:rees?)?|grad|°|[mµ]?m|[mk]?N[·*. ]?m?|m?A|amps?|m?V|volts?|°?C|K|%|-|rpm"
@@ -36,6 +37,9 @@ def header_of(lines: Sequence[str], width: int, between: str | None) -> tuple[li
 
     lines: all lines above the numbers; width: number of columns.
     """
+    exported = _of_scope([cells(line, between) for line in lines], width)
+    if exported is not None:
+        return *exported, 1
     rows = [row for line in lines if (row := _row(line, width, between))]
     if not rows:
         return [], {}, 0
@@ -50,6 +54,20 @@ def header_of(lines: Sequence[str], width: int, between: str | None) -> tuple[li
         return [], {}, used  # a program's own numbers, no names
     names = _distinct(names)
     return names, {name: unit for name, unit in zip(names, units, strict=True) if unit not in ("", "-")}, used
+
+
+def _of_scope(rows: Sequence[Sequence[str]], width: int) -> tuple[list[str], dict[str, str]] | None:
+    """Names and units in the header of TwinCAT's Scope: a row for each property, its key above each column of times."""
+    whole = {row[0]: row for row in rows if len(row) == width and row[0]}
+    names, period = whole.get("Name", ()), whole.get("SampleTime[ms]", ())
+    starts = [i for i, cell in enumerate(names) if cell == "Name"]
+    if not names or (len(starts) < 2 and not period):
+        return None
+    found = _distinct([SCOPE_TIME if i in starts else cell for i, cell in enumerate(names)])
+    given = whole.get("Unit", [""] * width)
+    return found, {
+        name: unit for name, unit in zip(found, given, strict=True) if unit not in ("", "-", "Unit", "(None)")
+    }
 
 
 def _row(line: str, width: int, between: str | None) -> list[str]:

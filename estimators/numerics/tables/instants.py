@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-_CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2}):(\d{2}(?:[.,]\d+)?)( ?[AaPp]\.?[Mm]\.?)?")
+_DAYS: Final = re.compile(r"(\d+) days?,? (\d{1,2}:.*)")  # how long, as pandas and Python write it
+_CLOCK: Final = re.compile(r"(\d{1,2}):(\d{2}):(\d{2}(?:[.,]\d+|:\d{3})?)( ?[AaPp]\.?[Mm]\.?)?")
 _DAY: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T]|, ?)(.*)")
 
 
@@ -25,9 +26,12 @@ def instants_of(column: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _instant(cell: str, day_first: bool) -> float:
+    long = _DAYS.fullmatch(cell)
+    if long:
+        return 86400.0 * int(long[1]) + _instant(long[2], day_first)
     clock = _CLOCK.fullmatch(cell)
     if clock:
-        return 3600.0 * _hour(clock) + 60.0 * int(clock[2]) + float(clock[3].replace(",", "."))
+        return 3600.0 * _hour(clock) + 60.0 * int(clock[2]) + float(re.sub("[,:]", ".", clock[3]))
     written = _DAY.fullmatch(cell)
     if written is None:
         text = cell.replace("/", "-")

@@ -29,11 +29,11 @@ def voltage(published: Mapping[str, float], motion: Floats, mass: float, length:
     without = inertia * acceleration + external + published["friction_viscous"] * velocity
     torque = without
     for _ in range(STEPS):
-        torque = without + np.sign(velocity) * _loss(published, velocity, external, torque)
+        torque = without + np.sign(velocity) * friction(published, velocity, external, torque)
     return np.asarray(published["R"] / published["kt"] * torque + published["kt"] * velocity)
 
 
-def _loss(published: Mapping[str, float], velocity: Floats, external: Floats, motor: Floats) -> Floats:
+def friction(published: Mapping[str, float], velocity: Floats, external: Floats, motor: Floats) -> Floats:
     """Friction F, N·m."""
 
     def known(name: str) -> float:

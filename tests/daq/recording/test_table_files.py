@@ -12,10 +12,12 @@ from daq.__main__ import main
 from daq.recording.columns import Columns, read
 from daq.recording.proposal import propose, questions_of
 from daq.recording.reader import RecordingError
-from tests.support import table_files, vendor_table_files
+from daq.replay.from_columns import configured
+from daq.replay.sources import readings_of
+from tests.support import logger_table_files, table_files, vendor_table_files
 from tests.support.table_files import Truth, csv, several, small_degrees, truth
 
-CASES = table_files.CASES | vendor_table_files.CASES
+CASES = table_files.CASES | vendor_table_files.CASES | logger_table_files.CASES
 BY_SIZE = "size of its steps|rad, or turns"  # questions that a small motion or plain names of times leave open
 
 
@@ -44,7 +46,8 @@ def test_a_file_is_proposed_rightly_or_refused(name: str, tmp_path: Path) -> Non
             one = roles[role]
             at = one.time - one.time[0] + (known.time[1] if len(one.time) < len(known.time) else 0.0)
             truly = np.interp(at, known.time, values[:, j]) if case.timed else np.resize(values[:, j], len(at))
-            error = np.sqrt(np.mean((one.values / scale - truly) ** 2)) / np.std(truly)
+            turns = 2.0 * np.pi * np.round((one.values[0] - truly[0]) / (2.0 * np.pi)) if role == "position" else 0.0
+            error = np.sqrt(np.mean(((one.values - turns) / scale - truly) ** 2)) / np.std(truly)
             assert error < 0.02, f"{role} of joint {j}: {error:.3f}\n{table}"
         if "velocity" in roles:
             v = roles["velocity"].values
@@ -73,6 +76,7 @@ def test_a_few_degrees_are_told_by_velocities_in_rad(tmp_path: Path) -> None:
         (vendor_table_files.maxon, 'counts: give unit = "counts" and counts_per_rev'),
         (vendor_table_files.dynamixel, "mA, or the drive's own counts"),
         (vendor_table_files.dynamixel, 'counts \\(unit = "counts"'),
+        (logger_table_files.mujoco_with_a_base, "9 columns and .* 8: which belong together"),
     ],
 )
 def test_a_unit_that_numbers_and_names_leave_open_is_asked_for(
@@ -147,3 +151,70 @@ def test_frames_and_bags_of_ros_1_are_refused_with_what_to_do(tmp_path: Path) ->
     (tmp_path / "a.bag").write_bytes(b"#ROSBAG V2.0\n")
     with pytest.raises(RecordingError, match="rosbags-convert"):
         propose(tmp_path / "a.bag")
+
+
+def test_a_log_of_several_sources_has_rows_of_its_own_for_each(tmp_path: Path) -> None:
+    """Positions at 200 Hz and torques at 100 Hz, each in rows in which the other has nothing."""
+    known = truth(2, 200.0, 15)
+    late = known.time[::2] + 0.001
+    tau = np.column_stack([np.interp(late, known.time, known.tau[:, j]) for j in range(2)])
+    table = np.full((len(known.time) + len(late), 5), np.nan)
+    table[: len(known.time), :3] = np.column_stack([known.time, known.q])
+    table[len(known.time) :, [0, 3, 4]] = np.column_stack([late, tau])
+    table = table[np.argsort(table[:, 0])]
+    file = csv(tmp_path, "timestamp,joint_position_1,joint_position_2,joint_torque_1,joint_torque_2", [table])
+    columns = Columns.model_validate(tomllib.loads(propose(file)))
+    channels = read(file, columns)
+    np.testing.assert_allclose(channels["joint2"]["position"].time, known.time, atol=1e-9)
+    np.testing.assert_allclose(channels["joint2"]["torque"].time, late, atol=1e-9)
+    np.testing.assert_allclose(channels["joint2"]["torque"].values, tau[:, 1], rtol=1e-6)
+    joint = configured(file, channels, columns).joints["joint2"]
+    assert joint.rate == 200.0
+    torque = joint.channels["torque"]
+    assert (torque.rate, torque.signal) == (100.0, "recording.joint2_torque.torque")
+    readings = list(readings_of(file, configured(file, channels, columns), {}, columns=columns))
+    assert sum(map(len, readings)) == 2 * (len(known.time) + len(late))
+
+
+def test_a_last_row_that_breaks_off_is_left_out_and_said(tmp_path: Path) -> None:
+    known = truth(2, 200.0, 16)
+    file = csv(tmp_path, "time,q1,q2,tau1,tau2", [known.time, known.q, known.tau])
+    file.write_text(file.read_text()[:-30])
+    text = propose(file)
+    assert "its last row breaks off, and is left out" in text
+    channels = read(file, Columns.model_validate(tomllib.loads(text)))
+    np.testing.assert_allclose(channels["joint1"]["torque"].values, known.tau[:-1, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("a.csv.gz", "found .gz: unpack it first"),
+        ("a.xlsx", "found .xlsx: save the sheet as CSV"),
+        ("a.hdf5", "found .hdf5: save its arrays with numpy.savez"),
+        ("a.yaml", "found .yaml: echo messages with --csv"),
+    ],
+)
+def test_files_that_are_not_read_are_refused_with_what_to_do(name: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"nothing")
+    with pytest.raises(RecordingError, match=words):
+        propose(tmp_path / name)
+
+
+def test_messages_as_ros_prints_them_are_refused_with_the_command_that_makes_a_table(tmp_path: Path) -> None:
+    one = "header:\n  stamp:\n    sec: 16\nname:\n- hip\nposition: [{0}]\nvelocity: [{0}]\neffort: [{0}]\n---\n"
+    (tmp_path / "echo.txt").write_text("".join(one.format(0.1 * k) for k in range(20)))
+    with pytest.raises(RecordingError, match=r"echo them with --csv \(ros2 topic\)"):
+        propose(tmp_path / "echo.txt")
+
+
+def test_rows_of_a_source_that_the_table_leaves_out_are_left_out(tmp_path: Path) -> None:
+    """A temperature every 50 ms, in rows of its own: with them the clock would be that of neither source."""
+    known = truth(1, 200.0, 17)
+    table = np.full((len(known.time) + 40, 4), np.nan)
+    table[: len(known.time), :3] = np.column_stack([known.time, known.q, known.tau])
+    table[len(known.time) :, 0], table[len(known.time) :, 3] = known.time[::10] + 0.0003, 31.5
+    file = csv(tmp_path, "timestamp,q1,tau1,temperature1", [table[np.argsort(table[:, 0])]])
+    roles = read(file, Columns.model_validate(tomllib.loads(propose(file))))["joint1"]
+    np.testing.assert_allclose(roles["torque"].time, known.time, atol=1e-9)
+    np.testing.assert_allclose(roles["position"].values, known.q[:, 0], rtol=1e-7)
