@@ -33,11 +33,14 @@ median size within 25 %; coverage of each shape ≥ 70 % and over all 75 to 90 %
 import argparse
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any, Final
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a joint-year each of as many processes as there are processors
 
 import numpy as np
 from parts.wear_lives import COVERED, ERROR, INSTANTS, OVER_ALL, SHAPES, SMOOTH, scores
