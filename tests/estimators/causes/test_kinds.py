@@ -173,12 +173,12 @@ def test_a_step_is_told_from_a_ramp_and_both_from_a_burst() -> None:
 
 
 def second_derivative(values: Floats) -> Floats:
-    return np.gradient(np.gradient(values, 0.02), 0.02)
+    return np.asarray(np.gradient(np.gradient(values, 0.02), 0.02))
 
 
 def pinched(values: Floats) -> Floats:
     """Its sign, but for where it is small."""
-    return values / np.hypot(values, 0.15 * np.sqrt(np.mean(values**2)))
+    return np.asarray(values / np.hypot(values, 0.15 * np.sqrt(np.mean(values**2))))
 
 
 # what a motor gives beside for its own way, as it winds the gear or crosses its gap; one encoder cannot tell the
@@ -237,3 +237,10 @@ def test_about_a_vertical_axis_a_load_is_inertia_alone(monkeypatch: pytest.Monke
     monkeypatch.setattr(FaultWindow, "gravity", (np.zeros(len(NOW.t)), np.zeros(len(NOW.t))))
     now = window(NOW, torque(NOW) + 0.4 * NOW.a)
     assert alike(now.torque, list(BY_NAME["load"].torque(now))) > 0.97
+
+
+def test_what_grows_within_the_window_is_explained_better_by_shapes_that_grow() -> None:
+    begin = float(NOW.t[0])
+    now = window(NOW, torque(NOW) + 2.0 * (NOW.t - begin) / np.ptp(NOW.t) * side(NOW))
+    growing, always = (rank(now, TimeCourse(-MOST, -np.inf, onset)).evidence for onset in (begin, LONG_AGO))
+    assert growing > always + 10.0

@@ -30,12 +30,14 @@ def moved(seconds: float, seed: int, more: Callable[[Floats, Floats], Floats] | 
     t, rng = np.arange(round(seconds / ROW)) * ROW, np.random.default_rng(seed)
     phase = rng.uniform(0.0, 2.0 * np.pi, 2)
     q = 0.9 * np.sin(1.1 * t + phase[0]) + 0.3 * np.sin(2.9 * t + phase[1])
-    v = np.gradient(q, ROW)
-    a = np.gradient(v, ROW)
+    v: Floats = np.asarray(np.gradient(q, ROW), np.float64)
+    a: Floats = np.asarray(np.gradient(v, ROW), np.float64)
     y = 2.0 * a + 3.0 * v + 4.0 * np.sign(v) + 15.0 * np.sin(q + 0.4) + NOISE * rng.standard_normal(len(t))
     twist = (1.5 * a + 15.0 * np.sin(q + 0.4)) / 2e3 + 1e-5 * rng.standard_normal(len(t))
-    rows = SignatureRows(t, q, v, a, y, twist, np.zeros(len(t)))
-    return rows if more is None else rows._replace(**dict(zip(("y", "twist"), (y, twist) + more(t, q), strict=True)))
+    if more is not None:
+        beside = more(t, q)
+        y, twist = y + beside[0], twist + beside[1]
+    return SignatureRows(t, q, v, a, y, twist, np.zeros(len(t)))
 
 
 def ripple(_time: Floats, q: Floats) -> Floats:
@@ -159,7 +161,7 @@ def test_a_worker_ranks_as_the_watch_itself_does() -> None:
     assert other.diagnosis is not None
     assert other.diagnosis.ranked[0] == pytest.approx(watch.diagnosis.ranked[0])
     watch.begin_reference()
-    assert watch.diagnosis is watch.healthy is None
+    assert (watch.diagnosis, watch.healthy) == (None, None)
 
 
 def test_a_collision_is_told_once_and_then_nothing_more() -> None:
