@@ -145,6 +145,12 @@ def test_evidence_is_the_mean_of_normal_densities_over_sizes() -> None:
     assert part.evidence([Shape.of(shape)], leak) == pytest.approx(np.logaddexp.reduce(each) - math.log(3), rel=1e-9)
     usual = 2.0 * fit.variance
     assert part.nothing == pytest.approx(normal(z, base) - 10.0 * (math.log(usual) + rest / usual), rel=1e-9)
+    each = []
+    for s in sizes:  # of any torque
+        left = usual + 0.3 * (s * fit.rms) ** 2
+        anything = normal(z, base + n * (s * fit.rms) ** 2 / K * np.eye(K))
+        each.append(anything - 10.0 * (math.log(left) + rest / left))
+    assert part.unknown == pytest.approx(np.logaddexp.reduce(each) - math.log(3), rel=1e-9)
 
 
 def test_causes_that_one_encoder_cannot_tell_apart_are_told_together() -> None:

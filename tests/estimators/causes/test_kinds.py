@@ -29,7 +29,7 @@ class Motion(NamedTuple):
 
 
 def motion(seconds: float, seed: int) -> Motion:
-    t, rng = np.arange(round(50.0 * seconds)) * 0.02, np.random.default_rng(seed)
+    t, rng = np.asarray(np.arange(round(50.0 * seconds)) * 0.02, np.float64), np.random.default_rng(seed)
     waves = [(0.7, 1.1), (0.35, 2.9), (0.08, 6.1)]
     phases = rng.uniform(0.0, 2.0 * np.pi, len(waves))
     q, v, a = (
@@ -244,3 +244,13 @@ def test_what_grows_within_the_window_is_explained_better_by_shapes_that_grow() 
     now = window(NOW, torque(NOW) + 2.0 * (NOW.t - begin) / np.ptp(NOW.t) * side(NOW))
     growing, always = (rank(now, TimeCourse(-MOST, -np.inf, onset)).evidence for onset in (begin, LONG_AGO))
     assert growing > always + 10.0
+
+
+def test_a_joint_does_not_warm_at_once_however_well_its_shape_fits() -> None:
+    now = window(*IN_TORQUE["temperature"]())
+
+    def odds(sudden: float) -> float:
+        found = rank(now, TimeCourse(sudden, -np.inf, LONG_AGO)).probability
+        return float(np.log(found["temperature"] / found["unknown"]))
+
+    assert odds(-20.0) - odds(20.0) > 14.0

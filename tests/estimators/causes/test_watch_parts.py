@@ -27,7 +27,7 @@ FAULTS = {one.name: one for one in SHOWN}
 
 def moved(seconds: float, seed: int, more: Callable[[Floats, Floats], Floats] | None = None) -> SignatureRows:
     """Rows of a joint with two encoders that turns; more: torque and twist that come beside, by time and angle."""
-    t, rng = np.arange(round(seconds / ROW)) * ROW, np.random.default_rng(seed)
+    t, rng = np.asarray(np.arange(round(seconds / ROW)) * ROW, np.float64), np.random.default_rng(seed)
     phase = rng.uniform(0.0, 2.0 * np.pi, 2)
     q = 0.9 * np.sin(1.1 * t + phase[0]) + 0.3 * np.sin(2.9 * t + phase[1])
     v: Floats = np.asarray(np.gradient(q, ROW), np.float64)
@@ -161,7 +161,7 @@ def test_a_worker_ranks_as_the_watch_itself_does() -> None:
     assert other.diagnosis is not None
     assert other.diagnosis.ranked[0] == pytest.approx(watch.diagnosis.ranked[0])
     watch.begin_reference()
-    assert (watch.diagnosis, watch.healthy) == (None, None)
+    assert watch.keep() is None
 
 
 def test_a_collision_is_told_once_and_then_nothing_more() -> None:
