@@ -112,6 +112,16 @@ def test_what_swings_by_itself_is_told_from_what_lasts_from_noise_and_from_what_
     assert heard(swinging(5.0, 0.3, 1) + another) == -MOST
 
 
+def test_what_swings_by_itself_is_of_loose_bolts_and_what_lasts_is_not() -> None:
+    healthy, now = HealthyJoint.of(moved(120.0, 1)), moved(40.0, 2)
+
+    def share(more: Floats) -> float:
+        return rank(FaultWindow(healthy, now._replace(y=now.y + more)), ALWAYS).probability["loose_bolt"]
+
+    assert share(3.0 * swinging(5.0, 0.3, 1)) > 0.5
+    assert share(3.0 * swinging(0.0, 0.1, 1)) < 0.1
+
+
 def test_an_ordinary_day_along_a_column_makes_a_change_along_it_no_evidence() -> None:
     rng, n = np.random.default_rng(4), 300
     columns, day = rng.standard_normal((n, 2)), rng.standard_normal(n)
