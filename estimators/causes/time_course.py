@@ -73,9 +73,9 @@ def time_course(healthy: HealthyJoint, rows: SignatureRows, begin: float) -> Tim
     amplitude = np.bincount(blocks, change * residual) / np.where(power > 0.0, power, 1.0)
     amplitude, weight = amplitude[::-1], power[::-1]
     sudden, onset = _step_or_ramp(amplitude, weight / max(weight.max(), 1e-300))
-    nats, begin, end = _burst(healthy, rows, residual)
-    if np.isfinite(nats):
-        return TimeCourse(MOST, nats, begin, end)
+    nats, first, last = _burst(healthy, rows, residual)
+    if np.isfinite(nats):  # what stays came with it; a collision before the window has been told and is over
+        return TimeCourse(MOST, nats if last > begin else -np.inf, first, last)
     return TimeCourse(sudden, nats, now - BLOCK * (len(amplitude) - onset))
 
 

@@ -21,12 +21,15 @@ Exit code 1 where a limit is missed: macro-F1 ≥ 0.9, unknown ≥ 80 %, unless 
 import argparse
 import itertools
 import json
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, Final, NamedTuple
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a run each of as many processes as there are processors
 
 import numpy as np
 
@@ -194,6 +197,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=2, help="of each fault and rig")
     parser.add_argument("--first", type=int, default=FIRST, help="the first seed")
     parser.add_argument("--rigs", type=int, default=len(RIGS))
+    parser.add_argument("--workers", type=int, default=2, help="processes that simulate and watch")
     parser.add_argument("--blind", action="store_true", help="the faults of hil_rig/faults/blind")
     options = parser.parse_args()
     faults = BLIND if options.blind else FIRST_AUTHOR
@@ -203,7 +207,7 @@ def main() -> int:
         for fault in [NOTHING, *faults.by_name]
         for seed in range(options.first, options.first + options.seeds)
     ]
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(options.workers) as pool:
         outcomes = list(pool.map(run, jobs, chunksize=4))
     two = [one for one in outcomes if RIGS[one.job.rig].two_encoders]
     one = [one for one in outcomes if not RIGS[one.job.rig].two_encoders]

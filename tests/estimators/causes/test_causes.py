@@ -91,6 +91,21 @@ def test_derivatives_of_rows_are_those_of_the_motion() -> None:
     np.testing.assert_allclose(rows.y, np.cos(3 * rows.time), atol=1e-3)
 
 
+def test_under_the_kernel_of_a_row_that_slides_the_joint_neither_stands_nor_turns() -> None:
+    rng, parts = np.random.default_rng(5), list[Floats]()
+    for _ in range(200):  # short moves from rest to rest, with 15 rad/s², a sample a millisecond
+        rise = rng.choice([-1.0, 1.0]) * np.arange(0.015, rng.uniform(0.2, 3.0), 0.015)
+        parts += [rise, rise[::-1], np.zeros(rng.integers(100, 300))]
+    speed = np.concatenate(parts)
+    former, times = SignatureFormer(1e-3, (0, 1, None)), (np.arange(len(speed)) * 1_000_000).astype(np.int64)
+    rows = former.absorb(times, np.column_stack([np.cumsum(speed) * 1e-3, 4.0 * np.sign(speed)]))
+    assert rows is not None
+    slides = HealthyJoint.of(rows).slides(rows)
+    assert np.count_nonzero(slides) > 0.5 * np.count_nonzero(np.abs(rows.v) > 0.3)
+    at = np.round(rows.time[slides] * 1e3).astype(int)[:, None] + np.arange(-30, 31)
+    assert (np.sign(speed[at]) == np.sign(rows.v[slides])[:, None]).all()
+
+
 def test_no_row_is_formed_across_a_gap_or_a_missing_value() -> None:
     former, t = SignatureFormer(1e-3, (0, 1, None)), np.arange(3000)
     times = (t * 1_000_000 + np.where(t > 1000, 500_000_000, 0)).astype(np.int64)
@@ -130,6 +145,12 @@ def test_evidence_is_the_mean_of_normal_densities_over_sizes() -> None:
     assert part.evidence([Shape.of(shape)], leak) == pytest.approx(np.logaddexp.reduce(each) - math.log(3), rel=1e-9)
     usual = 2.0 * fit.variance
     assert part.nothing == pytest.approx(normal(z, base) - 10.0 * (math.log(usual) + rest / usual), rel=1e-9)
+    each = []
+    for s in sizes:  # of any torque
+        left = usual + 0.3 * (s * fit.rms) ** 2
+        anything = normal(z, base + n * (s * fit.rms) ** 2 / K * np.eye(K))
+        each.append(anything - 10.0 * (math.log(left) + rest / left))
+    assert part.unknown == pytest.approx(np.logaddexp.reduce(each) - math.log(3), rel=1e-9)
 
 
 def test_causes_that_one_encoder_cannot_tell_apart_are_told_together() -> None:

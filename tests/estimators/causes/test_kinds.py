@@ -29,7 +29,7 @@ class Motion(NamedTuple):
 
 
 def motion(seconds: float, seed: int) -> Motion:
-    t, rng = np.arange(round(50.0 * seconds)) * 0.02, np.random.default_rng(seed)
+    t, rng = np.asarray(np.arange(round(50.0 * seconds)) * 0.02, np.float64), np.random.default_rng(seed)
     waves = [(0.7, 1.1), (0.35, 2.9), (0.08, 6.1)]
     phases = rng.uniform(0.0, 2.0 * np.pi, len(waves))
     q, v, a = (
@@ -170,3 +170,87 @@ def test_a_step_is_told_from_a_ramp_and_both_from_a_burst() -> None:
     assert burst.burst_end == pytest.approx(46.0, abs=0.5)
     long = course(6.0 * ((one.t > 40.0) & (one.t < 50.0)))
     assert step.collision == ramp.collision == long.collision == -np.inf
+
+
+def second_derivative(values: Floats) -> Floats:
+    return np.asarray(np.gradient(np.gradient(values, 0.02), 0.02))
+
+
+def pinched(values: Floats) -> Floats:
+    """Its sign, but for where it is small."""
+    return np.asarray(values / np.hypot(values, 0.15 * np.sqrt(np.mean(values**2))))
+
+
+# what a motor gives beside for its own way, as it winds the gear or crosses its gap; one encoder cannot tell the
+# motor's inertia from the link's, so the gap is crossed where the torque of both changes its sign
+WAY: dict[str, Callable[[], Floats]] = {
+    "belt_slack": lambda: J_M * second_derivative(gear(NOW) / (0.03 * K)),
+    "gear_gap": lambda: 8.0 * second_derivative(pinched(gear(NOW) + J_M * NOW.a)) / 400.0,
+}
+
+
+@pytest.mark.parametrize("name", WAY)
+def test_with_one_encoder_the_motor_s_own_way_is_the_shape_of_a_gap_and_of_a_slack_belt(name: str) -> None:
+    now = window(NOW, torque(NOW) + WAY[name]())
+    assert alike(now.torque, list(BY_NAME[name].torque(now))) > 0.9
+
+
+@pytest.mark.parametrize("name", ["gear_gap", "encoder_slip"])
+def test_with_two_encoders_a_gap_and_a_slip_leave_the_torque_as_it_is(name: str) -> None:
+    assert not BY_NAME[name].torque(window(NOW, torque(NOW), gear(NOW) / K))
+
+
+def test_a_belt_that_is_slack_at_small_torque_only_is_of_its_cause() -> None:
+    load = gear(NOW)
+    now = window(NOW, torque(NOW), load / K + 4e-3 * load / np.hypot(load, 0.4 * float(np.std(torque(NOW)))))
+    assert alike(now.twist, list(BY_NAME["belt_slack"].twist(now))) > 0.97
+
+
+def test_an_eccentric_encoder_of_the_link_shows_in_its_acceleration_too() -> None:
+    read = eccentric(0.05)
+    now = window(NOW, torque(NOW), gear(NOW) / K)
+    added = J_L * (read.a - NOW.a)  # what the link does not do
+    added = added[np.isin(NOW.t, now.rows.time)]
+    assert alike(added, list(BY_NAME["encoder_eccentricity"].torque(now))) > 0.97
+
+
+def test_a_ripple_winds_the_gear_too() -> None:
+    now = window(NOW, torque(NOW), gear(NOW) / K + 1e-3 * np.sin(11.0 * NOW.q + 0.7))
+    assert alike(now.twist, list(BY_NAME["bearing"].twist(now))) > 0.97
+
+
+def test_a_gain_and_a_zero_that_move_together_are_of_the_measurement() -> None:
+    y = 1.1 * torque(NOW) - 1.5
+    now = window(NOW, y)
+    assert alike(now.torque, list(BY_NAME["torque_measurement"].torque(now))) > 0.97
+    assert likeliest(BY_NAME["torque_measurement"], now) == "torque_measurement"
+
+
+def test_a_hose_that_rubs_anywhere_is_of_the_cable() -> None:
+    pull = 4.0 * (np.maximum(0.5 - PLACE, 0.0) / 0.5) ** 2  # from the lower end, and harder when stretched
+    now = window(NOW, torque(NOW) - pull + 0.8 * side(NOW))
+    assert alike(now.torque, list(BY_NAME["cable_drag"].torque(now))) > 0.995
+    assert likeliest(BY_NAME["cable_drag"], now) == "cable_drag"
+
+
+def test_about_a_vertical_axis_a_load_is_inertia_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FaultWindow, "gravity", (np.zeros(len(NOW.t)), np.zeros(len(NOW.t))))
+    now = window(NOW, torque(NOW) + 0.4 * NOW.a)
+    assert alike(now.torque, list(BY_NAME["load"].torque(now))) > 0.97
+
+
+def test_what_grows_within_the_window_is_explained_better_by_shapes_that_grow() -> None:
+    begin = float(NOW.t[0])
+    now = window(NOW, torque(NOW) + 2.0 * (NOW.t - begin) / np.ptp(NOW.t) * side(NOW))
+    growing, always = (rank(now, TimeCourse(-MOST, -np.inf, onset)).evidence for onset in (begin, LONG_AGO))
+    assert growing > always + 10.0
+
+
+def test_a_joint_does_not_warm_at_once_however_well_its_shape_fits() -> None:
+    now = window(*IN_TORQUE["temperature"]())
+
+    def odds(sudden: float) -> float:
+        found = rank(now, TimeCourse(sudden, -np.inf, LONG_AGO)).probability
+        return float(np.log(found["temperature"] / found["unknown"]))
+
+    assert odds(-20.0) - odds(20.0) > 14.0
