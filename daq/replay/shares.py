@@ -100,7 +100,10 @@ class Shares(Generic[Result]):
         return [self._results[at] for at in sorted(self._results)]
 
     def messages(self, reached: Callable[[Played], None]) -> Iterator[Message]:
-        """Every message that is wanted; `reached` is told how far it is. Raises ChildProcessError where a process has died."""
+        """Every message that is wanted; `reached` is told how far it is.
+
+        Raises ChildProcessError where a process has died.
+        """
         streams = (self._heard(at, parts, reached) for at, parts in enumerate(self._parts))
         return (one.message for one in heapq.merge(*streams, key=lambda one: one[:2]))
 
