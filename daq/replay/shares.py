@@ -25,6 +25,7 @@ from drivers.files.bytes_read import note, observed
 
 #: turns, argued: Turns whose messages travel together: a second of the recording, so that progress is seen to move.
 TOGETHER: Final = 50
+EVENT: Final = b"event/"  # how the topics of events begin
 
 Result = TypeVar("Result")
 Source = Callable[[Counts, Played], Iterator[Batch]]  # opens the recording; fills the counts at its end
@@ -67,8 +68,9 @@ class Shares(Generic[Result]):
         speed: float | None = None,
         processors: int | None = None,
     ) -> None:
-        """result_of: what is told of a pipeline in the end, which can be pickled; listened: see Pipeline; speed: see
-        play(); processors: of this machine where left out."""
+        """result_of: what is told of a pipeline in the end, which can be pickled; listened: see Pipeline, and whether
+        all messages are wanted: else only the events are; speed: see play(); processors: of this machine where left
+        out."""
         self._results: dict[int, Result] = {}  # by process
         self.counts: Counts = {}
         self.played = Played()
@@ -98,7 +100,10 @@ class Shares(Generic[Result]):
         return [self._results[at] for at in sorted(self._results)]
 
     def messages(self, reached: Callable[[Played], None]) -> Iterator[Message]:
-        """Every message; `reached` is told how far it is. Raises ChildProcessError where a process has died."""
+        """Every message that is wanted; `reached` is told how far it is.
+
+        Raises ChildProcessError where a process has died.
+        """
         streams = (self._heard(at, parts, reached) for at, parts in enumerate(self._parts))
         return (one.message for one in heapq.merge(*streams, key=lambda one: one[:2]))
 
@@ -125,6 +130,8 @@ class Shares(Generic[Result]):
         try:
             source = self._source(counts, played)
             for turn, messages in enumerate(turns(pipeline, source, played, self._speed)):
+                if not self._listened:  # a pipe that is full of what nobody reads would hold the process up
+                    messages = [one for one in messages if one[0].startswith(EVENT)]
                 found = [Heard(turn, places.get(one[0].partition(b"/")[2], len(places)), one) for one in messages]
                 heard += sorted(found, key=lambda one: one.joint)
                 if turn % TOGETHER == 0:

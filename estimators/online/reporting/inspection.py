@@ -106,7 +106,7 @@ class Inspector:
         self._largest = np.maximum(self._largest, rms)
         scale = np.where(rms > 0, rms, 1.0)
         alike = self._gram / self._weight / np.outer(scale, scale) + COLLINEAR * np.eye(len(rms))
-        own = rms / np.sqrt(np.diag(np.linalg.pinv(alike, hermitian=True)).clip(1.0))
+        own = rms / np.sqrt(np.diag(np.linalg.inv(alike)).clip(1.0))
         return np.where(self._largest > 0, own / np.where(self._largest > 0, self._largest, 1.0), 0.0)
 
 

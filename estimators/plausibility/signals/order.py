@@ -11,6 +11,7 @@ from collections import deque
 from typing import Final
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from estimators.numerics.jit import kernel
 from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved, unwrapped
@@ -82,17 +83,16 @@ class OrderValidator:
         """
         found = 0
         for window, share in zip((WINDOW - 1, LONG - 1), BACK, strict=True):
-            for first in range(0, len(increments) - window + 1, window // 2):
-                part = increments[first : first + window]
-                usual = float(np.median(part))
-                onward = part * usual <= 0.0
-                alone = not (onward[1:] & onward[:-1]).any()
-                if not abs(usual) >= STEPS * step or onward.mean() > 1.0 - share or not alone:
-                    continue
-                if onward.sum() < ONCE_MORE:
-                    continue
-                back = abs(float(part[~onward].sum()))
-                found += -np.sign(usual) * float(part.sum()) >= ONWARD * back
+            if len(increments) < window:
+                continue
+            parts = sliding_window_view(increments, window)[:: window // 2]
+            usual = np.median(parts, axis=1)
+            onward = parts * usual[:, None] <= 0.0
+            alone = ~(onward[:, 1:] & onward[:, :-1]).any(axis=1)
+            mostly = (np.abs(usual) >= STEPS * step) & (onward.mean(axis=1) <= 1.0 - share)
+            for one in np.flatnonzero(mostly & alone & (onward.sum(axis=1) >= ONCE_MORE)):
+                back = abs(float(parts[one][~onward[one]].sum()))
+                found += -np.sign(usual[one]) * float(parts[one].sum()) >= ONWARD * back
         return found
 
     @staticmethod

@@ -110,6 +110,14 @@ def test_the_messages_are_those_of_the_whole_pipeline(config: Config) -> None:
         assert mine[0] == mine[1] != []
 
 
+def test_where_nobody_listens_events_alone_are_sent(config: Config) -> None:
+    """So no process waits for one that has something else to do meanwhile."""
+    with Shares(config, source, samples_of, listened=False, processors=2) as shares:
+        found = list(shares.messages(lambda _: None))
+    told = [(topic, msgpack.unpackb(body)) for topic, body in shared(config, 2)[0] if topic.startswith(b"event/")]
+    assert [(topic, msgpack.unpackb(body)) for topic, body in found] == told != []
+
+
 def test_a_process_that_dies_is_said_and_none_is_left(config: Config) -> None:
     def dying(counts: Counts, played: Played) -> Iterator[Batch]:
         yield readings()[:6000]
