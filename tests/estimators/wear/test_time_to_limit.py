@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import multivariate_normal
 
 from estimators.wear import time_to_limit as module
 from estimators.wear.time_to_limit import FEWEST, Remaining, time_to_limit
@@ -60,7 +59,10 @@ def reference(use: Floats, drift: Floats, draws: int, seed: int) -> tuple[Floats
         proposal = -math.log(c * 0.5) - 0.5 * (math.log(c / level) / 0.5) ** 2
         prior = -0.5 * (c / (module.WIDE * level)) ** 2
         whole = covariance + jumps
-        weights[k] = multivariate_normal.logpdf(drift, c * f, whole) + prior - proposal
+        root = np.linalg.cholesky(whole)
+        standard = np.linalg.solve(root, drift - c * f)
+        density = -0.5 * standard @ standard - np.log(np.diag(root)).sum()  # but for a constant
+        weights[k] = density + prior - proposal
         gain = np.linalg.solve(whole, jumps[:, -1])
         wear = c + gain @ (drift - c * f) + math.sqrt(max(jumps[-1, -1] - gain @ jumps[:, -1], 0.0)) * random.normal()
         ahead = np.linspace(0.0, 20.0, 4001)

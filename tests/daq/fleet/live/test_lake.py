@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pyarrow
@@ -16,7 +17,12 @@ from daq.fleet.live.writer import LakeWriter, Retention
 from tests.support.summaries import batch, summary
 
 DAY = 86_400
-ROWS = pyarrow.table({"x": [1, 2, 3]})
+
+
+@cache
+def rows() -> pyarrow.Table:
+    """Three rows; made by the test that wants them, since pyarrow imports pandas for it, where that is installed."""
+    return pyarrow.table({"x": [1, 2, 3]})
 
 
 def test_files_are_found_by_their_time_and_collector(tmp_path: Path) -> None:
@@ -24,9 +30,9 @@ def test_files_are_found_by_their_time_and_collector(tmp_path: Path) -> None:
     assert lake.files("minutes", 0, float("inf")) == []
     for day in (100, 101):
         for start in (day * DAY, day * DAY + 60):
-            lake.write("minutes", "hall", start, start + 60, ROWS)
-    lake.write("minutes", "yard", 100 * DAY, 100 * DAY + 60, ROWS)
-    lake.write("raw", "hall", 101 * DAY - 5, 101 * DAY + 5, ROWS)
+            lake.write("minutes", "hall", start, start + 60, rows())
+    lake.write("minutes", "yard", 100 * DAY, 100 * DAY + 60, rows())
+    lake.write("raw", "hall", 101 * DAY - 5, 101 * DAY + 5, rows())
     firsts = [(one.collector, one.first) for one in lake.files("minutes", 0, float("inf"))]
     assert len(firsts) == 5
     assert [one.first for one in lake.files("minutes", 100 * DAY + 59, 100 * DAY + 61, "hall")] == [
@@ -39,8 +45,8 @@ def test_files_are_found_by_their_time_and_collector(tmp_path: Path) -> None:
 
 def test_an_interval_is_replaced_as_a_whole_and_a_killed_ones_draft_is_removed(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
-    one = lake.write("hours", "hall", 0, 3600, ROWS, {b"key": b"value"})
-    assert lake.write("hours", "hall", 0, 3600, ROWS.slice(1)).path == one.path
+    one = lake.write("hours", "hall", 0, 3600, rows(), {b"key": b"value"})
+    assert lake.write("hours", "hall", 0, 3600, rows().slice(1)).path == one.path
     draft = Path(one.path).with_name(f".{Path(one.path).name}.123")
     draft.write_bytes(b"half")
     assert len(lake.files("hours", 0, 3600)) == 1
@@ -61,7 +67,7 @@ def test_what_cannot_be_listed_or_read_is_one_sentence_with_its_place(tmp_path: 
     (tmp_path / "hours").write_text("a file where a folder should be")
     with pytest.raises(LakeError, match=f"^{tmp_path}: cannot be listed: "):
         lake.files("hours", 0, 3600)
-    written = lake.write("days", "hall", 0, DAY, ROWS, {b"key": b"value"})
+    written = lake.write("days", "hall", 0, DAY, rows(), {b"key": b"value"})
     assert lake.metadata(written)[b"key"] == b"value"
     Path(written.path).unlink()
     with pytest.raises(LakeError, match=f"^{written.path}: cannot be read: "):
@@ -73,13 +79,13 @@ def test_a_day_that_was_removed_since_it_was_listed_has_no_files(
 ) -> None:
     lake = Lake(str(tmp_path))
     monkeypatch.setattr(lake, "_days", lambda _: ["1970-01-01", "1970-01-02"])
-    lake.write("days", "hall", DAY, 2 * DAY, ROWS)
+    lake.write("days", "hall", DAY, 2 * DAY, rows())
     assert [one.first for one in lake.files("days", 0, 3 * DAY)] == [DAY]
 
 
 def test_a_lake_in_a_folder_with_a_quote_in_its_name_is_read(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "O'Brien's"))
-    lake.write("days", "hall", 0, DAY, ROWS)
+    lake.write("days", "hall", 0, DAY, rows())
     connection = database(1)
     lake.view(connection, "finer", lake.files("days", 0, DAY))
     assert connection.sql("SELECT sum(x)::BIGINT FROM finer").fetchall() == [(6,)]
