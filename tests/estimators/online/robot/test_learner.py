@@ -40,13 +40,13 @@ def pass_blocks(learner: PriorBounded, count: int) -> None:
 def test_friction_that_is_not_seen_goes_back_to_what_was_identified_and_links_and_lags_stay() -> None:
     learnt = taught()
     theta = learnt.theta
-    learner, own = begun(replace(learnt, prior=3.0 * theta), FRICTION_MEMORY)
+    learner, own = begun(replace(learnt, prior=3.0 * theta), 600.0)
     inert = np.setdiff1d(np.arange(len(theta)), own)
     assert learner.theta == pytest.approx(np.append(theta, [0.0, 0.0]))
     moved, lags = 1.5 * theta, np.array([2e-4, -3e-4])
     learner.begin(np.append(moved, lags), learner.covariance)
     pass_blocks(learner, 1)
-    assert learner.theta[own] == pytest.approx((1.0 + 0.5 / np.e) * theta[own]), "by 1/e in its memory"
+    assert learner.theta[own] == pytest.approx((1.0 + 0.5 / np.e) * theta[own]), "by 1/e in ten minutes"
     assert learner.theta[inert] == pytest.approx(moved[inert])
     assert learner.theta[-2:] == pytest.approx(lags)
     pass_blocks(learner, 20)
@@ -203,12 +203,12 @@ def test_the_variance_of_a_residual_follows_that_of_the_blocks_and_no_wild_row_c
 
 def test_what_theta_is_said_to_be_off_by_beyond_a_law_is_what_such_a_friction_does_to_it() -> None:
     """Of half of the speed seen and about it the slide has 0.2 N more than its law: ten seconds with it and without."""
-    moves = motion(10.0)
-    share = np.abs(moves.dq[:, 0]) / taught().reach()[0]
+    moves, identified = motion(10.0), replace(taught(), speed=np.array([0.7, 3.0]), bends=np.array([0.3, 0.0]))
+    share = np.abs(moves.dq[:, 0]) / identified.reach()[0]
     more = 0.2 * np.interp(share, KNOTS, np.eye(len(KNOTS))[3]) * np.sign(moves.dq[:, 0])
     found = []
     for bend in (0.0, 1.0):
-        robot, tau = RobotEstimator(replace(taught(), bends=np.array([0.3, 0.0])), 1.0 / RATE, start=2.0), torque(moves)
+        robot, tau = RobotEstimator(identified, 1.0 / RATE, start=2.0), torque(moves)
         tau[:, 0] += bend * more
         robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, tau)
         assert robot.learnt == 6
@@ -221,3 +221,28 @@ def test_what_theta_is_said_to_be_off_by_beyond_a_law_is_what_such_a_friction_do
     certain, uncertain = (np.sqrt(np.diag(found[0]._learner.covariance))[place], found[0].parameters()[1][place])
     moved = 0.3 * found[0]._learner.discrepancy.moved[place, 0]
     assert uncertain == pytest.approx(np.sqrt(certain**2 + (moved**2).sum(axis=1)))
+
+
+def test_what_a_row_weighs_follows_the_residuals_of_the_last_fifty_blocks_within_two_seconds() -> None:
+    """A residual that stays as it is: a row counts with the hundred before and behind it. Later a tenth of it."""
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    learner, block, size = robot._learner, robot._block, np.sqrt(taught().variance)
+    block.X[:], block.q[:], block.dq[:] = 0.0, 0.1, 1.0
+    found = []
+    for share in np.repeat([1.0, 0.1], [150, 100]):
+        block.r[:] = share * size
+        learner.begin_block()
+        learner.close(block, 0)
+        found.append(learner._long_run.of(learner.variance) / size**2)
+    assert found[8] == pytest.approx([4.0, 4.0], rel=0.01), "as identified: five blocks have taught"
+    assert found[149] == pytest.approx([201.0, 201.0], rel=0.02)
+    left = 0.98**97  # of the squares before; the last three blocks wait
+    assert found[249] == pytest.approx(2 * [201.0 * (left + 0.01 * (1.0 - left))], rel=0.1)
+
+
+def test_a_joint_that_stood_still_while_it_was_identified_has_deviations_like_any_other() -> None:
+    robot, moves = RobotEstimator(replace(taught(), speed=np.array([1.0, 0.0])), 1.0 / RATE, start=2.0), motion(7.0)
+    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, torque(moves))
+    assert robot.learnt > 0
+    assert np.isfinite(robot.parameters()[1]).all()
+    assert np.isfinite(robot.friction().deviations).all()

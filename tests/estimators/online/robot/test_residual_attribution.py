@@ -169,6 +169,23 @@ def test_another_friction_is_told_after_four_looks_and_one_that_drifts_is_learnt
     assert all(one.silent for one in verdicts)
 
 
+def test_a_friction_that_is_told_is_told_again_after_as_many_looks_unless_it_is_learnt() -> None:
+    looks = Looks()
+    looks.told(20)
+    assert looks.told(8, friction=0.8) == ([None] * 3 + ["friction"]) * 2
+    learnt = Looks()
+    learnt.told(20)
+    learnt.told(3, friction=0.8)
+    assert not learnt.causes.over
+    assert learnt.causes.suspects
+    verdict = learnt.look(friction=0.8)
+    assert verdict is not None
+    learnt.causes.theta = learnt.causes.theta + verdict.fitted.moved[:Q]
+    assert (learnt.causes.open, learnt.causes.over, learnt.causes.suspects) == (False, True, False)
+    learnt.look(noise=0.1 * NOISE)
+    assert not learnt.causes.open, "what was unexplained before it is forgotten"
+
+
 def test_a_push_is_told_by_thresholds_alone_and_is_over_two_looks_later() -> None:
     looks = Looks()
     looks.told(20)

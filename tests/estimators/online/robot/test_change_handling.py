@@ -1,0 +1,91 @@
+"""What follows from one part of a robot's estimator for the others: thresholds behind a change, and what they are of."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from estimators.online.robot.change_handling import CHANGES_ON
+from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.causes.offset import Offset
+from estimators.online.robot.residual_attribution import AttributionVerdict
+from estimators.quantities import Floats
+from tests.support.crane import RATE, Motion, motion, taught, torque
+
+BEGUN = 6.0  # s: the start is over, and nothing has happened yet
+
+
+@cache
+def moves() -> Motion:
+    return motion(BEGUN + 1.0)
+
+
+def robot() -> RobotEstimator:
+    """One that has seen BEGUN seconds of a motion that its model explains to the last digit."""
+    one = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+    assert goes_on(one, 0.0, BEGUN) == ["started"]
+    return one
+
+
+def goes_on(one: RobotEstimator, first: float, last: float, beyond: tuple[float, float] = (0.0, 0.0)) -> list[str]:
+    """The kinds of events; beyond: what is measured of each joint beyond its torque."""
+    part = slice(round(first * RATE), round(last * RATE))
+    one.absorb(np.round(moves().t[part] * 1e9).astype(np.int64), moves().q[part], torque(moves())[part] + beyond)
+    return [event.kind for event in one.events()]
+
+
+def learnt(one: RobotEstimator, deviation: float) -> None:
+    """The swing's offset was found to be as it is, known to so much."""
+    cause = Offset((1,))
+    columns = cause.moves(one._watch.attribution.known())
+    fitted = Fitted(cause, np.array([1e-9]), np.array([[deviation**2]]), 20.0, columns)
+    one._changes._learn(AttributionVerdict(fitted, False, False, "another zero"))
+
+
+def limit(one: RobotEstimator) -> Floats:
+    return np.asarray(one.estimate().thresholds)
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.9, False), (1.1, True)])
+def test_within_a_minute_of_a_change_three_deviations_of_what_is_not_known_of_it_are_no_contact(
+    share: float, told: bool
+) -> None:
+    one = robot()
+    learnt(one, 0.5 / 3.0)  # doubted by three deviations: 0.5 N·m, of which three are no contact
+    push = share * (limit(one)[1] + 3.0 * 0.5)
+    assert ("contact" in goes_on(one, BEGUN, BEGUN + 0.3, (0.0, push))) is told
+
+
+def test_a_minute_later_or_where_nothing_was_learnt_they_are_one() -> None:
+    one = robot()
+    learnt(one, 0.5 / 3.0)
+    one._changes._changing -= CHANGES_ON
+    assert "contact" in goes_on(one, BEGUN, BEGUN + 0.3, (0.0, limit(one)[1] + 1.0))
+    assert "contact" in goes_on(robot(), BEGUN, BEGUN + 0.3, (0.0, 1.1 * limit(one)[1]))
+
+
+@pytest.mark.parametrize(("sign", "again"), [(1.0, False), (-1.0, False), (1.0, True)])
+def test_a_residual_that_learning_alone_has_made_is_no_contact_until_the_thresholds_are_of_it(
+    sign: float, again: bool
+) -> None:
+    """θ has moved by twice the limit: by the θ of when the thresholds were set nothing is beyond them."""
+    one = robot()
+    learner, wrong = one._learner, one._learner.bayesian.theta.copy()
+    wrong[one.model.names.index("offset.swing")] += sign * 2.0 * limit(one)[1]
+    learner.bayesian.begin(wrong, learner.bayesian.covariance)
+    learner.adopt()
+    if again:
+        one._changes.mark_reference()
+    assert ("contact" in goes_on(one, BEGUN, BEGUN + 0.3)) is again
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_push_is_a_contact_whatever_learning_has_done_in_between(sign: float) -> None:
+    """θ has moved by a half of the limit either way: it would take off as much of a push, or add it."""
+    one = robot()
+    learner, wrong = one._learner, one._learner.bayesian.theta.copy()
+    wrong[one.model.names.index("offset.swing")] += sign * 0.5 * limit(one)[1]
+    learner.bayesian.begin(wrong, learner.bayesian.covariance)
+    learner.adopt()
+    assert "contact" in goes_on(one, BEGUN, BEGUN + 0.3, (0.0, sign * 1.6 * limit(one)[1]))
