@@ -1,4 +1,4 @@
-"""What follows from one part of a robot's estimator for the others: thresholds behind a change, and what they are of."""
+"""What follows from one part of a robot's estimator for the others: thresholds behind a change, what they are of."""
 
 from functools import cache
 
@@ -18,7 +18,7 @@ BEGUN = 6.0  # s: the start is over, and nothing has happened yet
 
 @cache
 def moves() -> Motion:
-    return motion(BEGUN + 1.0)
+    return motion(BEGUN + 6.0)
 
 
 def robot() -> RobotEstimator:
@@ -43,6 +43,15 @@ def learnt(one: RobotEstimator, deviation: float) -> None:
     one._changes._learn(AttributionVerdict(fitted, False, False, "another zero"))
 
 
+def mislead(one: RobotEstimator, by: float) -> None:
+    """The swing's offset is wrong by so much from now on."""
+    bayesian = one._learner.bayesian
+    wrong = bayesian.theta
+    wrong[one.model.names.index("offset.swing")] += by
+    bayesian.begin(wrong, bayesian.covariance)
+    one._learner.adopt()
+
+
 def limit(one: RobotEstimator) -> Floats:
     return np.asarray(one.estimate().thresholds)
 
@@ -52,9 +61,11 @@ def test_within_a_minute_of_a_change_three_deviations_of_what_is_not_known_of_it
     share: float, told: bool
 ) -> None:
     one = robot()
+    usual = limit(one)
     learnt(one, 0.5 / 3.0)  # doubted by three deviations: 0.5 N·m, of which three are no contact
-    push = share * (limit(one)[1] + 3.0 * 0.5)
+    push = share * (usual[1] + 3.0 * 0.5)
     assert ("contact" in goes_on(one, BEGUN, BEGUN + 0.3, (0.0, push))) is told
+    np.testing.assert_array_equal(limit(one), usual, "published are the limits of what is known")
 
 
 def test_a_minute_later_or_where_nothing_was_learnt_they_are_one() -> None:
@@ -71,10 +82,7 @@ def test_a_residual_that_learning_alone_has_made_is_no_contact_until_the_thresho
 ) -> None:
     """θ has moved by twice the limit: by the θ of when the thresholds were set nothing is beyond them."""
     one = robot()
-    learner, wrong = one._learner, one._learner.bayesian.theta.copy()
-    wrong[one.model.names.index("offset.swing")] += sign * 2.0 * limit(one)[1]
-    learner.bayesian.begin(wrong, learner.bayesian.covariance)
-    learner.adopt()
+    mislead(one, sign * 2.0 * limit(one)[1])
     if again:
         one._changes.mark_reference()
     assert ("contact" in goes_on(one, BEGUN, BEGUN + 0.3)) is again
@@ -84,8 +92,16 @@ def test_a_residual_that_learning_alone_has_made_is_no_contact_until_the_thresho
 def test_a_push_is_a_contact_whatever_learning_has_done_in_between(sign: float) -> None:
     """θ has moved by a half of the limit either way: it would take off as much of a push, or add it."""
     one = robot()
-    learner, wrong = one._learner, one._learner.bayesian.theta.copy()
-    wrong[one.model.names.index("offset.swing")] += sign * 0.5 * limit(one)[1]
-    learner.bayesian.begin(wrong, learner.bayesian.covariance)
-    learner.adopt()
+    mislead(one, sign * 0.5 * limit(one)[1])
     assert "contact" in goes_on(one, BEGUN, BEGUN + 0.3, (0.0, sign * 1.6 * limit(one)[1]))
+
+
+def test_after_as_much_motion_again_as_a_start_takes_the_thresholds_are_of_what_learning_has_made() -> None:
+    one = robot()
+    usual = limit(one)
+    mislead(one, -2.0 * usual[1])
+    assert goes_on(one, BEGUN, 9.4) == []
+    np.testing.assert_array_equal(limit(one), usual)
+    assert goes_on(one, 9.4, 9.6) == [], "4 s of motion behind the start, which was over at 5.5 s"
+    assert limit(one)[0] == usual[0]
+    assert 3.0 <= limit(one)[1] / usual[1] < 3.5, "one and a half of two limits, and of what reversals leave"
