@@ -51,9 +51,13 @@ class Looks:
         self.rng = np.random.default_rng(5)
 
     def look(
-        self, load: Floats | None = None, friction: float = 0.0, steady: float = 0.0, noise: float = NOISE
-    ) -> AttributionVerdict | None:
-        """load: what the last link carries; friction: share by which that of joint 1 is larger; steady: N·m on it."""
+        self, load: Floats | None = None, friction: float = 0.0, steady: float = 0.0, noise: float = NOISE,
+        lasts: int = ROWS, moves: Floats | None = None,
+    ) -> AttributionVerdict | None:  # fmt: skip
+        """load: what the last link carries; friction: share by which that of joint 1 is larger; steady: N·m on it.
+
+        lasts: rows that the last link carries it in; moves: (n,) 1 for each joint that moves.
+        """
         q, dq, ddq = (size * self.rng.uniform(-1.0, 1.0, (ROWS, N)) for size in (1.0, 1.5, 3.0))
         X, Y = np.zeros((ROWS, N, Q)), np.empty((ROWS, N, PARAMETERS))
         X[:, :, : MODEL.base] = MODEL.rigid(q, dq, ddq)
@@ -65,11 +69,15 @@ class Looks:
             Y[:, :, k] = MODEL.torque(last, q, dq, ddq)
         own, theta = law_terms(MODEL, 1), self.causes.theta
         extra = noise * self.rng.standard_normal((ROWS, N))
-        extra += 0.0 if load is None else Y @ load
+        if load is not None:
+            extra[:lasts] += (Y @ load)[:lasts]
         extra[:, 1] += friction * X[:, 1, own] @ theta[own] + steady
         torque = X @ theta + extra
         u = extra - Y @ self.causes.explanation.carried
-        rows = LookRows(X, Y, torque, u, np.ones((ROWS, N)), np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size))
+        there = np.ones((ROWS, N)) * (np.ones(N) if moves is None else moves)
+        rows = LookRows(
+            X, Y, torque, u * there, there, np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size)
+        )
         self.rows = rows
         self.causes.absorb(rows, np.full(N, NOISE**2))
         return self.causes.verdict()
@@ -215,6 +223,70 @@ def test_what_the_start_leaves_is_usual() -> None:
     looks.causes.settle()
     assert looks.told(30, noise=3.0 * NOISE) == [None] * 30
     assert not looks.causes.open
+
+
+def usual(looks: Looks) -> Floats:
+    """Variance (n,) that is usual in the next look, over that of the noise."""
+    looks.look()
+    return looks.causes.units / (ALIKE * NOISE**2)
+
+
+def test_what_a_start_leaves_is_its_median_look_without_the_first_two_and_for_a_joint_that_moved() -> None:
+    looks = Looks()
+    assert usual(looks) == pytest.approx(np.ones(N))
+    looks.causes._starting = True
+    looks.told(2, noise=9.0 * NOISE)
+    looks.told(3, noise=2.0 * NOISE, moves=np.array([1.0, 1.0, 0.0]))
+    looks.told(1, noise=9.0 * NOISE, moves=np.array([1.0, 1.0, 0.0]))
+    looks.causes.settle()
+    assert usual(looks) == pytest.approx([4.0, 4.0, 1.0], rel=0.5)
+    looks.causes._starting = True
+    looks.told(4, noise=9.0 * NOISE)
+    looks.causes.gather_anew()
+    looks.told(2, noise=9.0 * NOISE)
+    looks.told(1, noise=0.1 * NOISE)
+    looks.causes.settle()
+    assert usual(looks) == pytest.approx(np.ones(N)), "never less than what was identified"
+    looks.causes._starting = True
+    looks.told(4, noise=9.0 * NOISE)
+    looks.causes.settle()
+    assert usual(looks) == pytest.approx(25.0 * np.ones(N)), "nor more than 25 times that"
+
+
+def test_twice_what_a_friction_has_beyond_its_law_is_usual() -> None:
+    looks = Looks()
+    looks.causes.discrepancy = np.array([0.0, 3.0, 0.5]) * NOISE
+    assert usual(looks) == pytest.approx([1.0, 1.0 + 6.0**2, 1.0 + 1.0**2])
+    looks.causes.resume(np.zeros((0, PARAMETERS)), np.full(N, 4.0 * NOISE**2))
+    assert looks.causes.units == pytest.approx(ALIKE * NOISE**2 * np.array([4.0, 4.0 + 6.0**2, 4.0 + 1.0**2]))
+
+
+@pytest.mark.parametrize(("lasts", "told"), [(15, False), (ROWS, True)])
+def test_what_is_over_before_a_look_ends_is_not_told(lasts: int, told: bool) -> None:
+    """Whatever has made it: the last ten rows of 25 say whether it goes on."""
+    looks = Looks()
+    looks.told(20)
+    assert ("payload" in looks.told(6, 2.0 * LOAD, lasts=lasts)) is told
+    assert looks.causes.over, "the rest is explained"
+
+
+def test_a_change_begins_where_a_threshold_was_passed_first_within_ten_seconds() -> None:
+    """While no cause is certain, of what is too large and like noise."""
+    looks = Looks()
+    looks.told(20)
+    looks.told(6, noise=2.0 * NOISE)
+    assert looks.causes.known().looks >= 6
+    counts = []
+    for _ in range(45):
+        looks.causes.mark()
+        looks.look(noise=2.0 * NOISE)
+        counts.append(looks.causes.known().looks)
+    assert counts == [*range(1, 22), *range(1, 22), *range(1, 4)]
+    looks.causes.forget()
+    looks.told(4, LOAD)
+    held = looks.causes.known().looks
+    looks.causes.mark()
+    assert looks.causes.known().looks == held, "while something holds a threshold begins nothing"
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.1])

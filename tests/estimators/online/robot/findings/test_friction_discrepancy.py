@@ -123,3 +123,19 @@ def test_what_was_identified_is_the_least() -> None:
     assert bends.share == 0.0, "of no torque"
     bends.notice(dq, np.zeros((50, 2)), np.ones((50, 2)), np.ones(2))
     np.testing.assert_array_equal(bends.spread, [0.3, 0.0])
+
+
+def test_the_share_of_the_torque_is_that_of_all_rows_in_motion_however_near_to_a_knot_they_are() -> None:
+    """Half of the rows lie at a knot and are 1 N·m off, half between two others and are as the law says."""
+    bends, dq = FrictionDiscrepancy(REACH, 4, None), np.zeros((100, 2))
+    dq[:50, 0], dq[50:, 0] = KNOTS[3] * REACH[0], 0.5 * (KNOTS[0] + KNOTS[1]) * REACH[0]
+    r = np.zeros((100, 2))
+    r[:50, 0] = 1.0
+    bends.notice(dq, r, np.where(dq != 0.0, 4.0, 0.0), np.full(2, 1e-9))
+    assert bends.spread == pytest.approx([1.0, 0.0])
+    assert bends.share == pytest.approx(np.sqrt(0.5) / 4.0)
+    (reason,) = bends.reasons(("a", "b"), ("N·m", "N"), anyway=False)
+    assert reason.numbers["percent"] == pytest.approx(100.0 * np.sqrt(0.5) / 4.0)
+    assert (reason.numbers["torque"], reason.numbers["speed"]) == pytest.approx((1.0, KNOTS[3] * REACH[0]))
+    bends.notice(0.0 * dq, 0.0 * r, 0.0 * r, np.full(2, 1e-9))
+    assert bends.share == pytest.approx(np.sqrt(0.5) / 4.0), "rows at rest say nothing"
