@@ -75,9 +75,7 @@ class Looks:
         torque = X @ theta + extra
         u = extra - Y @ self.causes.explanation.carried
         there = np.ones((ROWS, N)) * (np.ones(N) if moves is None else moves)
-        rows = LookRows(
-            X, Y, torque, u * there, there, np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size)
-        )
+        rows = LookRows(X, Y, torque, u * there, there, np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size))
         self.rows = rows
         self.causes.absorb(rows, np.full(N, NOISE**2))
         return self.causes.verdict()
