@@ -222,6 +222,37 @@ def test_velocities_that_do_not_follow_the_positions_say_no_rate(tmp_path: Path,
     assert "rate = 1000.0  # ASK: the file has no times: say its rate in Hz\n" in text
 
 
+STILL = np.ones_like(U)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "other"),
+    [
+        ({"tau": U}, {"tau_est": U}),  # what was estimated is taken where there is nothing else,
+        ({"tau_est": U}, {"tau": STILL}),  # or where that never changes;
+        ({"tau": U}, {"current": U}),
+        ({"tau_est": U}, {"current": U}),  # both are better than a current,
+        ({"current": U}, {"tau": STILL}),
+        ({"tau_est": U}, {"current": STILL}),
+        ({"torque_sensor": U}, {"torque": U}),  # and so is a sensor than whatever it may be,
+        ({"torque": U}, {"torque_current": U}),
+        ({"measured_torque": U}, {"torque": U}),
+        ({"arm.torque": U}, {"leg.torque": U}),  # what lies beside the positions,
+        ({"arm.tau_est": U}, {"leg.tau_est": U}),
+        ({"arm.tau": U}, {"arm.torque": U[:, :2]}),  # what every joint has,
+        ({"tau": U}, {"torque": np.column_stack([U[:, 0], STILL[:, 1:]])}),  # and what changes of every joint
+    ],
+)
+def test_of_several_torques_the_one_that_says_most_is_taken(
+    tmp_path: Path, chosen: dict[str, np.ndarray], other: dict[str, np.ndarray]
+) -> None:
+    for columns in (chosen | other, other | chosen):
+        table, _ = proposed(tmp_path, (), **{"arm.time": 0.01 * T, "arm.pos": Q}, **columns)
+        assert columns_of(table, "torque" if "torque" in table["joints"]["joint1"] else "current") == [
+            f"{name}[{j}]" for name in chosen for j in range(3)
+        ]
+
+
 def test_a_torque_that_was_made_from_a_current_is_asked_about(tmp_path: Path) -> None:
     said = "is a torque made from a motor's current"
     assert said in proposed(tmp_path, (), time=0.01 * T, q=Q, torque_current=U)[1]

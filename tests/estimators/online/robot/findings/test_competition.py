@@ -207,13 +207,16 @@ def test_friction_brakes_and_names_what_has_changed() -> None:
 
 
 def test_a_cause_is_decided_where_none_of_another_name_is_within_three_of_its_evidence() -> None:
-    def standing(*fits: tuple[str, float]) -> Standing:
+    def standing(*fits: tuple[str, float], explained: float = 90.0) -> Standing:
         every = tuple(SimpleNamespace(cause=SimpleNamespace(name=name), evidence=one) for name, one in fits)
-        return Standing(cast(Any, None), cast(Any, every), 100.0, 90.0, 10.0, np.ones(N))
+        return Standing(cast(Any, None), cast(Any, every), 100.0, explained, 10.0, np.ones(N))
 
     for evidence, decided in ((27.1, False), (26.9, True)):
         found = standing(("payload", 30.0), ("offset", evidence))
         assert (found.certain, found.decided) == (True, decided)
+        assert found.best is found.fitted[0]
+    for evidence, explained, certain in ((10.2, 90.0, False), (10.4, 90.0, True), (30.0, 79.0, False)):
+        assert standing(("payload", evidence), explained=explained).certain is certain
     assert standing(("payload", 30.0), ("payload", 29.9)).decided, "another fit of the same name is no rival"
     assert not standing().decided
 
