@@ -105,3 +105,15 @@ def test_after_as_much_motion_again_as_a_start_takes_the_thresholds_are_of_what_
     assert goes_on(one, 9.4, 9.6) == [], "4 s of motion behind the start, which was over at 5.5 s"
     assert limit(one)[0] == usual[0]
     assert 3.0 <= limit(one)[1] / usual[1] < 3.5, "one and a half of two limits, and of what reversals leave"
+
+
+@pytest.mark.parametrize(("count", "rows"), [(25, 50), (50, 25)])
+def test_whether_a_law_is_left_is_asked_of_the_rows_of_whole_blocks(
+    count: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three looks of 25 rows, the last of which, or the last two, are of a block that is under way."""
+    one, asked = RobotEstimator(taught(), 1.0 / RATE), list[object]()
+    monkeypatch.setattr(one._refits, "leaves_law", lambda *these: asked.append(these) or True)
+    one._block.count = count
+    assert one._leaves_law((1,), 3)
+    assert asked == [((1,), rows)]

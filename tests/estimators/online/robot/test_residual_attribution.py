@@ -14,6 +14,7 @@ from estimators.online.robot.findings.friction_terms import law_terms
 from estimators.online.robot.residual_attribution import (
     CALM,
     AttributionVerdict,
+    LeavesLaw,
     LookRows,
     ResidualAttribution,
     torque_scale,
@@ -49,6 +50,7 @@ class Looks:
         self.causes.covariance = 1e-6 * np.eye(Q)
         self.causes.settle()
         self.rng = np.random.default_rng(5)
+        self.leaves: LeavesLaw | None = None
 
     def look(
         self, load: Floats | None = None, friction: float = 0.0, steady: float = 0.0, noise: float = NOISE,
@@ -78,7 +80,7 @@ class Looks:
         rows = LookRows(X, Y, torque, u * there, there, np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size))
         self.rows = rows
         self.causes.absorb(rows, np.full(N, NOISE**2))
-        return self.causes.verdict()
+        return self.causes.verdict(self.leaves)
 
     def told(self, looks: int, *args: Any, **kwargs: Any) -> list[str | None]:
         """What is told, look by look."""
@@ -190,6 +192,23 @@ def test_a_friction_that_is_told_is_told_again_after_as_many_looks_unless_it_is_
     assert (learnt.causes.open, learnt.causes.over, learnt.causes.suspects) == (False, True, False)
     learnt.look(noise=0.1 * NOISE)
     assert not learnt.causes.open, "what was unexplained before it is forgotten"
+
+
+def test_other_coefficients_of_a_law_are_told_where_its_shape_is_kept_in_all_looks_but_the_first() -> None:
+    looks, asked, leaves = Looks(), list[tuple[tuple[int, ...], int]](), True
+
+    def told(joints: tuple[int, ...], rows: int) -> bool:
+        asked.append((joints, rows))
+        return leaves
+
+    looks.leaves = told
+    looks.told(20)
+    assert looks.told(6, friction=0.8) == [None] * 6
+    assert asked == [((1,), 3), ((1,), 4), ((1,), 5)]
+    leaves = False
+    assert looks.told(1, friction=0.8) == ["friction"]
+    assert looks.told(5, LOAD)[1] == "payload", "of which no law speaks"
+    assert len(asked) == 4
 
 
 def test_a_push_is_told_by_thresholds_alone_and_is_over_two_looks_later() -> None:

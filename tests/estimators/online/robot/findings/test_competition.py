@@ -160,6 +160,18 @@ def test_the_cause_that_made_a_residual_is_decided(name: str, cause: object, siz
     assert (best.cause.name, best.cause.joints) == (name, cause.joints)  # type: ignore[attr-defined]
 
 
+def test_of_several_windows_the_one_that_tells_most_counts() -> None:
+    told, rng = known(looks=LASTS), np.random.default_rng(7)
+    each = [
+        window(size + 0.05 * rng.standard_normal((100, N)), 100, looks)[0]
+        for looks, size in ((1, 0.1), (2, 0.5), (4, 0.0))
+    ]
+    for windows in (each, each[::-1]):
+        standing = compete(catalogue(N), told, psi(), windows, np.full(N, 0.05**2), np.ones(N))
+        assert standing is not None
+        assert standing.window.looks == 2
+
+
 def test_noise_has_no_cause_and_what_no_cause_makes_is_not_decided() -> None:
     rng = np.random.default_rng(8)
     noise = window(NOISE * rng.standard_normal((400, N)), 400)[0]
