@@ -78,6 +78,11 @@ def test_a_name_says_the_quantity_its_kind_and_which_joint(
         ("tcp_position_x", "cartesian"),
         ("tcp_force_z", "cartesian"),
         ("x", "cartesian"),
+        ("base_pos_x", "cartesian"),
+        ("base_pos_hip_z", "cartesian"),  # of the base's own hip
+        ("hip_base_pos_y", ""),  # a joint's base
+        ("hip_pos_x", ""),
+        ("base_pos", ""),
         ("position_1", ""),
         ("tau_1", ""),
     ],
