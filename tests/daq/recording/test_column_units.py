@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daq.recording.proposal.column_name import read_name
+from daq.recording.proposal.column_name import is_state, read_name
 from daq.recording.proposal.headerless import guess
 from daq.recording.proposal.units import velocity_unit
 from estimators.quantities import Floats
@@ -17,6 +17,8 @@ from estimators.quantities import Floats
         ("vel_deg_per_s", "deg/s", ()),
         ("vel_rad_s_2", "rad/s", ("2",)),
         ("vel_rad_per_sec", "rad/s", ()),
+        ("q_°", "deg", ()),
+        ("q_1_°", "deg", ("1",)),
         ("torque_n_m", "N·m", ()),
         ("tau_1_n_m", "N·m", ("1",)),
         ("deg_s", "", ("deg", "s")),  # a unit is none where nothing is left
@@ -91,6 +93,21 @@ def test_a_name_says_whether_it_is_measured_planned_computed_or_not_of_a_joint(n
     found = read_name(name)
     told = {one for one in ("reference", "estimated", "measured", "cartesian") if getattr(found, one)}
     assert told == ({said} if said else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("observation.state", True),
+        ("states", True),
+        ("observation", False),
+        ("desired_state", False),
+        ("tcp.state", False),
+        ("observation.state.hip", False),
+    ],
+)
+def test_a_matrix_that_is_called_the_state_and_no_more_may_be_the_positions(name: str, state: bool) -> None:
+    assert is_state(read_name(name)) is state
 
 
 T = 0.01 * np.arange(600.0)

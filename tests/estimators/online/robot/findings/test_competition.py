@@ -233,21 +233,24 @@ def test_a_cause_is_decided_where_none_of_another_name_is_within_three_of_its_ev
     assert not standing().decided
 
 
-@pytest.mark.parametrize(("size", "notable"), [(0.36, True), (0.33, False)])
-def test_a_finding_doubles_the_usual_residual_of_the_joints_that_it_explains(size: float, notable: bool) -> None:
+@pytest.mark.parametrize(("size", "notable", "unit"), [(0.36, True, 1.0), (0.33, False, 1.0), (0.36, True, 0.01)])
+def test_a_finding_doubles_the_usual_residual_of_the_joints_that_it_explains(
+    size: float, notable: bool, unit: float
+) -> None:
     """θ is known: an offset of one joint changes nothing of the others, however much is usual there."""
     told, rng = known(looks=LASTS), np.random.default_rng(9)
     told = replace(told, root=np.zeros_like(told.root))
     noise = NOISE * rng.standard_normal((400, N))
     residual = NOISE * (noise - noise.mean(axis=0)) / noise.std(axis=0)
     residual[:, 2] += size
+    residual *= unit
     alike = np.array([1.0, 1.0, 4.0])
-    standing = compete([Offset((2,))], told, psi(), [window(residual, 400)[0]], np.full(N, NOISE**2), alike)
+    standing = compete([Offset((2,))], told, psi(), [window(residual, 400)[0]], np.full(N, (unit * NOISE) ** 2), alike)
     assert standing is not None
     assert standing.best is not None
     assert standing.usual == 100.0, "a quarter of the rows of that joint"
     left = residual[:, 2] - standing.best.values
-    assert standing.explained == pytest.approx(((residual[:, 2] ** 2).sum() - (left**2).sum()) / (4.0 * NOISE**2))
+    assert standing.explained == pytest.approx(((residual[:, 2] ** 2).sum() - (left**2).sum()) / (4.0 * (unit * NOISE) ** 2))
     assert standing.excess == pytest.approx(100.0 * (size / NOISE) ** 2), "beyond the usual squares of all joints"
     assert standing.notable is notable
 
