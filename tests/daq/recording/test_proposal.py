@@ -266,6 +266,18 @@ def test_a_clock_of_the_torques_own_is_used(tmp_path: Path) -> None:
     assert "# not used: c.time" in text
 
 
+def test_a_column_of_times_that_a_matrix_begins_with_is_no_joint(tmp_path: Path) -> None:
+    """As where each quantity has a file of its own; of two motors that turn evenly neither is a clock."""
+    time = 0.01 * T
+    table, text = proposed(tmp_path, (), q=np.column_stack([time, Q]), tau=np.column_stack([time, U]))
+    assert "# not used: q[0], tau[0]" in text
+    assert columns_of(table, "position") == ["q[1]", "q[2]", "q[3]"]
+    assert columns_of(table, "torque") == ["tau[1]", "tau[2]", "tau[3]"]
+    table, _ = proposed(tmp_path, (), time=time, q=np.column_stack([0.3 * T, Q[:, 0], 0.2 * T]), tau=U)
+    assert table["time"] == "time"
+    assert columns_of(table, "position") == ["q[0]", "q[1]", "q[2]"]
+
+
 def test_the_clock_beside_the_positions_is_taken(tmp_path: Path) -> None:
     """In a structure of several devices each has its own."""
     columns = {"a.time": 2.0 * T, "b.time": 0.01 * T, "b.pos": Q, "b.torque": U}
