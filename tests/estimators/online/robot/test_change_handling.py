@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from estimators.online.robot.change_handling import CHANGES_ON
+from estimators.online.robot.compensation import Switched
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.causes.friction import JointFriction
 from estimators.online.robot.findings.causes.offset import Offset
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
@@ -117,3 +119,57 @@ def test_whether_a_law_is_left_is_asked_of_the_rows_of_whole_blocks(
     one._block.count = count
     assert one._leaves_law((1,), 3)
     assert asked == [((1,), rows)]
+
+
+def test_what_a_law_may_be_off_at_speeds_that_nobody_has_seen_is_no_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = robot()
+    push = 0.9 * limit(one)[1] + 0.9
+    monkeypatch.setattr(one._unseen, "torque", lambda _theta: np.array([0.0, 1.0]))
+    assert goes_on(one, BEGUN, BEGUN + 0.3, (0.0, push)) == []
+    assert "contact" in goes_on(robot(), BEGUN, BEGUN + 0.3, (0.0, push))
+
+
+def test_a_contact_marks_where_a_change_may_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, marks = robot(), list[int]()
+    monkeypatch.setattr(one._watch.attribution, "mark", lambda: marks.append(one._changes.time))
+    assert goes_on(one, BEGUN, BEGUN + 0.1, (0.0, 2.0)) == ["contact"]
+    [at] = marks
+    assert BEGUN + 0.02 <= 1e-9 * at <= BEGUN + 0.08
+
+
+def found(one: RobotEstimator, change: float, silent: bool) -> AttributionVerdict:
+    """Another zero of the swing's torque, or its friction that drifts."""
+    cause = JointFriction((1,)) if silent else Offset((1,))
+    columns = cause.moves(one._watch.attribution.known())
+    count = columns.shape[1]
+    fitted = Fitted(cause, np.full(count, change), 1e-6 * np.eye(count), 20.0, columns)
+    return AttributionVerdict(fitted, False, silent, "something of the swing is another one")
+
+
+def test_what_is_found_is_learnt_whether_it_is_told_or_not() -> None:
+    for silent, kinds in ((True, []), (False, ["offset"])):
+        one = robot()
+        verdict, before = found(one, 0.05, silent), one._learner.bayesian.theta
+        one._changes.follow([], verdict, True)
+        assert one._learner.bayesian.theta - before == pytest.approx(verdict.fitted.moved[: len(before)])
+        assert [event.kind for event in one.events()] == kinds
+        assert [finding.cause for finding in one.findings()] == kinds
+
+
+def test_what_has_just_ended_is_in_doubt_until_its_cause_is_found() -> None:
+    one = robot()
+    assert goes_on(one, BEGUN, BEGUN + 0.2, (0.0, 2.0)) == ["contact"]
+    assert goes_on(one, BEGUN + 0.2, BEGUN + 1.0) == ["recovered"]
+    assert one._changes.unsettled
+    one._changes.follow([], None, True)
+    assert one._changes.unsettled
+    one._changes.follow([], found(one, 0.05, False), True)
+    assert not one._changes.unsettled
+
+
+def test_a_compensation_that_is_switched_is_an_event() -> None:
+    one, switched = robot(), Switched(1, True, 2.0, 1.5)
+    one._changes.follow([switched], None, True)
+    [event] = one.events()
+    assert (event.kind, event.text) == ("compensation", switched.words(taught().robot))
+    assert event.text == "swing: what was learnt of its residual is used: it leaves 1.5 N·m rms, without it 2"

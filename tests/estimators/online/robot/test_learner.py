@@ -131,9 +131,12 @@ def test_what_was_taught_since_a_law_was_wrong_is_taken_back_but_for_its_own() -
     now, then = np.arange(1.0, len(learner.bayesian.theta) + 1.0), learner.bayesian.theta.copy()
     learner.bayesian.begin(now, learner.bayesian.covariance)
     own = np.array([1, 4])
+    for number in range(AFTER):
+        assert not learner.close(robot._block, number)
     learner.restore(own, then)
     then[own] = now[own]
     assert learner.bayesian.theta == pytest.approx(then)
+    assert [learner.close(robot._block, number) for number in range(AFTER)] == [False] * AFTER, "what waited is dropped"
 
 
 def test_the_torque_that_is_unknown_is_that_of_draws_of_the_parameters() -> None:
@@ -183,6 +186,36 @@ def test_a_block_teaches_by_its_rows_over_the_residuals_variance_and_how_many_co
 def first_block() -> Floats:
     """The columns of the first of `taught_by`."""
     return np.random.default_rng(6).standard_normal((BLOCK, 2, taught().model().size + 2))
+
+
+def test_where_it_does_not_teach_no_block_makes_new_parameters() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE, teaches=False)
+    robot._block.X[:], robot._block.r[:], robot._block.q[:], robot._block.dq[:] = 1.0, 1.0, 0.1, 1.0
+    before = robot._learner.bayesian.theta
+    assert not any(robot._learner.close(robot._block, number) for number in range(AFTER + 3))
+    np.testing.assert_array_equal(robot._learner.bayesian.theta, before)
+
+
+@pytest.mark.parametrize("says", [True, False])
+def test_what_encoder_steps_do_to_the_parameters_is_that_of_rows_that_say_something(says: bool) -> None:
+    robot, draw = RobotEstimator(taught(), 1.0 / RATE), np.random.default_rng(6)
+    learner, block = robot._learner, robot._block
+    learner.encoders.steps[:], learner.encoders.known = 1e-3, True
+    for number in range(AFTER + 1):
+        block.X[:], block.e[:] = draw.standard_normal(block.X.shape), 0.1 * draw.standard_normal(block.e.shape)
+        block.r[:], block.q[:], block.dq[:], block.sample[:] = (0.1 if says else 0.0), 0.1, 1.0, -1
+        learner.close(block, 0)
+    assert bool(learner.quantiser.covariance.any()) is says
+
+
+def test_the_steps_of_encoders_are_found_in_the_readings_and_what_is_slower_than_they_tell_is_at_rest() -> None:
+    robot, moves, step = RobotEstimator(taught(), 1.0 / RATE, start=4.0), motion(8.0), 2.0 * np.pi / 2**10
+    q = np.round(moves.q / step) * step
+    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), q, torque(moves))
+    encoders = robot._learner.encoders
+    assert encoders.steps == pytest.approx([step, step], rel=1e-6)
+    assert (encoders.speeds > 0.1).all()
+    np.testing.assert_array_equal(robot._watch.contact.slow, encoders.speeds)
 
 
 @pytest.mark.parametrize("size", [0.0, 2.0, 50.0])

@@ -250,7 +250,8 @@ def test_a_finding_doubles_the_usual_residual_of_the_joints_that_it_explains(
     assert standing.best is not None
     assert standing.usual == 100.0, "a quarter of the rows of that joint"
     left = residual[:, 2] - standing.best.values
-    assert standing.explained == pytest.approx(((residual[:, 2] ** 2).sum() - (left**2).sum()) / (4.0 * (unit * NOISE) ** 2))
+    less = (residual[:, 2] ** 2).sum() - (left**2).sum()
+    assert standing.explained == pytest.approx(less / (4.0 * (unit * NOISE) ** 2))
     assert standing.excess == pytest.approx(100.0 * (size / NOISE) ** 2), "beyond the usual squares of all joints"
     assert standing.notable is notable
 
