@@ -216,6 +216,22 @@ def test_a_rate_is_how_far_positions_move_over_the_velocities_in_their_unit(
     assert float(line.split()[2]) == pytest.approx(100.0, rel=0.02), text
 
 
+def test_of_two_velocities_the_one_that_follows_the_positions_more_closely_says_the_rate(tmp_path: Path) -> None:
+    noise = 0.15 * RATES.std(axis=0) * np.random.default_rng(1).standard_normal(RATES.shape)
+    close, rough = {"vel": 100.0 * RATES}, {"speed": 50.0 * (RATES + noise)}
+    for columns in (close | rough, rough | close):
+        table, _ = proposed(tmp_path, (), q=Q, tau=U, **columns)
+        assert table["rate"] == pytest.approx(100.0, rel=0.01)
+    table, _ = proposed(tmp_path, (), q=Q, tau=U, **rough)
+    assert table["rate"] == pytest.approx(50.0, rel=0.1), "which follows them, too"
+
+
+def test_the_name_of_a_joint_is_no_longer_than_sixty_four_letters(tmp_path: Path) -> None:
+    long = "k" * 70
+    table, _ = proposed(tmp_path, (), **{"time": 0.01 * T, f"{long}.pos": Q[:, 0], f"{long}.torque": U[:, 0]})
+    assert list(table["joints"]) == ["k" * 64]
+
+
 @pytest.mark.parametrize("factor", [-100.0, 0.0])
 def test_velocities_that_do_not_follow_the_positions_say_no_rate(tmp_path: Path, factor: float) -> None:
     _, text = proposed(tmp_path, (), **split("q#", Q), **split("tau#", U), **split("vel#", factor * RATES))

@@ -11,6 +11,7 @@ from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
 from estimators.online.robot.findings.causes.offset import Offset
+from estimators.online.robot.findings.tool import ToldTool
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
 from tests.support.crane import RATE, Motion, motion, taught, torque
@@ -173,3 +174,45 @@ def test_a_compensation_that_is_switched_is_an_event() -> None:
     [event] = one.events()
     assert (event.kind, event.text) == ("compensation", switched.words(taught().robot))
     assert event.text == "swing: what was learnt of its residual is used: it leaves 1.5 N·m rms, without it 2"
+
+
+def test_the_tool_is_compared_in_undisturbed_motion_behind_the_start_and_told_both_ways() -> None:
+    """It was told as 1.5 kg, and none is carried; then as none."""
+    one = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=ToldTool(1.5, np.zeros(3)))
+    check = one._watch.tool
+    assert check is not None
+    assert goes_on(one, 0.0, 5.4) == []
+    one._changes.follow([], None, True)
+    assert np.isnan(check.difference.mass), "the start lasts"
+    texts = []
+    for first in np.arange(5.4, 11.5, 0.5):
+        part = slice(round(first * RATE), round((first + 0.5) * RATE))
+        one.absorb(np.round(moves().t[part] * 1e9).astype(np.int64), moves().q[part], torque(moves())[part])
+        texts += [(event.kind, event.text) for event in one.events()]
+        if len(texts) == 2:
+            check.told = ToldTool(0.0, np.zeros(3))
+    assert [kind for kind, _ in texts] == ["started", "tool", "tool"]
+    assert texts[1][1].startswith("the tool told to the controller differs by 1.5 kg")
+    assert texts[2][1] == "the tool agrees with the one that the controller was told"
+    [finding] = one.findings()
+    assert finding.over
+    for calm, moving, compared in ((True, False, False), (False, True, False), (True, True, True)):
+        check.difference, one._watch.contact.calm = check.difference._replace(mass=np.nan), calm
+        one._changes.follow([], None, moving)
+        assert np.isfinite(check.difference.mass) == compared
+
+
+def test_steps_of_friction_that_were_learnt_in_silence_are_told_with_their_sum() -> None:
+    """Of 1.8 N·m at half of the speed seen the swing gets 0.53 more, by two coefficients that are 0.2 larger."""
+    one = robot()
+    one._changes.settle()
+    one._changes.follow([], found(one, 0.2, True), True)
+    assert one.events() == []
+    one._changes.settle()
+    [event] = one.events()
+    assert (event.kind, event.text) == (
+        "friction",
+        "the friction has changed gradually, at half the speed seen: swing +30 %",
+    )
+    one._changes.settle()
+    assert one.events() == [], "once"

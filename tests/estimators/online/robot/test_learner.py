@@ -201,7 +201,7 @@ def test_what_encoder_steps_do_to_the_parameters_is_that_of_rows_that_say_someth
     robot, draw = RobotEstimator(taught(), 1.0 / RATE), np.random.default_rng(6)
     learner, block = robot._learner, robot._block
     learner.encoders.steps[:], learner.encoders.known = 1e-3, True
-    for number in range(AFTER + 1):
+    for _ in range(AFTER + 1):
         block.X[:], block.e[:] = draw.standard_normal(block.X.shape), 0.1 * draw.standard_normal(block.e.shape)
         block.r[:], block.q[:], block.dq[:], block.sample[:] = (0.1 if says else 0.0), 0.1, 1.0, -1
         learner.close(block, 0)
