@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from daq.recording.proposal.column_name import is_state, read_name
-from daq.recording.proposal.headerless import guess
+from daq.recording.proposal.headerless import guess, is_clock
 from daq.recording.proposal.units import velocity_unit
 from estimators.quantities import Floats
 
@@ -197,3 +197,9 @@ def test_the_unit_of_a_clock_without_a_name_is_told_by_its_steps_and_asked_about
     assert (found.clock.unit, found.clock.doubtful) == (unit, unit != "s")
     np.testing.assert_array_equal(found.clock.values, times)
     assert found.clock.backwards == 0
+
+
+def test_a_clock_rises_evenly_in_four_rows_at_least() -> None:
+    assert [is_clock(np.arange(float(rows))) for rows in (1, 2, 3, 4)] == [False, False, False, True]
+    assert not is_clock(np.array([0.0, 1.0, 2.0, 2.0, 3.0, 4.0]))
+    assert not is_clock(-np.arange(9.0))

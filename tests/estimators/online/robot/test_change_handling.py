@@ -12,8 +12,10 @@ from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
 from estimators.online.robot.findings.causes.offset import Offset
 from estimators.online.robot.findings.tool import ToldTool
+from estimators.online.robot.friction_refit import RefittedFriction
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
+from estimators.refit.outcome import SearchReport
 from tests.support.crane import RATE, Motion, motion, taught, torque
 
 BEGUN = 6.0  # s: the start is over, and nothing has happened yet
@@ -216,3 +218,62 @@ def test_steps_of_friction_that_were_learnt_in_silence_are_told_with_their_sum()
     )
     one._changes.settle()
     assert one.events() == [], "once"
+
+
+def searched(one: RobotEstimator, reason: str = "", sharpens: bool = False) -> RefittedFriction:
+    """A search of the swing's friction that has ended: coefficients of 1 and 2, and an offset of 0.3."""
+    names = one.model.names
+    place = np.array([names.index(f"{name}.swing") for name in ("viscous", "coulomb", "offset")])
+    search, theta = SearchReport("mcs", 50, 20, {}, np.inf), np.array([1.0, 2.0, 0.3])
+    return RefittedFriction(1, sharpens, reason, "by so much", search, place, theta, np.diag([0.1, 0.2, 0.3]))
+
+
+@pytest.mark.parametrize(
+    ("reason", "sharpens", "kind", "text"),
+    [
+        ("", False, "refit_accepted", "friction of swing: by so much"),
+        ("", True, "sharpened", "friction of swing: by so much"),
+        ("it is uncertain", False, "refit_rejected", "friction of swing, by so much: it is uncertain"),
+        ("it is uncertain", True, "", ""),
+    ],
+)
+def test_a_search_that_has_ended_is_told_and_in_force_where_it_is_accepted(
+    reason: str, sharpens: bool, kind: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, asked = robot(), list[tuple[object, ...]]()
+    learner, changes, end = one._learner, one._changes, searched(one, reason, sharpens)
+    monkeypatch.setattr(one._refits, "absorb", lambda *these: asked.append(these) or [end])
+    one._refits.rest = np.arange(len(learner.bayesian.theta)) + 0.5
+    one._watch.contact.reported[:], one._block.disturbed = True, True
+    before, reference = learner.bayesian.theta, changes._reference
+    changes.refit_friction(one._block, one._quick)
+    [(block, theta, calm, quick)] = asked
+    assert (block, calm, quick) == (one._block, False, one._quick)
+    np.testing.assert_array_equal(theta, before)
+    assert [(event.kind, event.text) for event in one.events()] == ([(kind, text)] if kind else [])
+    if reason:
+        np.testing.assert_array_equal(learner.bayesian.theta, before)
+        assert changes._reference is reference
+        return
+    wanted = one._refits.rest.copy()
+    wanted[end.place] = end.theta
+    assert learner.bayesian.theta == pytest.approx(wanted), "all else is as when the laws held last"
+    P = learner.bayesian.covariance
+    np.testing.assert_allclose(P[np.ix_(end.place, end.place)], end.covariance, atol=1e-12)
+    assert not one._watch.contact.reported.any()
+    assert learner.stiction[1] == pytest.approx(0.02 * 1.0 + 2.0), "it predicts from here on"
+    assert changes._reference is learner.prediction
+    assert changes._reference is not reference
+    changes.follow([], found(one, 0.4, True), True)
+    changes.settle()
+    assert one.events() == [], "what is learnt within a minute belongs to it"
+
+
+def test_nothing_is_searched_in_a_start_or_while_something_holds_beside_the_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for start, held in ((True, {}), (False, {("payload", ()): 1})):
+        one = robot()
+        monkeypatch.setattr(one._refits, "absorb", lambda *_these: pytest.fail("it was looked at"))
+        one._start.active, one._findings.held = start, held
+        one._changes.refit_friction(one._block, one._quick)
