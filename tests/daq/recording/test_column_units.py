@@ -5,7 +5,7 @@ import pytest
 
 from daq.recording.proposal.column_name import is_state, read_name
 from daq.recording.proposal.headerless import guess, is_clock
-from daq.recording.proposal.units import velocity_unit
+from daq.recording.proposal.units import encoder_period, velocity_unit
 from estimators.quantities import Floats
 
 
@@ -203,3 +203,20 @@ def test_a_clock_rises_evenly_in_four_rows_at_least() -> None:
     assert [is_clock(np.arange(float(rows))) for rows in (1, 2, 3, 4)] == [False, False, False, True]
     assert not is_clock(np.array([0.0, 1.0, 2.0, 2.0, 3.0, 4.0]))
     assert not is_clock(-np.arange(9.0))
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "wraps"),
+    [
+        ([3.0, 3.1, -3.1, -3.0, 3.1], "", True),
+        ([179.0, -179.0, -170.0], "deg", True),
+        ([0.99, 0.01, np.nan, 0.1], "rev", True),
+        ([0.0, 3.0, 6.0, 0.5, 9.0, 2.8], "", False),  # more than a turn
+        ([0.0, 4.0, 6.2, 0.1], "", False),  # a jump of two thirds of one
+        ([0.0, 1.0, 2.0], "", False),
+    ],
+)
+def test_an_encoder_starts_again_after_a_turn_where_it_jumps_by_one_within_one(
+    values: list[float], unit: str, wraps: bool
+) -> None:
+    assert encoder_period(np.array(values), unit) == (2.0 * np.pi if wraps else 0.0)

@@ -12,7 +12,7 @@ from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
 from estimators.online.robot.findings.causes.offset import Offset
 from estimators.online.robot.findings.tool import ToldTool
-from estimators.online.robot.friction_refit import RefittedFriction
+from estimators.online.robot.friction_refit import FrictionRefits, RefittedFriction
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
 from estimators.refit.outcome import SearchReport
@@ -277,3 +277,21 @@ def test_nothing_is_searched_in_a_start_or_while_something_holds_beside_the_mode
         monkeypatch.setattr(one._refits, "absorb", lambda *_these: pytest.fail("it was looked at"))
         one._start.active, one._findings.held = start, held
         one._changes.refit_friction(one._block, one._quick)
+
+
+def test_while_a_law_is_left_nothing_is_taught_and_what_waits_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = robot(), robot()
+    monkeypatch.setattr(FrictionRefits, "doubtful", property(lambda refits: refits is one._refits))
+    for each in (one, other):
+        each._changes.refit_friction(each._block, each._quick)
+        goes_on(each, BEGUN, BEGUN + 2.0)
+    assert other.learnt == one.learnt + 2
+
+
+def test_thresholds_that_are_marked_hold_for_as_much_motion_as_a_start_takes() -> None:
+    one = robot()
+    for _ in range(200):
+        one._start.count(True)
+    assert one._start.due
+    one._changes.mark_reference()
+    assert not one._start.due
