@@ -295,3 +295,15 @@ def test_thresholds_that_are_marked_hold_for_as_much_motion_as_a_start_takes() -
     assert one._start.due
     one._changes.mark_reference()
     assert not one._start.due
+
+
+def test_a_start_that_begins_anew_forgets_the_residuals_of_before() -> None:
+    one = RobotEstimator(taught(), 1.0 / RATE, start=60.0)
+    assert goes_on(one, 0.0, 4.0) == []
+    assert (one.start_residuals()[1] > 0.0).all()
+    one._changes.follow([], found(one, 0.05, False), True)
+    with pytest.raises(ValueError, match="nothing has moved"):
+        one.start_residuals()
+    assert one._watch.attribution._shares == []
+    goes_on(one, 4.0, 5.0)
+    assert (one.start_residuals()[1] > 0.0).all()
