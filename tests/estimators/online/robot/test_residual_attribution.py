@@ -146,6 +146,28 @@ def test_a_payload_is_told_after_two_looks_weighed_and_gone_after_two_without_it
     assert not looks.causes.explanation.psi.any()
 
 
+def test_a_payload_that_was_kept_holds_as_it_was_and_is_known_better_with_the_next_look() -> None:
+    looks, again = Looks(), Looks()
+    looks.told(20)
+    looks.told(12, LOAD)
+    kept, known = looks.causes.keep(), looks.causes.payload
+    assert kept.shape == (1 + PARAMETERS, PARAMETERS)
+    assert kept[0] == pytest.approx(looks.causes.explanation.carried)
+    assert again.causes.keep().shape == (0, PARAMETERS)
+    assert again.causes.resume(again.causes.keep(), np.full(N, NOISE**2)) is None
+    fitted = again.causes.resume(kept, np.full(N, NOISE**2))
+    assert fitted is not None
+    assert again.causes.open
+    assert again.causes.explanation.carried == pytest.approx(kept[0])
+    assert (again.causes.payload.mass, again.causes.payload.mass_deviation) == (known.mass, known.mass_deviation)
+    again.look(LOAD)
+    now, alone = again.causes.payload, Looks()
+    alone.told(20)
+    alone.told(2, LOAD)
+    assert now.mass == pytest.approx(known.mass, abs=2.0 * known.mass_deviation)
+    assert now.mass_deviation < known.mass_deviation < alone.causes.payload.mass_deviation
+
+
 def test_what_is_told_of_a_payload_follows_what_is_known_of_it() -> None:
     looks, told = Looks(), ToldFindings(("j0", "j1", "j2"))
     looks.told(20)

@@ -33,6 +33,9 @@ def test_more_than_a_twentieth_of_the_torque_is_too_much_until_it_is_less_than_s
         assert one.share == pytest.approx(0.01 * percent)
         told.append(one.too_much)
     assert told == [False, True, True, False, False, True]
+    weak = Unexplained()
+    weak.absorb(np.full((25, 2), 1e-5), np.full((25, 2), 1e-4))
+    assert weak.share == pytest.approx(0.1), "however small the torque is"
     one.forget()
     assert (one.share, one.too_much) == (0.0, False)
     one.absorb(np.zeros((25, 2)), torques)
