@@ -106,6 +106,16 @@ def test_one_look_far_beyond_opens_a_competition_however_quiet_it_was_before() -
         assert looks.causes.known().looks == 2 * opens, "it rests on the look before, too, in which a change may begin"
 
 
+@pytest.mark.parametrize(("beyond", "opens"), [(20.5, False), (20.7, True)])
+def test_a_few_rows_open_a_competition_where_a_cause_could_be_certain_by_them(beyond: float, opens: bool) -> None:
+    """Ten rows of one joint, two of them alike: twice the evidence of 10.3 nats, as squares over the usual ones."""
+    partly = np.zeros((ROWS, N))
+    partly[:10, 1] = 1.0
+    looks = Looks()
+    looks.look(noise=0.0, steady=np.sqrt((5.0 + beyond) * ALIKE * NOISE**2 / 10.0), moves=partly)
+    assert looks.causes.open is opens
+
+
 def test_what_a_slipping_encoder_would_do_is_that_of_the_links_with_what_is_carried() -> None:
     looks = Looks()
     looks.told(20)
