@@ -250,7 +250,9 @@ def test_a_search_that_has_ended_is_told_and_in_force_where_it_is_accepted(
     [(block, theta, calm, quick)] = asked
     assert (block, calm, quick) == (one._block, False, one._quick)
     np.testing.assert_array_equal(theta, before)
-    assert [(event.kind, event.text) for event in one.events()] == ([(kind, text)] if kind else [])
+    assert end.search is not None
+    told = [(event.kind, event.text, event.details) for event in one.events()]
+    assert told == ([(kind, text, end.search.plain)] if kind else [])
     if reason:
         np.testing.assert_array_equal(learner.bayesian.theta, before)
         assert changes._reference is reference
