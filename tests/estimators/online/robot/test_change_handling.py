@@ -155,6 +155,7 @@ def test_what_is_found_is_learnt_whether_it_is_told_or_not() -> None:
         verdict, before = found(one, 0.05, silent), one._learner.bayesian.theta
         one._changes.follow([], verdict, True)
         assert one._learner.bayesian.theta - before == pytest.approx(verdict.fitted.moved[: len(before)])
+        assert one._changes._reference is one._learner.prediction, "thresholds are those of what is known now"
         assert [event.kind for event in one.events()] == kinds
         assert [finding.cause for finding in one.findings()] == kinds
 
