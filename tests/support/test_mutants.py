@@ -70,6 +70,28 @@ TESTS = """\
         assert said.stdout == b"4\\n"
     """
 
+BUSY = """\
+    import os
+    import subprocess
+    import sys
+    import time
+
+
+    def test_busy():
+        everywhere = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(everywhere)})
+        others = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(3)]
+        try:
+            end = time.process_time() + 0.2
+            while time.process_time() < end:
+                pass
+        finally:
+            for one in others:
+                one.kill()
+                one.wait()
+            os.sched_setaffinity(0, everywhere)
+    """
+
 
 def changes(source: str) -> set[str]:
     """The lines that a mutant of the last line has instead."""
@@ -293,6 +315,14 @@ def test_a_test_that_changed_is_looked_at_again_and_others_are_not(worker: Worke
         len(observed(worker, ["tests/test_box.py", "tests/test_more.py"], ["daq/box.py"], False, tmp_path).every) == 5
     )
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_test_that_waits_for_a_processor_takes_as_long_as_on_a_quiet_machine(worker: Worker, tmp_path: Path) -> None:
+    """A fifth of a second of work, beside three others that want the same processor: 0.8 s by the clock on a wall."""
+    (worker.tree / "tests/test_busy.py").write_text(textwrap.dedent(BUSY))
+    seen = observed(worker, ["tests/test_busy.py"], ["daq/box.py"], False, tmp_path)
+    [took] = seen.seconds.values()
+    assert 0.2 <= took < 0.6
 
 
 def a_result(after: str, noticed: bool, room: str = "daq", seed: str = "1", since: bool = False) -> Result:

@@ -189,8 +189,9 @@ class RobotLearner:
 
     def restore(self, place: NDArray[np.int64], theta: Floats) -> None:
         """Go back to θ (p + n,) from before, but for these places: what was taught since, a wrong law has taught."""
-        others = np.delete(np.arange(len(theta)), place)
-        self.bayesian.theta[others] = theta[others]
+        restored = theta.copy()
+        restored[place] = self.bayesian.theta[place]
+        self.bayesian.begin(restored, self.bayesian.covariance)
         self.drop_waiting()
 
     def change(self, place: NDArray[np.int64], change: Floats, covariance: Floats) -> None:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from daq.recording.proposal.column_name import read_name
-from daq.recording.proposal.headerless import guess
-from daq.recording.proposal.units import velocity_unit
+from daq.recording.proposal.column_name import is_state, read_name
+from daq.recording.proposal.headerless import guess, is_clock
+from daq.recording.proposal.units import encoder_period, velocity_unit
 from estimators.quantities import Floats
 
 
@@ -17,6 +17,8 @@ from estimators.quantities import Floats
         ("vel_deg_per_s", "deg/s", ()),
         ("vel_rad_s_2", "rad/s", ("2",)),
         ("vel_rad_per_sec", "rad/s", ()),
+        ("q_°", "deg", ()),
+        ("q_1_°", "deg", ("1",)),
         ("torque_n_m", "N·m", ()),
         ("tau_1_n_m", "N·m", ("1",)),
         ("deg_s", "", ("deg", "s")),  # a unit is none where nothing is left
@@ -78,6 +80,11 @@ def test_a_name_says_the_quantity_its_kind_and_which_joint(
         ("tcp_position_x", "cartesian"),
         ("tcp_force_z", "cartesian"),
         ("x", "cartesian"),
+        ("base_pos_x", "cartesian"),
+        ("base_pos_hip_z", "cartesian"),  # of the base's own hip
+        ("hip_base_pos_y", ""),  # a joint's base
+        ("hip_pos_x", ""),
+        ("base_pos", ""),
         ("position_1", ""),
         ("tau_1", ""),
     ],
@@ -86,6 +93,21 @@ def test_a_name_says_whether_it_is_measured_planned_computed_or_not_of_a_joint(n
     found = read_name(name)
     told = {one for one in ("reference", "estimated", "measured", "cartesian") if getattr(found, one)}
     assert told == ({said} if said else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("observation.state", True),
+        ("states", True),
+        ("observation", False),
+        ("desired_state", False),
+        ("tcp.state", False),
+        ("observation.state.hip", False),
+    ],
+)
+def test_a_matrix_that_is_called_the_state_and_no_more_may_be_the_positions(name: str, state: bool) -> None:
+    assert is_state(read_name(name)) is state
 
 
 T = 0.01 * np.arange(600.0)
@@ -175,3 +197,26 @@ def test_the_unit_of_a_clock_without_a_name_is_told_by_its_steps_and_asked_about
     assert (found.clock.unit, found.clock.doubtful) == (unit, unit != "s")
     np.testing.assert_array_equal(found.clock.values, times)
     assert found.clock.backwards == 0
+
+
+def test_a_clock_rises_evenly_in_four_rows_at_least() -> None:
+    assert [is_clock(np.arange(float(rows))) for rows in (1, 2, 3, 4)] == [False, False, False, True]
+    assert not is_clock(np.array([0.0, 1.0, 2.0, 2.0, 3.0, 4.0]))
+    assert not is_clock(-np.arange(9.0))
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "wraps"),
+    [
+        ([3.0, 3.1, -3.1, -3.0, 3.1], "", True),
+        ([179.0, -179.0, -170.0], "deg", True),
+        ([0.99, 0.01, np.nan, 0.1], "rev", True),
+        ([0.0, 3.0, 6.0, 0.5, 9.0, 2.8], "", False),  # more than a turn
+        ([0.0, 4.0, 6.2, 0.1], "", False),  # a jump of two thirds of one
+        ([0.0, 1.0, 2.0], "", False),
+    ],
+)
+def test_an_encoder_starts_again_after_a_turn_where_it_jumps_by_one_within_one(
+    values: list[float], unit: str, wraps: bool
+) -> None:
+    assert encoder_period(np.array(values), unit) == (2.0 * np.pi if wraps else 0.0)

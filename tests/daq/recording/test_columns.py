@@ -9,7 +9,7 @@ from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from daq.recording.columns import is_configuration, load_columns, read
+from daq.recording.columns import SLOWEST, Channels, ChannelSeries, check_pace, is_configuration, load_columns, read
 from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError
 from daq.stream.transcript import Batch, TurnBlock
@@ -89,6 +89,22 @@ def test_without_its_times_the_other_mistakes_are_said_too(tmp_path: Path) -> No
     text = TABLE.replace('"rec.t"', '"rec.clock"').replace("rec.q[1]", "rec.x")
     with pytest.raises(RecordingError, match=r'no column "rec.clock".*\n.*no column "rec.x"'):
         read(robot(tmp_path), load_columns(table(tmp_path, text)))
+
+
+@pytest.mark.parametrize(("rate", "refused"), [(1.1, False), (0.9, True)])
+def test_rows_that_are_too_far_apart_for_a_joint_are_of_another_unit_of_time(rate: float, refused: bool) -> None:
+    """Of most of the first rows; a channel that has sent nothing is no mistake of its times."""
+    time = np.cumsum(np.full(50, 1.0 / (rate * SLOWEST)))
+    time[20:] += 1e6
+    nothing = ChannelSeries(np.zeros(0), np.zeros(0))
+    channels: Channels = {"a": {"torque": nothing, "position": ChannelSeries(time, np.zeros(50))}}
+    if not refused:
+        check_pace(Path("r.csv"), channels)
+        return
+    with pytest.raises(
+        RecordingError, match=rf"a row every .* would be {rate * SLOWEST:.3g} Hz.*are its\s+times in ms"
+    ):
+        check_pace(Path("r.csv"), channels)
 
 
 def configured(folder: Path, wrap: str = "") -> Config:

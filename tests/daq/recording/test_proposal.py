@@ -216,10 +216,57 @@ def test_a_rate_is_how_far_positions_move_over_the_velocities_in_their_unit(
     assert float(line.split()[2]) == pytest.approx(100.0, rel=0.02), text
 
 
+def test_of_two_velocities_the_one_that_follows_the_positions_more_closely_says_the_rate(tmp_path: Path) -> None:
+    noise = 0.15 * RATES.std(axis=0) * np.random.default_rng(1).standard_normal(RATES.shape)
+    close, rough = {"vel": 100.0 * RATES}, {"speed": 50.0 * (RATES + noise)}
+    for columns in (close | rough, rough | close):
+        table, _ = proposed(tmp_path, (), q=Q, tau=U, **columns)
+        assert table["rate"] == pytest.approx(100.0, rel=0.01)
+    table, _ = proposed(tmp_path, (), q=Q, tau=U, **rough)
+    assert table["rate"] == pytest.approx(50.0, rel=0.1), "which follows them, too"
+
+
+def test_the_name_of_a_joint_is_no_longer_than_sixty_four_letters(tmp_path: Path) -> None:
+    long = "k" * 70
+    table, _ = proposed(tmp_path, (), **{"time": 0.01 * T, f"{long}.pos": Q[:, 0], f"{long}.torque": U[:, 0]})
+    assert list(table["joints"]) == ["k" * 64]
+
+
 @pytest.mark.parametrize("factor", [-100.0, 0.0])
 def test_velocities_that_do_not_follow_the_positions_say_no_rate(tmp_path: Path, factor: float) -> None:
     _, text = proposed(tmp_path, (), **split("q#", Q), **split("tau#", U), **split("vel#", factor * RATES))
     assert "rate = 1000.0  # ASK: the file has no times: say its rate in Hz\n" in text
+
+
+STILL = np.ones_like(U)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "other"),
+    [
+        ({"tau": U}, {"tau_est": U}),  # what was estimated is taken where there is nothing else,
+        ({"tau_est": U}, {"tau": STILL}),  # or where that never changes;
+        ({"tau": U}, {"current": U}),
+        ({"tau_est": U}, {"current": U}),  # both are better than a current,
+        ({"current": U}, {"tau": STILL}),
+        ({"tau_est": U}, {"current": STILL}),
+        ({"torque_sensor": U}, {"torque": U}),  # and so is a sensor than whatever it may be,
+        ({"torque": U}, {"torque_current": U}),
+        ({"measured_torque": U}, {"torque": U}),
+        ({"arm.torque": U}, {"leg.torque": U}),  # what lies beside the positions,
+        ({"arm.tau_est": U}, {"leg.tau_est": U}),
+        ({"arm.tau": U}, {"arm.torque": U[:, :2]}),  # what every joint has,
+        ({"tau": U}, {"torque": np.column_stack([U[:, 0], STILL[:, 1:]])}),  # and what changes of every joint
+    ],
+)
+def test_of_several_torques_the_one_that_says_most_is_taken(
+    tmp_path: Path, chosen: dict[str, np.ndarray], other: dict[str, np.ndarray]
+) -> None:
+    for columns in (chosen | other, other | chosen):
+        table, _ = proposed(tmp_path, (), **{"arm.time": 0.01 * T, "arm.pos": Q}, **columns)
+        assert columns_of(table, "torque" if "torque" in table["joints"]["joint1"] else "current") == [
+            f"{name}[{j}]" for name in chosen for j in range(3)
+        ]
 
 
 def test_a_torque_that_was_made_from_a_current_is_asked_about(tmp_path: Path) -> None:
@@ -233,6 +280,18 @@ def test_a_clock_of_the_torques_own_is_used(tmp_path: Path) -> None:
     table, text = proposed(tmp_path, (), **columns)
     assert {one["torque"]["time"] for one in table["joints"].values()} == {"b.time"}
     assert "# not used: c.time" in text
+
+
+def test_a_column_of_times_that_a_matrix_begins_with_is_no_joint(tmp_path: Path) -> None:
+    """As where each quantity has a file of its own; of two motors that turn evenly neither is a clock."""
+    time = 0.01 * T
+    table, text = proposed(tmp_path, (), q=np.column_stack([time, Q]), tau=np.column_stack([time, U]))
+    assert "# not used: q[0], tau[0]" in text
+    assert columns_of(table, "position") == ["q[1]", "q[2]", "q[3]"]
+    assert columns_of(table, "torque") == ["tau[1]", "tau[2]", "tau[3]"]
+    table, _ = proposed(tmp_path, (), time=time, q=np.column_stack([0.3 * T, Q[:, 0], 0.2 * T]), tau=U)
+    assert table["time"] == "time"
+    assert columns_of(table, "position") == ["q[0]", "q[1]", "q[2]"]
 
 
 def test_the_clock_beside_the_positions_is_taken(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from startup import BEGUN, NOW, SAVED
 
 LONGEST: Final = 60.0  # s of a processor for one test while it is observed
 INTERPRETED: Final = 15.0  # without kernels: some take for ever
+SCHEDULED: Final = Path("/proc/self/schedstat")  # of the main thread: ns that it ran, ns that it waited to run
 FORKS: Final = frozenset({"os.fork", "os.forkpty"})
 
 
@@ -63,7 +64,8 @@ class Chosen:
 class Observer:
     """Which lines each test runs, here and in processes that it starts, and how long it takes.
 
-    What a fixture runs that several tests share counts for each of them.
+    What a fixture runs that several tests share counts for each of them. Time in which the test's process waits for a
+    processor is left out, so that a busy machine chooses the same tests for a mutant as a quiet one.
     """
 
     def __init__(self, files: list[str], folder: Path) -> None:
@@ -107,7 +109,7 @@ class Observer:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        began = time.perf_counter()
+        began = _unhindered()
         before = self._enter(item.nodeid)
         signal.setitimer(signal.ITIMER_PROF, self._longest)
         try:
@@ -115,7 +117,7 @@ class Observer:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
             self._enter(before)
-            self._seconds[item.nodeid] = time.perf_counter() - began
+            self._seconds[item.nodeid] = _unhindered() - began
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[Any]:
@@ -169,6 +171,15 @@ class Observer:
 def _names(item: pytest.Item) -> list[str]:
     file = Path(item.nodeid.partition("::")[0])
     return [item.nodeid, item.nodeid.partition("[")[0], *map(str, (file, *file.parents))]
+
+
+def _unhindered() -> float:
+    """Seconds of a clock that stands while this process is ready to run and other processes have all processors."""
+    try:
+        waited = int(SCHEDULED.read_text("ascii").split()[1])  # ns
+    except (OSError, IndexError):  # a kernel that does not tell
+        waited = 0
+    return time.perf_counter() - 1e-9 * waited
 
 
 def _context(fixture: Any) -> str:

@@ -39,10 +39,6 @@ class Explanation:
         """What holds beside a payload."""
         return [one for (name, _), one in self.holding.items() if name != "payload"]
 
-    def without(self, fitted: Fitted) -> Floats:
-        """ψ without this cause."""
-        return self.psi - fitted.moved
-
     def hold(self, fitted: Fitted) -> None:
         """This cause holds from now on, with these coefficients in all."""
         key = (fitted.cause.name, fitted.cause.joints)
@@ -71,14 +67,15 @@ class Explanation:
 
     def torque(self, chunk: Chunk, predicted: Floats, bodies: Floats) -> Floats:
         """What it explains, (rows, n); predicted: (rows, n) by the model; bodies: (n, 10) its links."""
-        columns, psi = self._columns, self.psi
+        columns, psi, loaded = self._columns, self.psi, bodies
         found = predicted * psi[columns.gains]
         if self.carried.any():
             body = np.zeros((columns.n, PARAMETERS))
             body[-1] = self.carried
             found += self._model.torque(body, chunk.q, chunk.dq, chunk.ddq)
+            loaded = bodies + body  # an encoder that has slipped, or a tilted base, moves the payload's torque, too
         if psi[columns.slips].any():
-            found += slip_columns(self._model, bodies, chunk.q, chunk.dq, chunk.ddq) @ psi[columns.slips]
+            found += slip_columns(self._model, loaded, chunk.q, chunk.dq, chunk.ddq) @ psi[columns.slips]
         if psi[columns.tilts].any():
-            found += tilt_columns(self._model, bodies, chunk.q) @ psi[columns.tilts]
+            found += tilt_columns(self._model, loaded, chunk.q) @ psi[columns.tilts]
         return found

@@ -1,17 +1,27 @@
 """What a whole robot's learner takes for known from the beginning, and what becomes of it while nothing is taught."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.online.robot.block import BLOCK
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.findings.causes.base import Cause, Fitted
+from estimators.online.robot.findings.causes.friction import JointFriction
+from estimators.online.robot.findings.causes.offset import Offset
+from estimators.online.robot.findings.friction_discrepancy import KNOTS
 from estimators.online.robot.findings.friction_terms import own_terms
-from estimators.online.robot.learner import FRICTION_MEMORY, _bayesian
+from estimators.online.robot.learner import AFTER, FRICTION_MEMORY, _bayesian
+from estimators.online.robot.prediction import Prediction
+from estimators.quantities import Floats
+from estimators.recursive.kernel import LONG_CLIP
 from estimators.recursive.prior_bounded import PriorBounded
+from estimators.recursive.process_noise_correction import Belief
 from estimators.thresholds import LAG_SPREAD
-from tests.support.crane import RATE, motion, taught, torque
+from tests.support.crane import COULOMB, RATE, VISCOUS, motion, taught, torque
 
 
 def begun(learnt: IdentifiedRobot, block: float) -> tuple[PriorBounded, np.ndarray]:
@@ -30,13 +40,13 @@ def pass_blocks(learner: PriorBounded, count: int) -> None:
 def test_friction_that_is_not_seen_goes_back_to_what_was_identified_and_links_and_lags_stay() -> None:
     learnt = taught()
     theta = learnt.theta
-    learner, own = begun(replace(learnt, prior=3.0 * theta), FRICTION_MEMORY)
+    learner, own = begun(replace(learnt, prior=3.0 * theta), 600.0)
     inert = np.setdiff1d(np.arange(len(theta)), own)
     assert learner.theta == pytest.approx(np.append(theta, [0.0, 0.0]))
     moved, lags = 1.5 * theta, np.array([2e-4, -3e-4])
     learner.begin(np.append(moved, lags), learner.covariance)
     pass_blocks(learner, 1)
-    assert learner.theta[own] == pytest.approx((1.0 + 0.5 / np.e) * theta[own]), "by 1/e in its memory"
+    assert learner.theta[own] == pytest.approx((1.0 + 0.5 / np.e) * theta[own]), "by 1/e in ten minutes"
     assert learner.theta[inert] == pytest.approx(moved[inert])
     assert learner.theta[-2:] == pytest.approx(lags)
     pass_blocks(learner, 20)
@@ -84,3 +94,188 @@ def test_what_is_distrusted_teaches_nothing_and_a_block_that_cannot_teach_is_cou
     assert learnt[7:10] == [learnt[6]] * 3, "three blocks wait again"
     assert learnt[10] == learnt[6] + 1
     assert counts[11:] == [(learnt[10], 1), (learnt[10], 2)]
+
+
+def found(cause: Cause, robot: RobotEstimator, values: Floats, covariance: Floats) -> Fitted:
+    return Fitted(cause, values, covariance, 20.0, cause.moves(robot._watch.attribution.known()))
+
+
+def test_what_was_found_is_moved_and_known_to_so_many_deviations_and_to_a_tenth() -> None:
+    """A tenth of the change; of a friction, which goes on changing, a tenth of what it was where that is more."""
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    learner, before = robot._learner, taught().theta
+    known, others = robot._watch.attribution.known(), np.array([[0.04, 0.01], [0.01, 0.09]])
+    learner.discrepancy.moved[:], learner.quantiser._moved[:] = 1.0, 2.0
+    learner.move(found(JointFriction((0,)), robot, np.array([-2.0, 5.0]), others), 3.0)
+    learner.move(found(Offset((1,)), robot, np.array([2.0]), np.array([[0.01]])), 3.0)
+    friction, offset = known.friction_terms(0), known.offset_term(1)
+    wanted = np.append(before, [0.0, 0.0])
+    wanted[friction] += -2.0, 5.0
+    wanted[offset] += 2.0
+    assert learner.bayesian.theta == pytest.approx(wanted)
+    P = learner.bayesian.covariance
+    np.testing.assert_allclose(P[np.ix_(friction, friction)], 9.0 * others + np.diag([0.8**2, 0.5**2]), rtol=1e-9)
+    assert P[offset, offset] == pytest.approx(9.0 * 0.01 + 0.2**2)
+    assert np.count_nonzero(P[offset]) == 1
+    moved = np.append(friction, offset)
+    for errors in (learner.discrepancy.moved, learner.quantiser._moved.T):
+        assert (errors.reshape(len(wanted), -1) == 0.0).all(axis=1).nonzero()[0].tolist() == sorted(moved)
+    assert learner.stiction == pytest.approx([0.02 * 6.0 + 9.0, 0.02 * VISCOUS[1] + COULOMB[1]])
+    assert robot._watch.attribution.theta == pytest.approx(wanted), "what is found next is beside it"
+    assert robot.parameters()[1][offset] == pytest.approx(np.sqrt(0.13))
+
+
+def test_what_was_taught_since_a_law_was_wrong_is_taken_back_but_for_its_own() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    learner = robot._learner
+    now, then = np.arange(1.0, len(learner.bayesian.theta) + 1.0), learner.bayesian.theta.copy()
+    learner.bayesian.begin(now, learner.bayesian.covariance)
+    own = np.array([1, 4])
+    for number in range(AFTER):
+        assert not learner.close(robot._block, number)
+    learner.restore(own, then)
+    then[own] = now[own]
+    assert learner.bayesian.theta == pytest.approx(then)
+    assert [learner.close(robot._block, number) for number in range(AFTER)] == [False] * AFTER, "what waited is dropped"
+
+
+def test_the_torque_that_is_unknown_is_that_of_draws_of_the_parameters() -> None:
+    robot, moves = RobotEstimator(taught(), 1.0 / RATE), motion(1.3)
+    tau = torque(moves)
+    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, tau)
+    chunk = robot._motion.absorb(np.stack([moves.q[-2:], tau[-2:]], axis=1))
+    told = robot._learner.unknown(chunk)
+    theta, P = robot._learner.bayesian.theta, robot._learner.covariance
+    draws = np.random.default_rng(2).multivariate_normal(theta, P, 1000)
+    each = [Prediction(robot.model, one, robot._motion.shares(one[robot.model.base : -2])) for one in draws]
+    spread = np.std([one.of(chunk)[0][-1] for one in each], axis=0)
+    assert told == pytest.approx(spread, rel=0.08)  # 1000 draws tell it to 2 %
+
+
+class Taught(NamedTuple):
+    """A learner, and the block that has just taught it."""
+
+    robot: RobotEstimator
+    X: Floats
+    residual: Floats
+    before: Belief  # predicted for the block
+
+
+def taught_by(residual: float, count: int = 1) -> Taught:
+    """Blocks of fifty rows whose columns are drawn and whose torque is this much beyond the prediction."""
+    robot, draw = RobotEstimator(taught(), 1.0 / RATE), np.random.default_rng(6)
+    learner, block = robot._learner, robot._block
+    for number in range(AFTER + count):
+        X = draw.standard_normal((BLOCK, 2, len(learner.bayesian.theta)))
+        block.X[:], block.r[:], block.q[:], block.dq[:], block.sample[:] = X, residual, 0.1, 1.0, number
+        before = learner.bayesian.predicted()
+        assert learner.begin_block() is None
+        new = learner.close(block, BLOCK * number)
+        assert new is (number >= AFTER)
+    return Taught(robot, X, block.r.copy(), before)
+
+
+def test_a_block_teaches_by_its_rows_over_the_residuals_variance_and_how_many_count_as_one() -> None:
+    told = taught_by(0.0)
+    weights = 1.0 / (4.0 * taught().variance)
+    information = np.einsum("tni,tnj,n->ij", *[first_block()] * 2, weights)
+    wanted = np.linalg.inv(np.linalg.inv(told.before.covariance) + information)
+    np.testing.assert_allclose(told.robot._learner.bayesian.covariance, wanted, rtol=1e-6, atol=1e-12)
+
+
+def first_block() -> Floats:
+    """The columns of the first of `taught_by`."""
+    return np.random.default_rng(6).standard_normal((BLOCK, 2, taught().model().size + 2))
+
+
+def test_where_it_does_not_teach_no_block_makes_new_parameters() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE, teaches=False)
+    robot._block.X[:], robot._block.r[:], robot._block.q[:], robot._block.dq[:] = 1.0, 1.0, 0.1, 1.0
+    before = robot._learner.bayesian.theta
+    assert not any(robot._learner.close(robot._block, number) for number in range(AFTER + 3))
+    np.testing.assert_array_equal(robot._learner.bayesian.theta, before)
+
+
+@pytest.mark.parametrize("says", [True, False])
+def test_what_encoder_steps_do_to_the_parameters_is_that_of_rows_that_say_something(says: bool) -> None:
+    robot, draw = RobotEstimator(taught(), 1.0 / RATE), np.random.default_rng(6)
+    learner, block = robot._learner, robot._block
+    learner.encoders.steps[:], learner.encoders.known = 1e-3, True
+    for _ in range(AFTER + 1):
+        block.X[:], block.e[:] = draw.standard_normal(block.X.shape), 0.1 * draw.standard_normal(block.e.shape)
+        block.r[:], block.q[:], block.dq[:], block.sample[:] = (0.1 if says else 0.0), 0.1, 1.0, -1
+        learner.close(block, 0)
+    assert bool(learner.quantiser.covariance.any()) is says
+
+
+def test_the_steps_of_encoders_are_found_in_the_readings_and_what_is_slower_than_they_tell_is_at_rest() -> None:
+    robot, moves, step = RobotEstimator(taught(), 1.0 / RATE, start=4.0), motion(8.0), 2.0 * np.pi / 2**10
+    q = np.round(moves.q / step) * step
+    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), q, torque(moves))
+    encoders = robot._learner.encoders
+    assert encoders.steps == pytest.approx([step, step], rel=1e-6)
+    assert (encoders.speeds > 0.1).all()
+    np.testing.assert_array_equal(robot._watch.contact.slow, encoders.speeds)
+
+
+@pytest.mark.parametrize("size", [0.0, 2.0, 50.0])
+def test_the_variance_of_a_residual_follows_that_of_the_blocks_and_no_wild_row_counts_more_than_so_much(
+    size: float,
+) -> None:
+    """Rows of so many deviations of either joint: fifty blocks count, and no square beyond LONG_CLIP usual ones."""
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    learner, block, usual = robot._learner, robot._block, taught().variance.copy()
+    block.X[:], block.q[:], block.dq[:] = 0.0, 0.1, 1.0
+    block.r[:] = size * np.sqrt(usual)
+    for _ in range(AFTER + 1):
+        learner.begin_block()
+        learner.close(block, 0)
+    assert learner.variance == pytest.approx((0.98 + 0.02 * min(size**2, LONG_CLIP)) * usual)
+    np.testing.assert_array_equal(taught().variance, usual, "what was identified stays as it is")
+
+
+def test_what_theta_is_said_to_be_off_by_beyond_a_law_is_what_such_a_friction_does_to_it() -> None:
+    """Of half of the speed seen and about it the slide has 0.2 N more than its law: ten seconds with it and without."""
+    moves, identified = motion(10.0), replace(taught(), speed=np.array([0.7, 3.0]), bends=np.array([0.3, 0.0]))
+    share = np.abs(moves.dq[:, 0]) / identified.reach()[0]
+    more = 0.2 * np.interp(share, KNOTS, np.eye(len(KNOTS))[3]) * np.sign(moves.dq[:, 0])
+    found = []
+    for bend in (0.0, 1.0):
+        robot, tau = RobotEstimator(identified, 1.0 / RATE, start=2.0), torque(moves)
+        tau[:, 0] += bend * more
+        robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, tau)
+        assert robot.learnt == 6
+        found.append(robot)
+    off = found[1]._learner.theta - found[0]._learner.theta
+    place = [found[0].model.names.index(name) for name in ("viscous.slide", "coulomb.slide")]
+    told = 0.2 * found[0]._learner.discrepancy.moved[place, 0, 3]
+    assert off[place] == pytest.approx(told, rel=0.1)
+    assert np.abs(told).min() > 0.02
+    certain, uncertain = (np.sqrt(np.diag(found[0]._learner.covariance))[place], found[0].parameters()[1][place])
+    moved = 0.3 * found[0]._learner.discrepancy.moved[place, 0]
+    assert uncertain == pytest.approx(np.sqrt(certain**2 + (moved**2).sum(axis=1)))
+
+
+def test_what_a_row_weighs_follows_the_residuals_of_the_last_fifty_blocks_within_two_seconds() -> None:
+    """A residual that stays as it is: a row counts with the hundred before and behind it. Later a tenth of it."""
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    learner, block, size = robot._learner, robot._block, np.sqrt(taught().variance)
+    block.X[:], block.q[:], block.dq[:] = 0.0, 0.1, 1.0
+    found = []
+    for share in np.repeat([1.0, 0.1], [150, 100]):
+        block.r[:] = share * size
+        learner.begin_block()
+        learner.close(block, 0)
+        found.append(learner._long_run.of(learner.variance) / size**2)
+    assert found[8] == pytest.approx([4.0, 4.0], rel=0.01), "as identified: five blocks have taught"
+    assert found[149] == pytest.approx([201.0, 201.0], rel=0.02)
+    left = 0.98**97  # of the squares before; the last three blocks wait
+    assert found[249] == pytest.approx(2 * [201.0 * (left + 0.01 * (1.0 - left))], rel=0.1)
+
+
+def test_a_joint_that_stood_still_while_it_was_identified_has_deviations_like_any_other() -> None:
+    robot, moves = RobotEstimator(replace(taught(), speed=np.array([1.0, 0.0])), 1.0 / RATE, start=2.0), motion(7.0)
+    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, torque(moves))
+    assert robot.learnt > 0
+    assert np.isfinite(robot.parameters()[1]).all()
+    assert np.isfinite(robot.friction().deviations).all()

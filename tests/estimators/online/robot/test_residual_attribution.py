@@ -14,6 +14,7 @@ from estimators.online.robot.findings.friction_terms import law_terms
 from estimators.online.robot.residual_attribution import (
     CALM,
     AttributionVerdict,
+    LeavesLaw,
     LookRows,
     ResidualAttribution,
     torque_scale,
@@ -49,11 +50,16 @@ class Looks:
         self.causes.covariance = 1e-6 * np.eye(Q)
         self.causes.settle()
         self.rng = np.random.default_rng(5)
+        self.leaves: LeavesLaw | None = None
 
     def look(
-        self, load: Floats | None = None, friction: float = 0.0, steady: float = 0.0, noise: float = NOISE
-    ) -> AttributionVerdict | None:
-        """load: what the last link carries; friction: share by which that of joint 1 is larger; steady: N·m on it."""
+        self, load: Floats | None = None, friction: float = 0.0, steady: float = 0.0, noise: float = NOISE,
+        lasts: int = ROWS, moves: Floats | None = None,
+    ) -> AttributionVerdict | None:  # fmt: skip
+        """load: what the last link carries; friction: share by which that of joint 1 is larger; steady: N·m on it.
+
+        lasts: rows that the last link carries it in; moves: (n,) or (rows, n) 1 where a joint moves.
+        """
         q, dq, ddq = (size * self.rng.uniform(-1.0, 1.0, (ROWS, N)) for size in (1.0, 1.5, 3.0))
         X, Y = np.zeros((ROWS, N, Q)), np.empty((ROWS, N, PARAMETERS))
         X[:, :, : MODEL.base] = MODEL.rigid(q, dq, ddq)
@@ -65,14 +71,16 @@ class Looks:
             Y[:, :, k] = MODEL.torque(last, q, dq, ddq)
         own, theta = law_terms(MODEL, 1), self.causes.theta
         extra = noise * self.rng.standard_normal((ROWS, N))
-        extra += 0.0 if load is None else Y @ load
+        if load is not None:
+            extra[:lasts] += (Y @ load)[:lasts]
         extra[:, 1] += friction * X[:, 1, own] @ theta[own] + steady
         torque = X @ theta + extra
         u = extra - Y @ self.causes.explanation.carried
-        rows = LookRows(X, Y, torque, u, np.ones((ROWS, N)), np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size))
+        there = np.ones((ROWS, N)) * (np.ones(N) if moves is None else moves)
+        rows = LookRows(X, Y, torque, u * there, there, np.stack([q, dq, ddq]), np.zeros(self.causes.columns.size))
         self.rows = rows
         self.causes.absorb(rows, np.full(N, NOISE**2))
-        return self.causes.verdict()
+        return self.causes.verdict(self.leaves)
 
     def told(self, looks: int, *args: Any, **kwargs: Any) -> list[str | None]:
         """What is told, look by look."""
@@ -82,8 +90,9 @@ class Looks:
 
 def test_noise_opens_no_competition() -> None:
     looks = Looks()
-    assert looks.told(60) == [None] * 60
-    assert not looks.causes.open
+    for _ in range(60):
+        assert looks.look() is None
+        assert not looks.causes.open
     assert looks.causes.over
 
 
@@ -95,6 +104,16 @@ def test_one_look_far_beyond_opens_a_competition_however_quiet_it_was_before() -
         looks.look(noise=noise * NOISE)
         assert looks.causes.open is opens
         assert looks.causes.known().looks == 2 * opens, "it rests on the look before, too, in which a change may begin"
+
+
+@pytest.mark.parametrize(("beyond", "opens"), [(20.5, False), (20.7, True)])
+def test_a_few_rows_open_a_competition_where_a_cause_could_be_certain_by_them(beyond: float, opens: bool) -> None:
+    """Ten rows of one joint, two of them alike: twice the evidence of 10.3 nats, as squares over the usual ones."""
+    partly = np.zeros((ROWS, N))
+    partly[:10, 1] = 1.0
+    looks = Looks()
+    looks.look(noise=0.0, steady=np.sqrt((5.0 + beyond) * ALIKE * NOISE**2 / 10.0), moves=partly)
+    assert looks.causes.open is opens
 
 
 def test_what_a_slipping_encoder_would_do_is_that_of_the_links_with_what_is_carried() -> None:
@@ -137,6 +156,28 @@ def test_a_payload_is_told_after_two_looks_weighed_and_gone_after_two_without_it
     assert not looks.causes.explanation.psi.any()
 
 
+def test_a_payload_that_was_kept_holds_as_it_was_and_is_known_better_with_the_next_look() -> None:
+    looks, again = Looks(), Looks()
+    looks.told(20)
+    looks.told(12, LOAD)
+    kept, known = looks.causes.keep(), looks.causes.payload
+    assert kept.shape == (1 + PARAMETERS, PARAMETERS)
+    assert kept[0] == pytest.approx(looks.causes.explanation.carried)
+    assert again.causes.keep().shape == (0, PARAMETERS)
+    assert again.causes.resume(again.causes.keep(), np.full(N, NOISE**2)) is None
+    fitted = again.causes.resume(kept, np.full(N, NOISE**2))
+    assert fitted is not None
+    assert again.causes.open
+    assert again.causes.explanation.carried == pytest.approx(kept[0])
+    assert (again.causes.payload.mass, again.causes.payload.mass_deviation) == (known.mass, known.mass_deviation)
+    again.look(LOAD)
+    now, alone = again.causes.payload, Looks()
+    alone.told(20)
+    alone.told(2, LOAD)
+    assert now.mass == pytest.approx(known.mass, abs=2.0 * known.mass_deviation)
+    assert now.mass_deviation < known.mass_deviation < alone.causes.payload.mass_deviation
+
+
 def test_what_is_told_of_a_payload_follows_what_is_known_of_it() -> None:
     looks, told = Looks(), ToldFindings(("j0", "j1", "j2"))
     looks.told(20)
@@ -169,6 +210,40 @@ def test_another_friction_is_told_after_four_looks_and_one_that_drifts_is_learnt
     assert all(one.silent for one in verdicts)
 
 
+def test_a_friction_that_is_told_is_told_again_after_as_many_looks_unless_it_is_learnt() -> None:
+    looks = Looks()
+    looks.told(20)
+    assert looks.told(8, friction=0.8) == ([None] * 3 + ["friction"]) * 2
+    learnt = Looks()
+    learnt.told(20)
+    learnt.told(3, friction=0.8)
+    assert not learnt.causes.over
+    assert learnt.causes.suspects
+    verdict = learnt.look(friction=0.8)
+    assert verdict is not None
+    learnt.causes.theta = learnt.causes.theta + verdict.fitted.moved[:Q]
+    assert (learnt.causes.open, learnt.causes.over, learnt.causes.suspects) == (False, True, False)
+    learnt.look(noise=0.1 * NOISE)
+    assert not learnt.causes.open, "what was unexplained before it is forgotten"
+
+
+def test_other_coefficients_of_a_law_are_told_where_its_shape_is_kept_in_all_looks_but_the_first() -> None:
+    looks, asked, leaves = Looks(), list[tuple[tuple[int, ...], int]](), True
+
+    def told(joints: tuple[int, ...], rows: int) -> bool:
+        asked.append((joints, rows))
+        return leaves
+
+    looks.leaves = told
+    looks.told(20)
+    assert looks.told(6, friction=0.8) == [None] * 6
+    assert asked == [((1,), 3), ((1,), 4), ((1,), 5)]
+    leaves = False
+    assert looks.told(1, friction=0.8) == ["friction"]
+    assert looks.told(5, LOAD)[1] == "payload", "of which no law speaks"
+    assert len(asked) == 4
+
+
 def test_a_push_is_told_by_thresholds_alone_and_is_over_two_looks_later() -> None:
     looks = Looks()
     looks.told(20)
@@ -176,7 +251,9 @@ def test_a_push_is_told_by_thresholds_alone_and_is_over_two_looks_later() -> Non
     assert looks.causes.open
     assert not looks.causes.over
     assert not looks.causes.suspects
-    assert looks.told(2) == [None] * 2
+    assert looks.look() is None
+    assert not looks.causes.over
+    assert looks.look() is None
     assert looks.causes.over
     looks.told(CALM + 30)
     assert not looks.causes.open
@@ -198,6 +275,77 @@ def test_what_the_start_leaves_is_usual() -> None:
     looks.causes.settle()
     assert looks.told(30, noise=3.0 * NOISE) == [None] * 30
     assert not looks.causes.open
+
+
+def usual(looks: Looks) -> Floats:
+    """Variance (n,) that is usual in the next look, over that of the noise."""
+    looks.look()
+    return looks.causes.units / (ALIKE * NOISE**2)
+
+
+def test_what_a_start_leaves_is_its_median_look_without_the_first_two_and_for_a_joint_that_moved() -> None:
+    looks = Looks()
+    assert usual(looks) == pytest.approx(np.ones(N))
+    looks.causes._starting = True
+    looks.told(2, noise=9.0 * NOISE)
+    partly = np.ones((ROWS, N))
+    partly[:, 2], partly[15:, 1] = 0.0, 0.0
+    looks.told(3, noise=2.0 * NOISE, moves=partly)
+    looks.told(1, noise=9.0 * NOISE, moves=partly)
+    looks.causes.settle()
+    assert usual(looks) == pytest.approx([4.0, 4.0, 1.0], rel=0.5)
+    looks.causes._starting = True
+    looks.told(4, noise=9.0 * NOISE)
+    looks.causes.gather_anew()
+    looks.told(2, noise=9.0 * NOISE)
+    looks.told(1, noise=0.1 * NOISE)
+    looks.causes.settle()
+    assert usual(looks) == pytest.approx(np.ones(N)), "never less than what was identified"
+    looks.causes._starting = True
+    looks.told(4, noise=9.0 * NOISE)
+    looks.causes.settle()
+    assert usual(looks) == pytest.approx(25.0 * np.ones(N)), "nor more than 25 times that"
+
+
+def test_twice_what_a_friction_has_beyond_its_law_is_usual() -> None:
+    looks = Looks()
+    looks.causes.discrepancy = np.array([0.0, 3.0, 0.5]) * NOISE
+    assert usual(looks) == pytest.approx([1.0, 1.0 + 6.0**2, 1.0 + 1.0**2])
+    looks.causes.resume(np.zeros((0, PARAMETERS)), np.full(N, 4.0 * NOISE**2))
+    assert looks.causes.units == pytest.approx(ALIKE * NOISE**2 * np.array([4.0, 4.0 + 6.0**2, 4.0 + 1.0**2]))
+
+
+@pytest.mark.parametrize(("lasts", "told"), [(15, False), (ROWS, True)])
+def test_what_is_over_before_a_look_ends_is_not_told(lasts: int, told: bool) -> None:
+    """Whatever has made it: the last ten rows of 25 say whether it goes on."""
+    looks = Looks()
+    looks.told(20)
+    assert ("payload" in looks.told(6, 2.0 * LOAD, lasts=lasts)) is told
+    assert looks.causes.over, "the rest is explained"
+
+
+def test_a_change_begins_where_a_threshold_was_passed_first_within_ten_seconds() -> None:
+    """While no cause is certain, of what is too large and like noise."""
+    looks = Looks()
+    looks.told(20)
+    looks.told(6, noise=2.0 * NOISE)
+    assert looks.causes.known().looks >= 6
+    counts = []
+    for _ in range(45):
+        looks.causes.mark()
+        looks.look(noise=2.0 * NOISE)
+        counts.append(looks.causes.known().looks)
+    assert counts == [*range(1, 22), *range(1, 22), *range(1, 4)]
+    fresh = Looks()
+    fresh.look(noise=2.0 * NOISE)
+    assert fresh.causes.known().looks == 1
+    fresh.causes.mark()
+    assert fresh.causes.known().looks == 0, "a robot's first change, too"
+    looks.causes.forget()
+    looks.told(4, LOAD)
+    held = looks.causes.known().looks
+    looks.causes.mark()
+    assert looks.causes.known().looks == held, "while something holds a threshold begins nothing"
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.1])

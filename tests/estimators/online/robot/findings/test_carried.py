@@ -1,6 +1,7 @@
 """The body that is carried: it can exist, and its inertia and deviations are right."""
 
 import numpy as np
+import pytest
 from scipy.optimize import minimize
 
 from estimators.models.robots.inertia import metric, nearest_physical, parameters_of, pseudo_inertia, standard
@@ -78,14 +79,23 @@ def test_an_inertia_that_the_motion_does_not_tell_is_not_given() -> None:
     assert np.isfinite(found.mass)
 
 
-def test_a_body_that_cannot_exist_is_published_as_one_that_can() -> None:
-    flat = BODY.copy()
+@pytest.mark.parametrize("size", [1.0, 0.2])
+def test_a_body_that_cannot_exist_is_published_as_one_that_can(size: float) -> None:
+    flat = size * BODY
     flat[4:] *= 0.1  # less inertia than the mass at its centre has alone
-    found = as_payload(flat, 1e-2 * tool_prior(), 0.0)
+    found = as_payload(flat, (0.1 * size) ** 2 * tool_prior(), 0.0)
     xx, xy, yy, xz, yz, zz = np.where(np.isfinite(found.inertia), found.inertia, 0.0)
     moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     assert moments[0] > 0.0
     assert moments[2] <= moments[0] + moments[1]
+
+
+def test_of_a_mass_within_its_deviation_neither_centre_nor_inertia_is_known() -> None:
+    found = as_payload(1e-3 * BODY, CERTAIN, 0.0)
+    assert found.mass == pytest.approx(2.2e-3)
+    assert np.isnan(found.centre).tolist() == [True] * 3
+    assert np.isinf(found.centre_deviation).tolist() == [True] * 3
+    assert np.isnan(found.inertia).tolist() == np.isinf(found.inertia_deviation).tolist() == [True] * 6
 
 
 def test_a_body_that_the_model_has_and_the_robot_lacks_keeps_its_negative_mass() -> None:

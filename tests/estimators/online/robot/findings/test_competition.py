@@ -160,6 +160,18 @@ def test_the_cause_that_made_a_residual_is_decided(name: str, cause: object, siz
     assert (best.cause.name, best.cause.joints) == (name, cause.joints)  # type: ignore[attr-defined]
 
 
+def test_of_several_windows_the_one_that_tells_most_counts() -> None:
+    told, rng = known(looks=LASTS), np.random.default_rng(7)
+    each = [
+        window(size + 0.05 * rng.standard_normal((100, N)), 100, looks)[0]
+        for looks, size in ((1, 0.1), (2, 0.5), (4, 0.0))
+    ]
+    for windows in (each, each[::-1]):
+        standing = compete(catalogue(N), told, psi(), windows, np.full(N, 0.05**2), np.ones(N))
+        assert standing is not None
+        assert standing.window.looks == 2
+
+
 def test_noise_has_no_cause_and_what_no_cause_makes_is_not_decided() -> None:
     rng = np.random.default_rng(8)
     noise = window(NOISE * rng.standard_normal((400, N)), 400)[0]
@@ -207,32 +219,39 @@ def test_friction_brakes_and_names_what_has_changed() -> None:
 
 
 def test_a_cause_is_decided_where_none_of_another_name_is_within_three_of_its_evidence() -> None:
-    def standing(*fits: tuple[str, float]) -> Standing:
+    def standing(*fits: tuple[str, float], explained: float = 90.0) -> Standing:
         every = tuple(SimpleNamespace(cause=SimpleNamespace(name=name), evidence=one) for name, one in fits)
-        return Standing(cast(Any, None), cast(Any, every), 100.0, 90.0, 10.0, np.ones(N))
+        return Standing(cast(Any, None), cast(Any, every), 100.0, explained, 10.0, np.ones(N))
 
     for evidence, decided in ((27.1, False), (26.9, True)):
         found = standing(("payload", 30.0), ("offset", evidence))
         assert (found.certain, found.decided) == (True, decided)
+        assert found.best is found.fitted[0]
+    for evidence, explained, certain in ((10.2, 90.0, False), (10.4, 90.0, True), (30.0, 79.0, False)):
+        assert standing(("payload", evidence), explained=explained).certain is certain
     assert standing(("payload", 30.0), ("payload", 29.9)).decided, "another fit of the same name is no rival"
     assert not standing().decided
 
 
-@pytest.mark.parametrize(("size", "notable"), [(0.36, True), (0.33, False)])
-def test_a_finding_doubles_the_usual_residual_of_the_joints_that_it_explains(size: float, notable: bool) -> None:
+@pytest.mark.parametrize(("size", "notable", "unit"), [(0.36, True, 1.0), (0.33, False, 1.0), (0.36, True, 0.01)])
+def test_a_finding_doubles_the_usual_residual_of_the_joints_that_it_explains(
+    size: float, notable: bool, unit: float
+) -> None:
     """θ is known: an offset of one joint changes nothing of the others, however much is usual there."""
     told, rng = known(looks=LASTS), np.random.default_rng(9)
     told = replace(told, root=np.zeros_like(told.root))
     noise = NOISE * rng.standard_normal((400, N))
     residual = NOISE * (noise - noise.mean(axis=0)) / noise.std(axis=0)
     residual[:, 2] += size
+    residual *= unit
     alike = np.array([1.0, 1.0, 4.0])
-    standing = compete([Offset((2,))], told, psi(), [window(residual, 400)[0]], np.full(N, NOISE**2), alike)
+    standing = compete([Offset((2,))], told, psi(), [window(residual, 400)[0]], np.full(N, (unit * NOISE) ** 2), alike)
     assert standing is not None
     assert standing.best is not None
     assert standing.usual == 100.0, "a quarter of the rows of that joint"
     left = residual[:, 2] - standing.best.values
-    assert standing.explained == pytest.approx(((residual[:, 2] ** 2).sum() - (left**2).sum()) / (4.0 * NOISE**2))
+    less = (residual[:, 2] ** 2).sum() - (left**2).sum()
+    assert standing.explained == pytest.approx(less / (4.0 * (unit * NOISE) ** 2))
     assert standing.excess == pytest.approx(100.0 * (size / NOISE) ** 2), "beyond the usual squares of all joints"
     assert standing.notable is notable
 

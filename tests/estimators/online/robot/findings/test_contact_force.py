@@ -159,3 +159,22 @@ def test_a_contact_that_is_over_is_forgotten_and_the_next_is_another() -> None:
 def test_a_force_is_told_with_what_it_is_certain_to_along_itself(deviation: tuple[float, ...], words: str) -> None:
     found = ContactForce(1, 0.87, np.zeros(3), np.array([30.0, 40.0, 0.0]), np.array(deviation))
     assert found.words(("a", "b", "c")) == f"it acts on the link of b (87 %), {words} at its outer end"
+
+
+def test_the_very_first_chunk_of_a_robot_may_be_in_contact() -> None:
+    location = ContactLocation(arm().tree())
+    location.follow(True, Q, -torque_of(arm().tree(), 2, 1.0, np.array([0.0, 0.0, 40.0]))[None], NOISE, LAST)
+    assert location.found is not None
+    assert location.found.link == 2
+
+
+@pytest.mark.parametrize(("mass", "counts"), [(0.06, True), (0.04, False)])
+def test_a_last_link_of_less_than_fifty_grams_ends_where_it_begins(mass: float, counts: bool) -> None:
+    tree = arm().tree()
+    rotations, origins = frames(tree, Q)
+    centre = np.array([0.2, 0.1, 0.0])
+    last = np.zeros(10)
+    last[0], last[1:4] = mass, mass * centre
+    found = locate(tree, Q, -torque_of(tree, 2, 1.0, np.array([0.0, 0.0, 40.0])), NOISE, last)
+    assert found.link == 2
+    np.testing.assert_allclose(found.point, origins[2] + rotations[2] @ centre * counts)

@@ -26,6 +26,7 @@ REACH, NOISE, JOINT = 1.0, 0.05, 1
 ETA = np.array([0.05, 0.15])
 COEFFICIENTS, OFFSET = np.array([5.0, 110.0, 8.0]), 0.7
 ROOM = round(WINDOW * ROWS)
+REST_ROWS = slice(20, 30)
 
 
 def robot() -> WholeRobot:
@@ -65,7 +66,7 @@ class OwnSamples(QuickSamples):
 
 
 def block(seed: int, eta: Floats = ETA, theta: Floats | None = None, scale: float = 1.0) -> tuple[Block, Floats]:
-    """Fifty rows of which the last ten stand still, and the friction's torque in them.
+    """Fifty rows of which ten in the middle stand still, and the friction's torque in them.
 
     theta: of the prediction; scale: of the friction and its noise.
     """
@@ -82,10 +83,10 @@ def block(seed: int, eta: Floats = ETA, theta: Floats | None = None, scale: floa
     measured = friction + X[:, JOINT, others] @ REST[others]
     found.X[:], found.q[:], found.dq[:] = X, q, dq
     found.r[:, JOINT] = measured - X[:, JOINT] @ (known() if theta is None else theta)
-    found.dq[-10:] = 0.0
+    found.dq[REST_ROWS] = 0.0
     found.sample[:] = np.arange(BLOCK)
     found.count = BLOCK
-    return found, np.column_stack([q[:, JOINT], dq[:, JOINT], friction])[:-10]
+    return found, np.delete(np.column_stack([q[:, JOINT], dq[:, JOINT], friction]), REST_ROWS, axis=0)
 
 
 def signals_of(one: FrictionWindow) -> Floats:
@@ -121,6 +122,22 @@ def test_rows_beyond_the_speeds_of_the_law_are_left_out() -> None:
     np.testing.assert_allclose(signals_of(one), inside, atol=1e-9)
 
 
+class QuickerSamples(OwnSamples):
+    """Samples that are three times as fast as their rows, as where a joint is struck."""
+
+    def of(self, joint: int, sample: Integers) -> RowSamples:
+        found = super().of(joint, sample)
+        return found._replace(stretch=found.stretch * [[3.0], [1.0]])
+
+
+def test_a_law_is_used_up_to_the_speed_that_it_was_identified_at_whatever_was_passed_within_a_row() -> None:
+    one = FrictionWindow(MODEL, JOINT, REACH)
+    rows, signals = block(1)
+    one.absorb(rows, known(), REST, QuickerSamples(rows))
+    np.testing.assert_allclose(signals_of(one)[:, 1], np.clip(3.0 * signals[:, 1], -REACH, REACH), atol=1e-12)
+    assert one.count == len(signals)
+
+
 def fill(one: FrictionWindow, eta: Floats = ETA, scale: float = 1.0) -> FrictionWindow:
     for seed in range(ROOM // 40):
         rows, _ = block(seed, eta, scale=scale)
@@ -135,6 +152,7 @@ def filled(eta: Floats = ETA) -> FrictionWindow:
 def test_the_residual_is_that_of_least_squares_and_a_step_of_eta_explains_what_another_eta_leaves() -> None:
     same, other = filled(), filled(ETA * (1.0, 1.2))
     assert same.full
+    assert len(same.window(80).velocity) == 80, "two blocks, and no samples of a third"
     assert same.residual(ETA) == pytest.approx(NOISE**2, rel=0.15)
     assert other.residual(ETA) > 5.0 * NOISE**2
     assert other.residual(ETA * (1.0, 1.2)) == pytest.approx(NOISE**2, rel=0.15)
@@ -259,3 +277,96 @@ def test_a_block_that_is_spoilt_is_left_out_and_what_was_kept_of_other_laws_is_r
     for wrong in ([0.06, 0.2], [0.06, 0.2, 0.07, np.nan]):
         with pytest.raises(ValueError, match="other laws"):
             one.resume(wrong)
+
+
+def test_a_search_that_holds_is_in_force_with_its_coefficients_and_what_four_rows_that_count_as_one_leave_unsure() -> (
+    None
+):
+    """Refused as long as rows from before the change are in its window; then as least squares of all columns say."""
+    asked, factor = Asked(), 4.0
+    model = robot()
+    one = FrictionRefits(model, np.full(2, factor), np.array([0.0, REACH]), asked)
+    (joint,) = [joint for joint in one._joints if joint.joint == JOINT]
+    for seed in range(30):
+        feed(one, seed)
+    ended = list[RefittedFriction]()
+    for seed in range(30, 130):
+        ended += feed(one, seed, ETA * (1.0, 1.5))
+        if any(not each.reason for each in ended):
+            break
+        if asked.futures and not asked.futures[-1].done():
+            fn, *arguments = asked.jobs[-1]
+            found = fn(*arguments)
+            asked.futures[-1].set_result(found._replace(runner_up=np.array([0.07, 0.3]), gap=50.0))
+            rows = joint.window()
+            A, y = joint.columns(rows, found.eta), rows.y
+    *refused, accepted = ended
+    assert refused
+    assert all("the usual" in each.reason and not each.sharpens for each in refused)
+    assert (accepted.joint, accepted.reason, accepted.sharpens) == (JOINT, "", False)
+    eta = model.law_of(JOINT).start
+    assert eta == pytest.approx(ETA * (1.0, 1.5), rel=0.05)
+    assert accepted.words == (f"omega_tanh 0.05 → {eta[0]:.4g} rad/s, omega_stribeck 0.15 → {eta[1]:.4g} rad/s")
+    assert accepted.search is not None
+    assert accepted.search.runner_up == {"omega_tanh": 0.07, "omega_stribeck": 0.3}
+    assert accepted.place.tolist() == PLACE.tolist()
+    order = np.concatenate([joint.still, joint.moving])  # of the columns
+    theta = np.linalg.lstsq(A, y)[0]
+    assert accepted.theta[order] == pytest.approx(theta, rel=1e-3)
+    slopes = [(joint.columns(rows, eta * (1.0 + 1e-4 * step)) - A) @ theta / 1e-4 for step in np.eye(2)]
+    J = np.column_stack([A, *slopes])  # of θ and ln η
+    covariance = factor * np.mean((y - A @ theta) ** 2) * np.linalg.inv(J.T @ J)
+    np.testing.assert_allclose(
+        accepted.covariance[np.ix_(order, order)], covariance[:4, :4], rtol=0.1, atol=0.01 * covariance[:4, :4].max()
+    )
+    assert joint.known == pytest.approx(np.sqrt(np.diag(covariance)[4:]), rel=0.1)
+    assert (joint.left, joint.refused, joint.count) == (False, 0, 40), "the block that came with it counts anew"
+    searched = len(asked.jobs)
+    for seed in range(130, 170):
+        feed(one, seed, ETA * (1.0, 1.5))
+        if len(asked.jobs) > searched:
+            break
+    longer = asked.jobs[-1][1]
+    assert 2000 <= len(longer.y) < 2100, "as soon as its window is full again, all rows since"
+    fn, *arguments = asked.jobs[-1]
+    asked.futures[-1].set_result(fn(*arguments))
+    (sharpened,) = feed(one, 170, ETA * (1.0, 1.5))
+    assert (sharpened.reason, sharpened.sharpens) == ("", True)
+    assert joint.law.start == pytest.approx(ETA * (1.0, 1.5), rel=0.04)
+    assert (joint.known < np.sqrt(np.diag(covariance)[4:])).all()
+    assert joint.count > 1000, "its window goes on"
+
+
+def test_frictions_are_looked_at_each_second_block_and_what_is_beside_them_is_that_of_the_last_lawful_motion() -> None:
+    asked = Asked()
+    one = FrictionRefits(robot(), np.ones(2), np.array([0.0, REACH]), asked)
+
+    def blocks(seeds: range, eta: float, theta: Floats, calm: bool = True) -> list[bool]:
+        told = []
+        for seed in seeds:
+            rows, _ = block(seed, ETA * (1.0, eta), theta)
+            one.absorb(rows, theta, calm, OwnSamples(rows))
+            told.append(one.doubtful)
+        return told
+
+    first, second = known(), known()
+    second[-1] += 0.5
+    blocks(range(30), 1.0, first)
+    blocks(range(30, 32), 1.0, second, calm=False)
+    np.testing.assert_array_equal(one.rest, first, "something else was going on")
+    blocks(range(32, 33), 1.0, second)
+    np.testing.assert_array_equal(one.rest, first)
+    blocks(range(33, 34), 1.0, second)
+    np.testing.assert_array_equal(one.rest, second)
+    told = blocks(range(34, 74), 1.5, first)
+    doubtful = told.index(True)
+    assert doubtful % 2 == 1, "with the second of two blocks"
+    np.testing.assert_array_equal(one.rest, first if doubtful > 1 else second)
+    one._joints[-1].asked = None
+    for _ in range(3):
+        assert not one.reasons(("shoulder", "elbow"))
+        assert one.leaves_law((JOINT,), 200)
+        one._joints[-1].refuse("the residual is too large", False)
+    (reason,) = one.reasons(("shoulder", "elbow"))
+    assert (reason.code, reason.parameter, reason.numbers) == ("friction_refused", "elbow", {"searches": 3})
+    assert not one.leaves_law((JOINT,), 200), "nothing waits for searches that are refused"

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from estimators.online.robot.findings.friction_discrepancy import KNOTS, FrictionDiscrepancy
+from estimators.online.robot.findings.friction_discrepancy import FrictionDiscrepancy
 from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
 REACH = np.array([2.0, 0.5])
+KNOTS = np.array([0.05, 0.1, 0.2, 0.5, 1.0])  # shares of the speed seen, decision 021
 KNOT = len(KNOTS)
 
 
@@ -113,7 +114,8 @@ def test_speeds_far_from_a_knot_say_little_of_it() -> None:
     dq = np.stack([REACH[0] * np.full(50, KNOTS[2] * 1.001), np.zeros(50)], axis=1)
     r = np.where(dq != 0.0, 1.0, 0.0)
     bends.notice(dq, r, r, np.full(2, 1e-6))
-    assert 1.0 < bends.spread[0] < 2.5  # unbounded by least squares: 1e3
+    # 1 at the knot itself, and 2 at the next one, whose rows count as half of what they touch: by least squares 1e3
+    assert bends.spread[0] == pytest.approx(np.sqrt(1.0 + 2.0**2), rel=0.01)
 
 
 def test_what_was_identified_is_the_least() -> None:
@@ -123,3 +125,44 @@ def test_what_was_identified_is_the_least() -> None:
     assert bends.share == 0.0, "of no torque"
     bends.notice(dq, np.zeros((50, 2)), np.ones((50, 2)), np.ones(2))
     np.testing.assert_array_equal(bends.spread, [0.3, 0.0])
+
+
+def test_the_share_of_the_torque_is_that_of_all_rows_in_motion_however_near_to_a_knot_they_are() -> None:
+    """Half of the rows lie at a knot and are 1 N·m off, half between two others and are as the law says."""
+    bends, dq = FrictionDiscrepancy(REACH, 4, None), np.zeros((100, 2))
+    dq[:50, 0], dq[50:, 0] = KNOTS[3] * REACH[0], 0.5 * (KNOTS[0] + KNOTS[1]) * REACH[0]
+    r = np.zeros((100, 2))
+    r[:50, 0] = 1.0
+    bends.notice(dq, r, np.where(dq != 0.0, 4.0, 0.0), np.full(2, 1e-9))
+    assert bends.spread == pytest.approx([1.0, 0.0])
+    assert bends.share == pytest.approx(np.sqrt(0.5) / 4.0)
+    (reason,) = bends.reasons(("a", "b"), ("N·m", "N"), anyway=False)
+    assert reason.numbers["percent"] == pytest.approx(100.0 * np.sqrt(0.5) / 4.0)
+    assert (reason.numbers["torque"], reason.numbers["speed"]) == pytest.approx((1.0, KNOTS[3] * REACH[0]))
+    bends.notice(0.0 * dq, 0.0 * r, 0.0 * r, np.full(2, 1e-9))
+    assert bends.share == pytest.approx(np.sqrt(0.5) / 4.0), "rows at rest say nothing"
+
+
+def off_by(bends: FrictionDiscrepancy, percent: float, beside: float = 0.0) -> bool:
+    """Whether the first joint's friction is told, when it differs from its law by so much of its torque of 0.1 N·m.
+
+    beside: N·m of the other joint's torque, which its law explains.
+    """
+    dq = np.tile(KNOTS[3] * REACH, (100, 1))
+    for _ in range(700):  # what was before is forgotten
+        r = np.tile([0.1 * 0.01 * percent, 0.0], (100, 1))
+        bends.notice(dq, r, np.tile([0.1, beside], (100, 1)), np.full(2, 1e-12))
+    return bool(bends.reasons(("a", "b"), ("N·m", "N"), anyway=beside == 0.0))
+
+
+def test_a_bend_is_told_from_a_twentieth_of_the_torque_on_and_until_it_is_seven_tenths_of_that() -> None:
+    bends = FrictionDiscrepancy(REACH, 4, None)
+    assert [off_by(bends, percent) for percent in (4.9, 5.1, 3.6, 3.4, 4.9)] == [False, True, True, False, False]
+
+
+def test_a_bend_of_a_joint_matters_where_it_is_a_twentieth_of_the_torque_of_all_joints() -> None:
+    """8 % of a torque of 0.1 N·m beside another one: together 4.5 % of it, then 5.6, 4.5 and 3.4 %."""
+    bends, beside = FrictionDiscrepancy(REACH, 4, None), [0.1 * np.sqrt((8.0 / part) ** 2 - 1.0) for part in (4.5, 5.6)]
+    more = 0.1 * np.sqrt((8.0 / 3.4) ** 2 - 1.0)
+    told = [off_by(bends, 8.0, one) for one in (beside[0], beside[1], beside[0], more)]
+    assert told == [False, True, True, False]

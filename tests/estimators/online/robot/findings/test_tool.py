@@ -159,6 +159,13 @@ def test_a_difference_is_told_after_two_seconds_and_its_end_after_as_many(
     assert (check.difference.differs, check.difference.text) == (False, "")
 
 
+def test_before_any_motion_nothing_is_known_of_a_difference() -> None:
+    found = ToolCheck(TOLD, 4, 0.0).difference
+    assert np.isnan([found.mass, *found.centre]).tolist() == [True] * 4
+    assert np.isinf([found.mass_deviation, *found.centre_deviation]).tolist() == [True] * 4
+    assert (found.differs, found.text) == (False, "")
+
+
 def test_where_no_tool_was_told_its_centre_is_not_compared() -> None:
     check = ToolCheck(ToldTool(0.0, np.zeros(3)), 4, 0.0)
     for _ in range(4):
