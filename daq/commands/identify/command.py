@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
+from daq.commands.codes import EXIT_INTERRUPTED, EXIT_RUNTIME, EXIT_USAGE, fail, refuse
 from daq.commands.identify.mechanism import identify_mechanism
 from daq.commands.identify.summary import summary, tell
 from daq.commands.progress import Progress
@@ -38,7 +38,6 @@ from estimators.thresholds import AT_REST
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)
 SPEEDS: Final = ("stribeck", "transition")  # options of the bearing law
-INTERRUPTED: Final = 130
 LEARNED_FROM: Final = 3  # recordings at least
 MANY: Final = 0.02  # share of rows that are faster than the model's validity, from which a warning is printed
 
@@ -128,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
             return fail(f"identify: {error}", EXIT_USAGE)
         return _identify(options)
     except KeyboardInterrupt:
-        return fail("interrupted: nothing was written", INTERRUPTED)
+        return fail("interrupted: nothing was written", EXIT_INTERRUPTED)
     except (ConfigError, RobotError) as mistakes:
         return refuse(mistakes)
     except RecordingError as mistakes:
