@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from daq.commands.codes import EXIT_INTERRUPTED, EXIT_RUNTIME, EXIT_USAGE, fail, refuse
+from daq.commands.identify.exchanged_joints import exchanged_joints
 from daq.commands.identify.mechanism import identify_mechanism
 from daq.commands.identify.summary import summary, tell
 from daq.commands.progress import Progress
@@ -196,6 +197,11 @@ def _identify(options: argparse.Namespace) -> int:
         say = lambda text: progress.stage(f"{text} ({rows:,} rows)")  # noqa: E731
         found = identify(runs.robot, learnt, parts[len(train) :], None, say, law_of(options), options.compensation)
     _doubts(found)
+    with np.errstate(all="ignore"), Progress("identify") as progress:
+        progress.stage("are joints exchanged?")
+        exchange = exchanged_joints(robot, learnt, found.train.error)
+    if exchange is not None:
+        print(f"jointwatch: {exchange}", file=sys.stderr)
     if options.compensation is not None and len(train) < LEARNED_FROM:
         print(
             f"jointwatch: a compensation that was learnt from fewer than {LEARNED_FROM} recordings has made others "

@@ -3,6 +3,7 @@
 import argparse
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -89,6 +90,31 @@ def test_so_does_a_program_of_its_own(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         arguments_of_demo().parse_args(["--pag", "1", "--port=2"])  # the first is short for --page
     assert capsys.readouterr().err.endswith("found the unknown arguments --port=2\n")
+
+
+def test_help_compiles_nothing(tmp_path: Path) -> None:
+    """On a first start it would else take two minutes to be told how a command is called."""
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-m", "daq", "identify", "--help"], capture_output=True, text=True, check=True, timeout=60,
+        cwd=root, env=os.environ | {"PYTHONPATH": str(root), "NUMBA_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout.startswith("usage: jointwatch identify ")
+    assert not list(tmp_path.rglob("*.nb?"))
+
+
+def test_a_demo_says_which_port_is_in_use_before_it_starts_anything() -> None:
+    root = Path(__file__).parents[3]
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        page = f"http://127.0.0.1:{other.getsockname()[1]}"
+        done = subprocess.run(
+            [sys.executable, "-m", "hil_rig.commands.demo", "--page", page], capture_output=True, text=True,
+            check=False, timeout=60, cwd=root,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        f"jointwatch demo: {page} is in use, by another demo perhaps; give a free one by --page, "
+    )
 
 
 INTERRUPTED = {

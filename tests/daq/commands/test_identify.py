@@ -90,6 +90,21 @@ def found(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.parametrize(("mistake", "what"), [("columns", "columns"), ("positions", "positions"), ("none", "")])
+def test_joints_whose_names_are_exchanged_are_named(
+    mistake: str, what: str, urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 5)
+    data = time, q if mistake == "none" else q[:, ::-1], tau[:, ::-1] if mistake == "columns" else tau
+    table = tmp_path / "columns.toml"
+    table.write_text(TABLE)
+    words = ["identify", urdf, csv(tmp_path / "run.csv", data), "--columns", table, "--friction", "viscous_coulomb"]
+    assert main(list(map(str, words))) == 0
+    said = f"jointwatch: the {what} of shoulder and elbow look exchanged: with each other's names, "
+    told = [line for line in capsys.readouterr().err.splitlines() if "exchanged" in line]
+    assert [line.startswith(said) for line in told] == ([] if mistake == "none" else [True])
+
+
 def test_columns_in_degrees_give_errors_a_model_and_a_report(
     urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
