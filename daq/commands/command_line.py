@@ -38,7 +38,7 @@ class CommandLine(argparse.ArgumentParser):
 class OneCommand(CommandLine):
     """Parses what stands behind a command's name; it is this parser that refuses, so that its own usage is shown."""
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does it, and nothing may be left."""
         known, others = super().parse_known_args(args, namespace)
         self.refuse(others)

@@ -14,10 +14,10 @@ from estimators.offline.robot.fit import relative_error
 from estimators.offline.robot.motion import Piece
 from estimators.offline.robot.rows import build
 
-#: %, argued: Of the torque. A model that leaves less is good enough to be used; below it nothing is looked for.
-POOR: Final = 10.0
+#: %, argued: Of the torque. Below it the model can be used and nothing is looked for, which takes n² fits of n joints.
+POOR: Final = 5.0
 #: 1, argued: Of the error as the columns were named. With the right names it falls to that of noise and friction, a
-#: tenth and less; a wrong exchange that happens to fit better does not halve it.
+#: tenth and less in simulations; a wrong exchange that happens to fit better does not halve it.
 FAR_LESS: Final = 0.5
 MOTION: Final = ("q", "dq", "ddq", "twist", "noise")  # of a Piece
 EXCHANGED: Final = {"columns": (*MOTION, "tau"), "positions": MOTION}

@@ -92,8 +92,10 @@ def found(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("mistake", "what"), [("columns", "columns"), ("positions", "positions"), ("none", "")])
 def test_joints_whose_names_are_exchanged_are_named(
-    mistake: str, what: str, urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mistake: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    urdf = tmp_path / "heavy.urdf"  # its weight is more than its friction, on both joints
+    urdf.write_text(URDF.replace('mass value="2"', 'mass value="30"').replace('rpy="0 0 0"', 'rpy="0.8 0 0"'))
     time, q, tau = motion(urdf, 5)
     data = time, q if mistake == "none" else q[:, ::-1], tau[:, ::-1] if mistake == "columns" else tau
     table = tmp_path / "columns.toml"
