@@ -2,9 +2,11 @@
 
 import argparse
 import difflib
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+OPTION: Final = re.compile(r"--[\w-]+")
 LIKE: Final = 0.75  # similarity of options: "--port" is not meant to be "--endpoint"
 
 
@@ -21,7 +23,7 @@ class CommandLine(argparse.ArgumentParser):
         """Stop where there are arguments that this command does not have."""
         if not others:
             return
-        close = difflib.get_close_matches(others[0].partition("=")[0], list(self._option_string_actions), 1, LIKE)
+        close = difflib.get_close_matches(others[0].partition("=")[0], OPTION.findall(self.format_usage()), 1, LIKE)
         meant = f'; did you mean "{close[0]}"?' if close else ""
         self.error(f"found the unknown arguments {' '.join(others)}{meant}")
 
