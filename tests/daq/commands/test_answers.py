@@ -291,12 +291,14 @@ def test_a_dead_endpoint_is_said_after_three_seconds() -> None:
 
 def test_a_topic_that_nobody_publishes_is_said_with_those_that_come() -> None:
     with zmq.Context() as context, context.socket(zmq.PUB) as service:
-        port = service.bind_to_random_port("tcp://127.0.0.1")
+        port, seq = service.bind_to_random_port("tcp://127.0.0.1"), 0
         words = ["listen", "--endpoint", f"tcp://127.0.0.1:{port}", "--topic", "estimate/elbw"]
         with subprocess.Popen([sys.executable, "-m", "daq", *words], stderr=subprocess.PIPE, text=True) as listening:
             assert listening.stderr is not None
             while not select.select([listening.stderr], [], [], 0.1)[0]:
-                service.send_multipart([b"estimate/elbow", msgpack.packb({"seq": 1, "boot": 1, "timestamp": 1.0})])
+                service.send_multipart(
+                    [b"estimate/elbow", msgpack.packb({"seq": (seq := seq + 1), "boot": 1, "timestamp": 1.0})]
+                )
             line = listening.stderr.readline()
             listening.terminate()
     assert line.endswith("for 3 s; others come: estimate/elbow. Still waiting; Ctrl-C stops\n")
