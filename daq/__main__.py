@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from daq.commands.arguments import ARGUMENTS
-from daq.commands.command_line import CommandLine
+from daq.commands.codes import EXIT_INTERRUPTED, fail
+from daq.commands.command_line import CommandLine, OneCommand
 from daq.commands.examples import epilog
 
 # command → module, and what it does; what stands above daq in the order of imports (the rig, and what is composed with
@@ -72,7 +73,8 @@ COMMANDS: Final = {
 }
 ABOVE: Final = "hil_rig"
 # commands that compute next to nothing: their kernels stay Python, and numba, half a second, is not imported
-INTERPRETED: Final = ("check", "export")
+INTERPRETED: Final = frozenset(("check", "export"))
+HELP: Final = frozenset(("-h", "--help"))  # as these do, with any command
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of the file that stdout is
 PATIENT: Final = 10.0  # s of loading before a line about it in a log; a busy machine takes some
 
@@ -93,11 +95,21 @@ class _Version(argparse.Action):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command."""
+    """Run one command; Ctrl-C ends those that do not take care of it themselves, with one line."""
+    try:
+        return _main(arguments)
+    except KeyboardInterrupt:
+        if arguments is not None:
+            raise
+        gc.freeze()  # spares the interpreter a last collection
+        return fail(f"{sys.argv[1]}: interrupted: what was printed is not complete", EXIT_INTERRUPTED)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: threads only wait for each other
     if arguments is None:  # a file of the user's folder is no module of the programs that we start
         os.environ.setdefault("PYTHONSAFEPATH", "1")
-        if sys.argv[1:2] and sys.argv[1] in INTERPRETED:
+        if INTERPRETED.intersection(sys.argv[1:2]) or HELP.intersection(sys.argv[1:]):
             os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
     words = list(sys.argv[1:] if arguments is None else arguments)
     completing = "_ARGCOMPLETE" in os.environ  # a shell asks what could follow: see docs/editors.md
@@ -108,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = next((word for word in words if not word.startswith("-")), "")
     parser = CommandLine(prog="jointwatch", description="Know, live, what a robot's joints are doing.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=OneCommand)
     for name, (module, text) in COMMANDS.items():
         command = commands.add_parser(
             name,

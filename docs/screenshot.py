@@ -45,9 +45,12 @@ FILLED: Final = 15.0  # s in which the past of made-up values comes
 FIRST: Final = 1_780_000_000.0  # Unix s of the fleet's first recordings
 MONTH: Final = 30 * 86_400.0  # s between two recordings of a robot
 PATIENCE: Final = 600.0  # s for a state to come
-# all sizes show one instant: a state may be over before the last is taken
-HOLD: Final = "() => { held = []; go = requestAnimationFrame; requestAnimationFrame = (f) => held.push(f); }"
-MARK: Final = "() => { seen = document.getElementById('view')?.firstChild; }"
+# all sizes show one instant: a state may be over before the last is taken. A page that connects again while it is held
+# is empty, and has another first child than it had
+HOLD: Final = """() => {
+  held = []; go = requestAnimationFrame; requestAnimationFrame = (f) => held.push(f);
+  seen = document.getElementById('view')?.firstChild;
+}"""
 SAME: Final = "() => document.getElementById('view')?.firstChild === seen"
 TRIALS: Final = 5
 RELEASE: Final = "() => { requestAnimationFrame = go; held.forEach((f) => go(f)); }"
@@ -167,7 +170,6 @@ def _take(pages: dict[str, Page], state: str, after: float) -> None:
         page.evaluate(HOLD)
     for size, page in pages.items():
         for _ in range(TRIALS):
-            page.evaluate(MARK)
             page.screenshot(path=FOLDER / "page" / f"{state}-{size}.jpg", type="jpeg", quality=82)
             page.evaluate(RELEASE)
             if page.evaluate(SAME):

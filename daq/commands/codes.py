@@ -8,6 +8,7 @@ from typing import Final
 EXIT_RUNTIME: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_CONFIG: Final = 78
+EXIT_INTERRUPTED: Final = 130  # by Ctrl-C, as shells count
 
 
 def fail(why: object, code: int = EXIT_RUNTIME) -> int:

@@ -2,11 +2,30 @@
 
 import argparse
 import difflib
-from typing import Any
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+OPTION: Final = re.compile(r"--[\w-]+")
+LIKE: Final = 0.75  # similarity of options: "--port" is not meant to be "--endpoint"
 
 
 class CommandLine(argparse.ArgumentParser):
-    """Parses a command line; a name that is none of the choices is refused with the nearest one."""
+    """Parses a command line; a name that is none of the choices, or no option, is refused with the nearest one."""
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """As argparse does it, but for what it says of options that there are not."""
+        known, others = self.parse_known_args(args, namespace)
+        self.refuse(others)
+        return known
+
+    def refuse(self, others: Sequence[str]) -> None:
+        """Stop where there are arguments that this command does not have."""
+        if not others:
+            return
+        close = difflib.get_close_matches(others[0].partition("=")[0], OPTION.findall(self.format_usage()), 1, LIKE)
+        meant = f'; did you mean "{close[0]}"?' if close else ""
+        self.error(f"found the unknown arguments {' '.join(others)}{meant}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
@@ -16,3 +35,13 @@ class CommandLine(argparse.ArgumentParser):
             if not close:
                 raise
             raise argparse.ArgumentError(action, f'{error.message}; did you mean "{close[0]}"?') from None
+
+
+class OneCommand(CommandLine):
+    """Parses what stands behind a command's name; it is this parser that refuses, so that its own usage is shown."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does it, and nothing may be left."""
+        known, others = super().parse_known_args(args, namespace)
+        self.refuse(others)
+        return known, others

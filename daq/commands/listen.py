@@ -17,6 +17,7 @@ from daq.stream.keys import KeyFileError
 from daq.subscriber import RefusedError, Subscriber
 
 SILENCE: Final = 3.0  # s without an update after which it is said
+LOOK: Final = 1.0  # s for which other topics are looked for then
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,14 +67,26 @@ def _patient(subscriber: Subscriber, options: argparse.Namespace) -> Iterator[tu
                 yield one
         except TimeoutError:
             if not told:
-                topic = f" with the topic {options.topic}" if options.topic else ""
-                print(
-                    f"jointwatch: nothing from {options.endpoint}{topic} for {SILENCE:g} s: does the service run "
-                    "(jointwatch run), and is this its [publish] endpoint? Still waiting; Ctrl-C stops",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                print(f"jointwatch: {_silence(options)} Still waiting; Ctrl-C stops", file=sys.stderr, flush=True)
             told = True
+
+
+def _silence(options: argparse.Namespace) -> str:
+    """What is not heard, and why that may be: where other topics are published, the one asked for is the mistake."""
+    keys = {"key": options.key, "server_key": options.server_key}
+    others: set[str] = set()
+    with (
+        contextlib.suppress(TimeoutError, RefusedError),
+        Subscriber(options.endpoint, timeout=1.0, **keys) as all_topics,
+    ):
+        ends = time.monotonic() + 1.0
+        while options.topic and time.monotonic() < ends:
+            others.add(next(iter(all_topics))[0])
+    asked = f" with the topic {options.topic}" if options.topic else ""
+    silence = f"nothing from {options.endpoint}{asked} for {SILENCE:g} s"
+    if not others:
+        return f"{silence}: does the service run (jointwatch run), and is this its [publish] endpoint?"
+    return f"{silence}; others come: {', '.join(sorted(others))}."
 
 
 def _json(topic: str, update: dict[str, object]) -> str:

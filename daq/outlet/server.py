@@ -7,10 +7,12 @@ snapshot in place of the ticks it missed.
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import json
 import logging
 import mimetypes
+import os
 import signal
 import socket
 import time
@@ -387,8 +389,9 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=WAITING)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise EndpointError(error.errno, f"page: cannot serve http://{host}:{port}: {reason}") from None
+        reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
+        hint = " (by another jointwatch? [publish] page names another port)" if error.errno == errno.EADDRINUSE else ""
+        raise EndpointError(error.errno, f"page: cannot serve http://{host}:{port}: {reason}{hint}") from None
 
 
 def _assets() -> dict[str, tuple[bytes, str]]:

@@ -30,9 +30,15 @@ def folders_of(config: Config) -> list[Path]:
 
 
 def replace(file: Path, data: bytes, mode: int) -> None:
-    """Replace a file by these bytes, as a whole; they are on the disk when it returns. Raises BaselineError."""
+    """Replace a file by these bytes, as a whole; they are on the disk when it returns. Raises BaselineError.
+
+    What is no file (/dev/null, /dev/stdout, a pipe) is written to and stays what it is.
+    """
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
+        if file.exists() and not file.is_file() and not file.is_dir():
+            file.write_bytes(data)
+            return
         draft.unlink(missing_ok=True)
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as writing:
             writing.write(data)

@@ -197,5 +197,5 @@ def _bind(socket: Socket, address: str, what: str) -> None:
     except zmq.ZMQError as error:
         socket.close()
         reason = zmq.strerror(error.errno) if error.errno else str(error)
-        hint = " (is another jointwatch running?)" if error.errno == zmq.EADDRINUSE else ""
+        hint = " (by another jointwatch? [publish] names another address)" if error.errno == zmq.EADDRINUSE else ""
         raise EndpointError(error.errno, f"{what}: cannot serve {address}: {reason.lower()}{hint}") from None

@@ -4,12 +4,13 @@ Nobody needs to call it: a first start compiles what it needs, see daq/processes
 """
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
 from typing import Final
 
-from daq.commands.codes import fail
+from daq.commands.codes import EXIT_INTERRUPTED, fail
 from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
 from daq.processes.carried_kernels import fill
@@ -40,7 +41,12 @@ def main() -> int:
     options = arguments_of_compile().parse_args()
     began = time.monotonic()
     roots = LIVE if options.live else ()
-    code = build(jobs(roots))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = build(jobs(roots))
+    except KeyboardInterrupt:
+        why = "compile: interrupted: what is compiled is kept, and the same command goes on from there"
+        return fail(why, EXIT_INTERRUPTED)
     if code == 0:
         keep(roots or [EVERYTHING])
     on_stderr(f"kernels compiled, in {time.monotonic() - began:.0f} s")

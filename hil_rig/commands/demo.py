@@ -2,16 +2,19 @@
 
 import argparse
 import contextlib
+import errno
 import signal
+import socket
 import sys
 import time
 import webbrowser
+from urllib.parse import urlsplit
 
 from daq.commands.command_line import CommandLine
 from daq.commands.examples import epilog
 from daq.processes.kernels import ahead
 from hil_rig.commands.compile import LIVE
-from hil_rig.live import Live, LiveError
+from hil_rig.live import Live, LiveError, free_port
 
 
 def arguments_of_demo() -> argparse.ArgumentParser:
@@ -46,9 +49,27 @@ def address_of(text: str) -> str:
     )
 
 
+def taken(address: str) -> bool:
+    """Whether another program listens at SCHEME://HOST:PORT; what cannot be asked is left to the service to say."""
+    place = urlsplit(address)
+    try:
+        socket.create_server((place.hostname or "", place.port or 0)).close()
+    except (OSError, ValueError) as error:
+        return getattr(error, "errno", 0) == errno.EADDRINUSE
+    return False
+
+
 def main() -> int:
     """Run until Ctrl-C, SIGTERM or the end of --duration."""
     options = arguments_of_demo().parse_args()
+    for option, address in (("--page", options.page), ("--endpoint", options.endpoint)):
+        if taken(address):
+            print(
+                f"jointwatch demo: {address} is in use, by another demo perhaps; give a free one by {option}, "
+                f"as {option} {address.rpartition(':')[0]}:{free_port()}",
+                file=sys.stderr,
+            )
+            return 1
     began = time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

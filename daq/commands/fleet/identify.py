@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from daq.commands.codes import EXIT_USAGE, fail, refuse
+from daq.commands.codes import EXIT_INTERRUPTED, EXIT_USAGE, fail, refuse
 from daq.commands.fleet.page import document
 from daq.commands.fleet.words import as_map, known, sentence
 from daq.config.load import load
@@ -26,7 +26,6 @@ from daq.processes.cluster import Cluster, ClusterError
 from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
 
-INTERRUPTED = 130
 PRINTED = 12  # lines printed at most, of each kind
 
 
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         if options.parquet is not None:
             write(options.parquet, found, judged)
     except KeyboardInterrupt:
-        return fail("interrupted: nothing was written", INTERRUPTED)
+        return fail("interrupted: nothing was written", EXIT_INTERRUPTED)
     except ConfigError as mistakes:
         return refuse(mistakes)
     except (RecordingError, ClusterError) as error:

@@ -10,7 +10,8 @@ from typing import Any, Final, get_args
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
+from daq.commands.codes import EXIT_INTERRUPTED, EXIT_RUNTIME, EXIT_USAGE, fail, refuse
+from daq.commands.identify.exchanged_joints import exchanged_joints
 from daq.commands.identify.mechanism import identify_mechanism
 from daq.commands.identify.summary import summary, tell
 from daq.commands.progress import Progress
@@ -37,7 +38,6 @@ from estimators.offline.robot.motion import MotionError, Piece, pieces
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)
 SPEEDS: Final = ("stribeck", "transition")  # options of the bearing law
-INTERRUPTED: Final = 130
 LEARNED_FROM: Final = 3  # recordings at least
 MANY: Final = 0.02  # share of rows that are faster than the model's validity, from which a warning is printed
 
@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
             return fail(f"identify: {error}", EXIT_USAGE)
         return _identify(options)
     except KeyboardInterrupt:
-        return fail("interrupted: nothing was written", INTERRUPTED)
+        return fail("interrupted: nothing was written", EXIT_INTERRUPTED)
     except (ConfigError, RobotError) as mistakes:
         return refuse(mistakes)
     except RecordingError as mistakes:
@@ -196,6 +196,11 @@ def _identify(options: argparse.Namespace) -> int:
         say = lambda text: progress.stage(f"{text} ({rows:,} rows)")  # noqa: E731
         found = identify(runs.robot, learnt, parts[len(train) :], None, say, law_of(options), options.compensation)
     _doubts(found)
+    with np.errstate(all="ignore"), Progress("identify") as progress:
+        progress.stage("are joints exchanged?")
+        exchange = exchanged_joints(robot, learnt, found.train.error)
+    if exchange is not None:
+        print(f"jointwatch: {exchange}", file=sys.stderr)
     if options.compensation is not None and len(train) < LEARNED_FROM:
         print(
             f"jointwatch: a compensation that was learnt from fewer than {LEARNED_FROM} recordings has made others "

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from daq.commands.codes import fail, tell_break
+from daq.commands.codes import EXIT_INTERRUPTED, fail, tell_break
 from daq.commands.progress import Progress
 from daq.commands.recordings.only_ours import of_another_program
 from daq.commands.recordings.tables import FORMATS, Columns, Repeated, Table
@@ -38,10 +38,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the tables, and print their file names."""
     files: list[Path] = options.recording
-    if wrong := of_another_program("export", files):
-        return fail(wrong)
     folder: Path = options.out or files[0].with_suffix("")
     try:
+        if wrong := of_another_program("export", files):
+            return fail(wrong)
         with Progress("export") as progress:
             progress.stage("writing tables", sum(file.stat().st_size for file in files), "B")
             paths, breaks = export(files, folder, options.to)
@@ -49,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
             print(path)
         for words in breaks:
             tell_break(words)
+    except KeyboardInterrupt:
+        return fail(f"export: interrupted: the tables in {folder} are not complete", EXIT_INTERRUPTED)
     except (RecordingError, ExportError) as error:
         return fail(error)
     except OSError as error:

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from daq.commands.codes import fail, tell_break
+from daq.commands.codes import EXIT_INTERRUPTED, fail, tell_break
 from daq.commands.progress import Progress
 from daq.commands.recordings.only_ours import of_another_program
 from daq.commands.report.document import document
@@ -28,10 +28,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the report; exit code 1 with one line when it, or the PDF, cannot be made."""
     files: list[Path] = options.recording
-    if wrong := of_another_program("report", files):
-        return fail(wrong)
     page: Path = options.out or files[0].with_suffix(".html")
     try:
+        if wrong := of_another_program("report", files):
+            return fail(wrong)
         size = sum(file.stat().st_size for file in files)
         with Progress("report") as progress:
             content = gather(files, lambda name: progress.stage(name, size, "B"))
@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
             tell_break(words)
         if options.pdf:
             print(_pdf(page))
+    except KeyboardInterrupt:
+        return fail(f"report: interrupted: {page} is not written, or not complete", EXIT_INTERRUPTED)
     except RecordingError as error:
         return fail(error)
     except OSError as error:

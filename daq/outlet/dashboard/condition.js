@@ -133,8 +133,8 @@ function lastKnown(joint, events, since) {
 // a joint of which nothing comes any more; since: Unix s of the last update
 function silent(joint, events, since) {
   const { key, state, lines } = joint.condition.key ? joint.condition : lastKnown(joint, events, since), again = key === "stale";
-  const known = state && phase(state)[0].toLowerCase();
-  const told = state && [known, ...(key !== "changed" && lines.length ? [lines.join(", ")] : [])].join(": ");
+  const known = state && phase(key === "changed" ? key : state)[0].toLowerCase();
+  const told = state && (key !== "changed" && lines.length ? `${known} (${lines.join(", ")})` : known);
   const change = changeOf(joint), before = again ? joint.condition.before : told, was = again ? joint.condition.was : key;
   const rank = ORDER.length + (was ? ORDER.indexOf(was) : 0);
   return { key: "stale", state: "stale", rank, word: phase("stale")[0], short: again ? joint.condition.short : known ? `before: ${known}` : "", size: change?.size ?? 0,

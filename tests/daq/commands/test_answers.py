@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -11,8 +12,10 @@ import tomllib
 from pathlib import Path
 
 import can
+import msgpack
 import numpy as np
 import pytest
+import zmq
 
 from daq.__main__ import main
 from daq.commands.doctor.bus import GuessedField, Talk
@@ -284,6 +287,21 @@ def test_a_dead_endpoint_is_said_after_three_seconds() -> None:
         line = listening.stderr.readline()
         listening.terminate()
     assert "nothing from tcp://127.0.0.1:9 for 3 s: does the service run" in line
+
+
+def test_a_topic_that_nobody_publishes_is_said_with_those_that_come() -> None:
+    with zmq.Context() as context, context.socket(zmq.PUB) as service:
+        port, seq = service.bind_to_random_port("tcp://127.0.0.1"), 0
+        words = ["listen", "--endpoint", f"tcp://127.0.0.1:{port}", "--topic", "estimate/elbw"]
+        with subprocess.Popen([sys.executable, "-m", "daq", *words], stderr=subprocess.PIPE, text=True) as listening:
+            assert listening.stderr is not None
+            while not select.select([listening.stderr], [], [], 0.1)[0]:
+                service.send_multipart(
+                    [b"estimate/elbow", msgpack.packb({"seq": (seq := seq + 1), "boot": 1, "timestamp": 1.0})]
+                )
+            line = listening.stderr.readline()
+            listening.terminate()
+    assert line.endswith("for 3 s; others come: estimate/elbow. Still waiting; Ctrl-C stops\n")
 
 
 def test_a_rig_prints_a_table_and_json_when_asked() -> None:

@@ -93,6 +93,23 @@ def found(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.parametrize(("mistake", "what"), [("columns", "columns"), ("positions", "positions"), ("none", "")])
+def test_joints_whose_names_are_exchanged_are_named(
+    mistake: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    urdf = tmp_path / "heavy.urdf"  # its weight is more than its friction, on both joints
+    urdf.write_text(URDF.replace('mass value="2"', 'mass value="30"').replace('rpy="0 0 0"', 'rpy="0.8 0 0"'))
+    time, q, tau = motion(urdf, 5)
+    data = time, q if mistake == "none" else q[:, ::-1], tau[:, ::-1] if mistake == "columns" else tau
+    table = tmp_path / "columns.toml"
+    table.write_text(TABLE)
+    words = ["identify", urdf, csv(tmp_path / "run.csv", data), "--columns", table, "--friction", "viscous_coulomb"]
+    assert main(list(map(str, words))) == 0
+    said = f"jointwatch: the {what} of shoulder and elbow look exchanged: with each other's names, "
+    told = [line for line in capsys.readouterr().err.splitlines() if "exchanged" in line]
+    assert [line.startswith(said) for line in told] == ([] if mistake == "none" else [True])
+
+
 def test_columns_in_degrees_give_errors_a_model_and_a_report(
     urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,3 +78,13 @@ def test_what_cannot_be_replaced_stays_and_no_draft_and_no_open_file_is_left(tmp
     assert len(list(Path("/proc/self/fd").iterdir())) == opened
     assert sorted(tmp_path.iterdir()) == [tmp_path / "f", tmp_path / "g"]
     assert (tmp_path / "f" / "inside").is_dir()
+
+
+def test_what_is_no_file_is_written_to_and_stays(tmp_path: Path) -> None:
+    """`--out /dev/null` of root would else put a file in the place of the device."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    replace(pipe, b"new", 0o644)
+    assert os.read(reader, 10) == b"new"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    os.close(reader)

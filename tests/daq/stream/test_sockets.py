@@ -100,7 +100,8 @@ def test_a_tcp_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
         with pytest.raises(EndpointError) as caught:
             Forwarder(f"ipc://{tmp_path}/u", address)
     message = caught.value.strerror
-    assert message == f"updates: cannot serve {address}: address already in use (is another jointwatch running?)"
+    why = "address already in use (by another jointwatch? [publish] names another address)"
+    assert message == f"updates: cannot serve {address}: {why}"
 
 
 def test_a_second_service_takes_nothing_from_the_first(tmp_path: Path, core: Any) -> None:

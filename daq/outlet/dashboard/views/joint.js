@@ -123,13 +123,14 @@ export class JointView {
     write(this.change, changeBeside(joint.condition));
     mark(this.node, "phase", key);
     write(this.explanation, phase(key)[1]);
-    const reasons = ["stale", "transient"].includes(key) ? lines : key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons, joint.condition.since);
+    const before = joint.condition.before ? [`before: ${joint.condition.before}`] : []; // since when stands beside the badge
+    const reasons = key === "stale" ? before : key === "transient" ? lines : key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons, joint.condition.since);
     if (reasons.join() !== this.told) {
       this.told = reasons.join();
       this.reasons.replaceChildren(...reasons.map((reason) => element("li", {}, reason)));
     }
     write(this.since, since ? format.sinceAndFor(since, now) : "");
-    write(this.todo, key === "stale" && joint.condition.before ? `Before: ${joint.condition.before}.` : todo);
+    write(this.todo, todo);
     this.line.update([joint], robot.events, now);
     const starting = joint.phase === "starting" && key !== "stale";
     mark(this.progress.parentNode, "on", String(starting));

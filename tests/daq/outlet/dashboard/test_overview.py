@@ -261,7 +261,7 @@ def test_of_a_joint_that_is_silent_the_last_state_and_the_change_stay(overview: 
     joint = {"phase": "normal", "reasons": [], "state": state, "silence": 90.0}
     told = overview.evaluate(JUDGE, joint)
     assert told[:2] == ["stale", ["No data", "Changed"]]
-    assert told[5] == "before: normal", "the time stands once, above"
+    assert told[5] == "before: changed", "as its badge says; the time stands once, above"
     down = [{"code": "core_down", "text": "the core does not run", "todo": ""}]
     state = {"phase": "faulted", "health": {"status": "faulted", "reasons": down}}
     told = overview.evaluate(JUDGE, joint | {"phase": "faulted", "reasons": down, "state": state})
