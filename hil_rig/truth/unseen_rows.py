@@ -68,4 +68,9 @@ ROWS: Final[dict[str, TruthRow]] = {
     "encoder eccentric": TruthRow(False, left_out.eccentric, ECCENTRIC),
     "arrival 1 to 8 ms late": TruthRow(False, left_out.jitter),
     "10 rad/s, 13 bits": TruthRow(False, left_out.fast),
+    "encoder between lines": TruthRow(False, left_out.subdivisional),
+    "commutation": TruthRow(False, left_out.commutation),
+    "friction of load": TruthRow(False, left_out.friction_of_load),
+    "friction of place": TruthRow(False, left_out.friction_of_place),
+    "another axis": TruthRow(False, left_out.coupled),
 }
