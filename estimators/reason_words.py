@@ -135,6 +135,18 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "The residual follows the magnitude of the speed: the joint rubs more one way than the other.",
         "Choose a friction law with a value for each direction: see docs/models.md.",
     ),
+    "friction_load": ReasonEntry(
+        _MISFIT,
+        "friction grows with the load that the joint carries",
+        "The residual follows the direction of motion times the load, as in gears and bearings under pressure.",
+        "Measure the load and use the friction law load_dependent; without that, compare values under like loads only.",
+    ),
+    "friction_place": ReasonEntry(
+        _MISFIT,
+        "friction changes with the angle of the joint",
+        "The residual follows the direction of motion times the sine of the angle: it rubs more on one side of a turn.",
+        "Look for a bent shaft, a gear out of line, a cable or a seal that drags, or a bearing worn on one side.",
+    ),
     "friction_memory": ReasonEntry(
         _MISFIT,
         "friction remembers where the joint turned (a law with memory: prandtl_ishlinskii)",

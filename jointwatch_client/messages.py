@@ -149,6 +149,8 @@ EstimateMessageHealthReasonCode = Literal[
     "encoder_eccentric",
     "friction_shape",
     "friction_direction",
+    "friction_load",
+    "friction_place",
     "friction_memory",
     "residual_not_noise",
     "encoder_steps",

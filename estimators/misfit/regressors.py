@@ -8,8 +8,10 @@
     torque      Φθ, clipped at 1, 3 and 10 % of the torque's rms                a torque measured out of proportion near
                                                                                 zero: together any odd function there
     elastic     (sT/(1 + sT))² of the acceleration, T = 50 ms                   an elastic drive, of its lowest order
+    load        side·|what Φθ says without friction|                            friction that grows with the load
     angle       sin nq̄, cos nq̄, n = 1 … 4, where the joint turns                a torque that repeats with the angle
     eccentric   d/dt and d²/dt² of sin q̄ and cos q̄, where the joint turns       an encoder whose disc is off its axis
+    place       side·sin q̄, side·cos q̄, where the joint turns                   friction that changes with the angle
 
 side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill speed. A belt or a shaft of resonance ω passes
 an acceleration on as 1 − s²/ω² at low frequency; its column is a high-pass, since two derivatives more would be an
@@ -55,10 +57,12 @@ ANGLE: Final = 4
 TORQUE: Final = 5
 ELASTIC: Final = 6
 ECCENTRIC: Final = 7
-TURNS: Final = 13  # number of the first column that only rotary joints have
+LOAD: Final = 8
+PLACE: Final = 9
+TURNS: Final = 14  # number of the first column that only rotary joints have
 CAUSES: Final = (
-    *(LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[TORQUE] * len(WIDTHS), ELASTIC),
-    *([ANGLE] * (2 * HARMONICS) + [ECCENTRIC] * 4),
+    *(LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[TORQUE] * len(WIDTHS), ELASTIC, LOAD),
+    *([ANGLE] * (2 * HARMONICS) + [ECCENTRIC] * 4 + [PLACE] * 2),
 )
 #: 1, argued: Standstill speeds over which a Stribeck-like column fades.
 SLOW: Final = 6.0
@@ -66,7 +70,7 @@ SLOW: Final = 6.0
 FAST: Final = 30.0
 
 
-class BlockSums(Layout, version=3):
+class BlockSums(Layout, version=4):
     """Products of the columns of the rows since the block began, and the last state of joints and outputs.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
@@ -76,6 +80,7 @@ class BlockSums(Layout, version=3):
     period: Scratch[float]  # ns between rows
     remembers: Scratch[bool]  # whether the model has columns of memory of its own
     torque: Scratch[bool]  # whether the outputs are torques or forces
+    loads: Scratch[Annotated[Vector, "parameters"]]  # 1: what this parameter adds to the torque is a load
     row: Scratch[Annotated[Vector, "n"]]
     products: Annotated[Cube, "outputs", "n", "n"]  # lower triangles of [φ φ̇ w y]
     special: Annotated[Cube, "kinds", "p + 1", "p + 1"]  # of [φ y]: rows with a reversal, behind one, clear of any
@@ -151,11 +156,11 @@ def _accelerate(sums: BlockSums, joint: int, v: float, follows: bool) -> None:
 @inline
 def _fill(
     row: Floats, first: int, joint: int, sums: BlockSums, motion: Floats, rms: float, slow: float, torque: float,
-    level: float,
+    load: float, level: float,
 ) -> None:  # fmt: skip
     """Write the columns of one row without the lag's from row[first + 1] on.
 
-    motion: of the joint; torque: predicted; level: its rms.
+    motion: of the joint; torque: predicted; load: its part without friction; level: rms of the torque.
     """
     q, v, stops, rates = motion[0], motion[1], sums.stops, sums.rates
     size = abs(v)
@@ -171,6 +176,7 @@ def _fill(
         most = WIDTHS[i] * level
         row[first + 9 + i] = min(max(torque / most, -1.0), 1.0) if sums.torque and most > 0.0 else 0.0
     row[first + 12] = rates[joint, 0]
+    row[first + 13] = side * abs(load)
     if len(row) - 1 - first <= TURNS:
         return
     for n in range(HARMONICS):
@@ -180,6 +186,7 @@ def _fill(
     row[last], row[last + 1] = cosine * v, -sine * v
     row[last + 2] = cosine * rates[joint, 1] - sine * v * v
     row[last + 3] = -sine * rates[joint, 1] - cosine * v * v
+    row[last + 4], row[last + 5] = side * sine, side * cosine
 
 
 @inline
@@ -207,10 +214,12 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
     sums.moment[0] = time
     for o in range(outputs):
         j = sums.owners[o]
-        finite, weight, torque = np.isfinite(y[o]), motion[j, WEIGHT], 0.0
+        finite, weight, torque, load = np.isfinite(y[o]), motion[j, WEIGHT], 0.0, 0.0
         for i in range(p):
             row[i] = phi[o, i]
-            torque += row[i] * sums.theta[i] / weight
+            share = row[i] * sums.theta[i] / weight
+            torque += share
+            load += share * sums.loads[i]
             finite = finite and np.isfinite(row[i])
         if not finite:
             continue
@@ -229,7 +238,7 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
             sums.turned_count[o] += 1.0
             sums.turned_noise[o] += motion[j, ROUNDING]
             continue
-        _fill(row, 2 * p - 1, j, sums, motion[j], speed[j], slow, torque, sums.level[o])
+        _fill(row, 2 * p - 1, j, sums, motion[j], speed[j], slow, torque, load, sums.level[o])
         for i in range(2 * p, last):
             row[i] *= weight
         row[last] = y[o]

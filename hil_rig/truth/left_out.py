@@ -172,3 +172,54 @@ def fast(seed: int) -> Trial:
     rng = np.random.default_rng([seed, 50])
     motion = free_motion(rng, size=3.0, speed=2.5)
     return measured(rng, motion, joint(rng, motion, drawn(rng)), RATE, 13)
+
+
+def subdivisional(seed: int) -> Trial:
+    """An encoder of 1024 lines, between two of which it is off by up to a hundredth of a line."""
+    rng, lines = np.random.default_rng([seed, 52]), 1024
+    motion, phase = free_motion(rng), rng.uniform(0.0, 2.0 * np.pi)
+    seen = motion.place + 0.02 * np.pi / lines * np.sin(lines * motion.place + phase)
+    return measured(rng, motion, joint(rng, motion, drawn(rng)), RATE, BITS, seen=seen)
+
+
+def commutation(seed: int) -> Trial:
+    """A motor whose torque is 5 % too large and too small 36 times a turn."""
+
+    def extra(rng: np.random.Generator, _truth: Mapping[str, float]) -> Extra:
+        phase = rng.uniform(0.0, 2.0 * np.pi)
+        return lambda motion, torque: 0.05 * torque * np.sin(36.0 * motion.place + phase)
+
+    return _one(seed, 13, extra)
+
+
+def friction_of_load(seed: int) -> Trial:
+    """Friction that grows by a tenth of what the joint carries."""
+
+    def extra(_rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
+        def torque(motion: GivenMotion, torque: Floats) -> Floats:
+            rubs = truth["viscous"] * motion.speed + truth["coulomb"] * np.sign(motion.speed)
+            return np.asarray(0.1 * np.abs(torque - rubs) * np.sign(motion.speed))
+
+        return torque
+
+    return _one(seed, 15, extra)
+
+
+def friction_of_place(seed: int) -> Trial:
+    """Coulomb friction that is up to 30 % more or less by the angle."""
+
+    def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
+        phase, size = rng.uniform(0.0, 2.0 * np.pi), 0.3 * truth["coulomb"]
+        return lambda motion, _torque: size * np.sin(motion.place + phase) * np.sign(motion.speed)
+
+    return _one(seed, 16, extra)
+
+
+def coupled(seed: int) -> Trial:
+    """Another axis whose acceleration acts on this one, with 30 % of its inertia."""
+
+    def extra(rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
+        other = free_motion(rng)
+        return lambda _motion, _torque: 0.3 * truth["inertia"] * other.acceleration
+
+    return _one(seed, 17, extra)

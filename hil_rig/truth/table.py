@@ -5,7 +5,8 @@ says is known is then more than 4 of its own deviations off (lies), and besides 
 off (material), the worst such |z|, rms z of known values and its deviation over so many trials, the share of z beyond
 3 (a standard normal: 1 and 0.3 %), false alarms and false drifts a trial, the share of the torque that the model
 leaves (rms), and the share of trials that are trusted within 15 s of the first motion. A row misses the limits of rms
-z where so many trials tell (Student's t, 95 %), since the z of one trial are no independent draws.
+z where so many trials tell (Student's t, 95 %), since the z of one trial are no independent draws. Below it
+stands what was told while a misfit took trust away, by shares of that time.
 """
 
 import argparse
@@ -14,11 +15,14 @@ import math
 import os
 import sys
 import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Final
 
 from scipy.stats import t as student
 
+from estimators.reasons import MISFITS
 from hil_rig.truth import rows
 from hil_rig.truth.signals import SIGNALS
 from hil_rig.truth.trial import FIGURES, Trial, TrialOutcome, run, together
@@ -31,6 +35,24 @@ SOON_SHARE: Final = 90.0  # % of trials, of programs that must be trusted soon
 BEYOND: Final = 1.0  # %, in rows whose model is right
 RMS: Final = (0.7, 1.2)
 VALID: Final = 95.0  # % of the time, in rows whose model is right
+RIGHT_CAUSE: Final = 90.0  # % of the looks in which a misfit takes trust away
+CAUSES: Final[Mapping[str, frozenset[str]]] = {  # codes of reasons that name what a row's model leaves out
+    **dict.fromkeys(("torque 4 ms late", "skew wrong by 2 ms"), frozenset({"torque_lag"})),
+    **dict.fromkeys(("LuGre", "hysteresis"), frozenset({"friction_memory"})),
+    "backlash 1 mrad": frozenset({"friction_memory", "reversal_friction"}),
+    **dict.fromkeys(
+        ("ripple 2 a turn", "base tilted", "ripple, sin only", "ripple, sin and cos", "spring balancer"),
+        frozenset({"torque_repeats"}),
+    ),
+    **dict.fromkeys(
+        ("ripple 50 a turn", "commutation", "encoder between lines", "another axis"), frozenset({"residual_not_noise"})
+    ),
+    "dead zone 3 %": frozenset({"torque_not_proportional"}),
+    "belt 8 Hz": frozenset({"drive_elastic"}),
+    "encoder eccentric": frozenset({"encoder_eccentric"}),
+    "friction of load": frozenset({"friction_load"}),
+    "friction of place": frozenset({"friction_place"}),
+}
 HEAD: Final = (
     "valid %",
     "lies %",
@@ -68,7 +90,10 @@ def main() -> int:
         done = list(pool.map(_one, jobs))
     found = {name: [outcome for job, outcome in zip(jobs, done, strict=True) if job[0] == name] for name in names}
     table = {name: together(outcomes) for name, outcomes in found.items()}
+    causes = {name: told(outcomes) for name, outcomes in found.items() if name in CAUSES}
     missed = {name: _missed(name, figures, options.seeds) for name, figures in table.items()}
+    for name, counts in causes.items():
+        missed[name] += [] if named_right(name, counts) else ["cause"]
     if options.reasons:
         _explain(found)
     if options.json:
@@ -78,6 +103,7 @@ def main() -> int:
                 "right": ROWS[name].right,
                 **table[name],
                 "missed": missed[name],
+                "causes": causes.get(name, {}),
                 "beyond": dict(ROWS[name].beyond),
             }
             for name in names
@@ -89,6 +115,9 @@ def main() -> int:
             cells = "".join(f"{table[name][figure]:9.2f}" for figure in FIGURES)
             print(f"{name:24}{cells}  {_verdict(name, missed[name], table[name])}".rstrip())
         print(f"{options.seeds} trials a row, {time.monotonic() - began:.0f} s on {workers} processors")
+        for name, counts in causes.items():
+            shares = ", ".join(f"{code} {100 * count / counts.total():.0f} %" for code, count in counts.most_common())
+            print(f"{name}: {shares or 'no misfit takes trust away'}")
         for name in names:
             for limit in missed[name]:
                 if limit in ROWS[name].beyond:
@@ -127,6 +156,21 @@ def _missed(name: str, figures: dict[str, float], trials: int) -> list[str]:
         missed += ["alarms"] if figures["alarms"] > 0 else []
         missed += ["drifts"] if figures["drifts"] > 0 and name != "warming" else []
     return missed
+
+
+def told(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
+    """In how many looks each misfit was the first reason why nothing is trusted."""
+    counts = Counter[str]()
+    for outcome in outcomes:
+        for named, count in outcome.reasons.items():
+            code = named.split(" of ")[0]
+            counts[code] += count if code in MISFITS else 0
+    return +counts
+
+
+def named_right(name: str, counts: Counter[str]) -> bool:
+    """Whether the causes that are told of a row are the right ones often enough."""
+    return 100.0 * sum(counts[code] for code in CAUSES[name]) >= RIGHT_CAUSE * counts.total()
 
 
 def possible(rms: float, deviation: float, trials: int) -> bool:

@@ -46,7 +46,13 @@ SWITCHED: Final = (
     "the truth jumps as often as residuals remember: θ is the mean of two, and blocks of 1 s do not show it"
 )
 ZONE: Final = {"lies": "where torque and speed nearly always have one sign it is Coulomb friction, which no row tells"}
-UNSEEN: Final = "until its first alarm a ramp is below the noise of the residual: the first 1 to 4 s of it"
+UNSEEN: Final = (
+    "until its first alarm a ramp is below the noise of the residual; whoever knew its shape would see it after 2 s, "
+    "and of a third of such joints too late for 1 %"
+)
+MEAN: Final = (
+    "until it is seen, its mean over the angles that were visited is taken for Coulomb friction, which alone is off"
+)
 WIDE: Final = {"rms z": "σ of what is known holds what a torque of the angle may do, which is nothing here"}
 ROWS: Final[dict[str, TruthRow]] = {
     **{f"pick {rate:g} Hz": _pick(rate, bits) for rate, bits in PICKS},
@@ -68,4 +74,9 @@ ROWS: Final[dict[str, TruthRow]] = {
     "encoder eccentric": TruthRow(False, left_out.eccentric, ECCENTRIC),
     "arrival 1 to 8 ms late": TruthRow(False, left_out.jitter),
     "10 rad/s, 13 bits": TruthRow(False, left_out.fast),
+    "encoder between lines": TruthRow(False, left_out.subdivisional),
+    "commutation": TruthRow(False, left_out.commutation),
+    "friction of load": TruthRow(False, left_out.friction_of_load),
+    "friction of place": TruthRow(False, left_out.friction_of_place, dict.fromkeys(("lies", "material"), MEAN)),
+    "another axis": TruthRow(False, left_out.coupled),
 }

@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.misfit import regressors, scores
-from estimators.misfit.regressors import ANGLE, DIRECTION, ECCENTRIC, ELASTIC, LAG, MEMORY, SPEED, TORQUE
+from estimators.misfit.regressors import ANGLE, DIRECTION, ECCENTRIC, ELASTIC, LAG, LOAD, MEMORY, PLACE, SPEED, TORQUE
 from estimators.numerics.directions import Directions
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
@@ -61,7 +61,11 @@ SHAPES: Final = {
     MEMORY: "friction_memory",
     ELASTIC: "drive_elastic",
     ECCENTRIC: "encoder_eccentric",
+    LOAD: "friction_load",
+    PLACE: "friction_place",
 }
+# parameters whose torque a joint's gears and bearings carry
+LOADS: Final = frozenset({"inertia", "gravity_sin", "gravity_cos", "offset"})
 
 
 class ModelFit:
@@ -99,6 +103,7 @@ class ModelFit:
         self.active = True  # false while rows do not say how their joint moved
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
         self.kept = kept = FitState.of(p, self._owners, own, row, remembers, torque, unread)
+        kept.sums.loads[:] = [one.name in LOADS for one in parameters]
         self.quantiser = ShiftedQuantiser(kept.quantiser)
 
     @property

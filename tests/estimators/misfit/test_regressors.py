@@ -32,7 +32,7 @@ class Given:
     def gathered(self, cuts: tuple[int, ...], remembers: bool = False) -> regressors.BlockSums:
         """Products, those of rows with a reversal and behind one, counts."""
         sums = regressors.BlockSums.of(OWNERS, P, regressors.columns(True), float(PERIOD), remembers)
-        sums.theta[:], sums.level[:] = THETA, LEVEL
+        sums.theta[:], sums.level[:], sums.loads[:] = THETA, LEVEL, (1.0, 0.0)
         for first, last in zip((0, *cuts), (*cuts, ROWS), strict=True):
             part = [one[first:last] for one in (self.time, self.phi, self.y, self.speed, self.motion)]
             regressors.gather(*part, SLOW, sums)
@@ -86,7 +86,9 @@ class Given:
             high, a = self.accelerations(j)[row]
             angle = [f(n * q) for n in (1, 2, 3, 4) for f in (np.sin, np.cos)]
             off = [np.cos(q) * v, -np.sin(q) * v, np.cos(q) * a - np.sin(q) * v**2, -np.sin(q) * a - np.cos(q) * v**2]
-            own = [*shape, *(stops[row] - side), *near, high, *angle, *off]
+            carried = side * abs(phi[0] * THETA[0] / weight)
+            worn = [side * np.sin(q), side * np.cos(q)]
+            own = [*shape, *(stops[row] - side), *near, high, carried, *angle, *off, *worn]
             rows.append(np.concatenate([phi, rate, weight * np.array(own), [y]]))
             last = row
             kept.append(row)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil_rig.truth import table
+from hil_rig.truth import left_out, table
 from hil_rig.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
 from hil_rig.truth.trial import TrialOutcome, run, together
 
@@ -188,3 +188,17 @@ def test_friction_that_falls_slowly_is_followed_and_no_alarm() -> None:
     assert outcome.alarms == 0
     assert outcome.trusted > 0.95 * outcome.looks
     assert outcome.lying < 0.05 * outcome.looks
+
+
+def test_friction_that_grows_with_the_load_is_in_the_deviations_before_it_is_seen() -> None:
+    """A quarter of the looks had Coulomb friction up to nine deviations off."""
+    outcome = run(replace(left_out.friction_of_load(9702), seconds=60.0))
+    assert outcome.trusted > 0.9 * outcome.looks > 400
+    assert outcome.lying == 0
+
+
+def test_a_wrong_name_of_a_cause_is_a_miss() -> None:
+    outcome = TrialOutcome(9, 1, 0, 0.0, np.empty(0), 0, 0, 0.0, {"torque_lag of inertia": 8, "alarm_stands": 50})
+    assert table.told([outcome]) == {"torque_lag": 8}, "an alarm is no misfit"
+    assert table.named_right("torque 4 ms late", table.told([outcome]))
+    assert not table.named_right("encoder between lines", table.told([outcome]))

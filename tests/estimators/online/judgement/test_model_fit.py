@@ -121,7 +121,15 @@ def eccentric(t: Floats, q: Floats, v: Floats) -> Floats:
     return 2.0 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
 
 
+def loaded(t: Floats, q: Floats, v: Floats) -> Floats:
+    """Two fifths of what the joint carries."""
+    carried = 2.0 * np.gradient(v, t) + 12.0 * np.sin(q) + 3.0 * np.cos(q) - 1.5
+    return np.asarray(0.4 * np.abs(carried) * np.sign(v))
+
+
 CASES: dict[str, tuple[Misfit, str]] = {
+    "load": (loaded, "friction_load"),
+    "place": (lambda _t, q, v: 2.0 * np.sin(q + 0.5) * np.sign(v), "friction_place"),
     "dead zone": (dead_zone, "torque_not_proportional"),
     "eccentric": (eccentric, "encoder_eccentric"),
     "ripple": (lambda _t, q, _v: 3.0 * np.sin(3.0 * q), "torque_repeats"),
