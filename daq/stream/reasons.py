@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from estimators.reasons import Reason
+from estimators.reasons import MISFITS, Reason
 
 Map = dict[str, Any]
 
@@ -26,3 +26,8 @@ def in_words(reasons: Iterable[Mapping[str, Any] | str]) -> str:
 def with_todo(reasons: Iterable[Map]) -> list[Map]:
     """The reasons as maps, each with what to do about it."""
     return [one | {"todo": Reason.of(one).todo} for one in reasons]
+
+
+def says_misfit(code: str) -> bool:
+    """Whether a reason of this code says that the model does not fit."""
+    return code in MISFITS

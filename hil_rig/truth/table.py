@@ -22,7 +22,7 @@ from typing import Final
 
 from scipy.stats import t as student
 
-from estimators.reasons import MISFITS
+from daq.stream.reasons import says_misfit
 from hil_rig.truth import rows
 from hil_rig.truth.signals import SIGNALS
 from hil_rig.truth.trial import FIGURES, Trial, TrialOutcome, run, together
@@ -164,7 +164,7 @@ def told(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
     for outcome in outcomes:
         for named, count in outcome.reasons.items():
             code = named.split(" of ")[0]
-            counts[code] += count if code in MISFITS else 0
+            counts[code] += count if says_misfit(code) else 0
     return +counts
 
 

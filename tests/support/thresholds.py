@@ -60,6 +60,8 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
         "TORQUE",
         "ELASTIC",
         "ECCENTRIC",
+        "LOAD",
+        "PLACE",
         "TURNS",
         "CAUSES",
     ),
