@@ -91,18 +91,22 @@ def _run(command: Sequence[str], kept: bool) -> tuple[int, str]:
 
 
 def with_section(page: str, name: str, printed: str, where: str) -> str:
-    """A page of Markdown with what a benchmark printed in its section `## name`, which is made where there is none."""
+    """A page with what a benchmark printed in its section `## name`, made in its place if there is none."""
     section = ["", where, "", "```text", *printed.rstrip().lstrip("\n").splitlines(), "```", ""]
     kept: list[str] = []
     inside = fenced = False
+    new = f"## {name}" not in page.splitlines()
     for line in page.rstrip().splitlines():
         fenced ^= line.startswith("```")
         if not fenced and re.match("##? ", line):
             inside = line == f"## {name}"
+            if new and line > f"## {name}":
+                kept += [f"## {name}", *section]
+                new = False
             kept += [line, *section] if inside else [line]
         elif not inside:
             kept.append(line)
-    if f"## {name}" not in kept:
+    if new:
         kept += ["", f"## {name}", *section]
     return "\n".join(kept).strip() + "\n"
 

@@ -17,7 +17,13 @@ from daq.processes.carried_kernels import fill
 from daq.processes.kernels import EVERYTHING, SERVICE, build, jobs, keep, on_stderr, sources
 
 # modules that a service and the demo's rig and wire import
-LIVE: Final = (*SERVICE, "hil_rig.__main__", "hil_rig.plants.joints.two_mass", "drivers.can.slcan")
+LIVE: Final = (
+    *SERVICE,
+    "hil_rig.__main__",
+    "hil_rig.plants.joints.two_mass",
+    "drivers.can.adapter",
+    "drivers.can.slcan",
+)
 
 
 def arguments_of_compile() -> argparse.ArgumentParser:

@@ -28,9 +28,16 @@ def test_only_its_own_section_changes() -> None:
 
 
 def test_a_section_that_is_not_there_is_made() -> None:
-    page = with_section(PAGE, "three", "\n     p50\nx  1.0\n\n", "here")
-    assert page == PAGE + "\n## three\n\nhere\n\n```text\n     p50\nx  1.0\n```\n", "columns stay below their heads"
+    page = with_section(PAGE, "twos", "\n     p50\nx  1.0\n\n", "here")
+    assert page == PAGE + "\n## twos\n\nhere\n\n```text\n     p50\nx  1.0\n```\n", "columns stay below their heads"
     assert with_section("", "three", "x", "here").startswith("## three\n")
+
+
+def test_a_section_that_is_made_stands_where_its_letters_put_it() -> None:
+    page = "# figures\n"
+    for name in ("m", "z", "a", "o"):
+        page = with_section(page, name, "x", "here")
+    assert re.findall("^##? (.+)$", page, re.MULTILINE) == ["figures", "a", "m", "o", "z"]
 
 
 def test_every_benchmark_has_a_section_and_every_section_a_benchmark() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from daq.processes.carried_kernels import misfit
 from daq.processes.kernels import ahead, sources
+from drivers.can.bus import CanBusSettings
 from hil_rig.commands.compile import LIVE, main
 
 
@@ -22,6 +23,11 @@ def test_what_the_command_has_compiled_is_not_compiled_by_a_first_start(
     capfd.readouterr()
     ahead(LIVE)
     assert capfd.readouterr().err == ""
+
+
+def test_the_wire_of_the_demo_needs_no_other_kernels() -> None:
+    settings = CanBusSettings.model_construct(interface="slcan")
+    assert set(settings.modules()) <= set(LIVE)
 
 
 def test_kernels_are_copied_into_a_folder_that_fits(
