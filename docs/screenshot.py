@@ -25,6 +25,8 @@ from typing import Any, Final
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # tests are no installed package
+
 from hil_rig.live import Live
 from hil_rig.truth.fleet import Fleet, record
 from tests.daq.conftest import start_outlet
