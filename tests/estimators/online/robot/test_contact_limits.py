@@ -70,17 +70,18 @@ def test_a_push_in_a_start_is_no_residual_of_it_and_what_is_not_eight_times_the_
             one.gathered()
 
 
-def test_friction_counts_from_a_period_of_a_slow_bus_before_a_reversal() -> None:
+@pytest.mark.parametrize("rows", [1, 5])
+def test_friction_counts_from_a_period_of_a_slow_bus_before_a_reversal(rows: int) -> None:
     """Rows every 40 ms with others between them; 1 rad/s² towards the reversal, seen 36 ms late behind the low-pass."""
-    friction, residual = np.array([2.0]), np.full((1, 1), 4.9)
+    friction, residual, within = np.array([2.0]), np.full((1, 1), 4.9), np.linspace(-CHUNK, 0.0, rows + 1)[1:, None]
     for between, first in ((0.04, -0.04), (0.0, 0.08 - AT_REST)):
         one = ContactWatch(np.array([2.0]), np.array([0.1]), CHUNK, between=between)
         for _ in range(100):
-            one.notice(np.full((1, 1), -1.0), np.full((1, 1), -1.0))
+            one.notice(np.full((rows, 1), -1.0), np.full((rows, 1), -1.0))
         held = []
         for k in range(-100, 50):
             now = k * CHUNK + 0.001
-            one.notice(np.full((1, 1), now), np.full((1, 1), now - 0.08))
+            one.notice(now + within, now + within - 0.08)
             if not one.exceeded(residual, friction):
                 held.append(now)
         assert held[0] == pytest.approx(first, abs=CHUNK)
