@@ -41,7 +41,7 @@ collected: $(VENV)/test.stamp  # rewrites the asserts of all tests once, where e
 interpreted: $(VENV)/test.stamp $(filter collected,$(FIRST))  # a kernel is Python first: once more without compiling, which needs no kernel on disk; not each combination of values
 	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q --each-value -m "interpreted and not slow and not compiled" $$(grep -rl --include='test_*.py' mark.interpreted tests/estimators tests/contracts)
 
-test-slow: $(VENV)/test.stamp  ## the endurance runs (under an hour), but for the unit under systemd: see systemd
+test-slow: compiled  ## the endurance runs (under an hour), but for the unit under systemd: see systemd
 	$(BIN)/python -m pytest -m slow $(SLOW_WORKERS) --ignore=tests/end_to_end/test_systemd_uml.py --durations=0 $(TEST)
 
 check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
