@@ -196,11 +196,7 @@ def _identify(options: argparse.Namespace) -> int:
         say = lambda text: progress.stage(f"{text} ({rows:,} rows)")  # noqa: E731
         found = identify(runs.robot, learnt, parts[len(train) :], None, say, law_of(options), options.compensation)
     _doubts(found)
-    with np.errstate(all="ignore"), Progress("identify") as progress:
-        progress.stage("are joints exchanged?")
-        exchange = exchanged_joints(robot, learnt, found.train.error)
-    if exchange is not None:
-        print(f"jointwatch: {exchange}", file=sys.stderr)
+    _look_for_exchanged(robot, learnt, found.train.error)
     if options.compensation is not None and len(train) < LEARNED_FROM:
         print(
             f"jointwatch: a compensation that was learnt from fewer than {LEARNED_FROM} recordings has made others "
@@ -262,6 +258,15 @@ def _pieces(runs: Sequence[RobotRun]) -> list[list[Piece]]:
     if problems:
         raise MotionError(problems)
     return found
+
+
+def _look_for_exchanged(robot: RobotDescription, learnt: Sequence[Piece], error: float) -> None:
+    """Warn where two joints look exchanged; error: % of the torque that the model leaves over."""
+    with np.errstate(all="ignore"), Progress("identify") as progress:
+        progress.stage("are joints exchanged?")
+        exchange = exchanged_joints(robot, learnt, error)
+    if exchange is not None:
+        print(f"jointwatch: {exchange}", file=sys.stderr)
 
 
 def _doubts(found: RobotIdentification) -> None:

@@ -39,7 +39,7 @@ def unnamed_texts(texts: Mapping[str, str]) -> list[str]:
 
 
 def with_joints_apart(found: NamedColumns) -> NamedColumns:
-    """Of a table in which every row is of another joint, a column for each joint and quantity: elbow.position.
+    """Columns for each joint and quantity (elbow.position) from a table in which every row is of another joint.
 
     Only where every joint has its row at every instant, in one order; others stay as they are.
     """

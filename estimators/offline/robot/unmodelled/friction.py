@@ -32,7 +32,7 @@ class BeyondLaw(NamedTuple):
 
     @property
     def covariance(self) -> Floats:
-        """Of θ by it (p, p), beside that of noise."""
+        """Covariance of θ (p, p) that this friction adds to that of noise."""
         return self.of(self.moved)
 
     def of(self, moved: Floats) -> Floats:
@@ -42,7 +42,7 @@ class BeyondLaw(NamedTuple):
 
 
 def beyond_law(rows: RobotRows, found: RobotFit) -> BeyondLaw:
-    """Of rows, and the θ that was learnt from them."""
+    """The friction beyond the law in these rows, from the θ that was learnt from them."""
     rows = rows.teaching()
     residual = rows.y - rows.predicted(found.theta)
     B = _hats(rows)
