@@ -1,4 +1,4 @@
-"""The order of the tests, and programs of ours that start at once.
+"""The order of the tests, which worker runs them, and programs of ours that start at once.
 
 What takes longest comes first, so that all workers end at the same time.
 """
@@ -7,7 +7,9 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +43,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[one for one in items if id(one) not in left])
         items[:] = kept
     items.sort(key=lambda item: _place(item.path))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
+    """Slow tests by our own groups: the marker of pytest-xdist 3.8 has no effect under pytest 9.2."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    scheduler = import_module("xdist.scheduler").LoadScopeScheduling(config, log)
+    scheduler._split_scope = worker_group
+    return scheduler
+
+
+def worker_group(nodeid: str) -> str:
+    """What one worker runs: a test, or all of tests/deploy, whose services have the ports that a user's have."""
+    return "tests/deploy" if nodeid.startswith("tests/deploy/") else nodeid
 
 
 def _place(file: Path) -> int:

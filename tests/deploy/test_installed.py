@@ -28,7 +28,7 @@ from tests.support.containerfile import read
 from tests.support.distribution import CONSTRAINTS, ROOT, EmptyEnvironment, build, copy_of_tree
 from tests.support.layered_root import LayeredRoot, LayerError
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("installed")]  # one worker builds what all of them try
+pytestmark = pytest.mark.slow
 
 EMPS = ROOT.parent / "shared" / "data"
 INERTIA, VISCOUS, COULOMB, GRAVITY = 0.35, 0.6, 1.1, 4.0

@@ -30,6 +30,15 @@ COUNT = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d.])|(?<=; )\d+(?= samples
 VALUE = re.compile(r"([-−]?\d[\d.]*(?:e[-+]?\d+)?)\s+±\s+([\d.]+(?:e[-+]?\d+)?)")
 PATIENCE: Final = 300.0  # s for a live service to say what is waited for, beside another test: alone it takes half
 
+WORKER_IS_NOTED: Final = """
+import os, pathlib, time, pytest
+@pytest.mark.parametrize("n", (1, 2))
+def test_it(n):
+    time.sleep(0.1)
+    with pathlib.Path("workers").open("a") as file:
+        file.write(os.environ["PYTEST_XDIST_WORKER"] + "\\n")
+"""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -108,8 +117,9 @@ def follow(block: Block, folder: Path, running: ExitStack, equal: Callable[[str,
     elif block.action == "keep":
         if block.text.startswith("jointwatch rig"):
             running.close()  # as the page says: those before end when another rig begins
-        process = subprocess.Popen(shlex.split(block.text), cwd=folder, env=environment(), stderr=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL)  # fmt: skip
+        output = running.enter_context((folder / "kept.txt").open("ab"))
+        process = subprocess.Popen(shlex.split(block.text), cwd=folder, env=environment(), stderr=subprocess.STDOUT,
+                                   stdout=output)  # fmt: skip
         running.callback(process.wait, 30)
         running.callback(process.send_signal, signal.SIGTERM)
         time.sleep(5.0)  # as long as a person needs for the second terminal, and a rig for its configuration
@@ -128,7 +138,7 @@ def until_seen(block: Block, folder: Path, equal: Callable[[str, str], bool]) ->
     """Run a command of a live service until it says what the page shows; returns what it said."""
     end, said = time.monotonic() + PATIENCE, ""
     while missing(block.shown, said, equal):
-        assert time.monotonic() < end, f"{block.text}\nlast said:\n{said}"
+        assert time.monotonic() < end, f"{block.text}\nlast said:\n{said}\nkept:\n{(folder / 'kept.txt').read_text()}"
         said = run(f"timeout 20 {block.text}", folder)[1]
         time.sleep(0.5)
     return said
@@ -176,8 +186,18 @@ def test_the_section_does_what_it_says(number: str, folder: Path, running: ExitS
             follow(block, folder, running)
 
 
+def test_one_worker_runs_all_that_listens_on_the_ports_of_a_user(tmp_path: Path) -> None:
+    folder = tmp_path / "tests" / "deploy"
+    folder.mkdir(parents=True)
+    (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_xdist_make_scheduler\n")
+    for name in ("test_first.py", "test_second.py"):
+        (folder / name).write_text(WORKER_IS_NOTED)
+    grouped = f"{sys.executable} -m pytest -q --import-mode=importlib --numprocesses=2 --dist=loadgroup tests"
+    code, said = run(grouped, tmp_path)
+    assert (code, len(set((tmp_path / "workers").read_text().split()))) == (0, 1), said
+
+
 @pytest.mark.slow
-@pytest.mark.xdist_group("installed")  # as a user has them, on the ports of every service
 @pytest.mark.parametrize("number", SLOW)
 def test_the_live_section_does_what_it_says(number: str, folder: Path, running: ExitStack) -> None:
     for block in SECTIONS[number]:
