@@ -49,8 +49,7 @@ class RefitWorker(Executor):
 
     def __init__(self, scheduler: str = "") -> None:
         """scheduler: of a cluster, or ""."""
-        import estimators.online.eta.search  # noqa: F401 (what the worker does, loaded before it is forked)
-        from estimators.refit.job import warm  # its kernels are heavy, and a joint without η never needs them
+        from estimators.refit.job import warm  # loaded before the fork; a joint without η never needs its kernels
 
         self._scheduler = scheduler
         self.limit = SILENT + (LONGEST if scheduler else 0.0)

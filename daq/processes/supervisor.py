@@ -52,9 +52,9 @@ MISSED: Final = 1.0  # s between two checks after which the supervisor itself st
 # modules that the core and its refit worker import besides where a joint has nonlinear parameters
 NONLINEAR: Final = (
     "estimators.online.eta.lookback",
-    "estimators.online.eta.search",
     "estimators.online.relearning",
     "estimators.online.start.searched",
+    "estimators.refit.job",
 )
 
 

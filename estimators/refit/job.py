@@ -1,5 +1,6 @@
 """A refit as a job for a worker: plain arrays in, plain arrays out, in the order of the joint model's own columns.
 
+All that evaluates a window many times is done here, and not in the core, which takes the result.
 The outputs are weighted by their residual standard deviations, found by a first fit and used in a second (two-step
 weighted least squares).
 """
@@ -14,8 +15,9 @@ from estimators.models.friction.base import FrictionLaw, FrictionSettings
 from estimators.models.friction.structure import RefitModel, look
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.nonlinear_block import NonlinearBlock
-from estimators.models.shared_instants import columns_of, smooth
+from estimators.models.shared_instants import columns_of, distinct, smooth
 from estimators.numerics.robust import robust_mean
+from estimators.quantisation.effect import Lattice, steps_effect
 from estimators.quantities import Axis, Floats
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
@@ -24,8 +26,17 @@ from estimators.refit.outcome import RefitOutcome, SearchReport
 from estimators.refit.refit import RefitRows, refit
 from estimators.refit.report import Refit
 from estimators.refit.settings import AcceptanceSettings, RefitSettings
-from estimators.rows import LOAD, POSITION, VELOCITY, Rows
+from estimators.rows import ARGUMENTS, LOAD, POSITION, VELOCITY, Rows
 from estimators.thresholds import NOISE_FLOOR
+
+
+class ShiftedWindow(NamedTuple):
+    """Declares what the shifted encoders need to read the last rows of a window."""
+
+    seen: Floats  # (ARGUMENTS, instants) what the law sees of these rows, each instant once
+    first: NDArray[np.int64]  # (rows,) where each row's instants begin
+    law: Lattice  # of the encoder that the law's speed comes from
+    far: Lattice | None  # of that behind the spring
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,8 @@ class Job:
     overlap: float = 1.0  # rows that say the same
     better: float = AcceptanceSettings().better  # χ² that another law must explain more
     laws: tuple[FrictionSettings, ...] = ()  # other friction laws with the same columns, to be tried too
+    block: NonlinearBlock | None = None  # in force: the slopes of its columns are wanted, too
+    shifted_window: ShiftedWindow | None = None  # of that block; None while no steps are known
 
 
 class _Equations(NamedTuple):
@@ -82,6 +95,11 @@ def job(shape: NonlinearBlock, rows: Rows, noise: Floats, before: Prior, again: 
     )
 
 
+def shifted_window(block: NonlinearBlock, rows: Rows, law: Lattice, far: Lattice | None) -> ShiftedWindow:
+    """Prepare the last rows of a window for shifted encoders."""
+    return ShiftedWindow(*distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
+
+
 def run(job: Job) -> RefitOutcome:
     """Fit it, and with the other laws. Raises ValueError where the window cannot be fitted, with the reason."""
     equations = _equations(job)
@@ -95,11 +113,29 @@ def run(job: Job) -> RefitOutcome:
         gain = float(counts @ np.log(best.noise / other.noise)) / job.overlap  # twice that of the log-likelihood
         if gain > job.better and not other.edge and not other.held:
             best = replace(other, law=law)
-    if job.learner is None:
+    if job.learner is not None:
+        phi = job.phi.copy()
+        phi[:, job.place, job.moving] = best.columns
+        best = replace(best, learnt=relearnt(*job.learner, job.before, best.theta, phi, job.y))
+    if job.block is None:
         return best
-    phi = job.phi.copy()
-    phi[:, job.place, job.moving] = best.columns
-    return replace(best, learnt=relearnt(*job.learner, job.before, best.theta, phi, job.y))
+    block = job.block if best.law is None else job.block.with_law(best.law)
+    best = replace(best, slopes=block.slopes_along(job.stretch, job.first, best.eta))
+    return best if job.shifted_window is None else _weighed(best, job, block, job.shifted_window)
+
+
+def _weighed(outcome: RefitOutcome, job: Job, block: NonlinearBlock, shifted_window: ShiftedWindow) -> RefitOutcome:
+    """Return an outcome with the covariance by shifted encoders."""
+    seen, first, law, far = shifted_window
+    count = len(first)
+    phi, y = job.phi[len(job.phi) - count :].copy(), job.y[len(job.y) - count :]
+    phi[:, job.place, job.moving] = outcome.columns[len(job.phi) - count :]
+    samples = np.zeros((count, block.index + 1, ARGUMENTS, len(job.taps)))
+    samples[:, block.index] = seen[:, first[:, np.newaxis] + np.arange(len(job.taps))].transpose(1, 0, 2)
+    rows = Rows(np.zeros(count, np.int64), phi, y, np.zeros((count, 1)), samples)
+    window = block, rows, outcome.eta, outcome.theta, outcome.noise if job.again else job.noise, law, far
+    steps, imitated = steps_effect(*window)
+    return replace(outcome, steps=steps, imitated=imitated)
 
 
 def _equations(job: Job) -> _Equations:

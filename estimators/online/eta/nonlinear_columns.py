@@ -13,7 +13,7 @@ from estimators.models.base import SpringPlace
 from estimators.models.friction.base import fill_law
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import smooth
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 from jointwatch_numba.layout import Cube, Function, Integers, Layout, Matrix, Vector
@@ -109,11 +109,3 @@ def fill_columns(
             twist = sign * phi[row, output, linear]
             phi[row, output, linear] -= sign * zero
             phi[row, output, cubic] -= sign * (3.0 * zero * twist * (twist - zero) + cube)
-
-
-@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[::1]", "f8[:, :, ::1]", NonlinearColumnsState))
-def fill_columns_of_rows(
-    starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: NonlinearColumnsState
-) -> None:
-    """Write the columns that η moves, for Python; arguments as of `fill_columns`."""
-    fill_columns(starts, signals, taps, phi, state)

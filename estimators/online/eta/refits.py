@@ -6,14 +6,13 @@ from typing import Any, ClassVar, Final
 
 from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.eta.search import EtaSearch, run, shifted_window
 from estimators.online.judgement.events import EventLog
 from estimators.quantisation.effect import READ
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior
 from estimators.refit.inline import Inline
-from estimators.refit.job import job
+from estimators.refit.job import job, run, shifted_window
 from estimators.refit.outcome import SearchReport
 from estimators.refit.settings import RefitSettings
 from estimators.window.row_history import RowHistory
@@ -76,7 +75,7 @@ class EtaRefits:
         law, far = eta.encoders
         last_rows = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
         again = None if law is None else shifted_window(eta.block, last_rows, law, far)
-        future = self._executor.submit(run, EtaSearch(task, eta.block, again))
+        future = self._executor.submit(run, replace(task, block=eta.block, shifted_window=again))
         self.pending = Pending(future, purpose, first, last, self.kept.epoch, text, window)
 
     def poll(self) -> EndedRefit | None:

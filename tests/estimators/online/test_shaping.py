@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from estimators.conditioning.conditioner import Conditioner
+from estimators.numerics.jit import kernel
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.eta.nonlinear_columns import NonlinearColumns, fill_columns_of_rows
+from estimators.online.eta.nonlinear_columns import NonlinearColumns, NonlinearColumnsState, fill_columns
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
 
@@ -24,6 +26,14 @@ MODELS: dict[str, dict[str, Any]] = {
     "transmission": {"kind": "transmission", "ripple": [1]},
     "unloaded": {"kind": "transmission", "load": "none", "ripple": [1, 2]},
 }
+
+
+@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[::1]", "f8[:, :, ::1]", NonlinearColumnsState))
+def fill_columns_of_rows(
+    starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: NonlinearColumnsState
+) -> None:
+    """`fill_columns`, as Python can call it."""
+    fill_columns(starts, signals, taps, phi, state)
 
 
 def built(which: str) -> tuple[Conditioner, Floats]:
