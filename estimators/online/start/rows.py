@@ -79,7 +79,7 @@ class StartRows:
         self._seen.append(np.zeros(y.shape, np.bool_) if seen is None else seen)
         ways = np.ones(y.shape) if ways is None else ways
         self._ways.append(ways)
-        self._either = self._either + [np.count_nonzero(ways > 0.0, axis=0), np.count_nonzero(ways < 0.0, axis=0)]
+        self._either = self._either + [(ways > 0.0).sum(axis=0), (ways < 0.0).sum(axis=0)]
         if motion is not None:
             self._motion.append(motion)
         self._finite = None
