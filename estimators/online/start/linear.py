@@ -24,7 +24,7 @@ from estimators.window.spectrum import spectrum
 #: 1, argued: Share of the start's length that must be motion: a joint that goes from place to place shows as many moves
 #: in it as others show periods, though it rests in between.
 IN_MOTION: Final = 0.5
-#: 1, argued: Motion, over that at which a prediction was not certain enough, from which its deviation is computed again:
+#: 1, argued: Motion over that at which a prediction was not certain enough, from which its deviation is computed again:
 #: that falls with the root of the motion, by 1.5 %, and is itself known to about 10 % (decision 066).
 GROWN: Final = 1.03
 
