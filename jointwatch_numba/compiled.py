@@ -19,7 +19,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numba
 import numpy as np
@@ -40,6 +40,7 @@ IMPORT: Final = re.compile(
 )
 # a folder of compiled kernels that a wheel or an image brings along, see `carry`
 CARRIED: Final = Path(os.environ.get("JOINTWATCH_KERNELS") or HERE / "jointwatch_kernels")
+INIT: Final = "__init__.py"
 NAME: Final = re.compile(r"[.\w]+")
 COMMENT: Final = re.compile(r"#.*")
 
@@ -108,17 +109,17 @@ def processor() -> tuple[str, ...]:
 def stamp(file: Path) -> str:
     """Digest of this file, a kernel's, and all that it imports from its own package and from ours, directly or not."""
     top = _top(file)
-    found, todo = {file}, [file]
+    found, todo = {os.fspath(file)}, [os.fspath(file)]
     while todo:
-        new = _source(todo.pop(), top)[1] - found
+        new = _source(todo.pop(), top).imports - found
         found |= new
         todo += new
     digest = hashlib.blake2b(digest_size=16)
     for ours in (Path(__file__), Path(__file__).with_name("library.py")):
-        digest.update(_source(ours, top)[0])
-    named = {file.relative_to(top.parent if file.is_relative_to(top) else HERE): file for file in found}
-    for name in sorted(named):  # by their names within: where the checkout is must not change their order
-        digest.update(b"%b %b\n" % (os.fsencode(name), _source(named[name], top)[0]))
+        digest.update(_source(os.fspath(ours), top).digest)
+    # in the order of their names within: where the checkout is must not change it
+    for one in sorted((_source(file, top) for file in found), key=lambda one: one.name):
+        digest.update(b"%b %b\n" % (os.fsencode(one.name), one.digest))
     return digest.hexdigest()
 
 
@@ -236,35 +237,43 @@ def _top(file: Path) -> Path:
     return folder
 
 
+class _Source(NamedTuple):
+    """A file that a kernel is made of."""
+
+    name: Path  # within the folder of its package
+    digest: bytes  # of its content
+    imports: frozenset[str]  # paths of files of its package and of ours; texts, since each start compares thousands
+
+
 @functools.cache
-def _source(file: Path, top: Path) -> tuple[bytes, frozenset[Path]]:
-    """Digest of a file's content, and the files that it imports from the package."""
+def _source(path: str, top: Path) -> _Source:
+    """What a file is, and what it imports; top: the package of the kernel."""
+    file = Path(path)
     content = file.read_bytes()
     base = top.parent if file.is_relative_to(top) else HERE
     package = list(file.parent.relative_to(base).parts) if file.is_relative_to(base) else []
-    named: set[str] = set()
+    found: set[str | None] = set()
     for module, several, some, plain in IMPORT.findall(content.decode()):
         names = NAME.findall(COMMENT.sub("", several or some or plain))
         if module:
             up = len(module) - len(module.lstrip("."))
             begin = package[: len(package) - up + 1] if up else []
             whole = ".".join([*begin, *filter(None, [module.lstrip(".")])])
-            named |= {whole, *(f"{whole}.{name}" for name in names)}
-        else:
-            named.update(names)
-    found = {
-        _module(name, top.parent if name.partition(".")[0] == top.name else HERE) for name in named if _ours(name, top)
-    }
-    return hashlib.blake2b(content, digest_size=16).digest(), frozenset(one for one in found if one is not None)
-
-
-def _ours(name: str, top: Path) -> bool:
-    package = name.partition(".")[0]
-    return package == top.name or package in PACKAGES
+            place = _module(whole, top)
+            found.add(place)
+            if place is not None and not place.endswith(INIT):  # a file that is no package: what it has is in it
+                continue
+            names = [f"{whole}.{name}" for name in names]
+        found.update(_module(name, top) for name in names)
+    imports = frozenset(one for one in found if one is not None)
+    return _Source(file.relative_to(base), hashlib.blake2b(content, digest_size=16).digest(), imports)
 
 
 @functools.cache
-def _module(name: str, folder: Path) -> Path | None:
-    """The file of a module, of a package in this folder; None for a name within one."""
-    path = folder.joinpath(*name.split("."))
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+def _module(name: str, top: Path) -> str | None:
+    """The file of a module of the package at `top` or of ours; None for any other, and for a name within one."""
+    package = name.partition(".")[0]
+    if package != top.name and package not in PACKAGES:
+        return None
+    path = (top.parent if package == top.name else HERE).joinpath(*name.split("."))
+    return next((os.fspath(file) for file in (path.with_suffix(".py"), path / INIT) if file.is_file()), None)

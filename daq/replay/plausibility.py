@@ -69,7 +69,7 @@ def _first(batches: Iterable[Batch]) -> Iterator[Batch]:
             if len(batch):
                 begin = int(batch["time"][0]) if begin is None else begin
                 inside = batch["time"] < begin + 1e9 * FIRST
-                yield batch[inside]
+                yield batch if inside.all() else batch[inside]
                 if not inside[-1]:
                     return
     except (RecordingError, DriverError):

@@ -10,7 +10,7 @@ import numpy as np
 from daq.commands.codes import EXIT_INTERRUPTED, fail, tell_break
 from daq.commands.progress import Progress
 from daq.commands.recordings.only_ours import of_another_program
-from daq.commands.recordings.tables import FORMATS, Columns, Repeated, Table
+from daq.commands.recordings.tables import FORMATS, Columns, Repeated, Table, repeated
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.recording.reader import RecordingError, Said, configuration, contents
@@ -165,7 +165,7 @@ def _readings(read: Sequence[TurnBlock], config: Config) -> Columns:
         "timestamp": Repeated(stamps[first], place),
         "joint": Repeated([route.joint for route in table], channel),
         "channel": Repeated([route.role for route in table], channel),
-        "value": rows["value"],
+        "value": repeated(np.ascontiguousarray(rows["value"])),
     }
 
 

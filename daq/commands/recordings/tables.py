@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 TEXTS: Final = frozenset(("joint", "phase", "status", "reasons", "unit", "kind", "text", "drifted", "channel"))
 INTEGERS: Final = frozenset(("seq", "boot", "monotonic_ns"))  # every other column is a number
+MUCH: Final = 2  # rows for each different number, from which a column's texts are made once for each number
 QUOTED: Final = frozenset(',"\r\n')  # characters for which RFC 4180 wants quotes
 
 
@@ -25,6 +26,12 @@ class Repeated(NamedTuple):
         table = np.empty(len(values), object)
         table[:] = values
         return np.asarray(table[self.places])
+
+
+def repeated(values: NDArray[np.float64]) -> "Repeated | NDArray[np.float64]":
+    """A column of numbers that an encoder or a converter of few bits has said again and again; else as it is."""
+    bits, places = np.unique(values.view(np.int64), return_inverse=True)  # bits: 0.0 and -0.0 are two texts
+    return Repeated(bits.view(np.float64), places) if MUCH * len(bits) <= len(values) else values
 
 
 Column = list[Any] | NDArray[np.float64] | Repeated  # unknown values are None in lists, NaN in arrays
@@ -113,7 +120,7 @@ class ParquetTable:
     def add(self, columns: Columns) -> None:
         """Append rows."""
         arrays = [
-            self._array(one.values, kind.type).take(self._array(one.places))
+            self._array(one.values, kind.type, from_pandas=True).take(self._array(one.places))
             if isinstance(one, Repeated)
             else self._array(one, kind.type, from_pandas=True)
             for one, kind in zip(columns.values(), self._schema, strict=True)

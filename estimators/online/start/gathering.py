@@ -50,7 +50,7 @@ class Gathering:
         gate, seen, ways = self._gate, None, None
         if gate is not None:
             slow = max(gate.standstill, reversals.UNSEEN)
-            seen, ways = reversals.turning(rows, gate.owners, slow), reversals.directions(rows, gate.owners, slow)
+            seen, ways = reversals.turning(rows, gate.owners, slow)
         return self.rows.add(rows.time, rows.phi, rows.y, seen, ways, rows.motion)
 
     def begin(self) -> bool:

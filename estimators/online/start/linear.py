@@ -24,12 +24,15 @@ from estimators.window.spectrum import spectrum
 #: 1, argued: Share of the start's length that must be motion: a joint that goes from place to place shows as many moves
 #: in it as others show periods, though it rests in between.
 IN_MOTION: Final = 0.5
+#: 1, argued: Motion over that at which a prediction was not certain enough, from which its deviation is computed again:
+#: that falls with the root of the motion, by 1.5 %, and is itself known to about 10 % (decision 066).
+GROWN: Final = 1.03
 
 
 class LinearStart:
     """Learns with λ = 1 from a wide prior, over enough motion."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "_try"})
     unsure: tuple[Reason, ...] = ()
 
     def __init__(
@@ -48,6 +51,7 @@ class LinearStart:
         """block: rows between verdicts; roughen … lighten: as of Gathering.weigh; overlap: rows that say the same."""
         self.gathering = Gathering(learner, validity, motion, gate)
         self.spectrum: Spectrum = UNKNOWN
+        self._try = 0.0  # rows of motion before which certainty is not computed
         self._names = tuple(parameter.name for parameter in parameters)
         self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
         self._roughen, self._weighed, self._lighten, self._overlap = roughen, weighed, lighten, overlap
@@ -59,6 +63,7 @@ class LinearStart:
 
     def begin(self) -> bool:
         """Learn the scale of columns and outputs; returns whether enough rows are finite."""
+        self._try = 0.0
         if not self.gathering.begin():
             return False
         self._look(self.gathering.noise())
@@ -71,7 +76,7 @@ class LinearStart:
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
             gathering.check()
-        if not self._ready and motion.seconds < motion.patience:
+        if not self._is_ready() and motion.seconds < motion.patience:
             return StartWait()
         gathering.solve()
         gathering.weigh(self._roughen, self._weighed, self._lighten, self._owners)
@@ -80,13 +85,16 @@ class LinearStart:
         self._validity.judge(self._learner)
         return gathering.started(threshold, 0, str(self.spectrum), self._validity.missing)
 
-    @property
-    def _ready(self) -> bool:
+    def _is_ready(self) -> bool:
         """Whether there was enough motion for a prediction that is certain."""
         motion, length = self._motion, self._motion.length
-        enough = motion.kept.count >= max(IN_MOTION * length, motion.kept.cycle)
+        enough = motion.kept.count >= max(IN_MOTION * length, motion.kept.cycle, self._try)
         enough = enough and self.gathering.elapsed >= length * motion.row and self.gathering.shown
-        return enough and self.gathering.prediction <= SMALL
+        if enough and self.gathering.prediction <= SMALL:
+            return True
+        if enough:
+            self._try = GROWN * motion.kept.count
+        return False
 
     def found(self, _found: EndedRefit) -> Verdict:
         """Wait: this start searches nothing."""

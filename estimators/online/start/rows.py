@@ -33,7 +33,8 @@ class StartRows:
         self.span: tuple[int, int] | None = None  # ns, first and last instant
         self._parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
         self._seen: list[NDArray[np.bool_]] = []  # (rows, outputs) which saw a reversal
-        self._ways: list[Floats] = []  # which way the joint moved, 0: something of one was seen
+        self._ways: list[Floats] = []  # which way the joint moved, 0: something of one was seen, …
+        self._either: Floats = np.zeros((2, 1))  # … and in how many of them it moved forth, and back: (2, outputs)
         self._motion: list[Floats] = []  # of Rows
         self._finite: tuple[Floats, Floats] | None = None  # all of them, once someone has asked
 
@@ -48,6 +49,7 @@ class StartRows:
     def clear(self) -> None:
         """Forget all rows."""
         self._parts, self._seen, self._ways, self._motion, self._finite, self.span = [], [], [], [], None, None
+        self._either = np.zeros((2, 1))
 
     def add(
         self,
@@ -61,7 +63,7 @@ class StartRows:
         """Append rows; returns how many had no finite output.
 
         time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs); seen (rows, outputs): which saw a reversal;
-        ways: of reversals.directions; motion: of Rows.
+        ways: of reversals.turning; motion: of Rows.
         """
         refused = 0
         if not math.isfinite(phi.sum() + y.sum()):
@@ -75,7 +77,9 @@ class StartRows:
             self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
         self._parts.append((phi, y))
         self._seen.append(np.zeros(y.shape, np.bool_) if seen is None else seen)
-        self._ways.append(np.ones(y.shape) if ways is None else ways)
+        ways = np.ones(y.shape) if ways is None else ways
+        self._ways.append(ways)
+        self._either = self._either + [(ways > 0.0).sum(axis=0), (ways < 0.0).sum(axis=0)]
         if motion is not None:
             self._motion.append(motion)
         self._finite = None
@@ -136,10 +140,7 @@ class StartRows:
 
     def either_way(self, least: int) -> bool:
         """Whether the joint of every output has moved either way in at least so many rows without a reversal."""
-        ways = np.concatenate(self._ways)
-        return bool(
-            min(np.count_nonzero(ways > 0.0, axis=0).min(), np.count_nonzero(ways < 0.0, axis=0).min()) >= least
-        )
+        return bool(self._either.min() >= least)
 
     def moves(self) -> int:
         """Moves from one stop or reversal to the next that the joint of every output has made, at least."""

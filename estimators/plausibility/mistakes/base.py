@@ -62,6 +62,13 @@ class Subject(NamedTuple):
     rows: MotionRows
     fit: JointFit
 
+    @property
+    def columns(self) -> Floats:
+        """The columns of the fit (rows of the motion, columns), 0 where a row is not usable."""
+        whole = np.zeros((len(self.rows.q), self.fit.columns.shape[1]))
+        whole[self.rows.usable] = self.fit.columns
+        return whole
+
 
 class Finding(NamedTuple):
     """A mistake that the data show."""

@@ -146,40 +146,65 @@ def kernel_of(period: float) -> Floats:
 
 def columns_of(rows: MotionRows, motion: Motion) -> Floats:
     """The columns of the equation of motion: (rows, columns)."""
+    return np.stack(_columns(rows, motion), axis=1)
+
+
+def _columns(rows: MotionRows, motion: Motion) -> list[Floats]:
+    """The columns of the equation of motion, (rows,) each."""
     speed = float(np.sqrt(np.mean(rows.v[rows.usable] ** 2)))
     taps = kernel_of(rows.period)
     dry = np.convolve(np.tanh(rows.v / (REVERSAL * speed)), taps, "same")
     falling = [np.convolve(rows.v * np.exp(-np.abs(rows.v) / (peak * speed)), taps, "same") for peak in PEAKS]
     found = [rows.a, rows.v, dry, *falling, np.ones_like(rows.q)]
     found += [np.sin(rows.q), np.cos(rows.q)] * (motion.axis is Axis.ROTARY) + [rows.q] * motion.spring
-    return np.stack(found, axis=1)
+    return found
 
 
 def fit(rows: MotionRows, motion: Motion) -> JointFit:
     """Fit the equation of motion."""
-    return solve(columns_of(rows, motion), rows.effort, rows.usable)
+    columns = np.stack([one[rows.usable] for one in _columns(rows, motion)], axis=1)
+    return solve_usable(columns, rows.effort, rows.usable)
 
 
 def solve(columns: Floats, effort: Floats, usable: Mask, signed: int = SIGNED) -> JointFit:
-    """Least squares over the usable rows; the exact optimum is at one of the sets of coefficients held at zero."""
-    A, y = columns[usable], effort[usable]
-    scale = np.sqrt(np.mean(A**2, axis=0)) + LEAST_DIVISOR
-    A = A / scale
-    gram, moment = A.T @ A, A.T @ y
-    best, least = np.zeros(A.shape[1]), np.inf
-    for free in product((True, False), repeat=signed):
-        kept = np.array([*free, *(True,) * (A.shape[1] - signed)])
-        theta = np.zeros(A.shape[1])
-        theta[kept] = np.linalg.pinv(gram[np.ix_(kept, kept)], COLLINEAR, True) @ moment[kept]
-        value = float(theta @ gram @ theta - 2.0 * theta @ moment)
-        if (theta[:signed] >= 0.0).all() and value < least:
-            best, least = theta, value
-            if all(free):
-                break
+    """Least squares over the usable rows of columns (rows, columns), the first `signed` coefficients at least zero."""
+    return solve_usable(columns[usable], effort, usable, signed)
+
+
+def solve_usable(columns: Floats, effort: Floats, usable: Mask, signed: int = SIGNED) -> JointFit:
+    """As `solve`, of columns that have the usable rows only, as those of another fit."""
+    y = effort[usable]
+    scale = np.sqrt(np.mean(columns**2, axis=0)) + LEAST_DIVISOR
+    A = columns / scale
+    theta = _optimum(A.T @ A, A.T @ y, signed) / scale
     size = float(np.std(y)) + LEAST_DIVISOR
     residual = np.full(len(effort), np.nan)
-    residual[usable] = (effort[usable] - columns[usable] @ (best / scale)) / size
-    return JointFit(best / scale, columns[usable], residual, float(np.sqrt(np.mean(residual[usable] ** 2))))
+    residual[usable] = left = (y - columns @ theta) / size
+    return JointFit(theta, columns, residual, float(np.sqrt(np.mean(left**2))))
+
+
+def _optimum(gram: Floats, moment: Floats, signed: int) -> Floats:
+    """θ (n,) of least squares, the first `signed` of which are at least zero; gram: (n, n), moment: (n,).
+
+    The exact optimum is where some of these are held at zero: all sets of them are tried, those of one size at once.
+    """
+    best: Floats = np.linalg.pinv(gram, COLLINEAR, True) @ moment
+    if (best[:signed] >= 0.0).all():
+        return best
+    free = np.ones((2**signed, len(moment)), np.bool_)
+    free[:, :signed] = list(product((True, False), repeat=signed))
+    found, sizes = np.zeros(free.shape), free.sum(axis=1)
+    for size in range(len(moment) - signed, len(moment)):
+        which = np.flatnonzero(sizes == size)
+        kept = np.nonzero(free[which])[1].reshape(len(which), size)
+        inverses = np.linalg.pinv(gram[kept[:, :, None], kept[:, None, :]], COLLINEAR, True)
+        found[which[:, None], kept] = (inverses @ moment[kept][:, :, None])[:, :, 0]
+    best, least = found[-1], np.inf
+    for theta in found[1:][(found[1:, :signed] >= 0.0).all(axis=1)]:
+        value = float(theta @ gram @ theta - 2.0 * theta @ moment)
+        if value < least:
+            best, least = theta, value
+    return best
 
 
 def compare(better: JointFit, other: JointFit) -> FitComparison:

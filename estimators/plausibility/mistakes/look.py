@@ -5,7 +5,7 @@ from itertools import permutations
 
 from estimators.plausibility.mistakes import MISTAKES
 from estimators.plausibility.mistakes.base import Finding, Motion, Subject
-from estimators.plausibility.mistakes.fit import compare, explains, fit, subject_of
+from estimators.plausibility.mistakes.fit import compare, explains, solve_usable, subject_of
 from estimators.plausibility.mistakes.position_wraps import find_position_wraps
 from estimators.plausibility.mistakes.torque_scale import find_torque_beyond_limit
 from estimators.reasons import Reason
@@ -48,7 +48,7 @@ def _fits_better(mine: Subject, other: Subject) -> bool:
     """Whether a joint's motion explains the other joint's torque, and much better than its own."""
     if len(mine.rows.q) != len(other.rows.q):
         return False
-    found = fit(mine.rows._replace(effort=other.rows.effort), mine.motion)
+    found = solve_usable(mine.fit.columns, other.rows.effort, mine.rows.usable)
     return explains(found) and compare(found, mine.fit).stands
 
 

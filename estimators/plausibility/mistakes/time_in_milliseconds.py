@@ -25,10 +25,7 @@ def find_time_in_milliseconds(subject: Subject) -> Finding | None:
         return Finding(Reason("time_in_milliseconds", "time"), gain.z)
     if rows.period < SLOW or float(np.abs(rows.a[rows.usable]).max()) > CREEP or not explains(subject.fit):
         return None
-    columns = subject.fit.columns
-    whole = np.zeros((len(rows.q), columns.shape[1]))
-    whole[rows.usable] = columns
-    without = whole.copy()
+    without = subject.columns
     without[:, 0] = 0.0
     evidence = compare(subject.fit, solve(without, rows.effort, rows.usable))
     if evidence.z < EVIDENCE or subject.fit.theta[0] <= 0.0:

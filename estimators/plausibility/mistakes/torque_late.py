@@ -57,7 +57,7 @@ def find_torque_late(subject: Subject) -> Finding | None:
     usable[:margin] = usable[-margin:] = False
     if link is not None:
         usable &= link.usable
-    columns = columns_of(rows, subject.motion)
+    columns = subject.columns
     if link is not None:  # behind an elastic gear a link has another motion than the motor, and friction of its own
         columns = np.column_stack([columns, columns_of(link, subject.motion)])
     speed = np.abs(rows.v) / np.sqrt(np.mean(rows.v[rows.usable] ** 2))

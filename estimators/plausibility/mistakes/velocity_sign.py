@@ -1,7 +1,7 @@
 """The velocity has the opposite sign of the position's rate: the torque tells which of the two is reversed."""
 
 from estimators.plausibility.mistakes.base import Finding, Subject
-from estimators.plausibility.mistakes.fit import compare, fit, velocity_gain
+from estimators.plausibility.mistakes.fit import compare, solve_usable, velocity_gain
 from estimators.plausibility.mistakes.torque_sign import find_torque_sign
 from estimators.reasons import Reason
 
@@ -14,7 +14,6 @@ def find_velocity_sign(subject: Subject) -> Finding | None:
     z = gain.z
     if find_torque_sign(subject) is not None:
         return Finding(Reason("position_sign_reversed", "position"), z)
-    rows = subject.rows
-    if not compare(subject.fit, fit(rows._replace(effort=-rows.effort), subject.motion)).stands:
+    if not compare(subject.fit, solve_usable(subject.fit.columns, -subject.rows.effort, subject.rows.usable)).stands:
         return None  # either may be reversed
     return Finding(Reason("velocity_sign_reversed", "velocity"), z)

@@ -5,6 +5,7 @@ as a clock ticks, is repeated by the device: it is late by half of the time betw
 """
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -43,18 +44,17 @@ class TorqueHeldValidator:
         frames = distinct(frames, self._stream)
         for place, blocks in zip(self._stream.efforts, self._torques, strict=True):
             blocks.append(frames.values[1:, place].copy())
-            every = _every(list(blocks))
+            every = _every(blocks)
             if every is not None:
                 numbers = {"samples": every, "arrives": self._stream.rate / every}
                 return Reason("torque_held", None, numbers, {"signal": self._stream.signal})
         return None
 
 
-def _every(blocks: list[Floats]) -> float | None:
+def _every(blocks: Sequence[Floats]) -> float | None:
     """Frames from one change of a held torque to the next; None where it is not held. blocks: (frames,) each."""
     newest = blocks[-1]
-    changes = np.flatnonzero(np.diff(newest))
-    if not 2 <= len(changes) <= len(newest) / (1.0 + REPEATED):
+    if not 2 <= np.count_nonzero(newest[1:] != newest[:-1]) <= len(newest) / (1.0 + REPEATED):
         return None  # as nearly always
     torques = np.concatenate(blocks)
     sizes = np.abs(np.diff(torques))

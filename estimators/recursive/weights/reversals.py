@@ -58,32 +58,29 @@ def clear(mean: float, rms: float, slow: float) -> bool:
     return bool(abs(mean) >= CLEAR * (rms + AROUND * slow))
 
 
-def turning(rows: Rows, owners: NDArray[np.int64], slow: float) -> NDArray[np.bool_]:
-    """Which outputs of rows saw one: (rows, outputs); owners: the joint of each output."""
-    seen = np.zeros(rows.y.shape, np.bool_)
+def turning(rows: Rows, owners: NDArray[np.int64], slow: float) -> tuple[NDArray[np.bool_], Floats]:
+    """Which outputs of rows saw one, and which way the joint of each moved: (rows, outputs) each.
+
+    The way is 0 where a row saw something of a reversal or a stop; owners: the joint of each output.
+    """
+    seen, ways = np.zeros(rows.y.shape, np.bool_), np.ones(rows.y.shape)
     if len(rows.motion) == len(rows.time):
-        _turning(rows.motion, rows.speed, owners, slow, seen)
-    return seen
-
-
-def directions(rows: Rows, owners: NDArray[np.int64], slow: float) -> Floats:
-    """Which way the joint of each output moved: (rows, outputs), 0 where a row saw something of a reversal or a stop;
-    arguments as of turning()."""
-    if len(rows.motion) != len(rows.time):
-        return np.ones(rows.y.shape)
-    mean, rms = rows.motion[:, owners, SPEED], rows.speed[:, owners]
-    return np.asarray(np.where(np.abs(mean) >= CLEAR * (rms + AROUND * slow), np.sign(mean), 0.0))
+        _turning(rows.motion, rows.speed, owners, slow, seen, ways)
+    return seen, ways
 
 
 @kernel(
     "void(Array(f8, 3, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), Array(i8, 1, 'C', readonly=True), f8, "
-    "b1[:, ::1])"
+    "b1[:, ::1], f8[:, ::1])"
 )
-def _turning(motion: Floats, speed: Floats, owners: NDArray[np.int64], slow: float, seen: NDArray[np.bool_]) -> None:
+def _turning(
+    motion: Floats, speed: Floats, owners: NDArray[np.int64], slow: float, seen: NDArray[np.bool_], ways: Floats
+) -> None:
     for row in range(len(seen)):
         for output in range(len(owners)):
-            joint = owners[output]
-            seen[row, output] = turns(motion[row, joint, 1], speed[row, joint], slow)
+            mean, rms = motion[row, owners[output], SPEED], speed[row, owners[output]]
+            seen[row, output] = turns(mean, rms, slow)
+            ways[row, output] = np.sign(mean) if clear(mean, rms, slow) else 0.0
 
 
 def weight(straight: float, rows: float, reversing: float, seen: float, now: float = 1.0) -> float:

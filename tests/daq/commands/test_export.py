@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from daq.__main__ import main
+from daq.commands.recordings.tables import FORMATS, Repeated, repeated
 from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.sections import Record
@@ -155,3 +156,20 @@ def test_readings_of_no_channel_of_its_configuration_are_damage_and_never_reach_
         capsys.readouterr().err
     )
     assert len(table(tmp_path / "out", "readings", "csv")["value"]) == 3 * COUNT
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_numbers_that_are_said_again_come_back_to_the_bit(kind: str, tmp_path: Path) -> None:
+    """Their texts are made once for each number: zeros of both signs are two, and what is not known is none."""
+    said = np.tile([0.0, -0.0, 0.1 + 0.2, math.nan, 1e-310, -math.inf, 3.0], 40)
+    column = repeated(said)
+    assert isinstance(column, Repeated), "few numbers"
+    assert isinstance(repeated(np.arange(300.0)), np.ndarray), "none is said twice"
+    made = FORMATS[kind](tmp_path / f"t.{kind}", ["value", "seq"])
+    made.add({"value": column, "seq": list(range(len(said)))})
+    made.close()
+    found = table(tmp_path, "t", kind)["value"]
+    assert [one is None for one in found] == np.isnan(said).tolist()
+    back = np.array([math.nan if one is None else one for one in found], np.float64)
+    np.testing.assert_array_equal(back, said)
+    np.testing.assert_array_equal(np.signbit(back), np.signbit(said) & ~np.isnan(said))

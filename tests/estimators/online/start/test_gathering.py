@@ -361,4 +361,4 @@ def test_it_ends_when_its_seconds_have_passed_and_half_of_them_or_a_period_was_m
     start.begin()
     start._motion.kept.count, start._motion.kept.cycle = count, cycle
     assert start.gathering.elapsed == pytest.approx(seconds)
-    assert start._ready is ends
+    assert start._is_ready() is ends

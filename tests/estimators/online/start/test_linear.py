@@ -6,7 +6,10 @@ import pytest
 from estimators.base import Phase
 from estimators.conditioning.conditioner import Conditioner
 from estimators.online.joint import JointEstimator
+from estimators.online.judgement.validity import SMALL
 from estimators.online.settings import JointIdentification
+from estimators.online.start import linear
+from estimators.online.start.gathering import Gathering
 from estimators.recursive.weights import timing_weights
 
 pytestmark = pytest.mark.compiled
@@ -46,3 +49,35 @@ def test_a_weakly_excited_start_ends_where_least_squares_end(amplitude: float) -
     batch = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0])[0]
     off = np.abs(estimate.values - batch) / estimate.deviations
     assert off.max() <= 1.0, (estimate.names, estimate.values, batch, estimate.deviations)
+
+
+def test_certainty_is_computed_again_when_there_is_more_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A noisy torque delays the end of a start: asked seldom, it is later by 3 % of its motion at most."""
+    t = np.arange(round(20.0 * RATE)) / RATE
+    q = 0.8 * (np.sin(2 * np.pi * 0.5 * t) + 0.5 * np.sin(2 * np.pi * 1.3 * t))
+    v, a = np.gradient(q, 1 / RATE), np.gradient(np.gradient(q, 1 / RATE), 1 / RATE)
+    torque = 2.0 * a + 3.0 * v + 1.5 * np.sign(v) + 4.0 + 5.0 * np.sin(q)
+    torque += np.random.default_rng(2).normal(0.0, 8.0, len(t))
+    time, values = np.round(t * 1e9).astype(np.int64), np.column_stack([q, torque])
+    real = vars(Gathering)["prediction"].fget
+    asked = list[float]()
+
+    def noting(gathering: Gathering) -> float:
+        asked.append(real(gathering))
+        return asked[-1]
+
+    monkeypatch.setattr(Gathering, "prediction", property(noting))
+    ends, counts = list[float](), list[int]()
+    for grown in (1.0, linear.GROWN):
+        monkeypatch.setattr(linear, "GROWN", grown)
+        asked.clear()
+        joint = JointEstimator(JointIdentification.model_validate(SETTINGS), 1 / RATE)
+        for first in range(0, len(t), 4):
+            joint.absorb(time[first : first + 4], values[first : first + 4])
+            if joint.phases.phase is Phase.NORMAL:
+                break
+        ends.append(t[first])
+        counts.append(len(asked))
+        assert asked[-1] <= SMALL < asked[0], "certainty ends it, and did not from the first"
+    assert ends[0] <= ends[1] <= 1.03 * ends[0] + 0.1, ends
+    assert counts[1] <= counts[0] / 2, counts
