@@ -1,6 +1,7 @@
 """Readings in, updates out: the truth comes out, at the configured rate, however the readings are cut into batches."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import msgpack
@@ -568,7 +569,7 @@ def test_frames_of_joints_that_begin_together_are_looked_at_in_turns_also_behind
             pipeline.absorb(frame, 0, lambda: 0)
             at += [(number, watch) for watch in looks]
             looks.clear()
-    together = [number for (number, _), (other, _) in zip(at, at[1:], strict=False) if number == other]
+    together = [number for (number, _), (other, _) in pairwise(at) if number == other]
     assert together == [2500], "a pause ends the blocks of both"
     for first, last in ((0, 1500), (2501, 4000)):
         one, other = ([n for n, of in at if of is watch and first <= n < last] for watch in {of for _, of in at})
