@@ -24,7 +24,7 @@ from estimators.conditioning.preprocessing import clipped_from
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL, REVIEW
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.joint import JointEstimator
-from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings
+from estimators.online.joint_pass import EstimatorState, Intervals, JointPassState, advance_readings, samples_to_review
 from estimators.plausibility.signals.watch import SignalWatch
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason, joined
@@ -40,6 +40,7 @@ WAIT_OF_STALE = 0.1
 NEVER: Final = 1 << 62
 
 _advance: Final = direct(advance_readings)
+_samples_to_review: Final = direct(samples_to_review)
 
 
 class JointPipeline:
@@ -55,9 +56,11 @@ class JointPipeline:
         offset: int = 0,
         looks: Executor | None = None,
         listened: bool = True,
+        first_look: float = 1.0,
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
-        runs the plausibility look of a start; listened: somebody wants every update, see Pipeline."""
+        runs the plausibility look of a start; listened: somebody wants every update, see Pipeline; first_look: at
+        frames, see SignalWatch."""
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks)
         self.estimator = self._build()
@@ -65,7 +68,8 @@ class JointPipeline:
         self.gear = gear_pipeline_of(joint, channels, publication)
         self.aligner = Aligner(joint, channels, watched=True)
         aligner = self.aligner.resampler.aligner
-        self._watch = SignalWatch(aligner, channels, self.aligner.signals, clipped_from(joint.saturation))
+        signals, limit = self.aligner.signals, clipped_from(joint.saturation)
+        self._watch = SignalWatch(aligner, channels, signals, limit, first_look)
         self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.updates = 0
@@ -73,6 +77,7 @@ class JointPipeline:
         self._interval, self.offset = interval, offset
         self._intervals = Intervals(length=interval, offset=offset)
         self.due = 0  # ns, arrival time from which the next update can be made: earlier readings may wait
+        self.review_due = NEVER  # ns, the same of a review that falls due before this update
         self._period = round(1e9 / joint.rate)
         self._longest_wait = min(LONGEST_WAIT, round(WAIT_OF_STALE * joint.stale * 1e9))
         self.silence = JointSilence(joint, channels)
@@ -151,6 +156,8 @@ class JointPipeline:
             self.followers.diagnosed = False
             messages += self.comparison.diagnose(self._unit, epoch, (arrival + epoch) / 1e9)
         self.due = arrival + self._waiting_time(last) if last else arrival
+        ahead = _samples_to_review(self.state.estimator) if last else 0
+        self.review_due = arrival + self._arrival_of(ahead) if ahead else NEVER
         return messages
 
     def _feed_followers(self, state: EstimatorState) -> int:
@@ -282,8 +289,11 @@ class JointPipeline:
     def _waiting_time(self, tick: int) -> int:
         """ns that readings may wait: until just before the row that ends the interval, and after all rows before it."""
         ahead = (self._intervals.last + 1) * self._interval + self.offset - tick
-        others = -(-ahead // self._period) - 1
-        return min(self._longest_wait, others * self._period + self._period // 4) if others > 0 else 0
+        return min(self._longest_wait, self._arrival_of(-(-ahead // self._period)))
+
+    def _arrival_of(self, samples: int) -> int:
+        """ns from now until so many samples are there: after all that come before the last of them."""
+        return (samples - 1) * self._period + self._period // 4 if samples > 1 else 0
 
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1

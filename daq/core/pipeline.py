@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 #: ns, tuned: Time between the groups of joints whose updates are due together; 7 and 28 joints in `bench scale`
 #: (decision 011).
 TOGETHER: Final = 10_000_000
+#: ns, argued: Room for a review, or for the updates of a group: what they take, and some delay.
+ROOM: Final = 2_000_000
 
 
 class Pipeline:
@@ -80,6 +82,7 @@ class Pipeline:
                 offset=_offset(index, len(config.joints), interval),
                 looks=looks,
                 listened=listened,
+                first_look=1.0 - index / len(config.joints),
             )
             for index, (name, joint) in enumerate(config.joints.items())
             if only is None or name in only
@@ -122,8 +125,28 @@ class Pipeline:
             joint = self.joints[index]
             yield joint.handle_stops(own, epoch, now)
             self.due[index] = joint.due
+        self._bring_reviews_forward(int(readings["time"][-1]))
         for together in self.together:
             yield together.messages_due(epoch)
+
+    def _bring_reviews_forward(self, now: int) -> None:
+        """Let the readings of a joint be taken before its update is due, where a review that takes long comes first.
+
+        Then the review is over when the update is due. Each has a time of its own, in which no update is due; where
+        there is none, the review comes with the update. now: ns, arrival of the newest reading.
+        """
+        joints, planned = self.joints, self.due.tolist()
+        wanted = [(one.due, k) for k, one in enumerate(joints) if one.review_due + ROOM < one.due == planned[k]]
+        if not wanted:
+            return
+        taken = {joint.due for joint in joints} | set(planned)
+        for due, index in sorted(wanted):
+            start = max(now, joints[index].review_due)
+            while near := [one for one in taken if one - ROOM < start < one + ROOM]:
+                start = max(near) + ROOM
+            if start + ROOM <= due:
+                self.due[index] = start
+                taken.add(start)
 
     def inspect(self, epoch: int) -> list[Message]:
         """Curve points and excitation of every joint since the last call, for the page; internal messages."""

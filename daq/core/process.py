@@ -37,8 +37,9 @@ STATUS_EVERY: Final = 500_000_000
 INTRODUCE_EVERY: Final = 1_000_000_000
 #: ns, argued: Time between two reports of what the page draws beside a joint's estimates, while somebody watches.
 INSPECT_WATCHED: Final = 200_000_000
-#: ns, argued: Time between two of these reports while no page is open: the page then has the last minute.
-INSPECT_UNWATCHED: Final = 1_000_000_000
+#: ns, argued: Time between two of these reports while no page is open: the page then begins with points of the last
+#: minutes, a fifth of them, for a fifth of the time.
+INSPECT_UNWATCHED: Final = 5_000_000_000
 #: ns, argued: Time between two checks of silence, refits and baselines when nothing is due.
 IDLE_EVERY: Final = 50_000_000
 #: ns, argued: Delay behind the readings from which several updates of a joint become the last one.
@@ -101,7 +102,8 @@ class CoreProcess:
         self._resumed: dict[str, Any] | None = self._checkpoints.resume(self._pipeline, place(config, FILE)) or None
         self._inbox = BaselineInbox(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
         self._lives = Liveliness(config.robot.name, boot)
-        self._check_due = self._inspect_due = self._status_due = self._introduce_due = 0  # monotonic ns
+        self._check_due = self._status_due = self._introduce_due = 0  # monotonic ns
+        self._inspected = 0  # monotonic ns of the last report for the page
         self._starting = len(self._pipeline.joints)  # joints in their starting procedure
 
     def turn(self, receiver: CoreReceiver, going: bool) -> None:
@@ -161,9 +163,10 @@ class CoreProcess:
 
     def _report(self, receiver: CoreReceiver, now: int, epoch: int) -> None:
         """Send the outlet what is due: the next joint's curve points (all at once would delay updates), the totals."""
-        if now >= self._inspect_due:
-            every = INSPECT_WATCHED if self._inbox.watched else INSPECT_UNWATCHED
-            self._inspect_due = now + every // len(self._pipeline.joints)
+        every = INSPECT_WATCHED if self._inbox.watched else INSPECT_UNWATCHED
+        wait = every // len(self._pipeline.joints)
+        if now >= self._inspected + wait:
+            self._inspected = now
             for message in self._pipeline.inspect_next_joint(epoch):
                 self._status.send_multipart(message)
             for message in self._pipeline.report_channels(self._inbox.wanted, epoch):

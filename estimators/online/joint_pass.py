@@ -147,6 +147,24 @@ def _waits(state: EstimatorState) -> bool:
     return waits or state.front.stop != DONE or state.intervals.begun
 
 
+#: blocks, argued: A review further ahead is not foreseen: an update comes before it, after which it is asked again.
+FORESEEN: Final = 4
+
+
+@kernel((EstimatorState,))
+def samples_to_review(state: EstimatorState) -> int:
+    """How many samples from here the next review of normal mode follows, if all rows teach; 0: that is not known."""
+    learning, former, loop = state.learning, state.front.former, state.learning.loop
+    if learning.every or learning.gate.resting or _waits(state):
+        return 0
+    left = loop.block - loop.filled
+    missing = max(0, learning.due - loop.total - left)
+    if missing > FORESEEN * loop.block:
+        return 0
+    rows = left + -(-missing // loop.block) * loop.block
+    return int(rows * former.decimation - (former.seen - former.support) % former.decimation)
+
+
 class JointPassState(Layout):
     """State of one joint from its readings on."""
 

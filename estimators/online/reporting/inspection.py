@@ -82,7 +82,7 @@ class Inspector:
         first = max(self.state.reported, last - KEPT)
         if first == last:
             return None
-        self.state.reported = last
+        passed, self.state.reported = last - self.state.reported, last
         rows = self.state.rows.part(0, KEPT).part(np.arange(first, last) % KEPT)
         recentre(rows)
         points = self._curves.points(rows, estimate.values, self._taps)
@@ -91,15 +91,16 @@ class Inspector:
         return Inspection(
             rows.time,
             points,
-            self._excitation(rows.phi),
+            self._excitation(rows.phi, passed),
             learner.kept.state.cusum / limit if limit > 0 else math.nan,
             math.sqrt(noise) if noise > 0 else math.nan,
             None if law is None else law.model_dump(),
         )
 
-    def _excitation(self, phi: Floats) -> Floats:
+    def _excitation(self, phi: Floats, passed: int) -> Floats:
+        """Excitation with these rows, the last ones of those that have passed."""
         flat = np.nan_to_num(phi).reshape(-1, phi.shape[2])
-        past = self._keep ** len(phi)
+        past = self._keep**passed
         self._gram = past * self._gram + flat.T @ flat
         self._weight = past * self._weight + len(phi)
         rms = np.sqrt(np.diag(self._gram) / self._weight)

@@ -16,6 +16,10 @@ from jointwatch_numba.direct import direct
 
 #: blocks, argued: A stream is believed again after this many without a lie, a second.
 CLEAN: Final = round(1.0 / SPAN)
+#: ns, derived: The time of a whole block.
+WHOLE: Final = round(SPAN * 1e9)
+#: 1, argued: A block that lasted so many times longer holds a pause, which ends all joints' blocks at once.
+PAUSE: Final = 2
 
 
 class Look(NamedTuple):
@@ -29,11 +33,19 @@ class SignalWatch:
     """The validators of one joint's streams."""
 
     def __init__(
-        self, aligner: AlignerState, roles: Sequence[str], signals: Sequence[str], limit: float = math.inf
+        self,
+        aligner: AlignerState,
+        roles: Sequence[str],
+        signals: Sequence[str],
+        limit: float = math.inf,
+        first: float = 1.0,
     ) -> None:
         """aligner: of a resampler that keeps frames; roles: of its channels; signals: DRIVER.MESSAGE.SIGNAL of each;
-        limit: N·m (N) from which a torque is left out in any case."""
-        self._aligner = aligner
+        limit: N·m (N) from which a torque is left out in any case; first: share of a whole block that the first one is,
+        so that joints that begin together are not all looked at together."""
+        self._aligner, self._first = aligner, round(first * WHOLE)
+        for one in aligner.streams:
+            one.block.span = self._first
         streams = [_stream(stream, aligner, roles, signals)._replace(limit=limit) for stream in aligner.streams]
         self._watched = [_WatchedStream(stream, CLEAN) for stream in streams]
 
@@ -51,6 +63,7 @@ class SignalWatch:
                 continue
             count = block.count
             block.count = 0
+            block.span = WHOLE if block.arrivals[count - 1] - block.arrivals[0] < PAUSE * WHOLE else self._first
             newest = max(newest, int(block.arrivals[count - 1]))
             watched.look(StreamFrames(block.arrivals[:count], block.counters[:count], block.values[:count]))
         reasons = tuple(one.reason for one in self._watched if one.reason is not None)

@@ -1,6 +1,7 @@
 """Readings in, updates out: the truth comes out, at the configured rate, however the readings are cut into batches."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import msgpack
@@ -15,6 +16,10 @@ from daq.core.reading_buffer import ReadingBuffer
 from daq.stream.curve_points import channel_rows, points
 from daq.stream.update import EVENTS
 from drivers.reading import READING
+from estimators.base import Phase
+from estimators.conditioning.stop import REVIEW
+from estimators.online.joint import JointEstimator
+from estimators.plausibility.signals.watch import Look, SignalWatch
 
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
 START = 1_000_000_000  # ns
@@ -513,6 +518,64 @@ def test_joints_share_a_waking(config: Config) -> None:
     for rate, groups in ((100.0, [0] * 7), (5.0, [n * 200_000_000 // 7 for n in range(7)])):
         many = many.model_copy(update={"publish": config.publish.model_copy(update={"rate": rate})})
         assert offsets() == groups, "no two groups nearer than 10 ms, and no more groups than joints"
+
+
+def test_a_review_is_over_before_the_update_of_its_joint_is_due_and_each_has_its_own_time(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, reviewed = two_joints(config), list[JointEstimator]()
+    answer = JointEstimator.answer
+
+    def noted(joint: JointEstimator, before: int) -> None:
+        if joint.state.stop == REVIEW and joint.phases.phase is Phase.NORMAL:
+            reviewed.append(joint)
+        answer(joint, before)
+
+    monkeypatch.setattr(JointEstimator, "answer", noted)
+    pipeline, room = Pipeline(both, boot=1), ReadingBuffer([0] * 3 + [1] * 3, ["bus"] * 6)
+    turns: list[tuple[int, bool]] = []  # ms at which something was reviewed, and whether an update came with it
+    table = of_two(16.0)
+    table["time"] += 14_000_000  # reviews follow the first reading, updates the clock: now 6 and 16 ms lie between them
+    for frame in table:
+        room.add(frame)
+        now = int(frame["time"][-1])
+        if len(released := room.take(pipeline.due, now)):
+            reviewed.clear()
+            messages = pipeline.absorb(released, 0, lambda: 0)
+            room.set_next_due(pipeline.due, now)
+            if reviewed:
+                assert len(reviewed) == 1, "each in a turn of its own"
+                turns.append((now // 1_000_000, any(topic.startswith(b"estimate/") for topic, _ in messages)))
+    assert len(turns) >= 4
+    assert not any(late for _, late in turns)
+    assert (np.diff([at for at, _ in turns]) >= 2).all(), "none has to wait for the one before it"
+
+
+def test_frames_of_joints_that_begin_together_are_looked_at_in_turns_also_behind_a_pause(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[SignalWatch] = []
+    look = SignalWatch.look
+
+    def noted(watch: SignalWatch) -> Look:
+        looks.append(watch)
+        return look(watch)
+
+    monkeypatch.setattr(SignalWatch, "look", noted)
+    pipeline, table = Pipeline(two_joints(config), boot=1), of_two(4.0)
+    at = []
+    for number, frame in enumerate(table):
+        if not 1500 <= number < 2500:
+            pipeline.absorb(frame, 0, lambda: 0)
+            at += [(number, watch) for watch in looks]
+            looks.clear()
+    together = [number for (number, _), (other, _) in pairwise(at) if number == other]
+    assert together == [2500], "a pause ends the blocks of both"
+    for first, last in ((0, 1500), (2501, 4000)):
+        one, other = ([n for n, of in at if of is watch and first <= n < last] for watch in {of for _, of in at})
+        assert len(one) >= 6
+        assert len(other) >= 6
+        assert min(abs(a - b) for a in one for b in other) >= 80, "half a block, of 200 frames, lies between them"
 
 
 def test_what_a_joint_says_need_not_wait_for_the_next_one(config: Config) -> None:

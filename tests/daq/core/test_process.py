@@ -203,9 +203,9 @@ def test_a_driver_without_a_word_is_not_up_any_more_and_its_joint_has_a_fault(ou
     assert [fault["text"]] in reasons
 
 
-def test_what_the_page_draws_comes_once_a_second_where_nobody_looks(outside: Outside) -> None:
+def test_what_the_page_draws_comes_every_five_seconds_where_nobody_looks(outside: Outside) -> None:
     came = [at for at, topic, _ in outside.said if topic == "samples/elbow"]
-    assert 1 <= len(came) <= 1 + outside.said[-1][0] - outside.said[0][0]
+    assert len(came) <= 1 + (outside.said[-1][0] - outside.said[0][0]) / 5
 
 
 def test_the_recorder_gets_every_reading_and_every_word_up_to_the_end(outside: Outside) -> None:
@@ -440,7 +440,7 @@ def test_a_driver_is_up_while_it_has_spoken_in_the_last_second_and_a_half(core: 
     assert (down["up"], down["cause"], down["restarts"]) == (False, "no such port", 3)
 
 
-@pytest.mark.parametrize(("watched", "every"), [(False, 500), (True, 100)])
+@pytest.mark.parametrize(("watched", "every"), [(False, 2500), (True, 100)])
 def test_of_two_joints_the_page_gets_one_at_a_time_five_times_a_second_while_somebody_looks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: bool, every: int
 ) -> None:
@@ -449,12 +449,12 @@ def test_of_two_joints_the_page_gets_one_at_a_time_five_times_a_second_while_som
     monkeypatch.setattr("daq.core.process.Pipeline.inspect_next_joint", lambda *_: asked.append(1) or [])
     core = Core(tmp_path, Clock(), monkeypatch, joints=2)
     looked = []
-    for at in range(0, 1501, 50):
+    for at in range(0, 5001, 50):
         before = len(asked)
         core.turn(at)
         looked += [at] * (len(asked) - before)
     core.core.close()
-    assert looked == list(range(0, 1501, every))
+    assert looked == list(range(0, 5001, every))
 
 
 def test_a_mistake_comes_from_beside_the_core_and_is_logged(core: Core, caplog: pytest.LogCaptureFixture) -> None:

@@ -104,11 +104,21 @@ def test_excitation_is_what_no_other_column_imitates() -> None:
     model = RigidSettings().build()
     rows, _, _ = rows_of(model, 50)
     inspector = Inspector(model, np.ones(1), 0.02)
-    found = inspector._excitation(rows.phi)
+    found = inspector._excitation(rows.phi, len(rows.phi))
     np.testing.assert_allclose(found, gram_excitation(rows.phi[:, 0]), rtol=0.02)
     for _ in range(80):
-        still = inspector._excitation(np.zeros_like(rows.phi))  # 80 s at rest
+        still = inspector._excitation(np.zeros_like(rows.phi), len(rows.phi))  # 80 s at rest
     assert (still < 0.02).all()
+
+
+def test_excitation_forgets_by_time_where_only_some_rows_are_looked_at() -> None:
+    model = RigidSettings().build()
+    rows, _, _ = rows_of(model, 50)
+    inspector = Inspector(model, np.ones(1), 0.02)
+    inspector._excitation(rows.phi, len(rows.phi))
+    for _ in range(8):
+        still = inspector._excitation(np.zeros_like(rows.phi), 250)  # 5 s at rest, of which the last second is seen
+    assert (still < 0.1).all()
 
 
 def test_cutting_batches_changes_nothing_that_is_looked_at() -> None:
