@@ -17,7 +17,7 @@ from estimators.numerics.tables import bytes_read as bytes_of_tables
 
 FIRST: Final = 2.0  # s of silence
 EVERY: Final = 5.0  # s between lines at first
-LATER: Final = 30.0  # s between lines after as long
+LATER: Final = 30.0  # s between lines of a stage that has taken as long
 QUICK: Final = 0.25  # s between lines that overwrite each other
 
 
@@ -88,10 +88,14 @@ class Progress:
 
     def _print(self) -> None:
         terminal = self._stream.isatty()
-        wait = self._first
-        while not self._stop.wait(wait):
-            passed = time.monotonic() - self._begin
-            wait = QUICK if terminal else EVERY if passed < LATER else LATER
+        printed = 0.0
+        while not self._stop.wait(min(self._first, QUICK)):
+            now = time.monotonic()
+            # by its stage: one that has begun is told soon, however long the one before took
+            every = 0.0 if terminal else EVERY if now - self._since < LATER else LATER
+            if now < max(self._begin + self._first, printed + every):
+                continue
+            printed = now
             self._shown = True
             if terminal:
                 print(f"\r\033[K{self.line()}", end="", file=self._stream, flush=True)
