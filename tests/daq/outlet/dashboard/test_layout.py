@@ -101,6 +101,16 @@ def test_words_of_the_header_are_whole_or_left_out(overview: Page) -> None:
           return found;
         }"""
     )
+    signs = overview.evaluate(
+        """() => {
+          const spring = document.querySelector(".spring");
+          spring.style.minWidth = "2000px"; // what else is in the header leaves no room
+          const wide = document.querySelector("#connection i").getBoundingClientRect().width;
+          spring.style.minWidth = "";
+          return wide;
+        }"""
+    )
+    assert signs > 8, "a shape beside the colour"
     whole, short = ["whole", "whole"], ["whole", "left out"]
     assert cut == [whole, short, short, whole, short, short]
 
