@@ -33,7 +33,7 @@ def test_a_faulted_joint_says_why(overview: Page) -> None:
     expect(overview.locator(".explanation")).to_have_text("The values must not be used.")
 
 
-NO_DATA = "Check its power, cable and interface; Acquisition on the page names the bus."
+NO_DATA = "Check its power, cable and interface; the page's view Acquisition says which bus."
 SCREENS = [(1440, 900), (1920, 1080), (390, 844)]
 IN_VIEW = """(selector) => [...document.querySelectorAll(selector)].every((e) => {
   const { top, bottom, left, right, width } = e.getBoundingClientRect();
@@ -52,7 +52,7 @@ def test_the_first_screen_says_which_joint_how_bad_since_when_and_what_to_do(
     expect(worst.locator(".what")).to_have_text("no data")
     expect(worst.locator(".since")).to_have_text(re.compile(r"^since \d\d:\d\d:\d\d, \d+ (s|min)$"))
     expect(worst.locator(".todo")).to_have_text(
-        "Check its power, cable and interface; Acquisition on the page names the bus."
+        "Check its power, cable and interface; the page's view Acquisition says which bus."
     )
     for part in (".which", ".what", ".since", ".todo"):  # on a busy machine it may be silent for a moment
         wait(lambda part=part: overview.evaluate(IN_VIEW, f'[data-headline="wrist_pitch"] {part}'))
