@@ -173,3 +173,10 @@ def test_the_layout_stands_still(seven: str, view: Callable[..., Page]) -> None:
     for _ in range(4):
         page.wait_for_timeout(300)  # updates that must move nothing: fewer, on a slow machine, do so even less
         assert page.evaluate(boxes) == before
+
+
+def test_minutes_and_hours_are_told_from_two_on(overview: Page) -> None:
+    """Of 100 s "1 min" was told, which was doubted beside the line of time."""
+    script = "async () => { const { duration } = await import('./format.js'); "
+    script += "return [100, 119, 120, 7199, 7200].map(duration); }"
+    assert overview.evaluate(script) == ["100 s", "119 s", "2 min", "119 min", "2 h"]
