@@ -6,6 +6,8 @@ BIN    := $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 INSTALL = { $(PIP) uv && $(BIN)/uv pip install --quiet --native-tls --python $(BIN)/python --constraint constraints.txt $(1); } \
 	|| { echo "uv could not: pip installs, which takes longer" >&2; $(PIP) --no-compile $(1); }
+# a comma in the words of a call would begin its second argument
+COMMA := ,
 # neither writes bytecode, which pip would write one file after the other: all cores write it afterwards
 WRITE  := $(BIN)/python -W ignore -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
 LATER  := nice -n 10
@@ -107,9 +109,9 @@ $(VENV)/docs.stamp: $(VENV)/run.stamp
 	@touch $@
 
 $(VENV)/dist.stamp: $(VENV)/test.stamp
-	@$(call INSTALL,--editable '.[test,dist]')
+	@$(call INSTALL,--editable '.[test$(COMMA)dist]')
 	@touch $@
 
 $(VENV)/bench.stamp: $(VENV)/test.stamp
-	@$(call INSTALL,--editable '.[test,bench]')
+	@$(call INSTALL,--editable '.[test$(COMMA)bench]')
 	@touch $@

@@ -634,7 +634,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _SERVICE,
         "no data for {seconds:.1f} s",
         "None of the joint's channels has sent anything for longer than stale.",
-        "Check its power, cable and interface; Acquisition on the page names the bus.",
+        "Check its power, cable and interface; the page's view Acquisition says which bus.",
     ),
     "few_rows": ReasonEntry(
         _SERVICE,

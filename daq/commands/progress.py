@@ -7,14 +7,17 @@ the first two seconds. A thread prints, so that a long step of a library does no
 import sys
 import threading
 import time
+from collections.abc import Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TextIO
 
-from drivers.files.bytes_read import observed
+from drivers.files import bytes_read as bytes_of_logs
+from estimators.numerics.tables import bytes_read as bytes_of_tables
 
 FIRST: Final = 2.0  # s of silence
 EVERY: Final = 5.0  # s between lines at first
-LATER: Final = 30.0  # s between lines after as long
+LATER: Final = 30.0  # s between lines of a stage that has taken as long
 QUICK: Final = 0.25  # s between lines that overwrite each other
 
 
@@ -29,17 +32,19 @@ class Progress:
         self._stop = threading.Event()
         self._shown = False
         self._thread = threading.Thread(target=self._print, daemon=True)
-        self._observed = observed(self.add)
+        self._observed = (bytes_of_logs.observed(self.add), bytes_of_tables.observed(self.add))
 
     def __enter__(self) -> Self:
-        self._observed.__enter__()
+        for one in self._observed:
+            one.__enter__()
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._observed.__exit__(kind, error, trace)
+        for one in self._observed:
+            one.__exit__(kind, error, trace)
         self._stop.set()
         self._thread.join()
         if self._shown and self._stream.isatty():
@@ -55,7 +60,11 @@ class Progress:
         self._done = done
         self._total, self._unit = self._total if total is None else total, self._unit if unit is None else unit
 
-    def add(self, count: int) -> None:
+    def read(self, name: str, files: Iterable[Path]) -> None:
+        """Begin a stage that reads these files, or folders of them."""
+        self.stage(name, bytes_of(files), "B")
+
+    def add(self, count: float) -> None:
         """So many bytes were read."""
         if self._unit in ("", "B"):
             self._unit = "B"
@@ -79,15 +88,25 @@ class Progress:
 
     def _print(self) -> None:
         terminal = self._stream.isatty()
-        wait = self._first
-        while not self._stop.wait(wait):
-            passed = time.monotonic() - self._begin
-            wait = QUICK if terminal else EVERY if passed < LATER else LATER
+        printed = 0.0
+        while not self._stop.wait(min(self._first, QUICK)):
+            now = time.monotonic()
+            # by its stage: one that has begun is told soon, however long the one before took
+            every = 0.0 if terminal else EVERY if now - self._since < LATER else LATER
+            if now < max(self._begin + self._first, printed + every):
+                continue
+            printed = now
             self._shown = True
             if terminal:
                 print(f"\r\033[K{self.line()}", end="", file=self._stream, flush=True)
             else:
                 print(self.line(), file=self._stream, flush=True)
+
+
+def bytes_of(files: Iterable[Path]) -> int:
+    """How long they are, and the files in folders; what is not there counts as none."""
+    every = (one for file in files for one in (file.iterdir() if file.is_dir() else (file,)))
+    return sum(one.stat().st_size for one in every if one.is_file())
 
 
 def _seconds(seconds: float) -> str:

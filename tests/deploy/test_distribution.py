@@ -5,6 +5,9 @@ tests/deploy/test_installed.py installs it and tries it, which takes minutes.
 
 import email
 import re
+import shlex
+import shutil
+import subprocess
 import tomllib
 import zipfile
 from pathlib import Path
@@ -77,3 +80,22 @@ def test_every_dependency_has_the_version_that_everything_was_measured_with() ->
     wanted = [*PROJECT["dependencies"], *(one for extra in PROJECT["optional-dependencies"].values() for one in extra)]
     names = {re.sub(r"[-_.]+", "-", re.split(r"[\[<>=~! ]", one)[0]).lower() for one in wanted}
     assert names <= pinned
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize("target", ["demo", "check", "bench", "docs", "dist"])
+def test_make_installs_by_words_that_a_shell_and_an_installer_understand(target: str, tmp_path: Path) -> None:
+    """Both installers are asked for the same: this tree, with extras that it has."""
+    done = subprocess.run(
+        ["make", "--dry-run", target, f"VENV={tmp_path}"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    lines = [line for line in done.stdout.splitlines() if "--editable" in line]
+    assert lines
+    for line in lines:
+        words = shlex.split(line)
+        asked = [words[place + 1].rstrip(";") for place, word in enumerate(words) if word == "--editable"]
+        assert len(asked) == 2, "uv, and pip where it could not"
+        assert len(set(asked)) == 1
+        extras = re.fullmatch(r"\.(?:\[([\w,]+)\])?", asked[0])
+        assert extras, asked[0]
+        assert set((extras[1] or "").split(",")) <= {"", *PROJECT["optional-dependencies"]}

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daq.commands.doctor.host import NOTE, WARN, DoctorFinding
-from drivers.base import Loss
+from drivers.base import TRAFFIC, Loss
 from drivers.can.bus_errors import CAUSES as BUS_CAUSES
 from drivers.catalogue import PluginError, named
 
@@ -53,7 +53,7 @@ def losses(
 ) -> Iterator[DoctorFinding]:
     """A finding for every counter of losses that is not zero."""
     for cause, count in counts.items():
-        if not count or cause == "frames":
+        if not count or (cause in TRAFFIC and cause not in CAUSES):
             continue
         if cause in BUS_CAUSES:
             yield DoctorFinding(WARN, subject, f"{cause} = {count}: {BUS_CAUSES[cause].text.format(name=subject)}")

@@ -182,9 +182,9 @@ def _identify(options: argparse.Namespace) -> int:
     columns = load_columns(options.columns) if options.columns is not None else None
     tell_open_questions(options.columns)
     with Progress("identify") as progress:
-        count = len(options.train) + len(options.test)
-        progress.stage(f"reading {count} recording{'s' * (count > 1)}")
-        runs = read_runs(robot, [*options.train, *options.test], columns)
+        files = [*options.train, *options.test]
+        progress.read(f"reading {len(files)} recording{'s' * (len(files) > 1)}", files)
+        runs = read_runs(robot, files, columns)
     for text in (*warnings, *runs.warnings):
         print(f"jointwatch: {text}", file=sys.stderr)
     mistakes = _mistakes(runs, columns)

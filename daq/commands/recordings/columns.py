@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, to_answer
+from daq.commands.progress import Progress
 from daq.recording.columns import Columns, read
 from daq.recording.proposal import UnnamedQuantitiesError, propose, questions_of
 from daq.recording.reader import RecordingError
@@ -34,7 +35,9 @@ def run(options: argparse.Namespace) -> int:
     names = tuple(name.strip() for name in options.names.split(",")) if options.names else ()
     try:
         recording, within = together(options.recording)
-        text = propose(recording, names, within)
+        with Progress("columns") as progress:
+            progress.read("reading", [recording / one for one in within] or [recording])
+            text = propose(recording, names, within)
     except UnnamedQuantitiesError as error:
         print(error.template, end="")
         fail(f"{error.why}; what was written is a table to fill in")
@@ -45,7 +48,10 @@ def run(options: argparse.Namespace) -> int:
     count = text.count("[joints.")
     if names and len(names) != count:
         return fail(f"--names: expected {count} names as there are joints, found {len(names)}", EXIT_USAGE)
-    for one in mistakes_under(recording, text):
+    with Progress("columns") as progress:
+        progress.read("looking for mistakes", [recording / one for one in within] or [recording])
+        mistakes = mistakes_under(recording, text)
+    for one in mistakes:
         print(f"jointwatch: {one}", file=sys.stderr)
     print(text, end="")
     questions = list(dict.fromkeys(questions_of(text)))

@@ -68,8 +68,7 @@ def run(options: argparse.Namespace) -> int:
             if options.columns is not None:
                 return fail("replay: expected --columns beside a configuration, found it beside a table", EXIT_USAGE)
             columns = with_torque(load_columns(options.config))
-            with Progress("replay"):
-                channels = read(options.file, columns)
+            channels = _read(options, columns)
             if too_slow := _pace(options, channels, columns):
                 return fail(too_slow)
             return _play(options, configured(options.file, channels, columns), columns, _begin(channels))
@@ -77,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         if ours:
             return _repeat(options, config)
         table = None if options.columns is None else load_columns(options.columns)
-        if table is not None and (too_slow := _pace(options, read(options.file, table), table)):
+        if table is not None and (too_slow := _pace(options, _read(options, table), table)):
             return fail(too_slow)
         return _play(options, config, table)
     except (RecordingError, ChildProcessError) as error:
@@ -87,6 +86,12 @@ def run(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _read(options: argparse.Namespace, columns: Columns) -> Channels:
+    with Progress("replay") as progress:
+        progress.read("reading", [options.file])
+        return read(options.file, columns)
 
 
 def _pace(options: argparse.Namespace, channels: Channels, columns: Columns) -> str:
@@ -126,6 +131,7 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None, 
         Shares(config, source, results_of, options.json, options.speed) as shares,  # before there is a second thread
         Progress("replay") as progress,
     ):
+        progress.read("looking for mistakes", [options.file] if columns is not None else [])
         noticed = _look(options, config, columns)
         # of frames it is not known how many there will be, but how many bytes; columns come as one batch
         progress.stage("playing", options.file.stat().st_size if columns is None else 0, "B" * (columns is None))

@@ -15,7 +15,7 @@ from daq.config.words import ConfigError
 from daq.recording.columns import Columns, check_pace, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError, blocks, configuration
 from daq.recording.ros_bag import is_ours
-from daq.replay.delays import Finding, aligned, find, of_frames
+from daq.replay.delays import REFERENCE, Finding, aligned, find, of_frames
 from daq.state.toml_text import toml_text
 from drivers.base import DriverError
 
@@ -30,6 +30,7 @@ def run(options: argparse.Namespace) -> int:
     config: Config | None = None
     try:
         with Progress("skew") as progress:
+            progress.read("reading", [options.recording])
             if options.config is not None and is_configuration(options.config):
                 config = load(options.config)
                 channels = of_frames(options.recording, config)
@@ -40,11 +41,14 @@ def run(options: argparse.Namespace) -> int:
                 table = None if options.config is None else load_columns(options.config)
                 channels = read(options.recording, table)
             check_pace(options.recording, channels)
-            progress.stage("comparing", sum(len(roles) - 1 for roles in channels.values()), "channels")
+            samples = {(joint, role): len(one.time) for joint, roles in channels.items() for role, one in roles.items()}
+            progress.stage("comparing", sum(samples[key] for key in samples if key[1] != REFERENCE), "samples")
             findings: list[Finding] = []
+            done = 0
             for one in find(channels, options.longest * 1e-3):
                 findings.append(one)
-                progress.reach(len(findings))
+                done += samples.get((one["joint"], one["channel"]), 0)
+                progress.reach(done)
     except ConfigError as mistakes:
         return refuse(mistakes)
     except (RecordingError, DriverError) as error:

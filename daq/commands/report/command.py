@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         size = sum(file.stat().st_size for file in files)
         with Progress("report") as progress:
             content = gather(files, lambda name: progress.stage(name, size, "B"))
-            progress.stage("drawing")
+            progress.stage("step 3 of 3, drawing")
             page.write_text(document(content), encoding="utf-8")
         print(page)
         for words in content.breaks:

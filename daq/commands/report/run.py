@@ -112,7 +112,7 @@ def gather(files: Sequence[Path], stage: Callable[[str], None] = lambda _: None)
     run = ReportContent(list(files), config, digest(files[0]), list(joints.values()))
     repetition = Repetition(files, listened=False)
     continuity = Continuity()
-    stage("reading messages")
+    stage("step 1 of 3, reading messages")
     for file in files:
         if words := _read(run, joints, continuity, file):
             run.breaks.append(words)
@@ -120,7 +120,7 @@ def gather(files: Sequence[Path], stage: Callable[[str], None] = lambda _: None)
     run.events.sort(key=lambda event: float(event["timestamp"]))
     stamps = np.concatenate([joint.estimates[:, 0] for joint in run.joints])
     run.start, run.end = (float(stamps.min()), float(stamps.max())) if len(stamps) else (0.0, 0.0)
-    stage("repeating the readings")
+    stage("step 2 of 3, repeating the readings")
     _repeat(run, joints, repetition)
     return run
 

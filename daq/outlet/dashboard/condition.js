@@ -124,17 +124,20 @@ function beginning(joint, key, events, now) {
   return joint.seen && (!told || told < joint.seen - 5) ? began ?? joint.seen : told ?? began ?? null;
 }
 
-// what is known of a joint that was silent when the page was opened: its last state, unless the outlet has replaced that
+// whether the outlet has replaced what the joint itself was last in
+const replaced = ({ state, reasons }) => !state.phase || reasons.some(({ code }) => CORE.includes(code));
+
+// what is known of a joint of which nothing comes any more: what it was in itself, before its core was silent
 function lastKnown(joint, events, since) {
-  const replaced = !joint.state.phase || joint.reasons.some(({ code }) => CORE.includes(code));
-  return replaced ? joint.condition : judge(joint, events, since);
+  if (joint.own) return joint.own;
+  return replaced(joint) ? { lines: [] } : judge(joint, events, since);
 }
 
 // a joint of which nothing comes any more; since: Unix s of the last update
 function silent(joint, events, since) {
-  const { key, state, lines } = joint.condition.key ? joint.condition : lastKnown(joint, events, since), again = key === "stale";
+  const again = joint.condition.key === "stale", { key, state, lines, since: begun } = again ? joint.condition : lastKnown(joint, events, since);
   const known = state && phase(key === "changed" ? key : state)[0].toLowerCase();
-  const told = state && (key !== "changed" && lines.length ? `${known} (${lines.join(", ")})` : known);
+  const told = state && (key !== "changed" && lines.length ? `${known} (${lines.join(", ")})` : known) + (URGENT.includes(key) && begun ? `, since ${format.clock(begun)}` : "");
   const change = changeOf(joint), before = again ? joint.condition.before : told, was = again ? joint.condition.was : key;
   const rank = ORDER.length + (was ? ORDER.indexOf(was) : 0);
   return { key: "stale", state: "stale", rank, word: phase("stale")[0], short: again ? joint.condition.short : known ? `before: ${known}` : "", size: change?.size ?? 0,
@@ -144,6 +147,13 @@ function silent(joint, events, since) {
 // key: what decides about order and colour, the worse of state and change; state: what the joint does now; change: see changeOf.
 export function judge(joint, events, now, silence = null) {
   if (silence !== null) return silent(joint, events, silence);
+  const found = living(joint, events, now);
+  if (!replaced(joint)) joint.own = found;
+  return found;
+}
+
+// a joint of which something comes
+function living(joint, events, now) {
   const state = stateOf(joint), change = changeOf(joint), key = change && !URGENT.includes(state) ? "changed" : state;
   const rank = ORDER.indexOf(key), word = phase(key)[0];
   if (key === "changed") return { key, state, rank, word, change, lines: [change.line], ...change, since: change.since ?? beginning(joint, key, events, now) };

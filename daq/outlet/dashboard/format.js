@@ -57,8 +57,8 @@ export const duration = (seconds) => {
   if (seconds === null || !Number.isFinite(seconds)) return NOTHING;
   if (seconds < 1e-3) return `${(1e6 * seconds).toFixed(0)} µs`;
   if (seconds < 1) return `${(1e3 * seconds).toFixed(seconds < 0.1 ? 1 : 0)} ms`;
-  if (seconds < 100) return `${Math.floor(seconds)} s`;
-  return seconds < 6000 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
+  if (seconds < 120) return `${Math.floor(seconds)} s`;
+  return seconds < 7200 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 };
 
 // of a regressor: how much better the best told direction is than the worst

@@ -79,6 +79,7 @@ class Joint {
     this.elastic = this.geared = false;
     this.history = []; // [Unix s, totals]: for rates
     this.condition = { rank: 9, word: "", short: "", size: 0, lines: [], todo: "", since: null }; // see condition.js
+    this.own = null; // the last condition that was its own, rather than its core's
     this.seen = null; // Unix s since which the page has seen it in this condition
   }
 

@@ -12,7 +12,7 @@ export const PHASES = {
   unsure: ["Needs other motion", "The model explains the motion, but not every parameter is identifiable from this motion.", "dots"],
   learning: ["Still learning", "The model explains the motion; some parameters are not certain enough yet.", "dots"],
   doubtful: ["In doubt", "Some values are not to be relied on: the reasons say which, and why.", "dots"],
-  stale: ["No data", "No update comes: what is shown is the last that was known.", "cross"],
+  stale: ["No data", "No update comes: what is shown is the last that was known. Is the service running, and this screen's network up?", "cross"],
 };
 
 // every kind of event, and what it means for the values

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.numerics.tables.bytes_read import note
 from estimators.numerics.tables.header import BETWEEN, MARKS, SCOPE_TIME, cells, header_of
 from estimators.numerics.tables.instants import instants_of
 from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns, numbered_texts, unnamed_texts
@@ -19,6 +20,7 @@ from estimators.numerics.tables.named_columns import UNNAMED, NamedColumns, numb
 LEAST: Final = 3  # rows, of which the last may be one that was being written
 _SPOKEN: Final = re.compile(r"(?m)^position: ?(?:\[|$)(?:.|\n)*^---$")  # messages as ROS prints them
 HEAD: Final = 400  # lines that are looked at
+PART: Final = 20_000  # lines between two words of how far it is, and looks whether it is interrupted
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
 _COMMA: Final = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 _POINTED: Final = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+,\d+")  # 1.234,5
@@ -37,7 +39,8 @@ class TextForm(NamedTuple):
 
 def read_delimited(file: Path) -> NamedColumns:
     """Read a table in text. Raises OSError, ValueError."""
-    text, encoding = _decoded(file.read_bytes())
+    raw = file.read_bytes()
+    text, encoding = _decoded(raw)
     if _SPOKEN.search(text[:20_000]):
         raise ValueError(
             "messages as ROS prints them: echo them with --csv (ros2 topic) or -p (rostopic), or record a bag"
@@ -60,9 +63,9 @@ def read_delimited(file: Path) -> NamedColumns:
     if len(body) > LEAST and len(cells(body[-1], form.between)) < form.width:
         body, notes = body[:-1], [*notes, "its last row breaks off, and is left out"]
     try:
-        table = _numbers(body, form)
+        table = _numbers(body, form, len(raw))
     except ValueError:
-        return _mixed(body, form, names, units, notes)
+        return _mixed(body, form, names, units, notes, len(raw))
     if not names:
         return NamedColumns({UNNAMED: table}, notes=[*notes, "its columns have no names"])
     _one_time(names, table)
@@ -162,23 +165,36 @@ def _notes(form: TextForm, encoding: str, lines: Sequence[str], used: int) -> li
     return [one for one in said if one]
 
 
-def _numbers(body: list[str], form: TextForm) -> NDArray[np.float64]:
-    """All cells as numbers. Raises ValueError where one is none."""
+def _numbers(body: list[str], form: TextForm, size: int) -> NDArray[np.float64]:
+    """All cells as numbers; size: bytes of the file. Raises ValueError where one is none."""
     if form.decimal_comma:
         body = [line.replace(",", ".") for line in body]  # with thousands of points too it fails, and is read slowly
     if form.between is not None and body and body[0].rstrip().endswith(form.between):
         raise ValueError("the last column is empty")
-    table: NDArray[np.float64] = np.loadtxt(body, delimiter=form.between, ndmin=2, comments=None)
-    if table.shape[1] != form.width:
-        raise ValueError(f"{table.shape[1]} columns")
-    return table
+    parts: list[NDArray[np.float64]] = []
+    told = 0.0
+    try:
+        for begin in range(0, max(len(body), 1), PART):
+            lines = body[begin : begin + PART]
+            parts.append(np.loadtxt(lines, delimiter=form.between, ndmin=2, comments=None))
+            if parts[-1].shape[1] != form.width:
+                raise ValueError(f"{parts[-1].shape[1]} columns")
+            told += (read := size * len(lines) / max(len(body), 1))
+            note(read)
+    except ValueError:
+        note(-told)  # it is read once more, cell by cell
+        raise
+    return np.concatenate(parts)
 
 
 def _mixed(
-    body: Sequence[str], form: TextForm, names: list[str], units: dict[str, str], notes: list[str]
+    body: Sequence[str], form: TextForm, names: list[str], units: dict[str, str], notes: list[str], size: int
 ) -> NamedColumns:
     """Columns one by one: numbers with gaps, instants, lists, and texts. Raises ValueError."""
-    rows = [cells(line, form.between) for line in body]
+    rows: list[list[str]] = []
+    for begin in range(0, len(body), PART):
+        rows += (cells(line, form.between) for line in body[begin : begin + PART])
+        note(0.5 * size * (len(rows) - begin) / len(body))  # half of the work
     width = form.width
     for i, row in enumerate(rows):
         if len(row) != width:
@@ -187,6 +203,7 @@ def _mixed(
     loose: list[NDArray[Any]] = []
     for name, column in zip(names or [""] * width, zip(*rows, strict=True), strict=True):
         values = _values(column, form.decimal_comma)
+        note(0.5 * size / width)
         if values is None:
             _note_text(found, name, column)
         elif name:

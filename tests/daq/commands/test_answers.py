@@ -20,11 +20,13 @@ import zmq
 from daq.__main__ import main
 from daq.commands.doctor.bus import GuessedField, Talk
 from daq.commands.doctor.proposal import bus_proposal
-from daq.commands.progress import FIRST, Progress
+from daq.commands.progress import FIRST, Progress, bytes_of
 from daq.config.load import load
 from drivers.files.bytes_read import note, observed
 from drivers.files.can_log import LogFile
 from drivers.files.player import FileSettings
+from estimators.numerics.named_arrays import named_columns
+from estimators.numerics.tables import bytes_read as bytes_of_tables
 from tests.support.table_files import bag, truth
 
 DBC = """VERSION ""
@@ -514,3 +516,41 @@ def test_a_first_start_that_compiles_says_so(tmp_path: Path) -> None:
         line = starting.stderr.readline()
         starting.kill()
     assert line.startswith("replay: loading; a first start compiles its kernels, which takes a minute or two, ")
+
+
+def test_a_stage_that_begins_late_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`report` read messages for half a minute, said that 2 s were left, and then nothing for another half."""
+    monkeypatch.setattr("daq.commands.progress.EVERY", 0.2)
+    stream = io.StringIO()
+    with Progress("report", stream, first=0.1) as progress:
+        progress._since = progress._begin = time.monotonic() - 40.0  # lines come each half minute
+        progress.stage("drawing")
+        progress._since -= 40.0
+        time.sleep(0.8)
+        assert stream.getvalue().count("drawing") == 1
+        progress.stage("printing")
+        time.sleep(0.8)
+    assert stream.getvalue().count("printing") >= 2
+
+
+@pytest.mark.parametrize("cell", ["0.25", ""], ids=["numbers alone", "a cell that is empty"])
+def test_how_far_a_table_is_read_is_said_by_its_bytes(cell: str, tmp_path: Path) -> None:
+    """The reading of 100 MB takes seconds; a cell that is no number makes it begin again, cell by cell."""
+    file = tmp_path / "arm.csv"
+    rows = [f"{0.001 * k:.3f},{0.5 * k},{0.25 * k}" for k in range(60_000)]
+    rows[50_000] = f"50.000,25000.0,{cell}"
+    file.write_text("\n".join(["time,q,u", *rows]))
+    shares: list[float] = []
+    with bytes_of_tables.observed(shares.append):
+        table = named_columns(file).columns
+    assert len(table["u"]) == 60_000
+    assert np.isnan(table["u"][50_000]) == (not cell)
+    assert len([one for one in shares if one > 0]) >= 3
+    assert sum(shares) == pytest.approx(file.stat().st_size, rel=1e-6)
+
+
+def test_a_folder_is_as_long_as_its_files(tmp_path: Path) -> None:
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag" / "a.mcap").write_bytes(b"12345")
+    (tmp_path / "b.csv").write_bytes(b"123")
+    assert bytes_of([tmp_path / "bag", tmp_path / "b.csv", tmp_path / "none.csv"]) == 8

@@ -19,7 +19,7 @@ from daq.__main__ import main
 from daq.commands.doctor.bus import GuessedField, fields, nominal
 from daq.commands.doctor.bus import load as bus_load
 from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, host, serial_port
-from daq.commands.doctor.losses import CAUSES, tell_causes
+from daq.commands.doctor.losses import CAUSES, losses, tell_causes
 from daq.commands.doctor.proposal import port_proposal
 from daq.config.load import load
 from drivers.can.bus_errors import CAUSES as BUS_CAUSES
@@ -372,3 +372,10 @@ def test_a_port_that_sits_on_its_bytes_or_is_not_ours_is_said(tmp_path: Path) ->
         port.chmod(0)
         [refused] = serial_port(str(port), root)
         assert "usermod -aG" in refused.remedy
+
+
+def test_what_a_bus_carries_is_no_loss() -> None:
+    """A warning said "busy_us = 332889:", and nothing else."""
+    assert list(losses("wire", {"frames": 3000, "packets": 2, "busy_us": 332_889})) == []
+    (found,) = losses("wire", {"frames": 3000, "lost": 2})
+    assert found.text == "lost = 2: frames missing by their own counter"

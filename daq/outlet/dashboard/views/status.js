@@ -3,7 +3,7 @@
 import { listed, trouble, worstFirst } from "../condition.js";
 import { BaselineOffer } from "./baseline.js";
 import { CurvePlot, frictionCaption } from "./curves.js";
-import { element, mark, write } from "../elements.js";
+import { cutName, element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 import { Badges, changeBeside } from "../page.js";
 import { TimeLine } from "./timeline.js";
@@ -85,7 +85,7 @@ class Chip {
     this.short = element("span", { class: "short" });
     this.change = element("span", { class: "more", hidden: "" });
     this.sign = element("i", { class: "sign" });
-    this.node = element("a", { class: "chip", href: `#/joint/${encodeURIComponent(joint.name)}`, "data-chip": joint.name }, this.sign, element("b", {}, joint.name), this.short, this.change);
+    this.node = element("a", { class: "chip", href: `#/joint/${encodeURIComponent(joint.name)}`, "data-chip": joint.name }, this.sign, cutName("b", {}, joint.name), this.short, this.change);
   }
 
   words() {
@@ -98,16 +98,20 @@ class Chip {
   }
 }
 
+// the joints of a sentence: by name where they are few
+const which = (joints) => (joints.length > NAMED ? `${joints.length} are` : `${listed(joints.map((joint) => joint.name))} ${joints.length > 1 ? "are" : "is"}`);
+
 // "Nothing to do" has its words, too.
 function summary(joints, stale, lastWord) {
   if (stale && lastWord === null) return ["waiting", "No update has come yet", "The core is starting, which takes a minute or two where it compiles. If this lasts, the service's log says why."];
   if (stale) return ["stale", `No data since ${format.clock(lastWord)}`, "Is the service running, and this screen's network up? What stands below is the last that was known."];
-  const counts = (key) => joints.filter((joint) => joint.condition.key === key).length;
-  const others = ["doubtful", "starting", "unsure", "learning", "held", "waiting"].map((key) => [counts(key), { doubtful: "in doubt", starting: "starting up", unsure: "in need of other motion", learning: "still learning", held: "standing still", waiting: "without data yet" }[key]]).filter(([count]) => count);
+  const having = (key) => joints.filter((joint) => joint.condition.key === key), counts = (key) => having(key).length;
+  const others = ["doubtful", "starting", "unsure", "learning", "held", "waiting"].map((key) => [having(key), { doubtful: "in doubt", starting: "starting up", unsure: "in need of other motion", learning: "still learning", held: "standing still", waiting: "without data yet" }[key]]).filter(([found]) => found.length);
   if (!others.length) return ["normal", joints.length > 1 ? `All ${joints.length} joints are normal` : "Normal", "Nothing to do."];
-  const names = others.length === 1 && others[0][0] === joints.length ? [`All ${joints.length} joints are ${others[0][1]}`] : others.map(([count, text]) => `${count} ${text}`);
-  const todo = counts("waiting") ? "Is every drive on? Acquisition shows what comes." : counts("starting") || counts("unsure") || counts("learning") ? "Let the robot move: every joint, both directions, slow and fast." : "Nothing to do.";
-  return [others[0][1] === "standing still" ? "held" : counts("waiting") ? "waiting" : counts("doubtful") ? "doubtful" : "starting", `${names.join(", ")}${names.length === 1 && others[0][0] === joints.length ? "" : counts("normal") ? `, ${counts("normal")} normal` : ""}`, todo];
+  const all = others[0][0].length === joints.length && joints.length > 1;
+  const names = all ? [`All ${joints.length} joints are ${others[0][1]}`] : others.map(([found, text]) => `${which(found)} ${text}`);
+  const todo = counts("waiting") ? "Is every drive on? Acquisition shows what comes." : counts("starting") || counts("unsure") || counts("learning") ? all ? "Let the robot move: every joint, both directions, slow and fast." : "Let what is not normal move: both directions, slow and fast." : "Nothing to do.";
+  return [others[0][1] === "standing still" ? "held" : counts("waiting") ? "waiting" : counts("doubtful") ? "doubtful" : "starting", `${names.join(", ")}${counts("normal") ? `, ${counts("normal")} normal` : ""}`, todo];
 }
 
 // since when they are as the summary says, the longest of them; of what is silent for how long

@@ -1,7 +1,7 @@
 // What happened to every joint on one line of time: a lane each, a bar for what lasts, a sign for what happens once.
 
 import { BEGINS, ENDS } from "../condition.js";
-import { element } from "../elements.js";
+import { cutName, element } from "../elements.js";
 import * as format from "../format.js";
 import { readable, toneOf } from "../words.js";
 
@@ -112,7 +112,7 @@ export class TimeLine {
       track.append(sign);
     }
     const lane = element("div", { class: "lane", "data-phase": joint.condition.key });
-    if (this.titled) lane.append(element("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, joint.name));
+    if (this.titled) lane.append(cutName("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, joint.name));
     lane.append(track);
     return lane;
   }

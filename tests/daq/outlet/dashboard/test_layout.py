@@ -50,6 +50,71 @@ def test_what_has_just_happened_does_not_stick_out_of_the_line_of_time(
     assert wide <= 1
 
 
+def test_a_name_that_is_cut_keeps_its_end_by_which_it_differs(overview: Page) -> None:
+    """right_shoulder_pitch, right_shoulder_roll and right_shoulder_yaw were one name in a chip."""
+    told = overview.evaluate(
+        """async () => {
+          const { cutName } = await import("/elements.js");
+          const box = document.createElement("div");
+          box.style.cssText = "width: 8rem; position: absolute; font-weight: 650";
+          document.body.append(box);
+          const names = ["right_shoulder_pitch", "elbow", "a_name_that_is_far_too_long_for_it", "_x", "leg.7"];
+          const found = names.map((name) => {
+            box.replaceChildren(cutName("b", {}, name));
+            const [begin, end] = box.firstChild.children;
+            const right = end.getBoundingClientRect().right - box.getBoundingClientRect().right;
+            return [box.textContent === name, begin.scrollWidth > begin.clientWidth, end.textContent, right <= 0.5];
+          });
+          box.remove();
+          return found;
+        }"""
+    )
+    assert told == [
+        [True, True, "_pitch", True],
+        [True, False, "", True],
+        [True, True, "_it", True],
+        [True, False, "", True],
+        [True, False, ".7", True],
+    ]
+
+
+def test_words_of_the_header_are_whole_or_left_out(overview: Page) -> None:
+    """Beside the views of a robot and a mechanism, "7 joints: 1 faulted, 1 hel…" was left of them."""
+    overview.set_viewport_size({"width": 1600, "height": 900})
+    cut = overview.evaluate(
+        """() => {
+          const box = document.getElementById("summary"), told = box.cloneNode(true);
+          const words = told.querySelectorAll("span");
+          box.replaceWith(told);
+          const texts = ["1 faulted, 2 held, 4 normal", "1 faulted, 1 changed, 3 starting up, 2 held, 19 normal"];
+          const found = texts.flatMap((text) =>
+            ["99rem", "12rem", "7rem"].map((room) => {
+              [words[0].textContent, words[1].textContent, told.style.maxWidth] = ["28 joints", `: ${text}`, room];
+              const outer = told.getBoundingClientRect();
+              return [...words].map((one) => {
+                const { top, right, bottom } = one.getBoundingClientRect();
+                if (top > outer.bottom - 1) return "left out";
+                return right > outer.right + 0.5 || bottom > outer.bottom + 1 ? `cut: ${one.textContent}` : "whole";
+              });
+            }));
+          told.replaceWith(box);
+          return found;
+        }"""
+    )
+    signs = overview.evaluate(
+        """() => {
+          const spring = document.querySelector(".spring");
+          spring.style.minWidth = "2000px"; // what else is in the header leaves no room
+          const wide = document.querySelector("#connection i").getBoundingClientRect().width;
+          spring.style.minWidth = "";
+          return wide;
+        }"""
+    )
+    assert signs > 8, "a shape beside the colour"
+    whole, short = ["whole", "whole"], ["whole", "left out"]
+    assert cut == [whole, short, short, whole, short, short]
+
+
 def test_a_figure_and_its_unit_stay_on_one_line(overview: Page) -> None:
     script = "async () => { const { percent, change } = await import('./format.js'); "
     script += "return [percent(0.0123), percent(1e-6), change(0.16), change(-0.002)].join(''); }"
@@ -108,3 +173,10 @@ def test_the_layout_stands_still(seven: str, view: Callable[..., Page]) -> None:
     for _ in range(4):
         page.wait_for_timeout(300)  # updates that must move nothing: fewer, on a slow machine, do so even less
         assert page.evaluate(boxes) == before
+
+
+def test_minutes_and_hours_are_told_from_two_on(overview: Page) -> None:
+    """Of 100 s "1 min" was told, which was doubted beside the line of time."""
+    script = "async () => { const { duration } = await import('./format.js'); "
+    script += "return [100, 119, 120, 7199, 7200].map(duration); }"
+    assert overview.evaluate(script) == ["100 s", "119 s", "2 min", "119 min", "2 h"]

@@ -33,7 +33,7 @@ def test_a_faulted_joint_says_why(overview: Page) -> None:
     expect(overview.locator(".explanation")).to_have_text("The values must not be used.")
 
 
-NO_DATA = "Check its power, cable and interface; Acquisition on the page names the bus."
+NO_DATA = "Check its power, cable and interface; the page's view Acquisition says which bus."
 SCREENS = [(1440, 900), (1920, 1080), (390, 844)]
 IN_VIEW = """(selector) => [...document.querySelectorAll(selector)].every((e) => {
   const { top, bottom, left, right, width } = e.getBoundingClientRect();
@@ -52,7 +52,7 @@ def test_the_first_screen_says_which_joint_how_bad_since_when_and_what_to_do(
     expect(worst.locator(".what")).to_have_text("no data")
     expect(worst.locator(".since")).to_have_text(re.compile(r"^since \d\d:\d\d:\d\d, \d+ (s|min)$"))
     expect(worst.locator(".todo")).to_have_text(
-        "Check its power, cable and interface; Acquisition on the page names the bus."
+        "Check its power, cable and interface; the page's view Acquisition says which bus."
     )
     for part in (".which", ".what", ".since", ".todo"):  # on a busy machine it may be silent for a moment
         wait(lambda part=part: overview.evaluate(IN_VIEW, f'[data-headline="wrist_pitch"] {part}'))
@@ -276,6 +276,58 @@ def test_of_a_joint_that_is_silent_the_last_state_and_the_change_stay(overview: 
     state = {"phase": "faulted", "health": {"status": "faulted", "reasons": lost}}
     told = overview.evaluate(JUDGE, joint | {"phase": "faulted", "reasons": lost, "state": state})
     assert told[5] == "before: faulted", "a chip of a phone has room for 20 letters"
+
+
+def test_a_joint_was_what_it_was_in_itself_before_its_core_and_then_the_page_heard_nothing(overview: Page) -> None:
+    """For two seconds the outlet says that the core is silent; what a person wants to know is what was before that."""
+    told = overview.evaluate(
+        """async () => {
+          const { judge } = await import("/condition.js");
+          const known = (phase, reasons) => (
+            { reasons, phase, state: { phase, since: 60, health: { status: "valid", reasons } } });
+          const silent = [{ code: "core_silent", text: "no word from the core for 2 s", todo: "" }];
+          const lost = [{ code: "no_data", text: "no data for 4 s", todo: "" }];
+          return [known("normal", []), known("faulted", lost)].map((first) => {
+            const joint = { name: "a", names: [], drift: {}, changes: [], open: [], condition: {}, ...first };
+            joint.condition = judge(joint, [], 100);
+            Object.assign(joint, known("faulted", silent));
+            joint.condition = judge(joint, [], 102);
+            const between = joint.condition.lines[0];
+            joint.condition = judge(joint, [], 104, 100);
+            joint.condition = judge(joint, [], 105, 100);
+            return [between, joint.condition.before, joint.condition.short];
+          });
+        }"""
+    )
+    assert told == [
+        ["no word from the core for 2 s", "normal", "before: normal"],
+        ["no word from the core for 2 s", "faulted (no data), since 00:01:00", "before: faulted"],
+    ]
+
+
+def test_a_joint_that_starts_alone_is_named(overview: Page) -> None:
+    told = overview.evaluate(
+        """async () => {
+          const { StatusStrip } = await import("/views/status.js");
+          const words = (keys) => {
+            const joints = keys.map((key, i) => ({ name: `j${i + 1}`, names: [], reasons: [], drift: {}, changes: [],
+              open: [], state: {},
+              condition: { key, state: key, rank: 1, word: "", short: "", size: 0, lines: [],
+                todo: "", since: 60 } }));
+            const strip = new StatusStrip(joints, false);
+            strip.words({ events: [], lastWord: 100 }, 100, false);
+            return strip.calm.textContent;
+          };
+          return [["starting", "normal", "normal"], ["starting", "starting", "normal"], ["starting", "starting"],
+            ["starting", "starting", "starting", "starting", "held", "normal"]].map(words);
+        }"""
+    )
+    assert told == [
+        "j1 is starting up, 2 normal",
+        "j1 and j2 are starting up, 1 normal",
+        "All 2 joints are starting up",
+        "4 are starting up, j5 is standing still, 1 normal",
+    ]
 
 
 def test_a_page_whose_core_is_down_does_not_call_itself_live(overview: Page) -> None:
