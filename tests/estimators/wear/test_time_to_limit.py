@@ -28,7 +28,8 @@ def test_the_exponent_of_wear_is_followed(exponent: float) -> None:
     found = time_to_limit(use, drift, LIMIT)
     left = 160.0 * (2.0 ** (1 / exponent) - 1.0)
     assert found.middle == pytest.approx(left, rel=0.1)
-    assert found.low <= left <= found.high
+    grid = 0.01  # exponents are 5 % apart, which is coarser than values with so little noise tell
+    assert found.low * (1.0 - grid) <= left <= found.high * (1.0 + grid)
     assert found.stepwise < 0.5
 
 
