@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,8 +14,7 @@ from estimators.quantities import Floats
 MEDIAN: Final = 1.2533  # deviation of a median of normal values over that of their mean
 
 
-@dataclass(frozen=True)
-class JudgedQuantity:
+class JudgedQuantity(NamedTuple):
     """One quantity of one robot's joint, over all of its recordings."""
 
     robot: str

@@ -1,4 +1,4 @@
-"""How much use a drifting quantity takes to its limit, as a distribution.
+"""How much use, and how many days, a drifting quantity takes to its limit, as a distribution.
 
 The drift w(u) over use u is a trend with jumps, observed with noise. With w̄(u) = c·f(u), the expected wear,
 
@@ -10,7 +10,10 @@ b < 1 is wear that slows down (running in), 1 Archard's law, b > 1 wear that spe
 began; s is the size of the steps in which wear comes, 0 for smooth wear. Given u₀, b, s and the slow noise, all is
 linear and Gaussian if (2) is taken by its first two moments while learning: c has a Gaussian posterior and the marginal
 likelihood in closed form. The others are summed over a grid with its prior; the future is then drawn from (2) as it is,
-to the first passage of the limit.
+to the first passage of the limit. Draws of c are resampled by 1/c, the prior of a rate that knows no scale: with a flat
+one the few steps so far, n of them, would be taken for n + 1.
+
+Use becomes days by the mean use of the last ones, which is not exactly known and will not be exactly kept.
 
 Gamma process: van Noortwijk, Reliability Engineering & System Safety 94 (2009) 2–21, doi:10.1016/j.ress.2007.03.019.
 """
@@ -27,8 +30,11 @@ from estimators.quantities import Floats
 MOST: Final = 60
 #: 1, argued: Values below which no trend can be told from the noise.
 FEWEST: Final = 10
-#: 1, argued: Exponents b of smooth wear, all alike before any value is seen: from running in (½) to fatigue (4).
-EXPONENTS: Final = np.exp(np.linspace(math.log(0.4), math.log(4.0), 48))
+#: 1, argued: Exponents b of smooth wear, all but 1 alike before any value is seen: from running in (½) to fatigue (4).
+EXPONENTS: Final = np.exp(0.05 * np.arange(-18.0, 29.0))
+#: 1, tuned: Prior of b = 1 among them, Archard's law, the usual one (0.2, 0.3 and 0.5 tried on lives of seeds 4000 to
+#: 4129 of `jointwatch bench wear`; decision 064).
+STEADY: Final = 0.3
 #: 1, argued: Exponents of wear in steps: events without a memory come at one rate, so b is near 1.
 EXPONENTS_OF_STEPS: Final = np.exp(np.linspace(-0.5, 0.5, 7))
 #: 1, argued: Deviation of the prior of their logarithm.
@@ -51,6 +57,12 @@ TIMES: Final = np.array([4.0, 10.0, 25.0])
 TIME_OF_STEPS: Final = 10.0
 #: 1, argued: Deviation of the prior of c, in times the wear by now.
 WIDE: Final = 5.0
+#: 1, argued: c in times the wear by now below which its prior, 1/c, is taken for flat, or it had no end.
+SLOWEST: Final = 0.1
+#: 1, argued: Draws from which each draw of c is resampled.
+CANDIDATES: Final = 4
+#: days, argued: Last days in use whose mean is the pace by which use becomes days.
+PACE: Final = 30
 #: values, argued: Mean of the last ones that is the wear by now, a week.
 LAST: Final = 7
 #: 1, argued: Hypotheses whose covariances are in memory at once, 7 MB.
@@ -128,33 +140,61 @@ def time_to_limit(use: Floats, drift: Floats, limit: float, seed: int = 0) -> Re
     against its baseline, towards the limit, one value a day or so; limit: > 0, in the unit of drift. Raises ValueError
     for fewer than FEWEST values, or a limit that is not positive. Only to be asked once drift has been told.
     """
+    return _remaining(*_draws(use, drift, limit, np.random.default_rng(seed)))
+
+
+def days_to_limit(use: Floats, drift: Floats, limit: float, seed: int = 0) -> Remaining:
+    """The days in use from the last value to the limit, at the use of the last PACE days; there is some in these.
+
+    Arguments and errors as of `time_to_limit`, one value a day. The mean use of n days in the past and of m days to
+    come both differ from the true mean, by the deviation of a day's use over √n and √m.
+    """
+    random = np.random.default_rng(seed)
+    left, stepwise, exponent = _draws(use, drift, limit, random)
+    each = np.diff(use[-PACE - 1 :])
+    pace = each.mean()
+    variation = each.std() / pace
+    days = left / pace
+    doubt = variation * np.sqrt(1.0 / len(each) + 1.0 / np.maximum(days, 1.0))
+    return _remaining(days * np.exp(doubt * random.normal(size=len(days))), stepwise, exponent)
+
+
+def _remaining(left: Floats, stepwise: float, exponent: float) -> Remaining:
+    low, middle, high = np.quantile(left, QUANTILES, method="nearest")
+    return Remaining(float(low), float(middle), float(high), stepwise, exponent)
+
+
+def _draws(use: Floats, drift: Floats, limit: float, random: np.random.Generator) -> tuple[Floats, float, float]:
+    """Draws of the use that is left, the probability of wear in steps, and the expected exponent."""
     if len(use) < FEWEST or limit <= 0.0:
         raise ValueError(f"expected at least {FEWEST} values and a limit above 0, found {len(use)} and {limit:g}")
     series = _series(use, drift, limit)
     known = _joined([*_smooth(series), *_stepwise(series, limit)])
     weight = np.exp(known.weight - known.weight.max())
     weight /= weight.sum()
-    random = np.random.default_rng(seed)
-    drawn = random.choice(len(weight), DRAWS, p=weight)
-    one = _Hypotheses(*(values[drawn] for values in known))
+    drawn = random.choice(len(weight), CANDIDATES * DRAWS, p=weight)
+    c = _positive(known.mean[drawn], known.deviation[drawn], random)
+    prior = 1.0 / np.maximum(c, SLOWEST * series.level)
+    kept = random.choice(len(c), DRAWS, p=prior / prior.sum())
+    c, one = c[kept], _Hypotheses(*(values[drawn[kept]] for values in known))
+    stepwise, exponent = float(np.mean(one.size > 0.0)), float(one.exponent.mean())
     cell = np.where(one.size > 0.0, *(math.log(grid[1] / grid[0]) for grid in (EXPONENTS_OF_STEPS, EXPONENTS)))
     one = one._replace(
         exponent=one.exponent * np.exp(cell * random.uniform(-0.5, 0.5, DRAWS))
     )  # within the grid's cell
-    c = _positive(one.mean, one.deviation, random)
     wear = c + one.place - one.slope * (c - one.mean) + one.spread * random.normal(size=DRAWS)
     left = _first_passage(c, wear, one, limit, random) * series.use[-1]
-    left = np.maximum(left - (use[-1] - series.use[-1]), 0.0)  # the last group ends later than its mean
-    low, middle, high = np.quantile(left, QUANTILES, method="nearest")
-    stepwise = float(weight[known.size > 0.0].sum())
-    return Remaining(float(low), float(middle), float(high), stepwise, float((weight * known.exponent).sum()))
+    # the last group ends later than its mean
+    return np.maximum(left - (use[-1] - series.use[-1]), 0.0), stepwise, exponent
 
 
 def _smooth(series: _Series) -> Iterator[_Hypotheses]:
     """Smooth wear: the noise is alike for all shapes, so one factor serves all of them."""
     onset, exponent = (one.ravel() for one in np.meshgrid(ONSETS, EXPONENTS, indexing="ij"))
     f, none = series.shape(onset, exponent), np.zeros(len(onset))
-    prior = math.log((1.0 - IN_STEPS) / len(EXPONENTS) / len(SLOW) / len(TIMES)) + _of_onset(onset, ONSETS)
+    steady = STEADY * (exponent == 1.0)
+    prior = np.log((1.0 - IN_STEPS) * ((1.0 - STEADY) / len(EXPONENTS) + steady) / len(SLOW) / len(TIMES))
+    prior = prior + _of_onset(onset, ONSETS)
     for slow in SLOW:
         for time in TIMES:
             factor = np.linalg.cholesky(series.noise(slow, time))

@@ -18,7 +18,7 @@ def sentence(one: JudgedQuantity) -> str:
 
 def as_map(one: JudgedQuantity) -> dict[str, Any]:
     """It as a JSON object; NaN becomes null."""
-    found = {name: known(value) if isinstance(value, float) else value for name, value in vars(one).items()}
+    found = {name: known(value) if isinstance(value, float) else value for name, value in one._asdict().items()}
     return found | {"odd": one.odd, "drifts": one.drifts}
 
 

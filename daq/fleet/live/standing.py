@@ -195,12 +195,12 @@ def _siblings(
     uncertain = np.hypot(_deviation(spread_before, half, independent),
                          _deviation(spread_after, intervals - half, independent))  # fmt: skip
     changes = np.where((intervals > 1)[:, None], np.column_stack([after - before, uncertain]), math.nan)
-    names = [SiblingKind(*one) for one in zip(joint, model, quantity, unit, strict=True)]
-    starts = [0, *(i for i in range(1, len(names)) if names[i] != names[i - 1]), len(names)]
+    other = np.any([one[1:] != one[:-1] for one in (joint, model, quantity, unit)], axis=0)
+    starts = [0, *(np.flatnonzero(other) + 1).tolist(), len(robot)]
     found = []
     for begin, end in itertools.pairwise(starts):
         part, robots = slice(begin, end), tuple(str(one) for one in robot[begin:end])
-        kind = names[begin]
+        kind = SiblingKind(*(str(one[begin]) for one in (joint, model, quantity, unit)))
         conditions = _conditions([known.get((one, kind.joint), NOTHING) for one in robots])
         if kind.quantity == TEMPERATURE:
             conditions[:, 0] = math.nan  # it is no condition of itself

@@ -6,15 +6,12 @@ that stays. A day without motion does not count.
 
 import math
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from estimators.wear.repairs import last_repair
-from estimators.wear.time_to_limit import FEWEST, Remaining, time_to_limit
-
-#: days, argued: Days in use whose mean way is the pace by which way becomes days.
-PACE: Final = 30
+from estimators.wear.time_to_limit import FEWEST, PACE, Remaining, days_to_limit
 
 
 class Limit(NamedTuple):
@@ -57,12 +54,9 @@ def time_left_of(
     use, drift = use[begin:] - (use[begin - 1] if begin else 0.0), drift[begin:]
     if len(use) < FEWEST:
         return unknown(limit, f"{len(use)} days with values since its repair, {FEWEST} are needed")
-    steps = np.diff(use[-PACE - 1 :])
-    pace = float(steps.mean())
-    if pace <= 0.0:
+    if use[-1] <= use[-PACE - 1 :][0]:
         return unknown(limit, "the joint is not in use")
-    found = time_to_limit(use, drift, towards * (limit.value - reference))
-    left = found._replace(low=found.low / pace, middle=found.middle / pace, high=found.high / pace)
+    left = days_to_limit(use, drift, towards * (limit.value - reference))
     return TimeLeft(limit.parameter, limit.value, left, _words(left))
 
 

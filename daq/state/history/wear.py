@@ -13,10 +13,9 @@ import numpy as np
 from daq.state.history.friction import friction_hours
 from daq.state.history.reading import HistoryReader
 from daq.state.history.tables import DAY, HOUR
-from daq.state.history.time_left import PACE
 from estimators.quantities import Floats
 from estimators.wear.dry_wear import COMMISSIONING, follow, wear_of
-from estimators.wear.time_to_limit import FEWEST, Remaining, time_to_limit
+from estimators.wear.time_to_limit import FEWEST, PACE, Remaining, days_to_limit
 
 #: 1, argued: Hours outside these quantiles of a parameter are its outliers, not its weather.
 RANGE: Final = (0.01, 0.99)
@@ -119,11 +118,9 @@ def _left(
     way = {(row.start - first) // DAY.seconds: row.counts.travel for row in history.use(DAY, first, now, joint)}
     travel = np.cumsum([way.get(day, 0.0) for day in range(int(days[0]), int(days[-1]) + 1)])
     use = travel[(days - days[0]).astype(int)]
-    pace = float(np.mean(np.diff(use[-PACE - 1 :])))
-    if pace <= 0.0:
+    if use[-1] <= use[-PACE - 1 :][0]:
         return None
-    left = time_to_limit(use, drift, limit)
-    return left._replace(low=left.low / pace, middle=left.middle / pace, high=left.high / pace)
+    return days_to_limit(use, drift, limit)
 
 
 def _usual(

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.wear.time_to_limit import time_to_limit
+from estimators.wear.time_to_limit import days_to_limit
 
 Floats = NDArray[np.float64]
 LIMIT, TOLD, WEEK = 0.30, 0.03, 7
@@ -151,14 +151,16 @@ def progpy(use: Floats, drift: Floats) -> tuple[float, float, float]:
 def answers(
     use: Floats, drift: Floats, random: np.random.Generator, seed: int, slow: bool
 ) -> dict[str, tuple[float, float, float]]:
-    """Remaining use by each method: 10 %, median, 90 %; slow: of ProgPy, too, which takes a second."""
-    ours = time_to_limit(use, drift, LIMIT, seed)
-    found = {"ours": (ours.low, ours.middle, ours.high), "line": line(use, drift, random)}
+    """Remaining days by each method: 10 %, median, 90 %; slow: of ProgPy, too, which takes a second."""
+    ours = days_to_limit(use, drift, LIMIT, seed)
+    others = {"line": line(use, drift, random)}
     if importlib.util.find_spec("river") is not None:
-        found["river"] = river(use, drift)
+        others["river"] = river(use, drift)
     if slow and importlib.util.find_spec("progpy") is not None:
-        found["progpy"] = progpy(use, drift)
-    return found
+        others["progpy"] = progpy(use, drift)
+    rate = float(np.mean(np.diff(use[-31:])))
+    found = {name: (low / rate, middle / rate, high / rate) for name, (low, middle, high) in others.items()}
+    return {"ours": (ours.low, ours.middle, ours.high), **found}
 
 
 def scores(shape: str, seed: tuple[int, bool]) -> dict[str, dict[str, Score]]:
@@ -168,10 +170,9 @@ def scores(shape: str, seed: tuple[int, bool]) -> dict[str, dict[str, Score]]:
     one, found = life(shape, random), {}
     for name, day in instants(one).items():
         use, drift = one.use[: day + 1], one.measured[: day + 1]
-        rate = float(np.mean(np.diff(use[-31:])))
         true = one.end - day
         found[name] = {
-            method: Score(low / rate <= true <= high / rate, abs(middle / rate - true) / true, high / max(low, 1e-9))
+            method: Score(low <= true <= high, abs(middle - true) / true, high / max(low, 1e-9))
             for method, (low, middle, high) in answers(use, drift, random, number, slow).items()
         }
     return found

@@ -1,7 +1,6 @@
 """Who is odd among its siblings and who drifts: values, changes and their σ over many recordings, with their signs."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -242,8 +241,8 @@ def test_four_cannot_be_compared() -> None:
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_z_says_something_above_the_threshold_and_nothing_at_it(sign: float) -> None:
-    one = replace(alone(recording("a", 3.0)), threshold=3.5, z=sign * 3.5, change_z=sign * 3.5)
+    one = alone(recording("a", 3.0))._replace(threshold=3.5, z=sign * 3.5, change_z=sign * 3.5)
     assert (one.odd, one.drifts, one.worst) == (False, False, 1.0)
     above = sign * math.nextafter(3.5, 4.0)
-    assert (replace(one, z=above).odd, replace(one, z=above).drifts) == (True, False)
-    assert (replace(one, change_z=above).odd, replace(one, change_z=above).drifts) == (False, True)
+    assert (one._replace(z=above).odd, one._replace(z=above).drifts) == (True, False)
+    assert (one._replace(change_z=above).odd, one._replace(change_z=above).drifts) == (False, True)

@@ -3,7 +3,6 @@
 import itertools
 import math
 import time
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def both(place: Path, values: Floats, status: dict[int, tuple[str, float]]) -> t
             named, at = {"coulomb": float(value)}, T0 + day * DAY + 60.0
             updates.append(summary(f"r{i:02}", day, at, named, status=told, deviation=deviation))
     live = lake(place, updates).standing(T0, T0 + values.shape[1] * DAY, "days").quantities
-    return [astuple(one) for one in judge(recordings)], [astuple(one) for one in live]
+    return [tuple(one) for one in judge(recordings)], [tuple(one) for one in live]
 
 
 @pytest.mark.parametrize("days", [1, 2, 5, 6])
