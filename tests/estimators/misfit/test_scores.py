@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from estimators.misfit import scores
-from estimators.misfit.scores import ScoreState
+from estimators.misfit.scores import OWN_SUMS, ScoreState
 from estimators.quantities import Floats
 
 P, OWN, FADE = 2, 4, 0.97  # own: the lag, and three others
@@ -16,7 +16,7 @@ COUNT = P + OWN
 
 def closed(blocks: list[Floats], lags: Floats) -> ScoreState:
     """State after all blocks, (rows, SIZE) each."""
-    state = ScoreState.zeros(outputs=1, n=SIZE, N=COUNT, p=P, regressors=OWN)
+    state = ScoreState.zeros(outputs=1, n=SIZE, N=COUNT, p=P, regressors=OWN, own_sums=OWN_SUMS)
     for rows in blocks:
         fresh = np.tril(rows.T @ rows)[None]
         scores.close(fresh, np.ones(1), FADE, lags, np.zeros(P), state)
