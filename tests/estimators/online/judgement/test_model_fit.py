@@ -117,8 +117,9 @@ def dead_zone(t: Floats, q: Floats, v: Floats) -> Floats:
 
 
 def eccentric(t: Floats, q: Floats, v: Floats) -> Floats:
-    """What a disc that is off its axis makes of an inertia: d²/dt² of sin q."""
-    return 2.0 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
+    """What a disc that is off its axis by 0.15 rad makes of inertia and viscous friction."""
+    acceleration = np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2
+    return np.asarray(0.15 * (2.0 * acceleration + 8.0 * np.cos(q) * v))
 
 
 def loaded(t: Floats, q: Floats, v: Floats) -> Floats:
