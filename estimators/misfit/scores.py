@@ -28,7 +28,7 @@ from typing import Annotated, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.misfit.regressors import LAG
+from estimators.misfit.regressors import CAUSES, ECCENTRIC, ELASTIC, LAG
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD, OWN_SHARE
@@ -51,6 +51,11 @@ MOST: Final = 6
 YOUNG: Final = 4
 
 
+# Places of the columns of the acceleration: an encoder's steps are in them and in Φ in every block, so a regression
+# over blocks is sure of what the correction of θ for steps takes off already.
+_ELASTIC: Final = CAUSES.index(ELASTIC)
+_ECCENTRIC: Final = CAUSES.index(ECCENTRIC)
+_PLACE: Final = _ECCENTRIC + CAUSES.count(ECCENTRIC)
 # what is summed of s and q of each column: Σ f s, Σ f q, Σ f² q², both of the last block, and, with the block before,
 # Σ f² ss, Σ f² sq, Σ f² qq
 OWN_SUMS: Final = 8
@@ -268,7 +273,10 @@ def _add_own(part: Floats, a: Floats, scale: Floats, score: Floats, fade: float,
 @inline
 def _shows_by_itself(k: int, state: ScoreState) -> bool:
     """Whether column k is beyond its limit, given Φ, without what its own effect adds to its deviation."""
-    own = state.own[k]
+    p, own = len(state.theta), state.own[k]
+    column = (k - p) % ((len(state.own) - p) // len(state.lag))
+    if column == _ELASTIC or _ECCENTRIC <= column < _PLACE:
+        return False
     if not own[2] > 0.0 or own[1] ** 2 < ENOUGH * own[2]:
         return False
     slope = own[0] / own[1]

@@ -29,7 +29,7 @@ from estimators.online.judgement.widening import (
     widen,
     widen_unidentifiable,
 )
-from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
+from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
@@ -208,8 +208,6 @@ class ModelFit:
         kept.forth[:] = fade * kept.forth + sums.forth
         kept.rough[:] = fade * kept.rough + sums.noise
         kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
-        if self._corrects:
-            subtract_noise(self._steps, sums.noise, time, sums.products)
         sums.begin_block()
         self.quantiser.fade(fade)
         self.quantiser.read()
