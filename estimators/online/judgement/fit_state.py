@@ -58,9 +58,7 @@ class FitState(Layout, version=10):
             BlockSums.of(owners, p, own, 1e9 * row, remembers, torque),
             QuantiserState.room(unread, p, row),
         )
-        scores = ScoreState.zeros(
-            outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own, own_sums=OWN_SUMS
-        )
+        scores = ScoreState.zeros(outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own, own_sums=OWN_SUMS)
         return cls.zeros(
             sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p, regressors=m * own,
             trail=np.zeros(p + 1),

@@ -154,9 +154,8 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
     floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
     for output in range(len(rls.noise)):
         considered = [(ANGLE, known.prior), *((one, SMALL) for one in (ELASTIC, TORQUE, LOAD))]
-        at = output * known.own + CAUSES.index(PLACE)
-        if kept.scores.gains[at : at + CAUSES.count(PLACE)].any():  # of both columns, though one may explain most
-            considered.append((PLACE, known.prior))
+        if kept.scores.possible(output * known.own + CAUSES.index(PLACE), CAUSES.count(PLACE)):
+            considered.append((PLACE, known.prior))  # of both columns, though one may explain most
         for cause, size in considered:
             found = _of_cause(kept, learner, directions, covariance, floor, known, (output, cause, size))
             if found is None:
