@@ -56,8 +56,8 @@ YOUNG: Final = 4
 _ELASTIC: Final = CAUSES.index(ELASTIC)
 _ECCENTRIC: Final = CAUSES.index(ECCENTRIC)
 _PLACE: Final = _ECCENTRIC + CAUSES.count(ECCENTRIC)
-# what is summed of s and q of each column: Σ f s, Σ f q, Σ f² q², both of the last block, and, with the block before,
-# Σ f² ss, Σ f² sq, Σ f² qq
+#: sums, argued: What is summed of s and q of each column: Σ f s, Σ f q, Σ f² q², both of the last block, and, with the
+#: block before, Σ f² ss, Σ f² sq, Σ f² qq.
 OWN_SUMS: Final = 8
 
 

@@ -119,8 +119,8 @@ def test_what_is_left_out_is_found_and_what_it_did_to_theta_is_its_bias() -> Non
 
 
 def in_bursts(seed: int, size: float) -> list[Floats]:
-    """20 blocks, every second with a column of three times the size, which is left out; size: of its effect."""
-    blocks = drawn(seed, count=20)
+    """40 blocks, every second with a column of three times the size, which is left out; size: of its effect."""
+    blocks = drawn(seed)
     for number, rows in enumerate(blocks):
         rows[:, -1] -= rows[:, :P] @ (2.0, -1.0)
         rows[:, 2 * P + 1] *= 3.0 if number % 2 else 0.5
@@ -132,7 +132,7 @@ def test_an_effect_that_comes_in_bursts_is_not_hidden_by_them() -> None:
     """Its score changes from block to block by as much as it is, which bounds t by the root of their number."""
     found = [closed(in_bursts(seed, 0.6), np.ones(P)).coefficients[2] for seed in range(8)]
     assert found == pytest.approx([0.6] * 8, rel=0.1)
-    assert not any(closed(in_bursts(seed, 0.0), np.ones(P)).coefficients.any() for seed in range(40))
+    assert not any(closed(in_bursts(seed, 0.0), np.ones(P)).coefficients.any() for seed in range(20))
 
 
 def test_noise_is_not_found() -> None:
