@@ -18,6 +18,8 @@ an acceleration on as 1 − s²/ω² at low frequency; its column is a high-pass
 encoder's noise. A column that the model already has
 explains nothing more. The columns need only what a row says of its joint, so every model has one set for each output.
 Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py).
+Each change is multiplied by the mean of the two rows that it is between: Σ Φ̇ₜ(xₜ + xₜ₋₁)/2 is the sum with the central
+difference. With xₜ alone an error of the position, which is in Φₜ and in Φ̇ₜ, would be half a row of lag.
 The sums do not depend on how rows are cut into batches. Rows that see a reversal are left out. Around a reversal a
 joint sticks, and its bristles and teeth change sides. That is an error of a hundred deviations, and any column that is
 large near standstill would explain it. Their products [Φ y] are summed separately; the weight of such rows follows
@@ -70,7 +72,7 @@ SLOW: Final = 6.0
 FAST: Final = 30.0
 
 
-class BlockSums(Layout, version=4):
+class BlockSums(Layout, version=5):
     """Products of the columns of the rows since the block began, and the last state of joints and outputs.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
@@ -82,9 +84,11 @@ class BlockSums(Layout, version=4):
     torque: Scratch[bool]  # whether the outputs are torques or forces
     loads: Scratch[Annotated[Vector, "parameters"]]  # 1: what this parameter adds to the torque is a load
     row: Scratch[Annotated[Vector, "n"]]
+    mean: Scratch[Annotated[Vector, "n"]]  # of it and the one before
     products: Annotated[Cube, "outputs", "n", "n"]  # lower triangles of [φ φ̇ w y]
     special: Annotated[Cube, "kinds", "p + 1", "p + 1"]  # of [φ y]: rows with a reversal, behind one, clear of any
     before: Annotated[Matrix, "outputs", "parameters"]  # φ of the last row
+    last: Annotated[Matrix, "outputs", "n"]  # row of each that was added
     stops: Annotated[Matrix, "joints", "stops"]  # deflections
     place: Annotated[Vector, "joints"]  # last position; NaN before the first
     passed: Annotated[Matrix, "joints", "4"]  # low-pass of the speed, once and twice, its high-pass, and the speed
@@ -200,6 +204,22 @@ def _add_special(row: Floats, p: int, y: float, products: Floats) -> None:
 
 
 @inline
+def _add_products(row: Floats, p: int, follows: bool, before: Floats, mean: Floats, products: Floats) -> None:
+    """Add the products of [φ φ̇ w y] of one row, those of φ̇ by the mean of it and the row before, which it replaces."""
+    for i in range(len(row)):
+        mean[i] = 0.5 * (row[i] + before[i]) if follows else 0.5 * row[i]
+        before[i] = row[i]
+    for i in range(len(row)):
+        changes = p <= i < 2 * p
+        for k in range(min(i + 1, p)):
+            products[i, k] += row[i] * (mean[k] if changes else row[k])
+        for k in range(p, min(i + 1, 2 * p)):
+            products[i, k] += mean[i] * (mean[k] if changes else row[k])
+        for k in range(2 * p, i + 1):
+            products[i, k] += row[i] * row[k]
+
+
+@inline
 def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: BlockSums) -> None:
     """Add the products of [φ φ̇ w y] of one row, output by output.
 
@@ -242,12 +262,10 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
         for i in range(2 * p, last):
             row[i] *= weight
         row[last] = y[o]
+        _add_products(row, p, follows, sums.last[o], sums.mean, products[o])
         sums.count[o] += 1.0
         sums.forth[o] += motion[j, 1] > 0.0
         sums.noise[o] += motion[j, ROUNDING]
-        for i in range(len(row)):
-            for k in range(i + 1):
-                products[o, i, k] += row[i] * row[k]
 
 
 @kernel(("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8", BlockSums))

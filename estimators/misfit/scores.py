@@ -9,7 +9,14 @@ learner's do. The products are those of [Φ Φ̇ …]; Φ̇θ, with the present 
     regressor k given S (Φ and the selected ones): z = x_k − X_S β,  t = z′y / √(z-part of J, less the mean's share)
 
 t² is the score (Lagrange multiplier) statistic with that covariance. It holds for a residual that is correlated over
-up to one block. While a regressor is beyond LEVEL, the one that explains most is selected; by how much this moves θ is
+up to one block. What the regressor itself explains is in its J, too, and an effect that comes in bursts, as of
+reversals, varies from block to block by as much as it is: t stays below √blocks however sure it is. So the first
+regressor is also tried without its own effect, by the regression of s_b = z_b′(y − Φθ) on q_b = z_b′z_b over the
+blocks, with coefficient c:
+
+    t = Σ f s_b / √(Σ f² ((s_b − c q_b)² + (s_b − c q_b)(s_b−1 − c q_b−1))),   of (Σ f q_b)²/Σ f² q_b² blocks
+
+While a regressor is beyond LEVEL, the one that explains most is selected; by how much this moves θ is
 the bias of θ. Before any motion the lag between torque and position is known to ±LAG_SPREAD only. Let z belong to the
 lag, let c be what one second of lag moves θ by, δ the estimate of the lag with that prior, and σ_δ what remains
 uncertain. Then θ has the additional covariance c cᵀ(δ² + σ_δ²) from the first row on (Schmidt's consider parameter).
@@ -21,7 +28,7 @@ from typing import Annotated, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.misfit.regressors import LAG
+from estimators.misfit.regressors import CAUSES, ECCENTRIC, ELASTIC, LAG
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD, OWN_SHARE
@@ -35,13 +42,26 @@ OWN: Final = 1e-3
 #: 1, derived: Share of the unexplained square that a column must explain; less moves no θ by more than
 #: √(0.01 · 1200) = 3.5 of its deviations, in a memory of 6000 rows, five of which say the same.
 WORTH: Final = 0.01
+#: blocks, argued: Equally informative blocks before which a regressor is not tried without its own effect: fewer may
+#: agree by chance, and Student's t does not hold for what a few of them dominate.
+ENOUGH: Final = 8.0
 #: columns, argued: Misfit columns that are taken in at most; more explain noise.
 MOST: Final = 6
 #: blocks, argued: Blocks before which θ is not known well enough for scores.
 YOUNG: Final = 4
 
 
-class ScoreState(Layout, version=1):
+# Places of the columns of the acceleration: an encoder's steps are in them and in Φ in every block, so a regression
+# over blocks is sure of what the correction of θ for steps takes off already.
+_ELASTIC: Final = CAUSES.index(ELASTIC)
+_ECCENTRIC: Final = CAUSES.index(ECCENTRIC)
+_PLACE: Final = _ECCENTRIC + CAUSES.count(ECCENTRIC)
+#: sums, argued: What is summed of s and q of each column: Σ f s, Σ f q, Σ f² q², both of the last block, and, with the
+#: block before, Σ f² ss, Σ f² sq, Σ f² qq.
+OWN_SUMS: Final = 8
+
+
+class ScoreState(Layout, version=2):
     """Faded sums of all blocks, and what they say since the last one.
 
     n: columns [φ φ̇ w y] of an output; N: columns of all outputs without y; p: parameters.
@@ -51,6 +71,7 @@ class ScoreState(Layout, version=1):
     spread: Annotated[Matrix, "N", "N"]  # J, the covariance of the summed scores
     sums: Annotated[Vector, "N"]  # Σ f u
     last: Annotated[Vector, "N"]  # u of the last block
+    own: Annotated[Matrix, "N", "own_sums"]  # of each column's own regression over the blocks: see OWN_SUMS
     theta: Annotated[Vector, "p"]  # least squares over the same rows
     blocks: float = 0.0  # so far
     weight: float = 0.0  # Σf of the blocks with scores
@@ -74,9 +95,14 @@ class ScoreState(Layout, version=1):
         """Number of equally weighted blocks that tell as much."""
         return float(self.weight**2 / max(self.squared_weight, 1.0))
 
+    def possible(self, first: int, count: int) -> bool:
+        """Whether one of these regressors is selected, or could not be tried by itself yet."""
+        own = self.own[len(self.theta) + first :][:count]
+        return bool(self.gains[first : first + count].any() or (own[:, 1] ** 2 < ENOUGH * own[:, 2]).any())
+
     def clear(self) -> None:
         """Forget all rows."""
-        for one in (self.gram, self.spread, self.sums, self.last, self.theta):
+        for one in (self.gram, self.spread, self.sums, self.last, self.own, self.theta):
             one[...] = 0.0
         self.blocks = self.weight = self.squared_weight = self.unexplained = self.explained = 0.0
 
@@ -226,8 +252,49 @@ def _consider_lag(a: Floats, own: int, taken: NDArray[np.bool_], scale: Floats, 
 
 
 @inline
-def _add_score(part: Floats, theta: Floats, fade: float, state: ScoreState) -> None:
-    """Add the score of a block under this θ (p,); part (N + 1, N + 1): its products."""
+def _add_own(part: Floats, a: Floats, scale: Floats, score: Floats, fade: float, state: ScoreState) -> None:
+    """Add the block to the regression of each misfit column over the blocks; part, a, scale: see _add_score."""
+    count, p, own = len(score), len(state.theta), state.own
+    coefficients = np.empty(p)
+    for k in range(p, count):
+        for i in range(p):
+            coefficients[i] = a[i, k] * scale[k] / scale[i] if a[i, i] < 0.0 else 0.0
+        s, q = score[k], part[k, k]
+        for i in range(p):
+            s -= coefficients[i] * score[i]
+            q -= 2.0 * coefficients[i] * part[i, k]
+            for j in range(p):
+                q += coefficients[i] * coefficients[j] * part[i, j]
+        before, length = own[k, 3], own[k, 4]
+        own[k, 0] = fade * own[k, 0] + s
+        own[k, 1] = fade * own[k, 1] + q
+        own[k, 2] = fade * fade * own[k, 2] + q * q
+        own[k, 5] = fade * fade * own[k, 5] + s * s + fade * s * before
+        own[k, 6] = fade * fade * own[k, 6] + s * q + 0.5 * fade * (s * length + before * q)
+        own[k, 7] = fade * fade * own[k, 7] + q * q + fade * q * length
+        own[k, 3], own[k, 4] = s, q
+
+
+@inline
+def _shows_by_itself(k: int, state: ScoreState) -> bool:
+    """Whether column k is beyond its limit, given Φ, without what its own effect adds to its deviation."""
+    p, own = len(state.theta), state.own[k]
+    column = (k - p) % ((len(state.own) - p) // len(state.lag))
+    if column == _ELASTIC or _ECCENTRIC <= column < _PLACE:
+        return False
+    if not own[2] > 0.0 or own[1] ** 2 < ENOUGH * own[2]:
+        return False
+    slope = own[0] / own[1]
+    variance = own[5] - 2.0 * slope * own[6] + slope * slope * own[7]
+    return bool(variance > 0.0 and abs(own[0]) > critical(own[1] ** 2 / own[2]) * np.sqrt(variance))
+
+
+@inline
+def _add_score(part: Floats, a: Floats, scale: Floats, theta: Floats, fade: float, state: ScoreState) -> None:
+    """Add the score of a block under this θ (p,).
+
+    part (N + 1, N + 1): its products; a: those of all blocks over scale, swept by Φ.
+    """
     spread, sums, last = state.spread, state.sums, state.last
     count = len(sums)
     score = np.empty(count)
@@ -241,6 +308,7 @@ def _add_score(part: Floats, theta: Floats, fade: float, state: ScoreState) -> N
             spread[i, j] = fade * fade * spread[i, j] + score[i] * score[j] + 0.5 * fade * both
     for i in range(count):
         sums[i], last[i] = fade * sums[i] + score[i], score[i]
+    _add_own(part, a, scale, score, fade, state)
     state.weight = fade * state.weight + 1.0
     state.squared_weight = fade * fade * state.squared_weight + 1.0
 
@@ -250,13 +318,15 @@ def _select(a: Floats, taken: NDArray[np.bool_], scale: Floats, state: ScoreStat
     """Take misfit regressors in, one after the other, and write the share of y² that each explains."""
     count, p, gains = len(taken), len(state.theta), state.gains
     limit = critical(state.weight**2 / state.squared_weight)
-    for _ in range(MOST):
+    for number in range(MOST):
         best, gained = -1, WORTH * a[count, count]
         for k in range(p, count):
             if taken[k] or not a[k, k] > OWN:
                 continue
             gain = a[k, count] ** 2 / a[k, k]
-            if gain > gained and _statistic(a, k, taken, scale, state) > limit:
+            if gain <= gained:
+                continue
+            if _statistic(a, k, taken, scale, state) > limit or (number == 0 and _shows_by_itself(k, state)):
                 best, gained = k, gain
         if best < 0:
             break
@@ -332,5 +402,5 @@ def close(fresh: Floats, weight: Floats, fade: float, lags: Floats, behind: Floa
     state.coefficients[:] = 0.0
     state.blocks += 1.0
     if state.blocks > YOUNG:
-        _add_score(part, theta + behind, fade, state)
+        _add_score(part, a, scale, theta + behind, fade, state)
         _judge(a, taken, scale, state)

@@ -198,11 +198,8 @@ class JointEstimator:
         taps, period = self.conditioner.taps, self.conditioner.period
         self.conditioner.coarse(channel, steps.step)
         noise, own = noise_of(self._model, taps, period, steps.step, channel)
-        before = noise_of(self._model, taps, period, steps.step, channel, self.conditioner.decimation)
-        row = self.conditioner.row_period
-        rate, rate_own = (noise - before[0]) / row, (own - before[1]) / row
         wanted, reading = half_width(steps.step, period), self._reading(channel)
-        self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, rate, rate_own, reading))
+        self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, reading))
         if (nonlinear := self.phases.parts.nonlinear) is not None:
             lattice = Lattice(steps.step, *slopes_of(self._model, channel), self.conditioner.arguments, period)
             nonlinear.eta.lattices[channel] = lattice

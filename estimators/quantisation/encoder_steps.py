@@ -190,18 +190,14 @@ def one_step(taps: Floats, period: float, step: float) -> float:
     return float(np.sqrt(np.convolve(taps, rate**2).max()))
 
 
-def noise_of(
-    model: Model, taps: Floats, period: float, step: float, channel: int, before: int = 0
-) -> tuple[Floats, Floats]:
+def noise_of(model: Model, taps: Floats, period: float, step: float, channel: int) -> tuple[Floats, Floats]:
     """Products of the noise of one channel's steps in a row.
 
     Returns N (outputs, parameters, parameters) and n (outputs, parameters). They hold for columns that are linear in
-    the position and its derivatives, not for those of a friction law. before: samples by which the row of the first
-    factor is earlier.
+    the position and its derivatives, not for those of a friction law.
     """
     kernels = kernels_of(taps, period)
-    earlier, later = np.pad(kernels, ((0, 0), (0, before))), np.pad(kernels, ((0, 0), (before, 0)))
-    shared = step**2 / 12.0 * earlier @ later.T
+    shared = step**2 / 12.0 * kernels @ kernels.T
     slopes, own = slopes_of(model, channel)
     return np.einsum("kop,kl,loq->opq", slopes, shared, slopes), np.einsum("kop,kl,lo->op", slopes, shared, own)
 

@@ -26,21 +26,7 @@ class Steps(NamedTuple):
     wanted: float  # s, half width of a kernel with which they would do no harm
     noise: Floats  # (outputs, parameters, parameters)
     own: Floats  # (outputs, parameters)
-    rate: Floats  # (outputs, parameters, parameters) of φ̇, as the difference to the row before, and φ
-    rate_own: Floats  # (outputs, parameters) of φ̇ and y
     reading: EncoderReading | None = None  # of the only joint's only row
-
-
-def subtract_noise(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
-    """Subtract the noise that φ̇ and φ share from products (outputs, n, n) of [φ φ̇ w y]: it is no lag of the torque.
-
-    rows: (outputs,) how many; time: ns, of the last one.
-    """
-    for one in steps:
-        if time >= one.since:
-            p = one.own.shape[1]
-            products[:, p : 2 * p, :p] -= rows[:, None, None] * one.rate
-            products[:, -1, p : 2 * p] -= rows[:, None] * one.rate_own
 
 
 def noise_of_rows(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Final
 
+from scipy.stats import binom
 from scipy.stats import t as student
 
 from daq.stream.reasons import says_misfit
@@ -36,6 +37,8 @@ BEYOND: Final = 1.0  # %, in rows whose model is right
 RMS: Final = (0.7, 1.2)
 VALID: Final = 95.0  # % of the time, in rows whose model is right
 RIGHT_CAUSE: Final = 90.0  # % of the looks in which a misfit takes trust away
+BLOCK: Final = 10.0  # looks in which what is told of a misfit changes once at most: those of a second
+DOUBTED: Final = 0.025  # probability below which so few successes are no chance
 CAUSES: Final[Mapping[str, frozenset[str]]] = {  # codes of reasons that name what a row's model leaves out
     **dict.fromkeys(("torque 4 ms late", "skew wrong by 2 ms"), frozenset({"torque_lag"})),
     **dict.fromkeys(("LuGre", "hysteresis"), frozenset({"friction_memory"})),
@@ -147,11 +150,12 @@ def _missed(name: str, figures: dict[str, float], trials: int) -> list[str]:
     """What a row does not meet."""
     missed = ["lies"] if figures["lies"] > (LIES if ROWS[name].right else WRONG_LIES) else []
     missed += ["material"] if figures["material"] > MATERIAL_LIES else []
-    missed += ["soon"] if ROWS[name].soon and figures["soon"] < SOON_SHARE else []
+    soon = round(0.01 * figures["soon"] * trials)
+    missed += ["soon"] if ROWS[name].soon and too_few(soon, trials, SOON_SHARE) else []
     if ROWS[name].right:
         missed += ["valid"] if not figures["valid"] >= VALID else []
         if not math.isnan(figures["rms"]):  # else no value was known in any valid look, and there is no z
-            missed += [">3σ"] if not figures["beyond3"] <= BEYOND else []
+            missed += [">3σ"] if figures["beyond3"] - slack(figures["beyond3_deviation"], trials) > BEYOND else []
             missed += [] if possible(figures["rms"], figures["rms_deviation"], trials) else ["rms z"]
         missed += ["alarms"] if figures["alarms"] > 0 else []
         missed += ["drifts"] if figures["drifts"] > 0 and name != "warming" else []
@@ -169,14 +173,24 @@ def told(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
 
 
 def named_right(name: str, counts: Counter[str]) -> bool:
-    """Whether the causes that are told of a row are the right ones often enough."""
-    return 100.0 * sum(counts[code] for code in CAUSES[name]) >= RIGHT_CAUSE * counts.total()
+    """Whether the causes that are told of a row may be the right ones often enough, for all that so many looks tell."""
+    right, blocks = sum(counts[code] for code in CAUSES[name]) / BLOCK, math.ceil(counts.total() / BLOCK)
+    return not too_few(math.ceil(right), blocks, RIGHT_CAUSE)
+
+
+def too_few(successes: int, draws: int, share: float) -> bool:
+    """Whether successes come this seldom by chance, where they are this share (%) of all draws."""
+    return bool(binom.cdf(successes, draws, 0.01 * share) < DOUBTED)
+
+
+def slack(deviation: float, trials: int) -> float:
+    """By how much a mean over so many trials may be off; 0 where one trial says nothing of it."""
+    return float(student.ppf(0.975, trials - 1)) * deviation if math.isfinite(deviation) else 0.0
 
 
 def possible(rms: float, deviation: float, trials: int) -> bool:
     """Whether rms z may be within its limits, for all that so many trials tell."""
-    slack = float(student.ppf(0.975, trials - 1)) * deviation if math.isfinite(deviation) else 0.0
-    return RMS[0] - slack <= rms <= RMS[1] + slack
+    return RMS[0] - slack(deviation, trials) <= rms <= RMS[1] + slack(deviation, trials)
 
 
 def _explain(found: dict[str, list[TrialOutcome]]) -> None:

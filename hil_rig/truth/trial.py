@@ -218,6 +218,8 @@ def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
         "worst": max(one.worst for one in outcomes),
         "rms": float(np.sqrt(np.mean(z**2))) if len(z) else np.nan,
         "rms_deviation": _deviation_of_rms([one.z for one in outcomes if len(one.z)]),
+        "beyond3_deviation": 100.0
+        * _deviation_of_rms([(np.abs(one.z) > 3.0) * 1.0 for one in outcomes if len(one.z)], 1),
         "beyond3": 100.0 * float(np.mean(np.abs(z) > 3.0)) if len(z) else np.nan,
         "alarms": sum(one.alarms for one in outcomes) / len(outcomes),
         "drifts": sum(one.drifts for one in outcomes) / len(outcomes),
@@ -228,11 +230,14 @@ def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
     }
 
 
-def _deviation_of_rms(trials: list[Floats]) -> float:
-    """Deviation of rms z over so many trials by the jackknife, as the z of one trial are not independent."""
+def _deviation_of_rms(trials: list[Floats], root: int = 2) -> float:
+    """Deviation of rms z over so many trials by the jackknife, as the z of one trial are not independent.
+
+    root: 1 where it is that of the mean square.
+    """
     count = len(trials)
     if count < 2:
         return float("nan")
     squares, sizes = np.array([float(z @ z) for z in trials]), np.array([len(z) for z in trials])
-    without = np.sqrt((squares.sum() - squares) / (sizes.sum() - sizes))
+    without = ((squares.sum() - squares) / (sizes.sum() - sizes)) ** (1.0 / root)
     return float(np.sqrt((count - 1) * np.var(without)))

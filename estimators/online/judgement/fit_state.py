@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.misfit.regressors import BlockSums
-from estimators.misfit.scores import ScoreState
+from estimators.misfit.scores import OWN_SUMS, ScoreState
 from estimators.quantisation.shifted_quantiser import QuantiserState
 from jointwatch_numba.layout import Layout, Matrix, Vector
 
@@ -58,7 +58,7 @@ class FitState(Layout, version=10):
             BlockSums.of(owners, p, own, 1e9 * row, remembers, torque),
             QuantiserState.room(unread, p, row),
         )
-        scores = ScoreState.zeros(outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own)
+        scores = ScoreState.zeros(outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own, own_sums=OWN_SUMS)
         return cls.zeros(
             sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p, regressors=m * own,
             trail=np.zeros(p + 1),

@@ -29,7 +29,7 @@ from estimators.online.judgement.widening import (
     widen,
     widen_unidentifiable,
 )
-from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
+from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
@@ -46,6 +46,11 @@ LEAST: Final = 8.0
 LOST: Final = 10.0
 #: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named.
 MOST: Final = 0.5
+#: 1, argued: Share of the square of the unexplained torque that a lag must explain to be named: it shifts all of the
+#: torque, so it is most of the residual or not its cause.
+MAINLY: Final = 0.5
+#: rad, argued: The largest error of a position once a turn: that of a disc a fifth of its radius off its axis.
+OFF_AXIS: Final = 0.2
 #: 1, argued: Share of a variance from which a source is named as the reason of an uncertain value.
 MOSTLY: Final = 0.5
 #: 1, argued: Factor a block of a second by which the alarm's unit may follow the residual: two a minute (decision 012,
@@ -94,6 +99,8 @@ class ModelFit:
         self._lags = np.array([one.late for one in parameters])
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners = np.array(owners, np.int64)
+        names = [one.name for one in parameters]
+        self._inertia = names.index("inertia") if "inertia" in names else None
         self._gate, self._corrects = gate, corrects
         self._overlap = overlap
         torque = bool(self._lags.all())  # else y may be a position
@@ -201,8 +208,6 @@ class ModelFit:
         kept.forth[:] = fade * kept.forth + sums.forth
         kept.rough[:] = fade * kept.rough + sums.noise
         kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
-        if self._corrects:
-            subtract_noise(self._steps, sums.noise, time, sums.products)
         sums.begin_block()
         self.quantiser.fade(fade)
         self.quantiser.read()
@@ -402,17 +407,38 @@ class ModelFit:
 
     @property
     def causes(self) -> tuple[Reason, ...]:
-        """What explains the misfit, the largest share first."""
+        """What explains the misfit, the largest share first; that nothing known does where the largest cannot be it."""
         kept, reasons = self.kept, list[Reason]()
-        if kept.share < MOST * kept.left:
+        if kept.share < MOST * kept.left or not self._possible(int(kept.gains.argmax())):
             return (Reason("residual_not_noise"),)
         for k in np.argsort(-kept.gains):
             if kept.gains[k] <= 0.0 or len(reasons) == 2:
                 break
+            if not self._possible(int(k)):
+                continue
             reason = self._reason(int(k))
             if reason not in reasons:
                 reasons.append(reason)
         return tuple(reasons)
+
+    def _possible(self, k: int) -> bool:
+        """Whether the cause of a regressor may be what it is named for.
+
+        A ripple of the torque shakes the joint, whose acceleration then follows it a quarter of a period later: part of
+        it looks like a lag. An error of the position is in the acceleration and not in the torque, and looks like a
+        load that lets go; but a load behind a spring takes no more than the inertia there is. It looks like an error
+        of the angle, too, but one that no disc has.
+        """
+        kept, cause = self.kept, regressors.CAUSES[k % self._own]
+        if cause == LAG:
+            return bool(kept.gains[k] >= MAINLY * kept.left**2)
+        if cause not in (ELASTIC, ECCENTRIC) or self._inertia is None:
+            return True
+        inertia = float(kept.scores.theta[self._inertia] - kept.scores.bias[self._inertia])
+        if cause == ELASTIC:
+            return bool(kept.found[k] >= -inertia)
+        last = k - k % self._own + regressors.CAUSES.index(ECCENTRIC) + regressors.CAUSES.count(ECCENTRIC)
+        return math.hypot(*kept.found[last - 2 : last]) <= OFF_AXIS * inertia  # those of the acceleration
 
     def _dead_zone(self, output: int) -> float:
         """Half width of the dead zone of a measured torque; below 0: a step at zero."""

@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from estimators.misfit import scores
-from estimators.misfit.scores import ScoreState
+from estimators.misfit.scores import OWN_SUMS, ScoreState
 from estimators.quantities import Floats
 
 P, OWN, FADE = 2, 4, 0.97  # own: the lag, and three others
@@ -16,7 +16,7 @@ COUNT = P + OWN
 
 def closed(blocks: list[Floats], lags: Floats) -> ScoreState:
     """State after all blocks, (rows, SIZE) each."""
-    state = ScoreState.zeros(outputs=1, n=SIZE, N=COUNT, p=P, regressors=OWN)
+    state = ScoreState.zeros(outputs=1, n=SIZE, N=COUNT, p=P, regressors=OWN, own_sums=OWN_SUMS)
     for rows in blocks:
         fresh = np.tril(rows.T @ rows)[None]
         scores.close(fresh, np.ones(1), FADE, lags, np.zeros(P), state)
@@ -116,6 +116,23 @@ def test_what_is_left_out_is_found_and_what_it_did_to_theta_is_its_bias() -> Non
     assert told.unexplained == pytest.approx(np.sqrt(left[0] / power), rel=1e-9)
     assert told.gains[2] == pytest.approx((left[0] - left[1]) / power, rel=1e-9)
     assert told.explained == pytest.approx(np.sqrt(told.gains.sum()), rel=1e-9)
+
+
+def in_bursts(seed: int, size: float) -> list[Floats]:
+    """40 blocks, every second with a column of three times the size, which is left out; size: of its effect."""
+    blocks = drawn(seed)
+    for number, rows in enumerate(blocks):
+        rows[:, -1] -= rows[:, :P] @ (2.0, -1.0)
+        rows[:, 2 * P + 1] *= 3.0 if number % 2 else 0.5
+        rows[:, -1] += rows[:, :P] @ (2.0, -1.0) + size * rows[:, 2 * P + 1]
+    return blocks
+
+
+def test_an_effect_that_comes_in_bursts_is_not_hidden_by_them() -> None:
+    """Its score changes from block to block by as much as it is, which bounds t by the root of their number."""
+    found = [closed(in_bursts(seed, 0.6), np.ones(P)).coefficients[2] for seed in range(8)]
+    assert found == pytest.approx([0.6] * 8, rel=0.1)
+    assert not any(closed(in_bursts(seed, 0.0), np.ones(P)).coefficients.any() for seed in range(20))
 
 
 def test_noise_is_not_found() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from estimators.misfit import scores
 from estimators.numerics.directions import Directions
-from estimators.quantisation.errors_in_variables import Steps, bias_of, noise_of_rows, subtract_noise
+from estimators.quantisation.errors_in_variables import Steps, bias_of, noise_of_rows
 from estimators.recursive.weights import reversals
 
 P = 4
@@ -70,7 +70,7 @@ def test_products_of_all_outputs_and_what_a_theta_leaves(outputs: int) -> None:
 def encoders() -> tuple[Steps, Steps]:
     """Of two outputs and P parameters, known from 5 ns and from 9 ns on."""
     rng = np.random.default_rng(7)
-    sizes = (2, P, P), (2, P), (2, P, P), (2, P)
+    sizes = (2, P, P), (2, P)
     first, second = ([rng.normal(size=size) for size in sizes] for _ in range(2))
     return Steps(1e-3, 5, 0.02, *first), Steps(2e-3, 9, 0.03, *second)
 
@@ -81,17 +81,3 @@ def test_steps_add_to_every_output_by_its_rows_and_from_when_they_are_known() ->
         noise, own = noise_of_rows(both, rows_of, time, P)
         assert noise == pytest.approx(sum((3.0 * one.noise[0] + 0.5 * one.noise[1] for one in known), np.zeros((P, P))))
         assert own == pytest.approx(sum((3.0 * one.own[0] + 0.5 * one.own[1] for one in known), np.zeros(P)))
-
-
-def test_what_steps_have_in_common_in_rates_and_columns_is_taken_out_of_their_products_alone() -> None:
-    both, rows_of = encoders(), np.array([3.0, 0.5])
-    before = np.random.default_rng(8).normal(size=(2, 2 * P + 3, 2 * P + 3))
-    found = before.copy()
-    subtract_noise(both, rows_of, 8, found)
-    wanted = before.copy()
-    for output, weight in enumerate(rows_of):
-        for i in range(P):
-            wanted[output, -1, P + i] -= weight * both[0].rate_own[output, i]
-            for j in range(P):
-                wanted[output, P + i, j] -= weight * both[0].rate[output, i, j]
-    assert found == pytest.approx(wanted)

@@ -1,6 +1,7 @@
 """A few rows of `jointwatch bench truth`, short."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -198,7 +199,22 @@ def test_friction_that_grows_with_the_load_is_in_the_deviations_before_it_is_see
 
 
 def test_a_wrong_name_of_a_cause_is_a_miss() -> None:
-    outcome = TrialOutcome(9, 1, 0, 0.0, np.empty(0), 0, 0, 0.0, {"torque_lag of inertia": 8, "alarm_stands": 50})
-    assert table.told([outcome]) == {"torque_lag": 8}, "an alarm is no misfit"
+    outcome = TrialOutcome(99, 1, 0, 0.0, np.empty(0), 0, 0, 0.0, {"torque_lag of inertia": 80, "alarm_stands": 50})
+    assert table.told([outcome]) == {"torque_lag": 80}, "an alarm is no misfit"
     assert table.named_right("torque 4 ms late", table.told([outcome]))
     assert not table.named_right("encoder between lines", table.told([outcome]))
+
+
+def test_a_second_of_a_wrong_name_may_be_chance_and_two_are_not() -> None:
+    counts = Counter({"torque_lag": 3, "residual_not_noise": 1})
+    assert table.named_right("friction of load", Counter({"residual_not_noise": 10}))
+    assert not table.named_right("friction of load", Counter({"residual_not_noise": 20}))
+    assert table.named_right("encoder between lines", counts)
+    assert table.named_right("LuGre", Counter({"friction_memory": 850, "torque_lag": 150}))
+    assert not table.named_right("LuGre", Counter({"friction_memory": 830, "torque_lag": 170}))
+
+
+def test_trials_that_are_trusted_late_are_counted_by_how_many_there_are() -> None:
+    assert not table.too_few(3, 4, table.SOON_SHARE), "a third of such rows has one of four late by chance"
+    assert table.too_few(1, 4, table.SOON_SHARE)
+    assert table.too_few(6, 10, table.SOON_SHARE)

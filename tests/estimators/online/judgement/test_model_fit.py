@@ -117,8 +117,8 @@ def dead_zone(t: Floats, q: Floats, v: Floats) -> Floats:
 
 
 def eccentric(t: Floats, q: Floats, v: Floats) -> Floats:
-    """What a disc that is off its axis makes of an inertia: d²/dt² of sin q."""
-    return 2.0 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
+    """What a disc that is off its axis by 0.1 rad makes of an inertia: d²/dt² of sin q."""
+    return 0.2 * (np.cos(q) * np.gradient(v, t) - np.sin(q) * v**2)
 
 
 def loaded(t: Floats, q: Floats, v: Floats) -> Floats:
@@ -131,7 +131,6 @@ CASES: dict[str, tuple[Misfit, str]] = {
     "load": (loaded, "friction_load"),
     "place": (lambda _t, q, v: 2.0 * np.sin(q + 0.5) * np.sign(v), "friction_place"),
     "dead zone": (dead_zone, "torque_not_proportional"),
-    "eccentric": (eccentric, "encoder_eccentric"),
     "ripple": (lambda _t, q, _v: 3.0 * np.sin(3.0 * q), "torque_repeats"),
     "late": (late, "torque_lag"),
     "direction": (lambda _t, _q, v: 3.0 * np.abs(v), "friction_direction"),
@@ -148,6 +147,26 @@ def test_a_misfit_takes_validity_away_and_has_a_name(case: str) -> None:
     assert found.reasons[0].code == code, found.reasons
     assert re.match(r"\d+ % of the torque is unexplained: ", str(found.reasons[0]))
     assert not {"uncertain", "not_identifiable"} & {one.code for one in found.reasons}
+
+
+def causes_of(misfit: Misfit) -> set[str]:
+    joint = phases()
+    joint.absorb(rows(90.0, misfit))
+    return {one.code for one in joint.parts.fit.causes}
+
+
+def test_an_eccentric_encoder_has_a_name_where_it_may_be_one() -> None:
+    assert causes_of(eccentric) == {"encoder_eccentric"}
+    no_disc = causes_of(lambda t, q, v: 10.0 * eccentric(t, q, v))
+    assert no_disc == {"residual_not_noise"}, "no disc is off by a radian: the acceleration itself is wrong"
+
+
+def test_a_lag_that_explains_less_than_half_is_none() -> None:
+    fit = phases().parts.fit
+    fit.kept.left, fit.kept.share = 0.1, 0.08
+    for share, code in ((0.6, "torque_lag"), (0.4, "residual_not_noise")):
+        fit.kept.gains[0] = share * 0.1**2
+        assert [one.code for one in fit.causes] == [code]
 
 
 def test_the_size_of_a_dead_zone_is_told() -> None:
@@ -228,7 +247,11 @@ def test_an_elastic_drive_has_a_name() -> None:
     fit = phases().parts.fit
     fit.kept.share = fit.kept.left = 0.1
     fit.kept.gains[CAUSES.index(ELASTIC)] = 0.01
+    fit.kept.scores.theta[0] = 2.0  # inertia
+    fit.kept.found[CAUSES.index(ELASTIC)] = -1.5
     assert fit.causes == (Reason("drive_elastic"),)
+    fit.kept.found[CAUSES.index(ELASTIC)] = -2.5
+    assert fit.causes == (Reason("residual_not_noise"),), "no load lets go of more inertia than there is"
 
 
 def test_a_misfit_that_ends_is_over() -> None:
