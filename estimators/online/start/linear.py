@@ -25,7 +25,7 @@ from estimators.window.spectrum import spectrum
 #: in it as others show periods, though it rests in between.
 IN_MOTION: Final = 0.5
 #: 1, argued: Motion over that at which a prediction was not certain enough, from which its deviation is computed again:
-#: that falls with the root of the motion, by 1.5 %, and is itself known to about 10 % (decision 066).
+#: that falls with the root of the motion, by 1.5 %, and is itself known to about 10 % (decision 065).
 GROWN: Final = 1.03
 
 
