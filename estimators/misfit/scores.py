@@ -98,7 +98,7 @@ class ScoreState(Layout, version=2):
     def possible(self, first: int, count: int) -> bool:
         """Whether one of these regressors is selected, or could not be tried by itself yet."""
         own = self.own[len(self.theta) + first :][:count]
-        return bool(self.gains[first : first + count].any() or (own[:, 1] ** 2 < ENOUGH * own[:, 2]).any())
+        return bool(self.gains[first : first + count].any() or (own[:, 1] ** 2 <= ENOUGH * own[:, 2]).any())
 
     def clear(self) -> None:
         """Forget all rows."""

@@ -25,14 +25,14 @@ RESTS, MOVES, CHANGES, END = 9.0, 11.0, 14.0, 20.0  # s
 AFTER = 5.0  # N·m of Coulomb friction from then on
 
 
-def lived() -> tuple[np.ndarray, Floats]:
+def lived(rests: float = RESTS, changes: float = CHANGES) -> tuple[np.ndarray, Floats]:
     """Times (ns), position and torque."""
     t = np.arange(round(END * RATE)) / RATE
     v = sum(size * np.cos(2.0 * np.pi * f * t + phase) for size, f, phase in ((0.8, 0.6, 0.0), (0.6, 1.3, 1.0)))
-    v[(t >= RESTS) & (t < MOVES)] = 0.0
+    v[(t >= rests) & (t < MOVES)] = 0.0
     q, a = (np.cumsum(v) - 0.5 * v) / RATE, np.gradient(v, 1.0 / RATE)
     torque = TRUTH["inertia"] * a + TRUTH["viscous"] * v + TRUTH["offset"] + TRUTH["gravity_sin"] * np.sin(q)
-    torque += np.where(t < CHANGES, TRUTH["coulomb"], AFTER) * np.sign(v)
+    torque += np.where(t < changes, TRUTH["coulomb"], AFTER) * np.sign(v)
     torque += NOISE * np.random.default_rng(1).standard_normal(len(t))
     return np.round(1e9 * t).astype(np.int64), np.column_stack([q, torque])
 
@@ -101,10 +101,11 @@ def test_what_it_is_made_of_is_found_within_its_deviations(when: float) -> None:
     truth = np.array([TRUTH[name] for name in estimate.names])
     assert (np.abs(estimate.values - truth) < 0.05 * truth + 0.05).all()
     assert (deviates(estimate) < 4.0).all()
-    # over an arc of ±0.4 rad a torque of the angle that the model lacks would look like an offset and gravity
-    assert estimate.known == (True, True, True, False, False)
-    assert estimate.states[3:] == (ParameterState(Knowledge.NOT_IDENTIFIABLE, (), untold_torque=True),) * 2
-    assert (estimate.deviations[:3] < 0.05 * truth[:3]).all()
+    # over an arc of ±0.4 rad a torque of the angle that the model lacks would look like an offset and gravity, and
+    # friction that rubs by place like Coulomb friction, until there were blocks of a second enough to try it
+    assert estimate.known == (True, True, False, False, False)
+    assert estimate.states[2:] == (ParameterState(Knowledge.NOT_IDENTIFIABLE, (), untold_torque=True),) * 3
+    assert (estimate.deviations[:2] < 0.05 * truth[:2]).all()
     assert estimate.predicted == pytest.approx(estimate.measured, abs=5.0 * NOISE)
     _, values = lived()
     moving = values[100 : round(8.0 * RATE), 1]
@@ -112,6 +113,19 @@ def test_what_it_is_made_of_is_found_within_its_deviations(when: float) -> None:
     assert estimate.error > 0.1 * NOISE / moving.std()
     assert 0.99 < estimate.forgetting <= 1.0
     assert when - 0.1 < estimate.time / 1e9 < when
+
+
+def test_coulomb_friction_is_known_when_friction_of_the_place_could_have_been_seen() -> None:
+    joint, (time, values) = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE), lived(END, END)
+    known = []
+    for first in range(0, len(time), 100):
+        joint.absorb(time[first : first + 100], values[first : first + 100])
+        known.append(joint.estimate().known[2])
+    assert known[4:10] == [False] * 6
+    assert known[15:] == [True] * 5
+    estimate = joint.estimate()
+    assert estimate.deviations[2] < 0.01 * TRUTH["coulomb"]
+    assert deviates(estimate)[2] < 4.0
 
 
 def test_measured_is_the_torque_of_the_last_row() -> None:
