@@ -219,7 +219,7 @@ def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
         "rms": float(np.sqrt(np.mean(z**2))) if len(z) else np.nan,
         "rms_deviation": _deviation_of_rms([one.z for one in outcomes if len(one.z)]),
         "beyond3_deviation": 100.0
-        * _deviation_of_rms([(np.abs(one.z) > 3.0) * 1.0 for one in outcomes if len(one.z)], 1),
+        * _deviation_of_rms([(np.abs(one.z) > 3.0).astype(np.float64) for one in outcomes if len(one.z)], 1),
         "beyond3": 100.0 * float(np.mean(np.abs(z) > 3.0)) if len(z) else np.nan,
         "alarms": sum(one.alarms for one in outcomes) / len(outcomes),
         "drifts": sum(one.drifts for one in outcomes) / len(outcomes),
