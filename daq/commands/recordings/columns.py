@@ -35,8 +35,9 @@ def run(options: argparse.Namespace) -> int:
     names = tuple(name.strip() for name in options.names.split(",")) if options.names else ()
     try:
         recording, within = together(options.recording)
+        files = [recording / one for one in within] or [recording]
         with Progress("columns") as progress:
-            progress.read("reading", [recording / one for one in within] or [recording])
+            progress.read("reading", files)
             text = propose(recording, names, within)
     except UnnamedQuantitiesError as error:
         print(error.template, end="")
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if names and len(names) != count:
         return fail(f"--names: expected {count} names as there are joints, found {len(names)}", EXIT_USAGE)
     with Progress("columns") as progress:
-        progress.read("looking for mistakes", [recording / one for one in within] or [recording])
+        progress.read("looking for mistakes", files)
         mistakes = mistakes_under(recording, text)
     for one in mistakes:
         print(f"jointwatch: {one}", file=sys.stderr)
