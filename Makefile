@@ -44,7 +44,7 @@ interpreted: $(VENV)/test.stamp $(filter collected,$(FIRST))  # a kernel is Pyth
 	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q --each-value -m "interpreted and not slow and not compiled" $$(grep -rl --include='test_*.py' mark.interpreted tests/estimators tests/contracts)
 
 test-slow: compiled  ## the endurance runs (under an hour), but for the unit under systemd: see systemd
-	$(BIN)/python -m pytest -m slow $(SLOW_WORKERS) --ignore=tests/end_to_end/test_systemd_uml.py --durations=0 $(TEST)
+	$(BIN)/python -m pytest -m slow $(SLOW_WORKERS) --ignore=tests/end_to_end/guests/test_systemd_uml.py --durations=0 $(TEST)
 
 check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -70,7 +70,7 @@ soak: $(VENV)/test.stamp  ## seven joints for HOURS (1), and what is left then; 
 	$(BIN)/python tests/endurance/soak.py --hours $(or $(HOURS),1) --write
 
 systemd: $(VENV)/test.stamp  ## the unit under a real systemd, in a guest with a root of its own (as root; 15 min)
-	$(BIN)/python -m pytest -m slow -s tests/end_to_end/test_systemd_uml.py
+	$(BIN)/python -m pytest -m slow -s tests/end_to_end/guests/test_systemd_uml.py
 
 docs: $(VENV)/docs.stamp  ## the documentation as a site, with the API, in build/site
 	$(BIN)/mkdocs build --strict --config-file docs/site.yml --site-dir $(CURDIR)/build/site

@@ -6,7 +6,7 @@ Parts; all of them unless some are named:
   at JUMP s, then the rig is held still and let go, then the service is stopped. Every state is taken at three sizes,
   into docs/page/STATE-SIZE.jpg.
 - elastic: the page of an elastic joint, docs/page.png.
-- held, robot: what no rig shows within minutes, from values that tests/support/fake_core.py makes up.
+- held, robot: what no rig shows within minutes, from values that tests/support/processes/fake_core.py makes up.
 - fleet: recordings of twelve robots a month apart, one of which is odd and one of which drifts.
 """
 
@@ -30,10 +30,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # tests are no installed pac
 from hil_rig.live import Live
 from hil_rig.truth.fleet import Fleet, record
 from tests.daq.conftest import start_outlet
-from tests.support.programs import serving
+from tests.support.processes.programs import serving
 
 FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
 FOLDER: Final = Path(__file__).parent
+FAKE_CORE: Final = "tests/support/processes/fake_core.py"
 JUMP: Final = 110.0  # s
 SEVEN: Final = ["rigid", "--joints", "7", "--wire", "udp", "--jump", f"{JUMP:g}:joint3.viscous=1.5"]
 SLOW: Final = ["rigid", "--joints", "7", "--wire", "udp", "--set", "trajectory.period=60"]  # starts for long
@@ -125,7 +126,14 @@ def _fed(*words: str) -> Iterator[str]:
     """The address of an outlet that a program feeds with seven joints of made-up values."""
     with tempfile.TemporaryDirectory() as folder, serving(server := f"{folder}/programs"):
         outlet = start_outlet(server, Path(folder))
-        feed = [sys.executable, "tests/support/fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", "--past", "60"]
+        feed = [
+            sys.executable,
+            FAKE_CORE,
+            f"ipc://{folder}/u",
+            f"ipc://{folder}/s",
+            "--past",
+            "60",
+        ]
         root = FOLDER.parent
         child = subprocess.Popen([*feed, *words], cwd=root, env=os.environ | {"PYTHONPATH": str(root)})
         try:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hil_rig.live import Live
-from tests.support.programs import Program, completed, serving
+from tests.support.processes.programs import Program, completed, serving
 
 # before NumPy is imported: threads of a linear algebra of small matrices only wait for each other
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

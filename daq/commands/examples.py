@@ -1,4 +1,4 @@
-"""At least two examples for every command, with which its --help ends; tests/contracts/test_help.py walks them."""
+"""At least two examples for every command, which end its --help; tests/contracts/pages/test_help.py walks them."""
 
 from typing import Final
 

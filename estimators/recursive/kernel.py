@@ -18,7 +18,7 @@ so that the bound weighs 1/P∞ rows of typical excitation.
 
 A row's output with a non-finite value is masked: it never touches the state. Bierman's two divisions a column are one
 here (1/α_j is kept), and f_j is formed in the pass that updates column j: a quarter less time, see
-tests/benchmarks/rls.py.
+tests/benchmarks/estimation/rls.py.
 """
 
 import math

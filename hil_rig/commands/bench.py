@@ -20,6 +20,11 @@ CPUINFO: Final = Path("/proc/cpuinfo")
 MISSED: Final = " It exited with an error: what it prints misses a limit, or is not all."
 
 
+def benchmarks() -> dict[str, Path]:
+    """The file of each benchmark, by its name: they are in folders by what they are about."""
+    return {file.stem: file for file in FOLDER.glob("*/*.py")}
+
+
 def arguments_of_bench(names: Sequence[str]) -> argparse.ArgumentParser:
     """The command line; names: of the benchmarks."""
     parser = CommandLine(
@@ -44,7 +49,8 @@ def main() -> int:
 
 
 def _main() -> int:
-    names = sorted(path.stem for path in FOLDER.glob("*.py"))
+    files = benchmarks()
+    names = sorted(files)
     if not names:
         print(f"jointwatch bench: needs a source checkout; {FOLDER} is not there", file=sys.stderr)
         return 1
@@ -60,9 +66,9 @@ def _main() -> int:
     code = 0
     for name in options.name or names:
         print(f"== {name}", file=sys.stderr, flush=True)
-        command = [sys.executable, str(FOLDER / f"{name}.py"), *(["--json"] if options.json else []), *own]
+        command = [sys.executable, str(files[name]), *(["--json"] if options.json else []), *own]
         where = machine()
-        ended, printed = _run(command, options.write is not None)
+        ended, printed = _run(command, files[name].parent, options.write is not None)
         print(printed, end="", flush=True)
         code |= ended
         if printed:  # figures of one that did not even run stay those of before
@@ -71,12 +77,12 @@ def _main() -> int:
     return code
 
 
-def _run(command: Sequence[str], kept: bool) -> tuple[int, str]:
+def _run(command: Sequence[str], folder: Path, kept: bool) -> tuple[int, str]:
     """Exit code, and what was printed where that is kept; an interrupted benchmark has the time to end its service."""
     stdout = subprocess.PIPE if kept else None
-    # parts of several benchmarks are beside them, where a safe path (daq/__main__.py) does not look
+    # parts and other benchmarks that it uses are beside it, where a safe path (daq/__main__.py) does not look
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")]).rstrip(":")
+        "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]).rstrip(":")
     }
     with subprocess.Popen(
         command, stdout=stdout, env=environment, text=True, process_group=0

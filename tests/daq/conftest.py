@@ -16,7 +16,7 @@ from daq.stream.sockets import open_publisher
 from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.reasons import Reason
-from tests.support.programs import Program
+from tests.support.processes.programs import Program
 
 
 def until(condition: Callable[[], object], timeout: float = 60.0, pause: float = 0.02) -> None:
@@ -84,7 +84,7 @@ class OutletProcess:
 def start_outlet(
     server: str, folder: Path, page: str = "", endpoint: str = "tcp://127.0.0.1:0", more: Sequence[str] = ()
 ) -> OutletProcess:
-    """Forked by this server (tests/support/programs.py). Warnings are errors in the process, too."""
+    """Forked by this server (tests/support/processes/programs.py). Warnings are errors in the process, too."""
     port = page.rsplit(":", 1)[-1] if page else "0"
     words = (f"ipc://{folder}/u", f"ipc://{folder}/s", endpoint, "--port", port, *more)
     child = Program(server, "fake_outlet", *words, strict=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.containerfile import ContainerfileError, Instruction, instruction, read
+from tests.support.installation.containerfile import ContainerfileError, Instruction, instruction, read
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "deploy" / "Containerfile"

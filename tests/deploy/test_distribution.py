@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.distribution import ROOT, build, copy_of_tree
+from tests.support.installation.distribution import ROOT, build, copy_of_tree
 
 PACKAGES = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -24,9 +24,9 @@ import numpy as np
 import pytest
 
 from daq.subscriber import Subscriber
-from tests.support.containerfile import read
-from tests.support.distribution import CONSTRAINTS, ROOT, EmptyEnvironment, build, copy_of_tree
-from tests.support.layered_root import LayeredRoot, LayerError
+from tests.support.installation.containerfile import read
+from tests.support.installation.distribution import CONSTRAINTS, ROOT, EmptyEnvironment, build, copy_of_tree
+from tests.support.installation.layered_root import LayeredRoot, LayerError
 
 pytestmark = pytest.mark.slow
 
@@ -251,7 +251,7 @@ def test_the_debian_package_installs_runs_and_goes(wheel: Path, tmp_path: Path, 
     assert done.returncode == 0, done.stderr
     package = Path(done.stdout.strip())
     layer.copy_in(package, "/tmp/jointwatch.deb")
-    layer.copy_in(CONSTRAINTS.parent / "tests" / "support" / "layered_root.py", "/tmp/play/signal.py")
+    layer.copy_in(CONSTRAINTS.parent / "tests" / "support" / "installation" / "layered_root.py", "/tmp/play/signal.py")
     layer.sh("dpkg --install --force-depends /tmp/jointwatch.deb")
     assert layer.sh("jointwatch --version").strip() == wheel.name.split("-")[1]
     assert "x.toml: good" in layer.sh("jointwatch init x.toml && jointwatch check x.toml", "/tmp/play")

@@ -129,7 +129,7 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "prometheus.yml").write_text(
         config.replace("timeout: 1s", "timeout: 500ms").replace("interval: 5s", "interval: 1s")
     )
-    fakes = ROOT / "tests" / "support"
+    fakes = ROOT / "tests" / "support" / "processes"
     children = [
         subprocess.Popen(
             [sys.executable, fakes / "fake_outlet.py", *sockets, "tcp://127.0.0.1:0", "--port", page.split(":")[1]],

@@ -11,7 +11,7 @@ import pytest
 from daq.config.load import load
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
-from tests.support.commands import called
+from tests.support.processes.commands import called
 
 
 def baseline(config: Path, *words: str) -> "subprocess.CompletedProcess[str]":

@@ -9,8 +9,8 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.support.lies import FAULTS, LIES
-from tests.support.lying_signals import Judged, LyingSignal, cases, run
+from tests.support.signals.lies import FAULTS, LIES
+from tests.support.signals.lying_signals import Judged, LyingSignal, cases, run
 
 LONGEST: Final = 3.0  # s
 HEAD: Final = """| signal | counter | from | wrong and valid until | silent at most | named after | reason | then |

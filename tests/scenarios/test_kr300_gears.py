@@ -7,7 +7,7 @@ import pytest
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.gear_twists import gear_twists
-from tests.benchmarks.parts.recorded_robots import DATA, splits
+from tests.benchmarks.robots.parts.recorded_robots import DATA, splits
 
 PAGE = Path(__file__).parents[2] / "docs" / "identify.md"
 NUMBER = r"(\d+\.\d) ± (\d+\.\d)"

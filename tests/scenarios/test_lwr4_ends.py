@@ -9,7 +9,7 @@ from scipy.signal import butter, filtfilt
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats
-from tests.benchmarks.robot_recorded import FOLDER, RATE, Even, even, runs, taught
+from tests.benchmarks.robots.robot_recorded import FOLDER, RATE, Even, even, runs, taught
 
 pytestmark = [
     pytest.mark.compiled,

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tests.support.mutants.forkers import Answer, Worker, workers
 from tests.support.mutants.kernels import is_compiled
-from tests.support.mutants.trees import ROOT, linked, order, rewrite
+from tests.support.mutants.processes.forkers import Answer, Worker, workers
+from tests.support.mutants.processes.trees import ROOT, linked, order, rewrite
 
 LONGEST: Final = 900.0  # s for the tests of one
 

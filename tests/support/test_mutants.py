@@ -9,9 +9,9 @@ import pytest
 
 from tests.support.mutants import report, seen
 from tests.support.mutants.draw import draw
-from tests.support.mutants.forkers import Worker
 from tests.support.mutants.kernels import is_compiled
 from tests.support.mutants.operators import Mutant, mutants
+from tests.support.mutants.processes.forkers import Worker
 from tests.support.mutants.report import Result
 from tests.support.mutants.runner import tried
 from tests.support.mutants.seen import Seen, observed

@@ -27,7 +27,7 @@ from drivers.files.can_log import LogFile
 from drivers.files.player import FileSettings
 from estimators.numerics.named_arrays import named_columns
 from estimators.numerics.tables import bytes_read as bytes_of_tables
-from tests.support.table_files import bag, truth
+from tests.support.tables.table_files import bag, truth
 
 DBC = """VERSION ""
 BU_: Drive

@@ -11,7 +11,7 @@ import pytest
 
 from estimators.base import Estimate, Phase
 from estimators.reasons import Reason
-from tests.support.commands import called
+from tests.support.processes.commands import called
 
 ROOT = Path(__file__).parents[3]
 TOP = [sys.executable, "-W", "error", "-m", "daq", "top"]

@@ -10,7 +10,7 @@ from daq.config.load import load
 from daq.config.routes import routes, wanted
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from tests.support.commands import called
+from tests.support.processes.commands import called
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 

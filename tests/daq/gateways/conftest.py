@@ -16,7 +16,7 @@ from daq.stream.update import Introduction
 from daq.subscriber import Subscriber
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = ROOT / "tests" / "support" / "fake_gateway.py"
+PROGRAM = ROOT / "tests" / "support" / "processes" / "fake_gateway.py"
 PARAMETERS = {
     name: {"unit": unit, "low": 0.0, "high": 10.0, "equation": "(1)", "meaning": name, "needs": "motion"}
     for name, unit in (("inertia", "kg·m²"), ("viscous", "N·m·s/rad"))

@@ -19,9 +19,9 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 from hil_rig.live import free_port
-from tests.support.latencies import fastest_twentieth
+from tests.support.processes.latencies import fastest_twentieth
 
-CLIENT = Path(__file__).parents[2] / "support" / "foxglove_client.mjs"
+CLIENT = Path(__file__).parents[2] / "support" / "processes" / "foxglove_client.mjs"
 PROTOCOL = [Subprotocol("foxglove.sdk.v1")]
 
 

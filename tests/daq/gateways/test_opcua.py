@@ -25,7 +25,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from estimators.base import Knowledge, ParameterState, Phase
 from estimators.reasons import Reason
 from hil_rig.live import free_port
-from tests.support.latencies import fastest_twentieth
+from tests.support.processes.latencies import fastest_twentieth
 
 URN = "urn:jointwatch"
 HELD = Reason("values_held", None, {"percent": 27.0}, {"signal": "servos.elbow"})

@@ -23,7 +23,7 @@ from cyclonedds.util import duration
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from estimators.base import Phase
-from tests.support.latencies import fastest_twentieth
+from tests.support.processes.latencies import fastest_twentieth
 
 STORE = get_typestore(Stores.ROS2_HUMBLE)
 STORE.register(get_types_from_msg("string[] interface_names\nfloat64[] values", "control_msgs/msg/InterfaceValue"))

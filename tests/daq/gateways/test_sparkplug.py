@@ -18,7 +18,7 @@ from daq.gateways.sparkplug_payload import DataType, PayloadMetric, asks_for, pa
 from estimators.base import Phase
 from estimators.reasons import Reason
 from hil_rig.live import free_port
-from tests.support.latencies import fastest_twentieth
+from tests.support.processes.latencies import fastest_twentieth
 
 BROKER = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
 NODE = "spBv1.0/line3/{}/robot"

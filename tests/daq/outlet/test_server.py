@@ -23,10 +23,10 @@ from websockets.sync.client import ClientConnection, connect
 
 from daq.stream.curve_points import pack_channels
 from daq.subscriber import Subscriber
-from tests.support.programs import await_line
+from tests.support.processes.programs import await_line
 
 ROOT = Path(__file__).parents[3]
-FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
+FAKE_OUTLET = ROOT / "tests" / "support" / "processes" / "fake_outlet.py"
 
 
 def ask(page: str, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:

@@ -20,7 +20,7 @@ from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import decode, is_bag, is_ours, read_bag
 from daq.recording.ros_database import stored
 from daq.recording.ros_messages import Definition
-from tests.support.table_files import joint_state as joint_state_data
+from tests.support.tables.table_files import joint_state as joint_state_data
 
 BETWEEN = "=" * 80
 HEADER = f"""{BETWEEN}

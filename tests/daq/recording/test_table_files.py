@@ -14,8 +14,8 @@ from daq.recording.proposal import propose, questions_of
 from daq.recording.reader import RecordingError
 from daq.replay.from_columns import configured
 from daq.replay.sources import readings_of
-from tests.support import logger_table_files, table_files, vendor_table_files
-from tests.support.table_files import Truth, csv, several, small_degrees, truth
+from tests.support.tables import logger_table_files, table_files, vendor_table_files
+from tests.support.tables.table_files import Truth, csv, several, small_degrees, truth
 
 CASES = table_files.CASES | vendor_table_files.CASES | logger_table_files.CASES
 BY_SIZE = "size of its steps|rad, or turns"  # questions that a small motion or plain names of times leave open

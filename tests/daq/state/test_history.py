@@ -23,7 +23,7 @@ from daq.state.history.reading import grain_of, reading
 from daq.state.history.tables import DAY, GRAINS, HOUR, MINUTE, VERSION, Grain
 from estimators.wear.use_counts import UseCounts
 
-WRITER = Path(__file__).parents[2] / "support" / "history_writer.py"
+WRITER = Path(__file__).parents[2] / "support" / "processes" / "history_writer.py"
 START = int(datetime.datetime(2026, 3, 1, 22, 0, tzinfo=datetime.UTC).timestamp())
 COULOMB = Quantity("elbow", "coulomb", "N·m")
 FOR_EVER = 3660.0

@@ -9,7 +9,7 @@ import pytest
 
 from daq.config.load import digest, load
 from daq.config.words import ConfigError
-from tests.support.commands import called
+from tests.support.processes.commands import called
 
 TEMPLATE = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text()
 LOCAL = 'endpoint = "tcp://127.0.0.1:5556"'

@@ -136,7 +136,7 @@ def test_a_wrong_interface_is_said() -> None:
 def test_doctor_proposes_the_joints_that_are_there(tmp_path: Path) -> None:
     where = domain(3)
     writer, state, head = publisher(where, TOPIC)
-    from tests.support.answering import Answering
+    from tests.support.processes.answering import Answering
 
     numbers = iter(range(1 << 20))
 

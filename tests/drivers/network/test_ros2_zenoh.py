@@ -28,7 +28,7 @@ from drivers.network.ros2_zenoh import ZenohSettings
 from drivers.network.zenoh_topic import MessageNumber, key_of, message_number
 from drivers.testing import collect
 from hil_rig.wire.network.ros2_zenoh import attachment, joint_state
-from tests.support.answering import Answering
+from tests.support.processes.answering import Answering
 
 JOINTS = [f"joint_{number}" for number in range(1, 8)]
 # as `ros2` of Jazzy declares it; https://github.com/ros2/rmw_zenoh/issues/479 has the form

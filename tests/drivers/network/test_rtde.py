@@ -23,7 +23,7 @@ from drivers.base import LinkError, Wanted
 from drivers.network.rtde import RtdeSettings
 from drivers.testing import collect
 from hil_rig.wire.network.rtde import TYPES, RtdeController, message
-from tests.support.answering import Answering
+from tests.support.processes.answering import Answering
 
 FIELDS = ["actual_q", "actual_current", "target_moment", "actual_TCP_pose", "speed_scaling"]
 

@@ -14,7 +14,7 @@ from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
 from estimators.rows import ARGUMENTS, Rows
 from estimators.window.row_history import RowHistory
-from tests.support.histories import put
+from tests.support.signals.histories import put
 
 LOST = slice(4000, 4003)  # samples
 

@@ -281,7 +281,7 @@ def test_friction_that_remembers_is_told_by_its_springs(simulated: Any) -> None:
             assert abs(value - weight) < max(0.15 * weight, 3.0 * deviation), (spring, joint, value)
 
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "whole_robot.py"
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "robots" / "whole_robot.py"
 DATA = Path(__file__).parents[4] / "shared" / "data"
 
 

@@ -12,7 +12,7 @@ from estimators.quantities import Floats
 from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
-from tests.support.histories import put
+from tests.support.signals.histories import put
 
 pytestmark = pytest.mark.interpreted
 

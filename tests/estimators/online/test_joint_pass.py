@@ -16,7 +16,7 @@ from estimators.online.joint import JointEstimator
 from estimators.online.joint_pass import Intervals, JointPassState, advance_readings
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
-from tests.support.layouts import packed
+from tests.support.signals.layouts import packed
 
 RATE = 200.0
 EVERY = 155_000_000  # ns between updates: 31 samples, so that pieces of 4 and 90 end elsewhere

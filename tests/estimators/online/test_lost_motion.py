@@ -10,7 +10,7 @@ from estimators.online.gear.lost_motion import LostMotion
 from hil_rig.plants.base import Jump
 from hil_rig.plants.joints.gear import GearPlantSettings
 from hil_rig.plants.point_to_point import PointToPoint
-from tests.support.layouts import packed
+from tests.support.signals.layouts import packed
 
 pytestmark = pytest.mark.compiled
 SETTINGS = LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, gravity=60.0, band=1.28, small=6.4)

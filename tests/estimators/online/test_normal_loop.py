@@ -12,7 +12,7 @@ from estimators.quantities import Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import Rows
 from hil_rig.papers.space_joint.case2 import case, estimator
-from tests.support.layouts import packed
+from tests.support.signals.layouts import packed
 
 PERIOD = 0.01
 

@@ -11,7 +11,7 @@ from estimators.plausibility.mistakes.fit import Gain, kernel_of, rows_of
 from estimators.plausibility.mistakes.look import look, look_at_joints
 from hil_rig.truth.rows import ROWS
 from hil_rig.truth.trial import Trial
-from tests.support.mistaken_motions import MACHINES, MADE
+from tests.support.signals.mistaken_motions import MACHINES, MADE
 
 
 @cache

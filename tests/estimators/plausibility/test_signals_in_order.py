@@ -4,8 +4,8 @@ import pytest
 
 from hil_rig.plants import RIGS
 from hil_rig.plants.recording import EMPS
-from tests.support.real_motions import DATA
-from tests.support.sound_signals import of_recordings, of_rig
+from tests.support.signals.real_motions import DATA
+from tests.support.signals.sound_signals import of_recordings, of_rig
 
 NAMES = [
     pytest.param(name, marks=pytest.mark.skipif(not EMPS.exists(), reason=f"needs the EMPS recording, {EMPS}"))

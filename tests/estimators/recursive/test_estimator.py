@@ -6,7 +6,7 @@ import pytest
 from estimators.quantities import Floats
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm, Fixed, RandomWalk, Threshold
-from tests.support.layouts import packed
+from tests.support.signals.layouts import packed
 
 pytestmark = pytest.mark.interpreted
 

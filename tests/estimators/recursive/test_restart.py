@@ -17,7 +17,7 @@ from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
 from hil_rig.papers.space_joint.case2 import LINEAR, PERIOD, case, estimator, play
 from jointwatch_numba.layout import copy
-from tests.support.layouts import packed
+from tests.support.signals.layouts import packed
 
 pytestmark = pytest.mark.compiled
 

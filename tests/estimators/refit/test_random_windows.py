@@ -9,7 +9,7 @@ import pytest
 from estimators.refit.refit import RefitRows, refit
 
 pytestmark = pytest.mark.compiled
-PART = Path(__file__).parents[2] / "benchmarks" / "parts" / "refit_windows.py"
+PART = Path(__file__).parents[2] / "benchmarks" / "estimation" / "parts" / "refit_windows.py"
 SPEC = importlib.util.spec_from_file_location("refit_windows", PART)
 assert SPEC is not None
 assert SPEC.loader is not None

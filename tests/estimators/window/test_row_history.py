@@ -5,7 +5,7 @@ import pytest
 
 from estimators.rows import Rows, moved
 from estimators.window.row_history import RowHistory
-from tests.support.histories import put
+from tests.support.signals.histories import put
 
 CAPACITY = 40
 

@@ -11,7 +11,7 @@ from estimators.rows import POSITION, VELOCITY, Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
 from hil_rig.papers.space_joint.case2 import OMEGAS, case
-from tests.support.histories import put
+from tests.support.signals.histories import put
 
 pytestmark = pytest.mark.compiled
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hil_rig.commands import bench
-from hil_rig.commands.bench import FOLDER, machine, with_section
+from hil_rig.commands.bench import benchmarks, machine, with_section
 
 ROOT = Path(__file__).parents[3]
 OLD = "old\n\n```text\n## no heading\n# nor this\n```"
@@ -42,7 +42,7 @@ def test_a_section_that_is_made_stands_where_its_letters_put_it() -> None:
 
 def test_every_benchmark_has_a_section_and_every_section_a_benchmark() -> None:
     page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
-    assert re.findall("^## (.+)$", page, re.MULTILINE) == sorted(file.stem for file in FOLDER.glob("*.py"))
+    assert re.findall("^## (.+)$", page, re.MULTILINE) == sorted(benchmarks())
 
 
 def test_the_command_writes_the_page_only_when_a_benchmark_ran(tmp_path: Path) -> None:
@@ -59,9 +59,9 @@ def test_a_benchmark_finds_its_parts_under_a_safe_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """`jointwatch` sets one, so that a file of the user's folder is no module of the programs that it starts."""
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "size.py").write_text("SIZE = 7")
-    (tmp_path / "one.py").write_text("from parts.size import SIZE\nprint(SIZE)")
+    (tmp_path / "some" / "parts").mkdir(parents=True)
+    (tmp_path / "some" / "parts" / "size.py").write_text("SIZE = 7")
+    (tmp_path / "some" / "one.py").write_text("from parts.size import SIZE\nprint(SIZE)")
     monkeypatch.setattr(bench, "FOLDER", tmp_path)
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
     monkeypatch.setattr(sys, "argv", ["bench", "one"])
@@ -73,7 +73,8 @@ def test_figures_that_miss_a_limit_are_written_too_and_said_to(tmp_path: Path, m
     page = tmp_path / "figures.md"
     page.write_text(PAGE)
     for name, body in (("one", "print('a  1')\nraise SystemExit(1)"), ("two", "raise SystemExit(1)")):
-        (tmp_path / f"{name}.py").write_text(body)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.py").write_text(body)
     monkeypatch.setattr(bench, "FOLDER", tmp_path)
     monkeypatch.setattr("os.getloadavg", lambda: (1.25, 9.0, 9.0))
     monkeypatch.setattr(sys, "argv", ["bench", "one", "two", "--write", str(page)])
@@ -91,7 +92,8 @@ def test_an_interrupted_benchmark_ends_what_it_has_begun(tmp_path: Path, what: s
         "try:\n    told.write_text('begun')\n    time.sleep(60)\n"
         "finally:\n    time.sleep(0.5)\n    told.write_text('ended')\n"  # longer than what Python waits by itself
     )
-    (tmp_path / "one.py").write_text(body)
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / "one.py").write_text(body)
     start = f"import sys, pathlib; from hil_rig.commands import bench; bench.FOLDER = pathlib.Path({str(tmp_path)!r})"
     command = [sys.executable, "-c", f"{start}; sys.argv = ['bench', 'one']; sys.exit(bench.main())"]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) as running:

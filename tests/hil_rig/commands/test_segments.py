@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-FILE = Path(__file__).parents[2] / "benchmarks" / "segments.py"
+FILE = Path(__file__).parents[2] / "benchmarks" / "robots" / "segments.py"
 
 
 @pytest.fixture

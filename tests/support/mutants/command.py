@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from .draw import draw
-from .forkers import Workers, workers
 from .kernels import is_compiled
 from .operators import Mutant, mutants
+from .processes.forkers import Workers, workers
+from .processes.trees import ROOT
 from .report import Result, known, page, summary
 from .rooms import ROOMS, Room
 from .runner import Outcome, tried, tried_compiled
 from .seen import Seen, observed
-from .trees import ROOT
 
 FEW: Final = 3  # mutants of kernels that are compiled at once: to observe all tests interpreted would take longer
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from .trees import ROOT
+from .processes.trees import ROOT
 
 PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
 DECORATORS: Final = frozenset({"kernel", "inline"})

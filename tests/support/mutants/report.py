@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from .operators import Mutant, squeezed
+from .processes.trees import HERE, ROOT
 from .runner import Outcome
-from .trees import HERE, ROOT
 
-EQUIVALENT = HERE.parent / "equivalent_mutants.toml"
+EQUIVALENT = HERE.parents[1] / "equivalent_mutants.toml"
 
 
 class Result(NamedTuple):

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from .trees import ROOT
+from .processes.trees import ROOT
 
 
 class Room(NamedTuple):
@@ -40,49 +40,51 @@ def _tests(place: Path) -> list[str]:
 
 ONLINE: Final = "estimators/online/test_"
 JUDGEMENT: Final = "estimators/online/judgement/test_"
+RECORDINGS: Final = "daq/commands/recordings/test_"
+RULES: Final = "contracts/families/test_"
 ROOMS: Final = {
     room.folder: room
     for room in (
-        Room("daq/config", "daq/core/test_pipeline.py contracts/test_rigs.py"),
-        Room("daq/core", "contracts/test_updates.py daq/outlet/test_commissioning.py"),
+        Room("daq/config", "daq/core/test_pipeline.py contracts/families/test_rigs.py"),
+        Room("daq/core", "contracts/output/test_updates.py daq/outlet/test_commissioning.py"),
         Room("daq/fleet", "daq/commands/test_report.py"),
         Room("daq/gateways", "daq/config/test_gateways.py"),
         Room("daq/outlet", without="daq/outlet/dashboard"),
         Room("daq/processes", "daq/core/test_refit_worker.py"),
-        Room("daq/recording", "daq/replay/test_repeat.py daq/commands/test_columns.py daq/commands/test_skew.py"),
-        Room("daq/replay", "daq/commands/test_skew.py daq/commands/test_identify.py"),
-        Room("daq/state", "daq/core/test_checkpoint.py daq/outlet/test_token_request.py"),
-        Room("daq/stream", "daq/test_subscriber.py daq/processes/test_priority.py contracts/test_updates.py"),
+        Room("daq/recording", f"daq/replay/test_repeat.py {RECORDINGS}columns.py {RECORDINGS}skew.py"),
+        Room("daq/replay", f"{RECORDINGS}skew.py daq/commands/identify/test_identify.py"),
+        Room("daq/state", "daq/core/test_checkpoint.py daq/outlet/access/test_token_request.py"),
+        Room("daq/stream", "daq/test_subscriber.py daq/processes/test_priority.py contracts/output/test_updates.py"),
         Room("jointwatch_client", "daq/test_subscriber.py daq/stream/test_keys.py daq/stream/test_refusal.py"),
-        Room("drivers/can", "drivers/test_links.py contracts/test_drivers.py"),
+        Room("drivers/can", "drivers/test_links.py contracts/families/test_drivers.py"),
         Room("drivers/decode", "drivers/layout drivers/serial drivers/test_links.py"),
-        Room("drivers/files", "daq/commands/test_decode.py contracts/test_drivers.py"),
+        Room("drivers/files", "daq/commands/recordings/test_decode.py contracts/families/test_drivers.py"),
         Room("drivers/layout", "drivers/decode drivers/can drivers/test_links.py"),
-        Room("drivers/network", "contracts/test_drivers.py"),
-        Room("drivers/serial", "drivers/test_links.py contracts/test_drivers.py"),
+        Room("drivers/network", "contracts/families/test_drivers.py"),
+        Room("drivers/serial", "drivers/test_links.py contracts/families/test_drivers.py"),
         Room("estimators/alignment", "daq/core/test_align.py"),
         Room(
             "estimators/conditioning",
             f"estimators/recursive/test_timing_weights.py {JUDGEMENT}standstill.py estimators/quantisation",
         ),
         Room("estimators/misfit", "estimators/online/judgement/test_model_fit.py"),
-        Room("estimators/models", "contracts/test_models.py contracts/test_friction_laws.py"),
+        Room("estimators/models", "contracts/families/test_models.py contracts/families/test_friction_laws.py"),
         Room("estimators/numerics", "estimators/recursive/test_reference.py estimators/refit/test_refit.py"),
         Room("estimators/offline", "estimators/models/robots"),
         Room("estimators/quantisation", "estimators/online/judgement/test_model_fit.py estimators/online/robot"),
-        Room("estimators/online", "contracts/test_policies.py estimators/models/joints scenarios/test_standstill.py"),
+        Room("estimators/online", f"{RULES}policies.py estimators/models/joints scenarios/test_standstill.py"),
         Room(
             "estimators/online/eta",
             f"{ONLINE}eta_in_force.py {ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py "
             f"{JUDGEMENT}model_fit.py",
         ),
         Room("estimators/online/gear", f"{ONLINE}lost_motion.py daq/core/test_gear_pipeline.py"),
-        Room("estimators/online/monitor", f"{ONLINE}phases.py contracts/test_policies.py"),
+        Room("estimators/online/monitor", f"{ONLINE}phases.py contracts/families/test_policies.py"),
         Room("estimators/online/robot", "daq/core/test_robot_pipeline.py"),
-        Room("estimators/online/start", f"{ONLINE}phases.py contracts/test_policies.py"),
-        Room("estimators/recursive", f"contracts/test_forgetting.py {JUDGEMENT}model_fit.py"),
+        Room("estimators/online/start", f"{ONLINE}phases.py contracts/families/test_policies.py"),
+        Room("estimators/recursive", f"contracts/families/test_forgetting.py {JUDGEMENT}model_fit.py"),
         Room("estimators/refit", f"{JUDGEMENT}model_fit.py estimators/models/joints/test_two_mass.py"),
-        Room("estimators/search", "contracts/test_searches.py hil_rig/papers/searches/test_reproduce_search.py"),
+        Room("estimators/search", f"{RULES}searches.py hil_rig/papers/searches/test_reproduce_search.py"),
         Room("estimators/window", f"{ONLINE}phases.py estimators/models/test_shared_instants.py"),
     )
 }  # fmt: skip

@@ -4,10 +4,10 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from .forkers import Answer, Worker
 from .operators import Mutant
+from .processes.forkers import Answer, Worker
+from .processes.trees import linked, order, rewrite
 from .seen import Seen
-from .trees import linked, order, rewrite
 
 COMPILING: Final = 1200.0  # s more, where kernels have to be made again
 TESTS: Final = 120.0  # s of tests for one mutant, as long as they took when they were observed: the nearest ones

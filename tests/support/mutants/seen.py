@@ -10,15 +10,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from .forkers import Worker
 from .operators import Mutant
-from .trees import HERE, ROOT, order, rewrite
+from .processes.forkers import Worker
+from .processes.trees import HERE, ROOT, order, rewrite
 
 LONGEST: Final = 3600.0  # s for the tests of a room at most
 SLOWER, SPARE = 10.0, 20.0  # s: a mutant's tests end after so many times what they took, and so much more
 CACHING: Final = re.compile(r"\b(lru_)?cache\b")  # a file of tests that does: who ran first ran for the others
 KEPT: Final = ROOT / "build" / "mutants"  # what a file of tests ran is the same until it or the code changes
-HOW: Final = frozenset({"forker.py", "plugins.py", "startup.py"})  # of this folder: what an observation depends on
+HOW: Final = frozenset({"forker.py", "plugins.py", "startup.py"})  # of this tool: what an observation depends on
 PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig", "jointwatch_client", "jointwatch_numba")
 
 
@@ -161,9 +161,9 @@ def _code(tree: Path) -> bytes:
     some = [tree / "pyproject.toml", *tree.glob("jointwatch*.py")]
     some += [one for package in PACKAGES for one in (tree / package).rglob("*")]
     some += [one for one in (tree / "tests").rglob("*") if not one.name.startswith("test_")]
-    here = tree / HERE.relative_to(ROOT)
+    tool = tree / HERE.parent.relative_to(ROOT)
     for one in sorted(some):
-        if one.parent == here and one.name not in HOW:
+        if tool in one.parents and one.name not in HOW:
             continue
         if one.is_file() and one.parent.name != "__pycache__" and not one.name.endswith("_mutants.toml"):
             digest.update(b"%b\n%b\n" % (str(one.relative_to(tree)).encode(), one.read_bytes()))

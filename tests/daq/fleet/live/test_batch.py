@@ -9,7 +9,7 @@ import pytest
 from daq.fleet.examine import ExaminedRecording, JointFound, RecordedQuantity
 from daq.fleet.live.batch import CLOCK, Catalogue, SummaryBatch
 from daq.fleet.verdict import judge
-from tests.support.summaries import batch, summary
+from tests.support.processes.summaries import batch, summary
 
 NOW = 1.8e9
 

@@ -17,7 +17,7 @@ from daq.fleet.live.collector import Collector, allow_files
 from daq.fleet.live.lake import RAW
 from daq.fleet.live.settings import load_collector
 from daq.fleet.live.standing import Reader
-from tests.support.summaries import SendingService, locked, summary
+from tests.support.processes.summaries import SendingService, locked, summary
 
 TOTALS = """
     SELECT robot, count(*), sum(lost)::BIGINT, min(seq), max(seq) FROM finer

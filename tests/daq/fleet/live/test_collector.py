@@ -18,7 +18,7 @@ from daq.fleet.live.lake import RAW
 from daq.fleet.live.settings import load_collector
 from daq.fleet.live.standing import Reader
 from daq.fleet.live.subscription import Subscription
-from tests.support.summaries import SendingService, locked, summary
+from tests.support.processes.summaries import SendingService, locked, summary
 
 MINUTE = 1_800_000_000.0  # Unix s, at which one begins
 ROWS_OF_ONE = 3  # coulomb, seconds and travel

@@ -14,7 +14,7 @@ import pytest
 from daq.fleet.live.lake import Lake, LakeError, database
 from daq.fleet.live.standing import Reader
 from daq.fleet.live.writer import LakeWriter, Retention
-from tests.support.summaries import batch, summary
+from tests.support.processes.summaries import batch, summary
 
 DAY = 86_400
 

@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 from daq.fleet.live.lake import RAW, Lake
 from daq.fleet.live.roll_up import DAYS, HOURS, MINUTES, RollUp
-from tests.support.summaries import batch, summary
+from tests.support.processes.summaries import batch, summary
 
 DAY = 1_800_000_000 // 86_400 * 86_400
 BEGIN = datetime.fromtimestamp(DAY, UTC)

@@ -21,7 +21,7 @@ from daq.replay.from_columns import configured
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import readings_of
 from hil_rig.truth.fleet import Fleet, record
-from tests.support.summaries import batch
+from tests.support.processes.summaries import batch
 
 DAY = 86_400.0
 T0 = 1_800_000_000 // 86_400 * DAY

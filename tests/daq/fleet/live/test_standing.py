@@ -18,7 +18,7 @@ from daq.fleet.live.writer import LakeWriter, Retention
 from daq.fleet.verdict import judge
 from daq.state.history.time_left import Limit
 from estimators.quantities import Floats
-from tests.support.summaries import batch, summary
+from tests.support.processes.summaries import batch, summary
 
 T0 = 1_800_000_000 // 86_400 * 86_400.0
 DAY = 86_400.0

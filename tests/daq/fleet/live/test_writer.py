@@ -12,7 +12,7 @@ from daq.fleet.live.lake import RAW, Lake, LakeError, LakeFile
 from daq.fleet.live.roll_up import DAYS, HOURS, MINUTES
 from daq.fleet.live.standing import Reader
 from daq.fleet.live.writer import MOST, LakeWriter, Retention
-from tests.support.summaries import batch, summary
+from tests.support.processes.summaries import batch, summary
 
 T0 = 1_800_000_000 // 86_400 * 86_400.0  # Unix s, a midnight
 KEPT = Retention(2, 60)

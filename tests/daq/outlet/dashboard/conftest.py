@@ -15,7 +15,7 @@ from daq.state.history.file import HistoryFile
 from daq.state.history.interval import Interval, Quantity, SeenUse
 from estimators.base import Estimate
 from estimators.wear.use_counts import UseCounts
-from tests.support.programs import Program
+from tests.support.processes.programs import Program
 
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run",

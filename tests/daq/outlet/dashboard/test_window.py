@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from daq.stream.curve_points import pack_channels
 from estimators.base import Phase, Status
-from tests.support.programs import await_line
+from tests.support.processes.programs import await_line
 
 WINDOW = 'async () => { const { shown } = await import("./time_window.js"); return shown.fixed; }'
 PLOTTED = """() => [...document.querySelectorAll(".torques .panel, .parameter")].map((e) => e.dataset.cursor)"""

@@ -22,7 +22,7 @@ from daq.outlet.notifications.channel import WAITING
 from daq.outlet.notifications.mail import Mail
 from daq.outlet.notifications.notifier import Notifier, notifier
 from daq.outlet.notifications.webhook import SIGNATURE, Webhook
-from tests.support.receivers import HttpReceiver, SmtpReceiver, dripping_receiver, silent_receiver
+from tests.support.processes.receivers import HttpReceiver, SmtpReceiver, dripping_receiver, silent_receiver
 
 SECRET = "a secret of sufficient length"
 PAUSES = (0.01, 0.02)

@@ -15,7 +15,7 @@ from estimators.models.joints.lost_motion import COLUMNS, LOAD, NEAR, LostMotion
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.gear.rows import unbroken
 from estimators.quantities import Floats
-from tests.support.layouts import packed
+from tests.support.signals.layouts import packed
 
 pytestmark = pytest.mark.interpreted
 

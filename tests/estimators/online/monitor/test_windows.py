@@ -17,7 +17,7 @@ from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
-from tests.support.histories import put
+from tests.support.signals.histories import put
 
 ROW, ROWS, CHANGED = 0.01, 700, 440
 SIGMA, OVERLAP, USUAL = 0.2, 2.5, 1.3

@@ -16,7 +16,7 @@ from estimators.online.robot.friction_refit import FrictionRefits, RefittedFrict
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
 from estimators.refit.outcome import SearchReport
-from tests.support.crane import RATE, Motion, motion, taught, torque
+from tests.support.signals.crane import RATE, Motion, motion, taught, torque
 
 BEGUN = 6.0  # s: the start is over, and nothing has happened yet
 

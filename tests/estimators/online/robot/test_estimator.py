@@ -19,7 +19,7 @@ from estimators.offline.robot.motion import MotionError, pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.motion import RobotMotion
 from estimators.quantities import Floats
-from tests.support.three_joints import COULOMB, NOISE, RATE, VISCOUS, arm, measured, motion, taught, torque
+from tests.support.signals.three_joints import COULOMB, NOISE, RATE, VISCOUS, arm, measured, motion, taught, torque
 
 pytestmark = pytest.mark.compiled
 

@@ -11,7 +11,7 @@ import pytest
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.friction_refit import FrictionRefits
-from tests.support.crane import arm
+from tests.support.signals.crane import arm
 
 ETA = np.array([0.05, 0.15])
 USUAL = 0.04  # (N·m)²

@@ -21,7 +21,7 @@ from estimators.recursive.kernel import LONG_CLIP
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.recursive.process_noise_correction import Belief
 from estimators.thresholds import LAG_SPREAD
-from tests.support.crane import COULOMB, RATE, VISCOUS, motion, taught, torque
+from tests.support.signals.crane import COULOMB, RATE, VISCOUS, motion, taught, torque
 
 
 def begun(learnt: IdentifiedRobot, block: float) -> tuple[PriorBounded, np.ndarray]:

@@ -11,7 +11,7 @@ from estimators.online.robot.residual_attribution import HELD
 from estimators.online.robot.told_findings import BESIDE
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from tests.support.three_joints import RATE, arm, measured, motion, taught, torque
+from tests.support.signals.three_joints import RATE, arm, measured, motion, taught, torque
 
 pytestmark = pytest.mark.compiled
 

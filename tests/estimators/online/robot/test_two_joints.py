@@ -17,7 +17,7 @@ from estimators.online.robot.findings.causes.friction import JointFriction
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from tests.support.crane import (
+from tests.support.signals.crane import (
     COULOMB,
     NOISE,
     RATE,

@@ -14,7 +14,7 @@ from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import torque_scale
 from estimators.online.robot.watch import RobotWatch, Unexplained
 from estimators.quantities import Floats
-from tests.support.crane import NOISE, RATE, motion, taught, torque
+from tests.support.signals.crane import NOISE, RATE, motion, taught, torque
 
 CHUNK = 0.01
 

@@ -17,7 +17,7 @@ from estimators.online.robot.findings.contact_force import (
     locate,
 )
 from estimators.quantities import Axis, Floats
-from tests.support.three_joints import arm
+from tests.support.signals.three_joints import arm
 
 LAST = np.array(arm().parameters[-1])
 Q = np.array([0.4, -0.7, 1.1])

@@ -16,7 +16,7 @@ from estimators.online.robot.findings.causes.torque_constant import TorqueConsta
 from estimators.online.robot.findings.columns import CauseColumns
 from estimators.online.robot.findings.explanation import BODY, Explanation
 from estimators.quantities import Floats
-from tests.support.crane import arm, motion, taught
+from tests.support.signals.crane import arm, motion, taught
 
 MODEL, MOVES = taught().model(), motion(1.0)
 COLUMNS = CauseColumns(MODEL.size + 2, 2)

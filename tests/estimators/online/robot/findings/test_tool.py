@@ -11,7 +11,7 @@ from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.carried import Payload
 from estimators.online.robot.findings.tool import ToldTool, ToolCheck
 from estimators.quantities import Floats
-from tests.support.three_joints import RATE, arm, measured, taught
+from tests.support.signals.three_joints import RATE, arm, measured, taught
 
 pytestmark = pytest.mark.compiled
 TOLD = ToldTool(1.5, np.array([0.3, 0.0, 0.0]))

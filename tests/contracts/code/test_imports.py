@@ -1,0 +1,74 @@
+"""The import directions of the house are a test, not a wish."""
+
+import re
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_import_contracts_hold() -> None:
+    lint = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([lint], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_modules_of_the_page_import_without_a_circle() -> None:
+    folder = ROOT / "daq" / "outlet" / "dashboard"
+    files = [*folder.glob("*.js"), *(folder / "views").glob("*.js")]
+    imports = {
+        file: {(file.parent / name).resolve() for name in re.findall(r'from "([./\w]+\.js)"', file.read_text("utf-8"))}
+        for file in files
+    }
+    order = list(TopologicalSorter(imports).static_order())  # raises CycleError
+    assert set(order) == imports.keys(), "every import is a file"
+    assert order[-1] == folder / "main.js"
+
+
+WEB: Final = {"uvicorn", "starlette", "prometheus_client"}
+CAN: Final = {"can", "cantools", "serial"}
+# numba imports scipy itself, but none of its rooms as long as nothing is compiled
+SCIPY: Final = {f"scipy.{room}" for room in ("linalg", "signal", "stats", "interpolate", "optimize", "special", "io")}
+# what processes of a service, and the commands that are run most, do not import: memory, and time at every start
+NEVER: Final = {
+    "daq.commands.check": {*SCIPY, *WEB, *CAN, "rich", "mcap"},
+    "daq.core.process": {*SCIPY, *WEB, *CAN, "rich", "mcap"},
+    "daq.outlet.process": {*SCIPY, *CAN, "rich", "mcap"},
+    "daq.recording.process": {*SCIPY, *WEB, *CAN, "rich"},
+    "daq.processes.driver": {*SCIPY, *WEB, *CAN, "rich", "mcap"},
+    "daq.commands.recordings.replay": {*SCIPY, *WEB, "rich"},
+    "daq.commands.recordings.export": {*SCIPY, *WEB, *CAN, "rich", "pyarrow"},
+}
+LOADED: Final = """
+import importlib, sys
+importlib.import_module(sys.argv[1])
+print(*{".".join(name.split(".")[:depth]) for name in sys.modules for depth in (1, 2)})
+"""
+
+
+@pytest.mark.parametrize("module", NEVER)
+def test_a_process_imports_only_what_it_uses(module: str) -> None:
+    command = [sys.executable, "-c", LOADED, module]
+    loaded = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert not NEVER[module].intersection(loaded)
+
+
+INTERPRETED: Final = """
+import sys
+from daq.__main__ import main
+sys.argv = ["jointwatch", *sys.argv[1:]]
+main()
+print(*{name.partition(".")[0] for name in sys.modules})
+"""
+
+
+def test_check_finds_a_configuration_good_without_numba() -> None:
+    command = [sys.executable, "-c", INTERPRETED, "check", str(ROOT / "daq" / "jointwatch.toml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "good" in done.stderr
+    assert not {"numba", "llvmlite"}.intersection(done.stdout.split())
