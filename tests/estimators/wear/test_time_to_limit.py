@@ -68,13 +68,16 @@ def reference(use: Floats, drift: Floats, draws: int, seed: int) -> tuple[Floats
         weights[k] = density + prior - proposal
         gain = np.linalg.solve(whole, jumps[:, -1])
         wear = c + gain @ (drift - c * f) + math.sqrt(max(jumps[-1, -1] - gain @ jumps[:, -1], 0.0)) * random.normal()
-        ahead = np.linspace(0.0, 20.0, 4001)
-        rise = np.diff(c * ((u[-1] + ahead - onset) / (1.0 - onset)) ** exponent)
-        if size:
-            rise = size * random.gamma(rise / size)
-        beyond = np.flatnonzero(wear + np.cumsum(rise) >= LIMIT)
-        if len(beyond):
-            left[k] = ahead[beyond[0] + 1] * use[-1]
+        for begin in range(20):  # until the limit is passed: most draws pass it soon
+            ahead = np.linspace(begin, begin + 1.0, 201)
+            rise = np.diff(c * ((u[-1] + ahead - onset) / (1.0 - onset)) ** exponent)
+            if size:
+                rise = size * random.gamma(rise / size)
+            worn = wear + np.cumsum(rise)
+            if worn[-1] >= LIMIT:
+                left[k] = ahead[np.argmax(worn >= LIMIT) + 1] * use[-1]
+                break
+            wear = worn[-1]
     weights = np.exp(weights - weights.max())
     weights /= weights.sum()
     order = np.argsort(left)
