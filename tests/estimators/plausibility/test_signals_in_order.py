@@ -18,9 +18,9 @@ JITTER = 1e-3  # s, of arrivals at most: a full-speed USB bus
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("jitter", "most"), [(0.0, 1), (JITTER, 2)])
-def test_no_rig_is_refused(name: str, jitter: float, most: int) -> None:
-    assert {joint: reasons for joint, reasons in of_rig(name, jitter=jitter, most=most) if reasons} == {}
+@pytest.mark.parametrize("jitter", [0.0, JITTER])
+def test_no_rig_is_refused(name: str, jitter: float) -> None:
+    assert {joint: reasons for joint, reasons in of_rig(name, jitter=jitter, most=2) if reasons} == {}
 
 
 @pytest.mark.slow
