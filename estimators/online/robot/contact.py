@@ -60,11 +60,12 @@ class ContactWatch:
         chunk: float,
         slow_pass: float = SLOW_PASS,
         between: float = 0.0,
+        quick: float = QUICK,
     ) -> None:
         """peaks: (n,) largest residual of teaching, if known; deviations: (n,) of the residual; chunk: s.
 
         slow_pass: Hz, cut-off of the low-pass that teaches; between: s between two rows of a slow bus, where rows are
-        put between them; 0 where none are.
+        put between them; 0 where none are; quick: Hz, cut-off of the low-pass that decides.
         """
         n = len(deviations)
         self._taught = np.zeros(n) if peaks is None else peaks
@@ -80,13 +81,14 @@ class ContactWatch:
         self.sliding: NDArray[np.bool_] = np.zeros(n, np.bool_)  # those of them that no low-pass holds otherwise
         self._above, self._below = np.zeros((2, n), np.int64)
         quiet, self._soon = math.ceil(QUIET / chunk - WHOLE), round(SOON / chunk)
-        self._settling = (SETTLING * SLOW_PASS / slow_pass + between) / chunk
+        later = (1.0 / quick - 1.0 / QUICK) / (math.sqrt(2.0) * math.pi)  # s, that a quicker low-pass knows it earlier
+        self._settling = (SETTLING * SLOW_PASS / slow_pass + between + later) / chunk
         self.remembered = math.ceil(self._settling - WHOLE)  # chunks that the low-passes still hold
         self._smeared, self._speeds = between / chunk, np.full(n, np.nan)  # chunks; quick speeds of the last row
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
-        since = chunk * np.arange(self.remembered) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
+        since = chunk * np.arange(self.remembered) - 1.0 / (math.sqrt(2.0) * math.pi * quick)
         decay = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * slow_pass * (since - between))
         self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_moved`
         self._roughness = ROUGH / chunk

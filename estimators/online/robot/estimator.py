@@ -30,7 +30,7 @@ from estimators.online.robot.findings.tool import ToldTool
 from estimators.online.robot.findings.unseen_speed import UnseenSpeed
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
-from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, SLOW, Chunk, RobotMotion
+from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, SLOW, Chunk, RobotMotion, quick_cutoff
 from estimators.online.robot.told_findings import state_beside
 from estimators.online.robot.watch import RobotWatch
 from estimators.online.start.robot_start import RobotStart
@@ -70,7 +70,9 @@ class RobotEstimator:
         self._units = tuple(joint.axis.effort for joint in learnt.robot.joints)
         self._watch = RobotWatch(model, learnt, self._chunk * period, tool, slow, between)
         compensates = bool(self._watch.compensation.joints)
-        self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates, slow)
+        self._motion = RobotMotion(
+            model, learnt.reach(), learnt.loading, period, compensates, slow, quick_cutoff(learnt.at_rest())
+        )
         attribution = self._watch.attribution
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
         self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)

@@ -20,7 +20,7 @@ from estimators.online.robot.estimate import Friction
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.friction_discrepancy import FrictionDiscrepancy
 from estimators.online.robot.findings.friction_terms import friction_columns, own_terms
-from estimators.online.robot.motion import QUICK, Chunk, RobotMotion
+from estimators.online.robot.motion import Chunk, RobotMotion
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import ResidualAttribution
 from estimators.quantisation.robot_errors_in_variables import Encoders, shares
@@ -85,8 +85,8 @@ class RobotLearner:
         self.follow_laws()
         self._process_noise = ProcessNoiseCorrection(q, self._reported)
         self._long_run = LongRun(learnt.correlation, self.bayesian.unknown, LONGEST, 1.0 - SLOWLY)
-        self.encoders = Encoders(model, (QUICK, motion.slow), period)
-        self.quantiser = RobotShiftedQuantiser(n, q, (QUICK, motion.slow), period, stride)
+        self.encoders = Encoders(model, (motion.quick, motion.slow), period)
+        self.quantiser = RobotShiftedQuantiser(n, q, (motion.quick, motion.slow), period, stride)
         self.discrepancy = FrictionDiscrepancy(np.where(self._reach > 0.0, self._reach, 1.0), q, learnt.bends)
         self._waiting: deque[WaitingBlock] = deque()
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block

@@ -17,9 +17,14 @@ from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
+from estimators.thresholds import AT_REST
 
 #: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 018, point 5).
 QUICK: Final = 40.0
+#: Hz, tuned: The same where a joint was taught slowly (below 0.05 rad/s). Noise of a speed grows with the power 1.5 of
+#: the cut-off: behind 40 Hz it rounded off the turn of such a joint's friction, behind 10 Hz a stop was told as a
+#: contact (decision 069). A reversal is known 9 ms later.
+QUICK_OF_SLOW_JOINTS: Final = 15.0
 #: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
 SLOW: Final = 10.0
 #: 1, argued: Cut-off of the low-pass that teaches, of the rate of a slow recording or bus, at most: a half of what its
@@ -27,6 +32,11 @@ SLOW: Final = 10.0
 OF_RATE: Final = 0.25
 #: s, argued: Time between two filtered rows that contacts are judged on.
 CHUNK: Final = 0.01
+
+
+def quick_cutoff(at_rest: Floats) -> float:
+    """Cut-off in Hz of the low-pass that decides; at_rest: (n,) speeds up to which joints stand."""
+    return QUICK_OF_SLOW_JOINTS if (at_rest < AT_REST).any() else QUICK
 
 
 class Chunk(NamedTuple):
@@ -57,12 +67,14 @@ class RobotMotion:
         period: float,
         follow_twist: bool = False,
         slow: float = SLOW,
+        quick: float = QUICK,
     ) -> None:
         """reach: (n,) rad/s (m/s) at most in a friction law; loading: (n, 10) whose torque loads it; period: s.
 
-        follow_twist: chunks tell of the gears' twist, too; slow: Hz, cut-off of the low-pass that teaches.
+        follow_twist: chunks tell of the gears' twist, too; slow: Hz, cut-off of the low-pass that teaches;
+        quick: of the one that decides.
         """
-        self.slow = slow
+        self.slow, self.quick = slow, quick
         n = model.tree.size()
         self._twisted = model.twisted
         m = len(self._twisted)
@@ -74,7 +86,7 @@ class RobotMotion:
         self._Y = np.empty((1, n, PARAMETERS * n))
         self._columns = np.ascontiguousarray(model.projection.columns, np.int64)
         self._memory = model.memory()
-        self._quick = CausalLowPass(2 * n + m, QUICK, period)
+        self._quick = CausalLowPass(2 * n + m, quick, period)
         self._slow = CausalLowPass(2 * n + self._followed + len(found), slow, period)
         self._bridge = GapBridge(2 * n + m, period, (self._quick, self._slow))
 
