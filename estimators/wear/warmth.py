@@ -19,6 +19,10 @@ PLAUSIBLE: Final = (0.3, 2.0)
 FEWEST: Final = 40
 #: 1, argued: A viscous coefficient below this share of its usual value is noise.
 LEAST_VISCOSITY: Final = 0.2
+#: 1, argued: Share of the first hours that must be above LEAST_VISCOSITY. An hour below it would be 33 K warmer than
+#: usual, which is rare; where a quarter of the hours are, the difference of the bands is not viscous: friction at the
+#: edge of the film lowers it in the cold, and a temperature read from it would be wrong.
+MOSTLY_VISCOUS: Final = 0.75
 #: hours, argued: By how much a thermometer's changes may come earlier than the lubricant's; the likeliest is taken.
 DELAYS: Final = (0.01, 1.0, 2.0, 4.0, 8.0)
 #: 1, argued: Furthest θ, in KELVINS: beyond the outer bells everything is one climate.
@@ -36,7 +40,7 @@ class JointWarmth(NamedTuple):
 def warmth(hours: FrictionHours, first: int) -> JointWarmth | None:
     """The warmth of each hour; first: hours to which it is relative. None where there is neither thermometer nor slope.
 
-    Without a thermometer two bands of fast motion are needed, whose difference is viscous.
+    Without a thermometer two bands of fast motion are needed, whose difference is viscous in most hours.
     """
     measured, deviation, usual = _by_viscosity(hours, first)
     known = np.isfinite(measured[:first])
@@ -65,7 +69,7 @@ def _by_viscosity(hours: FrictionHours, first: int) -> tuple[Floats, Floats, flo
     nothing = np.full(len(slope), np.nan)
     early = slope[:first][np.isfinite(slope[:first])]
     usual = float(early.mean()) if len(early) else 0.0
-    if usual <= 0.0:
+    if usual <= 0.0 or np.mean(early > LEAST_VISCOSITY * usual) < MOSTLY_VISCOUS:
         return nothing, nothing, 0.0
     slope = np.where(slope > LEAST_VISCOSITY * usual, slope, np.nan)
     noise = HOUR_NOISE * np.hypot(slow, fast) / (hours.speeds[-1] - hours.speeds[-2])

@@ -4,7 +4,8 @@
 Told: joints of `hil_rig.plants.ageing`, each drawn anew, for a year under ±20 K and random loads, of which the first 60
 days in motion are learnt; once with a thermometer on the motor, once without any.
 
-  none   years without wear: how many are called worn
+  none   years without wear: how many are called worn; unknown: of how many nothing is said, since without a
+         thermometer the friction of their fast motion does not tell the temperature
   step   dry wear of 10 % on a day from 65 to 245: hours in motion until it is told, and its size 60 days later, over w
          and over the true growth of the slowest band's dry friction, which is 0.8 to 0.9 of w
   ramp   to 20 % within 150 days: the true wear when it is told
@@ -69,7 +70,8 @@ def told_rows(pool: ProcessPoolExecutor, first: int, years: int, steps: int) -> 
         of_w = [one.wear / one.true for one in sized]
         of_growth = [one.wear / one.growth for one in sized if np.isfinite(one.growth)]  # others rested ten days
         row = {
-            "temperature": NAMES[way], "years": years, "false": sum(one.told for one in none[way]),
+            "temperature": NAMES[way], "years": years, "unknown": sum(not one.known for one in none[way]),
+            "false": sum(one.told for one in none[way]),
             "steps": steps, "early": sum(one.early for one in step[way]), "hours": quantile(hours, 0.5),
             "hours 90 %": quantile(hours, 0.9), "never": sum(not one.told for one in step[way]),
             "sized": len(sized), "size over w": quantile(of_w, 0.5), "size over growth": quantile(of_growth, 0.5),
@@ -116,12 +118,12 @@ def left_rows(pool: ProcessPoolExecutor, seeds: Sequence[int]) -> tuple[list[Row
 def print_told(rows: list[Row]) -> None:
     """The table of what was told."""
     print(f"{rows[0]['years']} joint-years without wear, {rows[0]['steps']} with a step of 10 %, as many with a ramp\n")
-    print(f"{'temperature':13}{'false':>6}{'early':>6}{'hours':>7}{'90 %':>7}{'never':>6}", end="")
+    print(f"{'temperature':13}{'unknown':>8}{'false':>6}{'early':>6}{'hours':>7}{'90 %':>7}{'never':>6}", end="")
     print(f"{'size/w':>8}{'size/growth':>12}{'within 25 %':>12}{'of growth':>10}{'ramp':>7}")
     for row in rows:
         print(
-            f"{row['temperature']:13}{row['false']:6}{row['early']:6}{row['hours']:7.0f}{row['hours 90 %']:7.0f}"
-            f"{row['never']:6}{row['size over w']:8.2f}{row['size over growth']:12.2f}"
+            f"{row['temperature']:13}{row['unknown']:8}{row['false']:6}{row['early']:6}{row['hours']:7.0f}"
+            f"{row['hours 90 %']:7.0f}{row['never']:6}{row['size over w']:8.2f}{row['size over growth']:12.2f}"
             f"{row['within 25 % of w']:12.2f}{row['within 25 % of growth']:10.2f}{row['ramp']:7.3f}"
         )
 

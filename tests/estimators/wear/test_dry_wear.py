@@ -69,6 +69,15 @@ def test_without_fast_motion_a_thermometer_is_needed(sound: JointYear) -> None:
     assert wear_of(slow) is None
 
 
+def test_without_a_thermometer_nothing_is_said_where_fast_friction_is_not_viscous(sound: JointYear) -> None:
+    hours = seen(sound, False)
+    friction = hours.friction.copy()
+    rising = 0.05 * np.nanmean(friction[:, -1]) * np.random.default_rng(5).normal(1.0, 2.0, len(friction))
+    friction[:, -1] = friction[:, -2] + rising  # as often falling as rising with speed, rising on average
+    assert warmth(hours._replace(friction=friction), 60 * DAY) is None
+    assert warmth(hours._replace(friction=friction, temperature=sound.thermometer), 60 * DAY) is not None
+
+
 def test_warmth_follows_the_true_temperature(sound: JointYear) -> None:
     moving = np.isfinite(sound.load)
     for thermometer, most in ((True, 2.5), (False, 5.0)):

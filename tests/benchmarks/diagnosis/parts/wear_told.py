@@ -21,6 +21,7 @@ class Told(NamedTuple):
     """What is found of one joint-year by one way of knowing the temperature."""
 
     thermometer: bool
+    known: bool  # whether anything is known of the temperature; without, nothing is said
     told: bool  # at all
     early: bool  # before there was any wear
     hours: float  # in motion from its beginning until it was told; inf: not by the end
@@ -62,12 +63,13 @@ def hours_of(year: JointYear, thermometer: bool, days: int = DAYS) -> FrictionHo
 
 def _score(year: JointYear, thermometer: bool, begin: int | None) -> Told:
     found = wear_of(hours_of(year, thermometer))
-    assert found is not None
+    if found is None:
+        return Told(thermometer, False, False, False, math.inf, math.inf, math.nan, 0.0, 0.0, math.nan)
     moving = np.isfinite(year.load)
     told = found.told
     if begin is None or told is None or told < begin:
         early = told is not None
-        return Told(thermometer, early, early, math.inf, math.inf, math.nan, 0.0, 0.0, math.nan)
+        return Told(thermometer, True, early, early, math.inf, math.inf, math.nan, 0.0, 0.0, math.nan)
     hours = float(moving[begin * DAY : (told + 1) * DAY].sum())
     wear, growth, read = math.nan, math.nan, begin + AFTER
     if told <= read < DAYS:
@@ -75,7 +77,7 @@ def _score(year: JointYear, thermometer: bool, begin: int | None) -> Told:
         after = slice((read - 10) * DAY, read * DAY)
         growth = float(np.mean(year.growth[after][moving[after]])) if moving[after].any() else math.nan
     true, at = float(year.wear[read * DAY - 1]) if read < DAYS else math.nan, float(year.wear[told * DAY])
-    return Told(thermometer, True, False, hours, float(told - begin), wear, true, growth, at)
+    return Told(thermometer, True, True, False, hours, float(told - begin), wear, true, growth, at)
 
 
 def _size(year: JointYear, thermometer: bool, found: Wear, day: int) -> float:
