@@ -18,6 +18,9 @@ from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # begins the names of what compiled code knows of its module
+# a loop's body is written out twice at most: our loops have as many turns as a model has parameters, and LLVM's eight
+# copies and what is left of them cost more than the jumps that they save (decision 071)
+UNROLLED = "-unroll-max-count=2"
 
 
 def prepare(target_context: Any) -> None:
@@ -25,6 +28,7 @@ def prepare(target_context: Any) -> None:
     rtsys.initialize(target_context)
     codegen = target_context.codegen()
     if codegen._library_class is not Library:
+        llvm.set_option("", UNROLLED)
         codegen._library_class = Library
         codegen.set_env = _setter(codegen._engine, codegen.set_env)
 
