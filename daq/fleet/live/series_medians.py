@@ -85,7 +85,8 @@ def medians_of_halves(lake: Lake, files: Sequence[LakeFile], middle: float) -> d
         return {}
     turns = [_turns(series, one.series) for one in intervals]
     values = np.full((sum(map(len, turns)), len(series)), np.nan)
-    count, squares, certain = (np.zeros(len(series), kind) for kind in (np.int64, np.float64, np.int64))
+    count, certain = np.zeros((2, len(series)), np.int64)
+    squares = np.zeros(len(series))
     early = count.copy()
     for file, interval, those in zip(files, intervals, turns, strict=True):
         for rows, at in those:

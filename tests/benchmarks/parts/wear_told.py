@@ -62,7 +62,8 @@ def hours_of(year: JointYear, thermometer: bool, days: int = DAYS) -> FrictionHo
 
 def _score(year: JointYear, thermometer: bool, begin: int | None) -> Told:
     found = wear_of(hours_of(year, thermometer))
-    assert found is not None
+    if found is None:  # without a thermometer, friction that fast motion does not raise tells no temperature
+        return Told(thermometer, False, False, math.inf, math.inf, math.nan, math.nan, math.nan, math.nan)
     moving = np.isfinite(year.load)
     told = found.told
     if begin is None or told is None or told < begin:
