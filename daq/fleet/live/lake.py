@@ -10,7 +10,7 @@ A file appears as a whole or not at all, and is replaced as a whole: a reader ne
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -128,6 +128,17 @@ class Lake:
         except OSError as error:
             raise LakeError(f"{file.path}: cannot be read: {error}") from error
         return found
+
+    def rows(self, file: LakeFile, columns: Sequence[str]) -> Any:
+        """Columns of a file as a pyarrow Table of one chunk. Raises LakeError."""
+        from pyarrow import parquet
+
+        try:
+            with parquet.ParquetFile(file.path, filesystem=self._system) as opened:
+                found = opened.read(columns=list(columns))
+        except OSError as error:
+            raise LakeError(f"{file.path}: cannot be read: {error}") from error
+        return found if found[0].num_chunks == 1 else found.unify_dictionaries().combine_chunks()
 
     def view(self, database: Any, name: str, files: Iterable[LakeFile]) -> None:
         """Make rows of these files (at least one) a view of a DuckDB connection."""

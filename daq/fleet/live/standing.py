@@ -18,6 +18,7 @@ from daq.fleet.comparison import MEDIAN, JudgedQuantity, SiblingKind, Siblings, 
 from daq.fleet.live.batch import TEMPERATURE, USE
 from daq.fleet.live.lake import RAW, Lake, database
 from daq.fleet.live.roll_up import DAYS, HOURS, MINUTES, IntervalTable
+from daq.fleet.live.series_medians import medians_of_halves
 from estimators.quantities import Floats
 
 #: s, argued: Time up to which minutes are compared, up to which hours; of more, days: up to 120 rows of a series.
@@ -47,23 +48,13 @@ OF_DAYS: Final = f"""
         median(value) FILTER (place > intervals // 2),
         sqrt(avg(deviation * deviation) FILTER (isfinite(deviation) AND place > intervals // 2))
     FROM numbered GROUP BY {SERIES} ORDER BY {SERIES}"""
-RMS: Final = "sqrt(avg(deviation * deviation) FILTER (isfinite(deviation)))"
-# the same of minutes and hours, in one pass: halves are those of the time; σ of the whole is that of each
-OF_HALVES: Final = f"""
-    SELECT {SERIES}, count(*) AS intervals, median(value), {RMS},
-        median(value) FILTER (start < make_timestamp(($first::BIGINT + $end::BIGINT) * 500000)), {RMS},
-        median(value) FILTER (start >= make_timestamp(($first::BIGINT + $end::BIGINT) * 500000)), {RMS}
-    FROM finer WHERE start >= make_timestamp($first::BIGINT * 1000000)
-        AND start < make_timestamp($end::BIGINT * 1000000) AND known > 0
-        AND quantity NOT IN ({", ".join(f"'{one}'" for one in USE)})
-    GROUP BY {SERIES} ORDER BY {SERIES}"""
 # the same of raw rows, which are one interval: a second more or less tells no change
 OF_RAW: Final = f"""
     SELECT {SERIES}, 1 AS intervals, median(value), median(deviation) FILTER (isfinite(deviation)), NULL, NULL, NULL, NULL
     FROM finer WHERE counted AND quantity NOT IN ({", ".join(f"'{one}'" for one in USE)})
         AND time >= make_timestamp($first::BIGINT * 1000000) AND time < make_timestamp($end::BIGINT * 1000000)
     GROUP BY {SERIES} ORDER BY {SERIES}"""  # noqa: E501
-QUERIES: Final = {RAW: OF_RAW, DAYS.table: OF_DAYS}
+QUERIES: Final = {RAW: OF_RAW, DAYS.table: OF_DAYS}  # of minutes and hours: medians_of_halves
 CONDITIONS: Final = f"""
     WITH per_boot AS (
         SELECT robot, joint, boot,
@@ -153,10 +144,13 @@ class Reader:
 
     def columns(self, first: float, end: float, table: str) -> dict[str, NDArray[Any]]:
         """Median and deviation of each series, of all and of both halves of that time; empty where there is nothing."""
+        asked = {"first": int(first), "end": math.ceil(end)}
+        if table not in QUERIES:
+            files = [one for one in self.lake.files(table, first, end) if one.first >= asked["first"]]
+            return medians_of_halves(self.lake, files, sum(asked.values()) / 2) if files else {}
         if not self._view(table, first, end):
             return {}
-        asked = {"first": int(first), "end": math.ceil(end)}
-        query = self._database.sql(QUERIES.get(table, OF_HALVES), params=asked)
+        query = self._database.sql(QUERIES[table], params=asked)
         found: dict[str, NDArray[Any]] = query.fetchnumpy()
         return found
 
@@ -181,7 +175,7 @@ class Reader:
 def _siblings(
     columns: Mapping[str, NDArray[Any]], known: Mapping[tuple[str, str], tuple[float, float]], independent: bool
 ) -> list[Siblings]:
-    """Rows of OF_DAYS as groups of siblings. known: (robot, joint) → temperature, travel; independent: intervals
+    """What `columns` gives as groups of siblings. known: (robot, joint) → temperature, travel; independent: intervals
     are."""
     joint, model, quantity, unit, robot, count, *numbers = columns.values()
     if not len(robot):
