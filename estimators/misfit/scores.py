@@ -95,11 +95,6 @@ class ScoreState(Layout, version=2):
         """Number of equally weighted blocks that tell as much."""
         return float(self.weight**2 / max(self.squared_weight, 1.0))
 
-    def possible(self, first: int, count: int) -> bool:
-        """Whether one of these regressors is selected, or could not be tried by itself yet."""
-        own = self.own[len(self.theta) + first :][:count]
-        return bool(self.gains[first : first + count].any() or (own[:, 1] ** 2 <= ENOUGH * own[:, 2]).any())
-
     def clear(self) -> None:
         """Forget all rows."""
         for one in (self.gram, self.spread, self.sums, self.last, self.own, self.theta):

@@ -379,6 +379,8 @@ class ModelFit:
             return (Reason("instant_not_identifiable"),)
         if learner.misfit[which, which] >= MOSTLY * deviation**2:
             return (Reason("reversal_friction"),)
+        if learner.kept.untold[which, which] >= MOSTLY * deviation**2:  # of a torque that no row shows
+            return ()
         return (Reason("residual_not_noise"),)
 
     def cause_of_all(self, learner: Learner) -> tuple[Reason, ...]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.misfit import scores
-from estimators.misfit.regressors import ANGLE, CAUSES, ELASTIC, LOAD, PLACE, TORQUE, columns
+from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, TORQUE, columns
 from estimators.misfit.unmodelled_torque import SHARE, Floor, UnmodelledTorque, places, unmodelled_torque
 from estimators.numerics.directions import Directions, contrast
 from estimators.online.judgement.fit_state import FitState
@@ -153,9 +153,7 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
     factor, covariance = float(np.mean(learner.honesty**2)), kept.scores.covariance
     floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
     for output in range(len(rls.noise)):
-        considered = [(ANGLE, known.prior), *((one, SMALL) for one in (ELASTIC, TORQUE, LOAD))]
-        if kept.scores.possible(output * known.own + CAUSES.index(PLACE), CAUSES.count(PLACE)):
-            considered.append((PLACE, known.prior))  # of both columns, though one may explain most
+        considered = [(one, known.prior) for one in (ANGLE, PLACE)] + [(one, SMALL) for one in (ELASTIC, TORQUE, LOAD)]
         for cause, size in considered:
             found = _of_cause(kept, learner, directions, covariance, floor, known, (output, cause, size))
             if found is None:

@@ -115,16 +115,15 @@ def test_what_it_is_made_of_is_found_within_its_deviations(when: float) -> None:
     assert when - 0.1 < estimate.time / 1e9 < when
 
 
-def test_coulomb_friction_is_known_when_friction_of_the_place_could_have_been_seen() -> None:
+def test_coulomb_friction_is_unknown_while_friction_of_the_place_would_not_have_been_seen() -> None:
     joint, (time, values) = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE), lived(END, END)
     known = []
     for first in range(0, len(time), 100):
         joint.absorb(time[first : first + 100], values[first : first + 100])
         known.append(joint.estimate().known[2])
-    assert known[4:10] == [False] * 6
-    assert known[15:] == [True] * 5
+    assert known[4:] == [False] * 16
     estimate = joint.estimate()
-    assert estimate.deviations[2] < 0.01 * TRUTH["coulomb"]
+    assert estimate.status is Status.VALID, "the prediction does not depend on it"
     assert deviates(estimate)[2] < 4.0
 
 

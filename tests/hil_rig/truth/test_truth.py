@@ -198,6 +198,15 @@ def test_friction_that_grows_with_the_load_is_in_the_deviations_before_it_is_see
     assert outcome.lying == 0
 
 
+def test_friction_of_the_place_on_a_short_arc_leaves_coulomb_friction_unknown() -> None:
+    """Along such an arc it is nearly Coulomb friction: 2 of 3 looks had that 29 % off, as known."""
+    outcome = run(replace(left_out.friction_of_place(1), seconds=60.0))
+    assert outcome.trusted > 0.8 * outcome.looks > 300
+    assert outcome.lying == 0
+    assert outcome.known["coulomb"] == 0.0
+    assert outcome.known["viscous"] == 1.0
+
+
 def test_a_wrong_name_of_a_cause_is_a_miss() -> None:
     outcome = TrialOutcome(99, 1, 0, 0.0, np.empty(0), 0, 0, 0.0, {"torque_lag of inertia": 80, "alarm_stands": 50})
     assert table.told([outcome]) == {"torque_lag": 80}, "an alarm is no misfit"
