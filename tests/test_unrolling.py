@@ -1,4 +1,4 @@
-"""Loops of kernels are written out twice at most (decision 071)."""
+"""Loops of kernels are written out twice at most (decision 069)."""
 
 import re
 from typing import Any

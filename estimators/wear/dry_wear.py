@@ -40,12 +40,13 @@ HOUR_NOISE: Final = 0.1
 DAY_ERROR: Final = 0.02
 #: 1, argued: How much of the common error the next day has.
 DAY_COMMON_KEPT: Final = 0.5
-#: KELVINS, tuned: Deviation of the error of θ with a thermometer (2.8 K) and without (3.5 K): one on the motor errs with
-#: weather and losses, since the gear has another mass (1.5 K of 14 K, 80 joints of development seed 3300).
+#: KELVINS, tuned: Deviation of the error of θ with a thermometer (2.8 K) and without (3.5 K): one on the motor errs
+#: with weather and losses, since the gear has another mass (1.5 K of 14 K, 80 joints of development seed 3300).
 THETA_ERRORS: Final = (0.2, 0.25)
-#: 1, tuned: How much of it the next day has: it lasts for weeks, as weather and jobs do (development seeds 3300, 3501:
-#: largest z of 160 joints without wear 5.4, with 0.85 here, and 4.8; steps are told as early).
-THETA_KEPT: Final = 0.98
+#: 1, tuned: How much of it the next day has, with and without one: a thermometer's lasts for weeks, as weather and jobs
+#: do (development seeds 3300, 3501: largest z of 160 joints without wear 5.4 with 0.85 here, now 4.8; steps are told as
+#: early).
+THETA_KEPT: Final = (0.98, 0.85)
 #: 1, argued: Deviation of ŵ by what the surface cannot follow, in quadrature with σ.
 UNMODELLED: Final = 0.015
 #: 1 per KELVINS, argued: The same by how much warmer or colder it has been since the onset than before: a thermometer
@@ -120,9 +121,10 @@ class _Filter:
         self._per_band = len(friction_surface.PRIOR)
         own = bands * self._per_band
         self.size, self._common, self._theta, self._band = own + 2 + bands, own, own + 1, own + 2
-        theta_error = THETA_ERRORS[0 if warm.thermometer else 1]
+        way = 0 if warm.thermometer else 1
+        theta_error = THETA_ERRORS[way]
         errors = np.array([DAY_ERROR, theta_error] + [DAY_ERROR] * bands)
-        self._keep = np.concatenate([np.ones(own), [DAY_COMMON_KEPT, THETA_KEPT], np.zeros(bands)])
+        self._keep = np.concatenate([np.ones(own), [DAY_COMMON_KEPT, THETA_KEPT[way]], np.zeros(bands)])
         self._noise = np.concatenate([np.zeros(own), errors**2 * (1.0 - self._keep[own:] ** 2)])
         self.x = np.zeros(self.size)
         self.x[: own : self._per_band] = 1.0

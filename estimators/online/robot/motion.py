@@ -23,7 +23,7 @@ from estimators.thresholds import AT_REST
 QUICK: Final = 40.0
 #: Hz, tuned: The same where a joint was taught slowly (below 0.05 rad/s). Noise of a speed grows with the power 1.5 of
 #: the cut-off: behind 40 Hz it rounded off the turn of such a joint's friction, behind 10 Hz a stop was told as a
-#: contact (decision 069). A reversal is known 9 ms later.
+#: contact (decision 067). A reversal is known 9 ms later.
 QUICK_OF_SLOW_JOINTS: Final = 15.0
 #: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
 SLOW: Final = 10.0
