@@ -70,7 +70,7 @@ class _Catalogue:
 
 
 def medians_of_halves(lake: Lake, files: Sequence[LakeFile], middle: float) -> dict[str, NDArray[Any]]:
-    """Of each series, sorted by NAMES: intervals, median and rms of σ; the median before middle and from it on.
+    """Intervals, median and rms of σ of each series, sorted by NAMES; its median before middle, and from it on.
 
     σ of a half is that of the whole. files: in order of time; middle: Unix s. NaN where nothing is known, empty where
     nothing counts. Raises LakeError.
