@@ -65,6 +65,9 @@ class DriverWire:
         """Take the far end away, where lost_words says that this can be done."""
         raise NotImplementedError
 
+    def driver_closed(self) -> None:
+        """Wait until the far end has seen that the driver was closed, where the next `send` depends on it."""
+
     def close(self) -> None:
         """Give everything back."""
         raise NotImplementedError
@@ -190,6 +193,7 @@ class DriverRules:
                 wire.send(count)
                 assert collect(driver, 2)["value"][0] == pytest.approx(2 * wire.torque_step * count)
                 assert driver.counters()["frames"] == 1, "totals are since opening"
+            wire.driver_closed()
 
     def test_a_lost_wire_is_said_every_time_and_can_be_closed(self, wire: DriverWire) -> None:
         if not wire.lost_words:

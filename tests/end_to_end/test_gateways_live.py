@@ -4,9 +4,7 @@ import json
 import os
 import signal
 import socket
-import time
 import urllib.request
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from websockets.typing import Subprotocol
 
 from daq.subscriber import Subscriber
 from hil_rig.live import Live, free_port
+from tests.support.processes.waiting import wait_until
 
 PROTOCOL = [Subprotocol("foxglove.sdk.v1")]
 AWAY = '[gateways.plant]\nkind = "sparkplug"\nbroker = "mqtt://127.0.0.1:{}"\ngroup = "line3"\n'
@@ -49,13 +48,6 @@ def listens(address: str) -> bool:
         return line.connect_ex((host, int(port))) == 0
 
 
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)  # between two looks
-
-
 def test_a_gateway_that_dies_comes_back_and_nobody_else_notices() -> None:
     address = f"ws://127.0.0.1:{free_port()}"
     more = f'[gateways.view]\nkind = "foxglove"\naddress = "{address}"\n{AWAY.format(free_port())}'
@@ -70,7 +62,7 @@ def test_a_gateway_that_dies_comes_back_and_nobody_else_notices() -> None:
         assert live.service is not None
         service = live.service.pid
         next(updates)
-        until(lambda: all(metric(live.page, f'jointwatch_process_up{{process="{name}"}}') == 1 for name in names))
+        wait_until(lambda: all(metric(live.page, f'jointwatch_process_up{{process="{name}"}}') == 1 for name in names))
         before = children(service)
         assert before.keys() == {"outlet", "core", "wire", *names}
         with connect(address, subprotocols=PROTOCOL, max_size=None) as client:
@@ -78,10 +70,10 @@ def test_a_gateway_that_dies_comes_back_and_nobody_else_notices() -> None:
             os.kill(before["view"], signal.SIGKILL)
             with pytest.raises(ConnectionClosed):
                 list(client)  # it has no end but this
-        until(lambda: children(service).get("view", before["view"]) != before["view"])
-        until(lambda: metric(live.page, 'jointwatch_process_restarts_total{process="view"}') == 1)
-        until(lambda: metric(live.page, 'jointwatch_process_up{process="view"}') == 1)
-        until(lambda: listens(address))  # its process may run for a while before it listens
+        wait_until(lambda: children(service).get("view", before["view"]) != before["view"])
+        wait_until(lambda: metric(live.page, 'jointwatch_process_restarts_total{process="view"}') == 1)
+        wait_until(lambda: metric(live.page, 'jointwatch_process_up{process="view"}') == 1)
+        wait_until(lambda: listens(address))  # its process may run for a while before it listens
         with connect(address, subprotocols=PROTOCOL, max_size=None) as client:
             assert json.loads(client.recv(20))["op"] == "serverInfo"
             assert json.loads(client.recv(20))["channels"]
@@ -90,7 +82,8 @@ def test_a_gateway_that_dies_comes_back_and_nobody_else_notices() -> None:
         after = children(service)
         assert {name for name in before if before[name] != after[name]} == {"view"}
         assert metric(live.page, "jointwatch_samples_lost_total{") == 0
-        until(lambda: metric(live.page, 'jointwatch_gateway_dropped_total{gateway="plant"}') > 0)  # no broker is there
+        # no broker is there
+        wait_until(lambda: metric(live.page, 'jointwatch_gateway_dropped_total{gateway="plant"}') > 0)
         for name in names:
             lines = Path(f"/proc/{after[name]}/smaps_rollup").read_text().splitlines()
             memory = {line.split()[0]: int(line.split()[1]) / 1024 for line in lines[1:]}

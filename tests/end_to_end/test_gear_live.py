@@ -14,6 +14,7 @@ from daq.recording.folder import recordings
 from daq.recording.reader import said
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
+from tests.support.processes.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
@@ -24,13 +25,6 @@ def joints(live: Live) -> dict[str, Any]:
     with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as answer:
         found: dict[str, Any] = json.load(answer)["joints"]
     return found
-
-
-def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)  # between two looks at a page
 
 
 def hear(live: Live, what: Callable[[str, dict[str, Any]], bool], timeout: float = 90.0) -> dict[str, Any]:
@@ -58,7 +52,7 @@ def test_the_lost_motion_of_a_gear_is_told_live_and_its_recording_says_the_same(
         assert told["parameters"]["link_friction"] == pytest.approx(1.0, abs=0.5)
         assert told["deviations"]["lost_motion"] < 20e-6
         assert not told["soft"]
-        until(lambda: joints(live)["joint1"]["lost_motion"].get("known"))
+        wait_until(lambda: joints(live)["joint1"]["lost_motion"].get("known"))
         text = urllib.request.urlopen(f"{live.page}/metrics", timeout=10).read().decode()
         assert 'jointwatch_lost_motion_known{joint="joint1"} 1.0' in text
         assert 'jointwatch_parameter_value{joint="joint1",parameter="lost_motion"} 0.000' in text

@@ -12,6 +12,7 @@ import pytest
 from daq.config.robots.robot_model import load_model
 from daq.recording.folder import recordings
 from hil_rig.live import Live
+from tests.support.processes.waiting import wait_until
 
 pytestmark = pytest.mark.compiled
 
@@ -44,13 +45,6 @@ def state(live: Live) -> dict[str, Any]:
     return found
 
 
-def until(condition: Callable[[], object], timeout: float) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.2)  # between two looks at a page
-
-
 @pytest.fixture
 def run(run_program: Callable[..., Any]) -> Callable[..., str]:
     def run(*words: object) -> str:
@@ -80,7 +74,7 @@ def test_a_mechanism_is_identified_as_a_whole_and_watched_with_that(
     for coefficient, truth in whole.friction.items():
         assert found[coefficient] == pytest.approx(truth, rel=whole.within), coefficient
     with Live([*whole.rig, "--wire", "udp", "--model", str(model)]) as live:
-        until(lambda: state(live)["whole"].get("phase") == "normal", 120.0)
+        wait_until(lambda: state(live)["whole"].get("phase") == "normal", 120.0)
         inside = 0
         for _ in range(20):
             joints = state(live)["whole"]["joints"]
@@ -122,7 +116,7 @@ def test_a_mechanism_with_loops_is_identified_from_its_drive_and_watched(
     assert told["unexplained"][looped.drive] < 0.03
     jump = ["--jump", "30:friction=2"]  # every bearing rubs twice as much
     with Live([*looped.rig, "--wire", "slcan", "--model", str(model), *jump]) as live:
-        until(lambda: state(live)["mechanism"].get("phase") == "normal", 120.0)
+        wait_until(lambda: state(live)["mechanism"].get("phase") == "normal", 120.0)
         largest, inside = 0.0, 0
         for _ in range(20):
             found = state(live)["mechanism"]
@@ -132,6 +126,6 @@ def test_a_mechanism_with_loops_is_identified_from_its_drive_and_watched(
             time.sleep(0.25)  # over the motion
         assert inside >= 18
         assert 0.7 * looped.most < largest < 1.1 * looped.most, "twenty looks at a motion may miss its peak"
-        until(lambda: any(one["kind"] == "friction" for one in state(live)["events"]), 90.0)
+        wait_until(lambda: any(one["kind"] == "friction" for one in state(live)["events"]), 90.0)
         drive = state(live)["mechanism"]["drives"][looped.drive]
         assert drive["friction_ratio"] > 1.2

@@ -24,6 +24,7 @@ from hil_rig.wire.network.ros2_zenoh import ZenohPublisher, joint_state
 from hil_rig.wire.network.rtde import RtdeController, message
 from hil_rig.wire.servo import status, sync_read
 from tests.support.processes.answering import Answering
+from tests.support.processes.waiting import wait_until
 
 # one frame or packet: position (count / 1000 rad), torque (count / 100 N·m)
 POSITION = {"scale": 0.001, "unit": "rad"}
@@ -245,9 +246,7 @@ class JointStates(DriverWire):
         }
 
     def write(self, names: list[str], positions: list[float], efforts: list[float]) -> None:
-        end = time.monotonic() + 5
-        while not self.writer.get_matched_subscriptions() and time.monotonic() < end:
-            time.sleep(0.005)
+        wait_until(self.writer.get_matched_subscriptions, look=0.005)
         if not self.settled:
             time.sleep(0.2)  # the reader's end of discovery
             self.settled = True
@@ -262,6 +261,10 @@ class JointStates(DriverWire):
         self.write(["finger"], [1.0], [])
         self.write(["shoulder", "elbow"], [1.0], [])
         return {"unmatched", "malformed"}
+
+    def driver_closed(self) -> None:
+        self.settled = False
+        wait_until(lambda: not self.writer.get_matched_subscriptions(), look=0.005)
 
     def close(self) -> None:
         self.writer = None
@@ -279,9 +282,7 @@ class ZenohJointStates(DriverWire):
         self.settings = {"kind": "zenoh", "router": self.publisher.endpoint, "joints": joints}
 
     def write(self, names: list[str], positions: list[float], efforts: list[float]) -> None:
-        end = time.monotonic() + 5
-        while not self.publisher.matched() and time.monotonic() < end:
-            time.sleep(0.001)
+        wait_until(self.publisher.matched, look=0.001)
         self.publisher.put(joint_state(1_000_000_000, names, (positions, [], efforts)))
 
     def send(self, count: int) -> None:
@@ -293,6 +294,9 @@ class ZenohJointStates(DriverWire):
         self.publisher.number -= 1  # the last number again
         self.write(["elbow"], [9.0], [9.0])
         return {"unmatched", "malformed", "stale"}
+
+    def driver_closed(self) -> None:
+        wait_until(lambda: not self.publisher.matched(), look=0.001)
 
     def lose(self) -> None:
         self.publisher.close()

@@ -118,9 +118,11 @@ def test_it_plays_what_its_configuration_listens_to(
         if channel.signal.endswith(("timestamp", "stamp")):
             assert (np.diff(mine["value"]) > 0).all()
         elif channel.signal.endswith(("counter", "sequence")):
-            steps = np.diff(mine["value"])
+            # only datagrams get lost or overtake each other, where their sender is moved to another processor
+            numbers = np.sort(mine["value"]) if wire == "udp" else mine["value"]
+            steps = np.diff(numbers)
             assert (steps >= 1).all()
-            assert wire == "udp" or (steps == 1).all(), "only datagrams can get lost, before a reader that is kept"
+            assert wire == "udp" or (steps == 1).all()
     rig.send_signal(signal.SIGTERM)
     out, _ = rig.communicate()
     assert rig.returncode == 0

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from daq.recording.reader import RecordingError, before, blocks, said
 from daq.replay.aligned import aligned
 from estimators.refit.job import warm
 from hil_rig.live import Live
+from tests.support.processes.waiting import wait_until
 
 
 class Done(NamedTuple):
@@ -43,23 +43,16 @@ def recorder(folder: Path, duration: float) -> str:
     return f'\n[recorder]\nfolder = "{folder}"\nreserve = 0\nfile_duration = {duration}\n'
 
 
-def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)  # between two looks at a file
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory, forked_programs: None) -> list[Path]:
     """Files of a second of two starts of the core; jointwatch.toml lies beside them."""
     folder = tmp_path_factory.mktemp("records")
     with Live(["rigid", "--joints", "2", "--wire", "udp"], more=recorder(folder, 1.0)) as live:
-        until(lambda: len(found := recordings(folder, "rigid")) >= 3 and len(list(blocks(found[-1]))) > 5)
+        wait_until(lambda: len(found := recordings(folder, "rigid")) >= 3 and len(list(blocks(found[-1]))) > 5)
         with urllib.request.urlopen(f"{live.page}/api/state", timeout=60) as response:
             os.kill(json.load(response)["processes"]["core"]["pid"], signal.SIGKILL)
-        until(lambda: len({block.boot for file in recordings(folder, "rigid")[2:] for block in blocks(file)}) == 2)
-        until(lambda: len(list(blocks(recordings(folder, "rigid")[-1]))) > 5)
+        wait_until(lambda: len({block.boot for file in recordings(folder, "rigid")[2:] for block in blocks(file)}) == 2)
+        wait_until(lambda: len(list(blocks(recordings(folder, "rigid")[-1]))) > 5)
         (folder / "jointwatch.toml").write_bytes(live.config.read_bytes())
         for dbc in live.config.parent.glob("*.dbc"):
             (folder / dbc.name).write_bytes(dbc.read_bytes())
@@ -143,7 +136,7 @@ def test_a_whole_robot_is_repeated_from_its_recording_alone(tmp_path: Path, repl
     assert main(["identify", *map(str, (begun / "pair.urdf", begun / "run.csv")), "--out", str(model)]) == 0
     words = ["rigid", "--joints", "2", "--wire", "udp", "--model", str(model)]
     with Live(words, more=recorder(folder, 3600.0)) as live:
-        until(lambda: topics_of(folder).count("robot") > 10)
+        wait_until(lambda: topics_of(folder).count("robot") > 10)
         live.config.unlink()
     shutil.rmtree(begun)
     [file] = recordings(folder, "rigid")
@@ -175,11 +168,11 @@ def test_refits_count_when_they_did(tmp_path: Path, replay: Callable[..., Done])
     warm()
     rig = ["two_mass", "--set", "identify=friction", "--jump", "20:nonlinear=1.2"]
     with Live(rig, more=recorder(tmp_path, 600.0)) as live:
-        until(lambda: len(recordings(tmp_path, "two_mass")) == 1)
+        wait_until(lambda: len(recordings(tmp_path, "two_mass")) == 1)
         (file,) = recordings(tmp_path, "two_mass")
-        until(lambda: accepted(file), 120.0)
+        wait_until(lambda: accepted(file), 120.0)
         begun = len(list(blocks(file)))
-        until(lambda: len(list(blocks(file))) > begun + 1)  # what the refit changed is said
+        wait_until(lambda: len(list(blocks(file))) > begun + 1)  # what the refit changed is said
         config = tmp_path / "jointwatch.toml"
         config.write_bytes(live.config.read_bytes())
         for dbc in live.config.parent.glob("*.dbc"):
