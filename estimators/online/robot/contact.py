@@ -4,7 +4,8 @@
 
 The largest torque that encoder steps imitate is added (robot_errors_in_variables.py). A joint that hardly moves, or
 slower than its encoder resolves, may hold any torque up to its friction. Then the friction is added to the threshold,
-and afterwards what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most.
+and afterwards what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most. Where a joint was taught
+slowly, that begins before the slow low-pass shows it: a stop would be a contact.
 Between two rows of a slow bus the step of friction at a reversal is spread over what is put there: such a joint counts
 as slow from one period of the bus before the reversal on, and everything lasts by a period longer.
 ν is the part of the residual that is white before the low-passes, found from its changes within 10 ms. Gaussian noise
@@ -229,6 +230,8 @@ def _notice(
                 moved[j] = 0.0
             if np.abs(quick[row, j]) < slow[j]:
                 slid[j] = 0.0
+                if slow[j] < AT_REST:
+                    moved[j] = 0.0
         moving[j] = moved[j] > settling
         sliding[j] = moving[j] and slid[j] > settling
 

@@ -30,7 +30,7 @@ from estimators.online.robot.findings.tool import ToldTool
 from estimators.online.robot.findings.unseen_speed import UnseenSpeed
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
-from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, SLOW, Chunk, RobotMotion, quick_cutoff
+from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, Chunk, RobotMotion, cutoffs
 from estimators.online.robot.told_findings import state_beside
 from estimators.online.robot.watch import RobotWatch
 from estimators.online.start.robot_start import RobotStart
@@ -64,15 +64,14 @@ class RobotEstimator:
         self._n = n = model.tree.size()
         self._channels = 2 + bool(model.twisted)  # of each joint
         self._finer = FinerRows(self._channels * n, period, 2.0 * QUICK)
-        slow, between = min(SLOW, OF_RATE / period), period if self._finer.factor > 1 else 0.0
+        quick, slow = cutoffs(learnt.at_rest())
+        slow, between = min(slow, OF_RATE / period), period if self._finer.factor > 1 else 0.0
         period = self._finer.period
         self._chunk, self._stride = max(1, round(CHUNK / period)), max(1, round(1.0 / (ROWS * period)))
         self._units = tuple(joint.axis.effort for joint in learnt.robot.joints)
-        self._watch = RobotWatch(model, learnt, self._chunk * period, tool, slow, between)
+        self._watch = RobotWatch(model, learnt, self._chunk * period, tool, slow, between, quick)
         compensates = bool(self._watch.compensation.joints)
-        self._motion = RobotMotion(
-            model, learnt.reach(), learnt.loading, period, compensates, slow, quick_cutoff(learnt.at_rest())
-        )
+        self._motion = RobotMotion(model, learnt.reach(), learnt.loading, period, compensates, slow, quick)
         attribution = self._watch.attribution
         self._learner = RobotLearner(model, learnt, self._motion, attribution, period, self._stride, teaches)
         self._refits = FrictionRefits(model, learnt.correlation, learnt.reach(), executor)

@@ -14,7 +14,7 @@ from estimators.online.robot.compensation import Compensation, Switched
 from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.findings.contact_force import ContactLocation
 from estimators.online.robot.findings.tool import ToldTool, ToolCheck
-from estimators.online.robot.motion import Chunk, quick_cutoff
+from estimators.online.robot.motion import Chunk
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import (
     AttributionVerdict,
@@ -75,8 +75,9 @@ class RobotWatch:
         tool: ToldTool | None,
         slow: float,
         between: float,
+        quick: float,
     ) -> None:
-        """chunk: s; tool: what the controller was told of the tool, if anything; slow, between: see ContactWatch."""
+        """chunk: s; tool: what the controller was told of the tool, if anything; others: see ContactWatch."""
         self._model, self._n = model, model.tree.size()
         base, prior = model.base, learnt.prior_covariance
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
@@ -85,7 +86,7 @@ class RobotWatch:
         self.tool = None if tool is None else ToolCheck(tool, self.attribution.columns.q, scale)
         self.compensation = Compensation(model, learnt.learned)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
-        self.contact = ContactWatch(learnt.peaks, deviations, chunk, slow, between, quick_cutoff(learnt.at_rest()))
+        self.contact = ContactWatch(learnt.peaks, deviations, chunk, slow, between, quick)
         self.location = ContactLocation(model.tree)
         self.unexplained = Unexplained()
         self.compensated = np.full(self._n, np.nan)  # of the last row, by the compensation in use

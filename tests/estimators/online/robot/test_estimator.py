@@ -13,6 +13,7 @@ from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.identified import read
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.offline.robot.fit import relative_error
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, pieces
@@ -374,7 +375,7 @@ def test_a_joint_that_is_always_slow_is_watched_as_it_was_taught() -> None:
 
 
 def test_a_slow_joint_is_predicted_live_as_well_as_offline() -> None:
-    """Behind 40 Hz the noise of its speed was as large as the speed in which its friction turns: 5.9 % for 2.2."""
+    """Noise of its speed turned its friction: 2.4 % for 1.1 on the same rows. Its stop at 40 s is no contact."""
     table = {
         "name": "one",
         "convention": "modified",
@@ -385,15 +386,18 @@ def test_a_slow_joint_is_predicted_live_as_well_as_offline() -> None:
     (t, q, tau), (time, other, effort) = slow_turntable(5, 40.0), slow_turntable(6, 50.0)
     offline = identify(DhTable.model_validate(table).robot(), pieces(t, q, tau), [pieces(time, other, effort)], ())
     estimator, left, measured = RobotEstimator(offline.found, 1.0 / RATE), [0.0], [0.0]
-    for first in range(0, 35 * int(RATE), 10):
+    for first in range(0, len(time), 10):
         part = slice(first, first + 10)
         estimator.absorb(np.round((1.0 + time[part]) * 1e9).astype(np.int64), other[part], effort[part])
-        if time[first] > 5.0:
+        if 5.0 < time[first] < 35.0:
             now = estimator.estimate()
             left.append(float(now.measured[0] - now.predicted[0]))
             measured.append(float(now.measured[0]))
     assert offline.test is not None
-    assert 100.0 * np.linalg.norm(left) / np.linalg.norm(measured) < 1.2 * offline.test.error
+    rows = (offline.test.rows.time > 5.0) & (offline.test.rows.time < 35.0)
+    stated = relative_error(offline.test.rows.y[rows], offline.test.predicted[rows])
+    assert 100.0 * np.linalg.norm(left) / np.linalg.norm(measured) < 1.2 * stated
+    assert [one.kind for one in estimator.events()] == ["started"]
 
 
 def test_a_recording_that_moves_too_briefly_for_thresholds_is_refused_in_words() -> None:

@@ -20,7 +20,7 @@ CHUNK = 0.01
 
 
 def watched(learnt: IdentifiedRobot) -> RobotWatch:
-    return RobotWatch(learnt.model(), learnt, CHUNK, None, 10.0, 0.0)
+    return RobotWatch(learnt.model(), learnt, CHUNK, None, 10.0, 0.0, 40.0)
 
 
 def test_more_than_a_twentieth_of_the_torque_is_too_much_until_it_is_less_than_seven_tenths_of_that() -> None:
