@@ -14,8 +14,8 @@ warmth, and flatter themselves (a fifth less error inside a recording has been n
 the one chosen so far in a one-sided t-test of the differences between blocks, at 5 % over all laws tried, and halve the
 squared error. Where one joint alone moves, and both ways, friction by place counts as universal.
 
-A law with a coefficient that is held at zero and that the data do not tell is none. Nonlinear parameters are searched
-on a lattice first, joint by joint. Standstills teach if the default law is better for it.
+A law with a coefficient that is at its bound of zero and that the data do not tell is none. Nonlinear parameters are
+searched on a lattice first, joint by joint. Standstills teach if the default law is better for it.
 """
 
 import itertools
@@ -53,6 +53,7 @@ PASSES: Final = 4  # of links, load and friction in turn
 EITHER: Final = 0.25  # of the rows, in which a joint moves the rarer way at least, else direction is place
 CONDITION: Final = 100.0  # of the rows, above which a motion is not exciting (Gautier, Khalil, IJRR 11:362–375, 1992)
 LATTICE: Final = 5  # values of each nonlinear parameter
+ZERO: Final = 1e-6  # of its deviation, up to which a coefficient is zero
 
 
 class LawScore(NamedTuple):
@@ -257,13 +258,20 @@ def _special(
 
 
 def _degenerate(trial: _Trial, one: Tried) -> bool:
-    """Whether a coefficient of a joint that moves is held at zero and the data tell nothing of it."""
+    """Whether a coefficient of a joint that moves is zero, at its bound, and the data tell nothing of it.
+
+    No bound holds one at zero whose column is zero: the other direction was never seen.
+    """
     model = WholeRobot(trial.model.robot, one.laws, trial.model.twists)
     found, moves = fit(model, one.rows, trial.kind), np.ptp(one.rows.q, axis=0) > 0.0
-    lost = found.held & ~found.learnt
+    lost = ~found.learnt & (found.theta <= ZERO * found.deviation)
     names = [{parameter.name for parameter in model.law_of(j).parameters} for j in range(len(moves))]
     return any(
-        lost[model.base + k] and len(term.joints) == 1 and moves[j] and term.name.split(".")[0] in names[j]
+        lost[model.base + k]
+        and term.low >= 0.0
+        and len(term.joints) == 1
+        and moves[j]
+        and term.name.split(".")[0] in names[j]
         for k, term in enumerate(model.terms)
         for j in term.joints
     )

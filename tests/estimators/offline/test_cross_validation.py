@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from estimators.models.friction.directional import DirectionalSettings
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.least_squares import of_sums, weighted
@@ -107,6 +108,22 @@ def test_friction_by_place_is_found_where_one_joint_moves() -> None:
     assert found.test is not None
     assert plain.test is not None
     assert found.test.error < 0.5 * plain.test.error
+
+
+@pytest.mark.parametrize(("both_ways", "chosen"), [(True, "directional"), (False, "viscous_coulomb")])
+def test_a_law_for_a_direction_that_was_never_seen_is_no_choice(both_ways: bool, chosen: str) -> None:
+    """A cube of the speed, which the law of each direction takes off; backward its Coulomb friction is 0 ± 4 N·m."""
+    time = np.arange(10_000) / 250.0
+    dq = 0.55 + 0.3 * np.sin(0.7 * time) + 0.2 * np.sin(1.9 * time + 1.0)
+    if both_ways:
+        dq *= np.tanh(8.0 * np.sin(2.0 * np.pi * time / 13.0))
+    tau = (
+        0.4 * np.gradient(dq) * 250.0 + 1.5 * dq + 8.0 * dq**3 + 0.02 * np.random.default_rng(1).normal(size=len(time))
+    )
+    recorded = pieces(time, np.cumsum(dq)[:, None] / 250.0, tau[:, None])
+    found = choose(WholeRobot(turntable()), recorded, (DirectionalSettings(),), lambda _: None)
+    assert found.laws[0].kind == chosen
+    assert found.verdicts[1].error < 0.1 * found.verdicts[0].error
 
 
 def test_a_slow_motion_is_a_motion() -> None:
