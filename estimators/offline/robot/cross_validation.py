@@ -87,9 +87,10 @@ class LeastSquares(NamedTuple):
     condition: float  # of the rows, infinite where they do not tell every direction
     predicted: Floats  # (rows, n) of every motion, by what the others teach; NaN where too little is left of them
 
-    def halved(self, rows: RobotRows, other: Validated) -> Validated:
-        """What cross-validation says of the mean of these predictions and another model's."""
-        return _judged(rows, 0.5 * (self.predicted + other.predicted))
+
+def halved(rows: RobotRows, one: Floats, other: Floats) -> Validated:
+    """What cross-validation says of the mean of two models' predictions of left-out motions, (rows, n) each."""
+    return _judged(rows, 0.5 * (one + other))
 
 
 def least_squares(rows: RobotRows) -> LeastSquares:
@@ -173,12 +174,12 @@ def better(before: Validated, after: Validated) -> bool:
     return ratio > enough and gained(before.losses, after.losses)[0] > least
 
 
-def likelier(before: Validated, after: Validated) -> bool:
-    """Whether a model of no more coefficients predicts better: on average, in the ratios of the blocks' errors, and
-    at rest no worse by more than a standard error."""
+def likelier(before: Validated, after: Validated, doubts: float = 0.0) -> bool:
+    """Whether a model predicts better: on average, in the ratios of the blocks' errors by so many standard errors, and
+    at rest no worse by more than one."""
     if len(before.losses) != len(after.losses) or len(before.losses) < FEWEST:
         return False
     loss, deviation = gained(before.standing, after.standing)
     least = ROUNDING * float(before.losses.mean())
-    ratio = gained(np.log(before.losses), np.log(after.losses))[0]
-    return loss > -deviation and ratio > 0.0 and gained(before.losses, after.losses)[0] > least
+    ratio, doubt = gained(np.log(before.losses), np.log(after.losses))
+    return loss > -deviation and ratio > doubts * doubt and gained(before.losses, after.losses)[0] > least

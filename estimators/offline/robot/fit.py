@@ -238,13 +238,13 @@ def prior_of(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> tu
     return mean, covariance
 
 
-def averaged(model: WholeRobot, rows: RobotRows, found: RobotFit, least: Floats) -> RobotFit:
+def averaged(model: WholeRobot, rows: RobotRows, found: RobotFit, other: Floats) -> RobotFit:
     """The mean of a fit and of another θ (p,) that predicts as well; what they differ by is in its covariance.
 
     Buckland, Burnham, Augustin, Biometrics 53:603–618, 1997, with equal weights.
     """
     signed = np.array([*(False,) * model.base, *(term.low >= 0.0 for term in model.terms)])
-    theta = 0.5 * (found.theta + least)
+    theta = 0.5 * (found.theta + other)
     theta[signed] = np.maximum(theta[signed], 0.0)
     apart = theta - found.theta
     rows = rows.teaching()

@@ -129,7 +129,7 @@ def identify(
     say("identifying")
     model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws, twists)), choice.rows
     found = fit(model, rows, choice.weights)
-    found = found if choice.least is None else averaged(model, rows, found, choice.least)
+    found = found if choice.other is None else averaged(model, rows, found, choice.other)
     predicted = rows.predicted(found.theta)
     say("physical links")
     physical = entropic(model, rows, found)

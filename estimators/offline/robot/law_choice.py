@@ -37,6 +37,7 @@ from estimators.offline.robot.cross_validation import (
     Validated,
     better,
     gained,
+    halved,
     least_squares,
     likelier,
     validated,
@@ -52,6 +53,7 @@ SQUARES: Final = 0.5  # of the squared error so far, below which a law that is n
 PASSES: Final = 4  # of links, load and friction in turn
 EITHER: Final = 0.25  # of the rows, in which a joint moves the rarer way at least, else direction is place
 CONDITION: Final = 100.0  # of the rows, above which a motion is not exciting (Gautier, Khalil, IJRR 11:362–375, 1992)
+RICHEST: Final = "maxwell_slip, load, directions"
 LATTICE: Final = 5  # values of each nonlinear parameter
 ZERO: Final = 1e-6  # of its deviation, up to which a coefficient is zero
 
@@ -74,7 +76,7 @@ class Choice(NamedTuple):
     rows: RobotRows  # with the chosen law
     loading: Floats  # (n, 10) standard parameters of the rigid body that loads the friction
     weights: Weights = "honest"
-    least: Floats | None = None  # (p,) θ of least squares, where the mean of it and of the recipe's predicts best
+    other: Floats | None = None  # (p,) of another model, where the mean of its θ and of the recipe's predicts best
 
 
 def candidates() -> tuple[AnyFriction, ...]:
@@ -125,7 +127,7 @@ class _Trial:
             ("load_dependent, no peak", plain),
             ("maxwell_slip", self.slipping({})),
             ("maxwell_slip, load", self.slipping({"load": True})),
-            ("maxwell_slip, load, directions", self.slipping({"load": True}, True)),
+            (RICHEST, self.slipping({"load": True}, True)),
         ]
 
     def slipping(
@@ -191,15 +193,32 @@ def choose(
     if gain > deviation and plain.error < best.validated.error:
         return Choice(model.laws, verdicts, plain, rows, trial.parameters, "ordinary")
     least = least_squares(rows)
-    if least.condition > CONDITION:
-        return chosen
-    mean = least.halved(rows, trial.default.validated)
-    verdicts.append(
-        LawScore("mean with least squares", mean.error, *gained(trial.default.validated.losses, mean.losses))
-    )
-    if likelier(best.validated, mean):
-        return Choice(model.laws, verdicts, mean, rows, trial.parameters, trial.kind, least.theta)
-    return chosen
+    if least.condition <= CONDITION:
+        mean = halved(rows, least.predicted, trial.default.validated.predicted)
+        verdicts.append(
+            LawScore("mean with least squares", mean.error, *gained(trial.default.validated.losses, mean.losses))
+        )
+        if likelier(best.validated, mean):
+            return Choice(model.laws, verdicts, mean, rows, trial.parameters, trial.kind, least.theta)
+    [richest] = [one for one in tried if one.verdict.law == RICHEST]
+    return _mean_with(richest, chosen, trial) or chosen
+
+
+def _mean_with(richest: Tried, chosen: Choice, trial: _Trial) -> Choice | None:
+    """The mean of a law with memory and of the richest one, if it predicts better by a standard error."""
+    models = [WholeRobot(trial.model.robot, laws, trial.model.twists) for laws in (chosen.laws, richest.laws)]
+    names, all_names = (model.names for model in models)
+    simpler = isinstance(chosen.laws[0], MaxwellSlipSettings) and set(names) < set(all_names)
+    if not simpler:
+        return None
+    mean = halved(richest.rows, chosen.validated.predicted, richest.validated.predicted)
+    gain = gained(trial.default.validated.losses, mean.losses)
+    chosen.verdicts.append(LawScore(f"mean with {RICHEST}", mean.error, *gain))
+    if not likelier(chosen.validated, mean, 1.0):
+        return None
+    theta = np.zeros(len(all_names))
+    theta[[all_names.index(name) for name in names]] = fit(models[0], chosen.rows, chosen.weights).theta
+    return Choice(richest.laws, chosen.verdicts, mean, richest.rows, chosen.loading, chosen.weights, theta)
 
 
 def _simplest(trial: _Trial, say: Callable[[str], None]) -> tuple[Tried, list[Tried]]:
