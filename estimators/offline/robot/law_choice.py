@@ -14,6 +14,8 @@ warmth, and flatter themselves (a fifth less error inside a recording has been n
 the one chosen so far in a one-sided t-test of the differences between blocks, at 5 % over all laws tried, and halve the
 squared error. Where one joint alone moves, and both ways, friction by place counts as universal.
 
+The mean of a law with memory and of the richest universal one takes its place if it is better by a standard error.
+
 A law with a coefficient that is at its bound of zero and that the data do not tell is none. Nonlinear parameters are
 searched on a lattice first, joint by joint. Standstills teach if the default law is better for it.
 """

@@ -309,6 +309,27 @@ def test_the_mean_of_two_models_holds_what_they_differ_by(truth: Any) -> None:
     np.testing.assert_allclose(np.sqrt(np.diag(added)), np.abs(mean.theta - found.theta), atol=1e-9)
 
 
+def test_the_mean_of_a_law_and_the_richest_one_predicts_another_motion_better_than_that_law(truth: Any) -> None:
+    """Friction that grows a little with the load: too little to be told beyond chance."""
+    parts = []
+    for seed in (1, 2):
+        time, q, rigid = truth.motion(seed, seconds=30.0)
+        tau = rigid + 0.1 * np.random.default_rng(seed).standard_normal(rigid.shape)
+        for j in range(3):
+            direction = np.tanh(np.gradient(q[:, j], time) / 0.005)
+            tau[:, j] += bristles(q[:, j], time, 2.0, 0.01) + 0.02 * np.abs(rigid[:, j]) * direction
+        parts.append(pieces(time, q, tau))
+    found = choose(WholeRobot(truth.robot), parts[0], None, lambda _: None)
+    assert found.other is not None
+    model = WholeRobot(truth.robot, found.laws)
+    held = build(model, parts[1], found.loading)
+    mean = averaged(model, found.rows, fit(model, found.rows, found.weights), found.other)
+    errors = [relative_error(held.y, held.predicted(theta)) for theta in (mean.theta, found.other)]
+    assert errors[0] < 0.99 * errors[1]
+    left = found.rows.y - found.validated.predicted
+    assert np.linalg.norm(left) < 1.5 * np.linalg.norm(found.rows.y - found.rows.predicted(mean.theta))
+
+
 def test_a_model_is_likelier_by_ratios_and_on_average_and_no_worse_at_rest() -> None:
     def one(losses: list[float], standing: list[float]) -> Validated:
         return Validated(np.zeros((0, 1)), np.array(losses), np.array(standing), 1.0, np.zeros((0, 1)))
@@ -319,6 +340,9 @@ def test_a_model_is_likelier_by_ratios_and_on_average_and_no_worse_at_rest() -> 
     assert not likelier(before, one([1.2, 2.4, 3.3, 3.0], [1.0, 2.0, 3.0, 4.0]))  # by one block alone
     assert not likelier(before, one([0.9, 1.9, 2.9, 3.9], [1.5, 2.6, 3.5, 4.5]))  # at rest
     assert not likelier(before, one([0.5, 0.5], [0.5, 0.5]))
+    for losses, sure in (([0.9, 1.9, 2.9, 4.1], True), ([0.7, 1.9, 3.1, 4.1], False)):
+        assert likelier(before, one(losses, losses))
+        assert likelier(before, one(losses, losses), 1.0) is sure
 
 
 def test_what_holds_a_joint_that_never_moves_is_learnt_and_stays_doubtful(truth: Any) -> None:
