@@ -1,4 +1,4 @@
-"""A module whose import has numba compile something: programs that are forked afterwards compile their first kernel soon.
+"""A module whose import has numba compile something: programs forked afterwards compile their first kernel soon.
 
 Without it each of them spends a second on what numba imports and compiles for itself. No package of ours is in it.
 """
