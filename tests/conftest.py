@@ -29,6 +29,8 @@ LONG = (
     "deploy",
     "daq/fleet",
     "daq/processes",
+    "hil_rig",
+    "estimators/online",
 )
 
 
