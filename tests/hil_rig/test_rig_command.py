@@ -34,7 +34,7 @@ class Rig:
     def stop(self, number: int = signal.SIGTERM) -> dict[str, Any]:
         self.process.send_signal(number)
         farewell = self.line()
-        assert self.process.wait(10) == 0
+        assert self.process.wait(60) == 0
         return farewell
 
 
@@ -53,7 +53,7 @@ def read(port: serial.Serial, seconds: float) -> int:
 
 def read_until(port: serial.Serial, packets: int) -> int:
     """As many packets; fewer when they do not come within a time that no machine needs."""
-    end, count = time.monotonic() + 20, 0
+    end, count = time.monotonic() + 60, 0
     while count < packets and time.monotonic() < end:
         count += port.read(4096).count(b"\0")
     return count
@@ -115,7 +115,7 @@ def test_a_recording_is_played_whole_from_the_first_sample_held_and_left(
     with one.reader() as port:
         assert read_until(port, 1500) == 1500
         assert one.process.poll() is None, "the line is held open for a moment"
-        assert one.process.wait(10) == 0
+        assert one.process.wait(60) == 0
     assert one.line().items() >= {"samples": 1500, "sent": 1500, "refused": 0, "unheard": 0}.items()
 
 

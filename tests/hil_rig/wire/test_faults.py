@@ -135,7 +135,7 @@ def run(
         counts = dict(driver.counters())
         rig.send_signal(signal.SIGTERM)
         farewell = json.loads(rig.stdout.readline())
-    assert rig.wait(10) == 0
+    assert rig.wait(60) == 0
     return counts, farewell, np.concatenate(values)
 
 
