@@ -10,13 +10,14 @@ INSTALL = { $(PIP) uv && $(BIN)/uv pip install --quiet --native-tls --python $(B
 COMMA := ,
 # neither writes bytecode, which pip would write one file after the other: all cores write it afterwards
 WRITE  := $(BIN)/python -W ignore -m compileall -qq -j 0 -x /tests/ $(VENV)/lib || true
-LATER  := nice -n 10
+# the tests come first: these take what is left of the processors, of which waiting tests leave enough
+LATER  := nice -n 19
 # bytecode is kept: where it is not, three workers rewrite every test and each program that they start compiles itself
 export PYTHONDONTWRITEBYTECODE :=
 
 # a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py);
-# three workers on two cores, since many tests wait
-WORKERS := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+# four workers on two cores, since half of the tests' time is waiting
+WORKERS := --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 # one on each core: these compute, or measure what they watch
 SLOW_WORKERS := --numprocesses=2 --dist=loadgroup
 

@@ -3,6 +3,7 @@
 What takes longest comes first, so that all workers end at the same time.
 """
 
+import logging
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ LONG = (
     "deploy",
     "daq/fleet",
     "daq/processes",
+    "hil_rig",
+    "estimators/online",
 )
 
 
@@ -92,6 +95,19 @@ def _values(item: pytest.Item) -> Iterator[tuple[object, ...]]:
         yield *names, *(id(params.pop(name)) for name in names)
     for name, value in params.items():
         yield name, id(value)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_log_handler_is_left() -> Iterator[None]:
+    """A handler that a command has set up writes to a stream that pytest closes: every later line would be an error."""
+    before = _plain_handlers()
+    yield
+    assert _plain_handlers() == before, "run the command in a process of its own: run_program"
+
+
+def _plain_handlers() -> list[logging.Handler]:
+    """Those of the root logger that are not pytest's."""
+    return [one for one in logging.getLogger().handlers if type(one) is logging.StreamHandler]
 
 
 @pytest.fixture(scope="session")

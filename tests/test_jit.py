@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from jointwatch_numba.compiled import stamp
+from tests.support.processes.programs import completed, serving
 
 ROOT = Path(__file__).parents[1]
 KERNEL = "from jointwatch_numba.jit import kernel\n\n\n@kernel('i8()')\ndef answer():\n    return number()\n"
@@ -28,19 +30,35 @@ def beside(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, beside: None, monkeypatch: pytest.MonkeyPatch, run_program: Callable[..., "CompletedProcess[str]"]
-) -> Run:
-    """What a program prints in a process of its own, which has imported numba but none of our packages."""
+def alone(tmp_path: Path, beside: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program finds in its folder what the test has written, and no kernels but those beside it."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.chdir(tmp_path)
 
-    def output(program: str) -> str:
-        done = run_program("afresh", program)
-        assert done.returncode == 0, done.stderr
-        return str(done.stdout).strip()
 
-    return output
+@pytest.fixture(scope="module")
+def compiling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a process that has compiled something with numba, and none of our packages' kernels."""
+    address = str(tmp_path_factory.mktemp("compiling") / "s")
+    with serving(address, "numba_warm"):
+        yield address
+
+
+@pytest.fixture
+def run(alone: None, compiling: str) -> Run:
+    """What a program prints in a process of its own, which has compiled with numba and imported no package of ours."""
+    return lambda program: printed(completed(compiling, "afresh", program))
+
+
+@pytest.fixture
+def run_cold(alone: None, run_program: Callable[..., "CompletedProcess[str]"]) -> Run:
+    """What a program prints in a process of its own, which has imported numba and compiled nothing."""
+    return lambda program: printed(run_program("afresh", program))
+
+
+def printed(done: "CompletedProcess[str]") -> str:
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout).strip()
 
 
 @pytest.fixture
@@ -276,13 +294,13 @@ print(len(first.buffer) > 0, len(second.buffer))
 
 
 @pytest.mark.compiled
-def test_what_is_loaded_for_every_kernel_changes_none_and_is_not_kept(tmp_path: Path, run: Run) -> None:
+def test_what_is_loaded_for_every_kernel_changes_none_and_is_not_kept(tmp_path: Path, run_cold: Run) -> None:
     write(tmp_path, LEAF)
-    cold = run(ASSEMBLY.format(""))
+    cold = run_cold(ASSEMBLY.format(""))
     assert "answer" in cold
     shutil.rmtree(tmp_path / "leaf" / "__pycache__")
-    assert run(ASSEMBLY.format("jointwatch_numba.compiled.warm()")) == cold
-    assert run(TWICE) == "True 0"
+    assert run_cold(ASSEMBLY.format("jointwatch_numba.compiled.warm()")) == cold
+    assert run_cold(TWICE) == "True 0"
     assert {file.name.partition(".")[0] for file in tmp_path.rglob("*.nb?")} == {"mod", "number"}
 
 
@@ -312,6 +330,10 @@ def test_an_error_raised_in_what_a_kernel_calls_has_its_words(tmp_path: Path, ru
     assert [run(program) for _ in range(2)] == ["('not', 5)"] * 2
 
 
+INLINED = re.compile(r"^@inline\ndef (\w+)", re.MULTILINE)
+WORD = re.compile(r"\w+")
+
+
 def decorators(function: ast.FunctionDef) -> set[str]:
     """Names of what a function is decorated with."""
     called = [one.func if isinstance(one, ast.Call) else one for one in function.decorator_list]
@@ -329,22 +351,23 @@ def calls_from_python(node: ast.AST, wanted: set[str]) -> Iterator[ast.Call]:
 
 
 def test_what_is_compiled_with_its_callers_is_called_by_kernels_alone() -> None:
-    packages = ("daq", "drivers", "estimators", "hil_rig")
-    trees = {
-        ".".join(file.relative_to(ROOT).with_suffix("").parts): ast.parse(file.read_text())
-        for package in packages
+    texts = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts): file.read_text()
+        for package in ("daq", "drivers", "estimators", "hil_rig")
         for file in (ROOT / package).rglob("*.py")
     }
-    inline = {
-        module: {one.name for one in tree.body if isinstance(one, ast.FunctionDef) and "inline" in decorators(one)}
-        for module, tree in trees.items()
-    }
+    inline = {module: set(INLINED.findall(text)) for module, text in texts.items()}
+    names = set().union(*inline.values())
     found = []
-    for module, tree in trees.items():
+    for module, text in texts.items():
+        if names.isdisjoint(WORD.findall(text)):
+            continue
+        tree = ast.parse(text)
         imports = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom) and one.module in inline]
         taken = {
             name.asname or name.name for one in imports for name in one.names if name.name in inline[str(one.module)]
         }
-        found += [f"{module}: line {call.lineno}" for call in calls_from_python(tree, inline[module] | taken)]
+        if wanted := inline[module] | taken:
+            found += [f"{module}: line {call.lineno}" for call in calls_from_python(tree, wanted)]
     assert found == [], "would be compiled by itself in the middle of a run: make it a kernel"
     assert sum(map(len, inline.values())) > 100

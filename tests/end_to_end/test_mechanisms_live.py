@@ -55,7 +55,8 @@ def run(run_program: Callable[..., Any]) -> Callable[..., str]:
     return run
 
 
-@pytest.mark.parametrize("name", ["tree5", pytest.param("pointing", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WHOLE)
 def test_a_mechanism_is_identified_as_a_whole_and_watched_with_that(
     name: str, tmp_path: Path, run: Callable[..., str]
 ) -> None:

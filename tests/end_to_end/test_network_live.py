@@ -30,7 +30,9 @@ def the_truth_comes_out(live: Live) -> None:
             assert update["parameters"][name] == pytest.approx(truth, abs=0.05 * abs(truth) + 0.1), (joint, name)
 
 
-@pytest.mark.parametrize(("wire", "needs"), [("rtde", ""), ("ros2", "cyclonedds"), ("zenoh", "zenoh")])
+@pytest.mark.parametrize(
+    ("wire", "needs"), [pytest.param("rtde", "", marks=pytest.mark.slow), ("ros2", "cyclonedds"), ("zenoh", "zenoh")]
+)
 def test_the_truth_comes_out_and_nothing_is_lost(wire: str, needs: str) -> None:
     if needs and find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed (pip install jointwatch[{wire}])")

@@ -1,6 +1,7 @@
 """What spoils an elastic joint's parameters in the field, each through the whole chain from samples at 1 kHz on."""
 
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 pytestmark = pytest.mark.compiled
 
 SECONDS = 10.0
+ENCODERS = ("position", "link_position")
+# the sample at which an encoder is wrong, and by how much (rad)
+WILD = ((0, -0.5), (40, 0.5), (1000, 0.002), (1700, 2 * np.pi), (5000, -0.02), (8300, 1e4))
 WEAK = {"link_cyclic_sin": 0.12, "link_cyclic_cos": 0.07, "stiffness_cubic": 0.03}  # what noise alone does to these
 
 
@@ -55,9 +59,13 @@ def test_nothing_is_suspected_of_a_joint_that_is_as_configured(sensor: bool) -> 
         assert found[name] == pytest.approx(value, rel=WEAK.get(name, 0.015)), name
 
 
-@pytest.mark.parametrize("zero", [1e-4, -1e-3])
-@pytest.mark.parametrize("offset", [0.0, 1.0])
-@pytest.mark.parametrize("sensor", [False, True])
+@pytest.mark.parametrize(
+    ("zero", "offset", "sensor"),
+    [
+        pytest.param(*values, marks=[] if values in ((1e-4, 0.0, True), (-1e-3, 1.0, False)) else [pytest.mark.slow])
+        for values in product((1e-4, -1e-3), (0.0, 1.0), (False, True))
+    ],
+)
 def test_offsets_of_torque_and_of_the_encoders_are_told_apart_and_taken_off(
     zero: float, offset: float, sensor: bool
 ) -> None:
@@ -112,9 +120,13 @@ def test_what_is_lost_or_wild_changes_no_parameter_by_half_a_per_cent(loss: str)
         assert found[name] == pytest.approx(value, rel=0.005), name
 
 
-@pytest.mark.parametrize("role", ["position", "link_position"])
 @pytest.mark.parametrize(
-    ("at", "wrong"), [(0, -0.5), (40, 0.5), (1000, 0.002), (1700, 2 * np.pi), (5000, -0.02), (8300, 1e4)]
+    ("role", "at", "wrong"),
+    [
+        pytest.param(role, *wild, marks=[] if role == ENCODERS[number % 2] else [pytest.mark.slow])
+        for number, wild in enumerate(WILD)
+        for role in ENCODERS
+    ],
 )
 def test_a_wild_encoder_sample_in_the_start_is_as_if_it_were_missing(role: str, at: int, wrong: float) -> None:
     """Without `wrap`: nobody says that it should be unwrapped."""

@@ -146,7 +146,7 @@ def test_ctrl_c_ends_a_command_at_once_with_one_line(command: str, tmp_path: Pat
     assert told.splitlines()[-1] == f"jointwatch: {INTERRUPTED[command].format(folder=tmp_path)}"
     assert "Traceback" not in told
     assert running.returncode == 130
-    assert time.monotonic() - began < 5.0, "s, of which a busy machine takes some"
+    assert time.monotonic() - began < 20.0, "s, of which a busy machine takes some"
 
 
 def _wait_until_it_opens(pid: int, pipe: Path) -> None:

@@ -145,9 +145,10 @@ def test_without_an_answer_the_work_is_done_here(
     monkeypatch.setattr(cluster._ELSEWHERE, "client", None)
     monkeypatch.setattr(cluster._ELSEWHERE, "next_attempt", 0.0)
     assert cluster.elsewhere("tls://127.0.0.1:9", os.getpid) == os.getpid()
+    monkeypatch.setattr(cluster, "PATIENCE", 30.0)
     began = time.monotonic()
     assert cluster.elsewhere("tls://127.0.0.1:9", abs, -3) == 3  # not asked again so soon
-    assert time.monotonic() - began < 0.2
+    assert time.monotonic() - began < 15.0
 
 
 CERTIFICATE: Final = (

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,26 +28,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.compiled
-def test_a_worker_that_is_killed_loses_nothing_and_all_is_the_same_to_the_bit(folder: Path) -> None:
-    addresses, plan = find([str(folder)]), Plan(None, None, skew=True)
-    alone = list(here(addresses, plan))
-    found: list[ExaminedRecording] = []
-    with Cluster(workers=2, modules=MODULES) as cluster:
-        before = cluster.pids()
-        assert len(before) == 2
-        for one in on(cluster, addresses, plan):
-            if not found:
-                os.kill(before[0], signal.SIGKILL)
-            found.append(one)
-    assert sorted(map(repr, found)) == sorted(map(repr, alone))  # every digit is compared, and NaN equals NaN
-    assert len(found) == 5
-    assert {one.robot for one in alone if one.problem} == {"robot009"}
-    known = {one.name for run in alone for joint in run.joints for one in joint.quantities}
-    assert {"inertia", "viscous", "coulomb", "delay.torque"} <= known
-    assert any(joint.status == "valid" for run in alone for joint in run.joints)
-
-
 def listeners(pids: list[int]) -> set[str]:
     """Sockets of these processes that anybody of this machine can connect to."""
     open_files = {str(one.readlink()) for pid in pids for one in Path(f"/proc/{pid}/fd").iterdir() if one.is_symlink()}
@@ -59,13 +40,42 @@ def listeners(pids: list[int]) -> set[str]:
     return found
 
 
-def test_nobody_else_can_connect_to_the_workers_of_this_machine() -> None:
-    """Whoever reached a scheduler on 127.0.0.1 ran programs as the operator."""
+@pytest.fixture(scope="module")
+def opened() -> Iterator[tuple[Cluster, set[str]]]:
+    """Two workers, and who listened before there were any."""
     before = listeners([os.getpid()])
-    with Cluster(workers=2) as cluster:
-        pids = cluster.pids()
-        assert len(set(pids)) == 2
-        assert listeners([os.getpid(), *pids]) <= before
+    with Cluster(workers=2, modules=MODULES) as cluster:
+        yield cluster, before
+
+
+def test_nobody_else_can_connect_to_the_workers_of_this_machine(opened: tuple[Cluster, set[str]]) -> None:
+    """Whoever reached a scheduler on 127.0.0.1 ran programs as the operator."""
+    cluster, before = opened
+    pids = cluster.pids()
+    assert len(set(pids)) == 2
+    assert listeners([os.getpid(), *pids]) <= before
+
+
+@pytest.mark.compiled
+def test_a_worker_that_is_killed_loses_nothing_and_all_is_the_same_to_the_bit(
+    folder: Path, opened: tuple[Cluster, set[str]]
+) -> None:
+    addresses, plan = find([str(folder)]), Plan(None, None, skew=True)
+    alone = list(here(addresses, plan))
+    found: list[ExaminedRecording] = []
+    cluster, _ = opened
+    before = cluster.pids()
+    assert len(before) == 2
+    for one in on(cluster, addresses, plan):
+        if not found:
+            os.kill(before[0], signal.SIGKILL)
+        found.append(one)
+    assert sorted(map(repr, found)) == sorted(map(repr, alone))  # every digit is compared, and NaN equals NaN
+    assert len(found) == 5
+    assert {one.robot for one in alone if one.problem} == {"robot009"}
+    known = {one.name for run in alone for joint in run.joints for one in joint.quantities}
+    assert {"inertia", "viscous", "coulomb", "delay.torque"} <= known
+    assert any(joint.status == "valid" for run in alone for joint in run.joints)
 
 
 @pytest.mark.slow

@@ -1,8 +1,6 @@
 """A gateway as a real process, beside a real outlet to which a stand-in for the core publishes."""
 
 import re
-import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -14,9 +12,9 @@ import pytest
 
 from daq.stream.update import Introduction
 from daq.subscriber import Subscriber
+from tests.support.processes.programs import Program
 
 ROOT = Path(__file__).parents[3]
-PROGRAM = ROOT / "tests" / "support" / "processes" / "fake_gateway.py"
 PARAMETERS = {
     name: {"unit": unit, "low": 0.0, "high": 10.0, "equation": "(1)", "meaning": name, "needs": "motion"}
     for name, unit in (("inertia", "kg·m²"), ("viscous", "N·m·s/rad"))
@@ -26,53 +24,41 @@ PARAMETERS = {
 class Scene:
     """An outlet, a core that publishes to it, and gateways that are started beside them."""
 
-    def __init__(self, folder: Path, outlet: Any, core: Any) -> None:
-        self.folder, self.outlet, self.core = folder, outlet, core
+    def __init__(self, server: str, folder: Path, outlet: Any, core: Any) -> None:
+        self._server, self.folder, self.outlet, self.core = server, folder, outlet, core
         self.last: Any = None  # the estimate that ends a series
         joint = {"model": "rigid", "unit": "N·m", "rate": 1000.0, "parameters": PARAMETERS}
         self._meta = Introduction("robot", core.boot, "0" * 16, {"elbow": joint, "base": joint})
-        self._children: list[subprocess.Popen[str]] = []
+        self._children: list[Program] = []
 
     def introduce(self, now: float) -> None:
         """Publish `meta`."""
         self.core.updates.send_multipart(self._meta.message(now))
 
-    def start(self, name: str, *lines: str) -> subprocess.Popen[str]:
+    def start(self, name: str, *lines: str) -> Program:
         """Start the gateway whose table has these lines; returns when it is ready."""
         config = self.folder / f"{name}.toml"
         template = (ROOT / "daq" / "jointwatch.toml").read_text("utf-8").replace('name = "arm"', 'name = "robot"')
         config.write_text("\n".join([template, f"[gateways.{name}]", *lines]) + "\n", "utf-8")
-        words = [sys.executable, "-W", "error", PROGRAM, config, self.folder, name]
-        child = subprocess.Popen(
-            words, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        child = Program(self._server, "fake_gateway", config, self.folder, name, strict=True)
         self._children.append(child)
-        assert child.stdout is not None
-        assert child.stderr is not None
         if child.stdout.readline() != "ready\n":
             pytest.fail(f"the gateway did not start: {child.stderr.read()}")
         return child
 
-    def forget(self, child: subprocess.Popen[str]) -> None:
+    def forget(self, child: Program) -> None:
         """One that a test has killed."""
         self._children.remove(child)
-        for pipe in (child.stdout, child.stderr):
-            assert pipe is not None
-            pipe.close()
+        child.close()
 
     def close(self) -> None:
         """End the gateways that run; each has to end by itself."""
         for child in self._children:
             child.terminate()
             try:
-                code = child.wait(60)
+                code, words = child.wait(60), child.stderr.read()
             finally:
-                child.kill()
-            assert child.stderr is not None
-            words = child.stderr.read()
-            for pipe in (child.stdout, child.stderr):
-                assert pipe is not None
-                pipe.close()
+                child.close()
             assert code == 0, words
             assert "Traceback" not in words
 
@@ -123,13 +109,13 @@ def latencies() -> Callable[..., list[float]]:
 
 @pytest.fixture(scope="session")
 def scene(
-    tmp_path_factory: pytest.TempPathFactory, make_outlet: Callable[..., Any], make_core: type
+    program_server: str, tmp_path_factory: pytest.TempPathFactory, make_outlet: Callable[..., Any], make_core: type
 ) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("gateway")
     (folder / "status").symlink_to(folder / "s")
     outlet = make_outlet(folder, more=("--inside", f"ipc://{folder}/stream"))
     core = make_core(folder)
-    made = Scene(folder, outlet, core)
+    made = Scene(program_server, folder, outlet, core)
     with Subscriber(outlet.endpoint, ("meta",), timeout=0.1) as updates:
         while True:  # until the publisher knows of the outlet: what it sends before is lost
             made.introduce(time.time())

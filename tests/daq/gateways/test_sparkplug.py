@@ -235,7 +235,7 @@ def test_a_broker_that_stands_still_or_dies_moves_nothing(
     assert values(host.of("DBIRTH")[-1])["parameters/inertia"] == 9.0, "the state of now"
     gateway.terminate()
     wait(lambda: host.of("NDEATH"))
-    assert gateway.wait(20) == 0, "a clean end is a death, too"
+    assert gateway.wait(60) == 0, "a clean end is a death, too"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,14 +77,14 @@ def config(tmp_path: Path) -> Path:
     return file
 
 
-def test_the_second_service_says_so_and_leaves_the_first_alone(config: Path) -> None:
+def test_the_second_service_says_so_and_leaves_the_first_alone(config: Path, run_program: Callable[..., Any]) -> None:
     held = ServiceLock("arm", [config.parent])
-    second = started(config)
+    second = run_program("daq", "run", config, "--duration", "1")
     held.release()
     assert second.returncode == 1
     assert f"another service of robot 'arm' (process {os.getpid()}) uses {config.parent}" in second.stderr
     assert "Traceback" not in second.stderr
-    assert started(config).returncode == 0
+    assert run_program("daq", "run", config, "--duration", "1").returncode == 0
 
 
 def test_a_limit_under_which_no_service_runs_is_said_with_its_remedy(config: Path) -> None:

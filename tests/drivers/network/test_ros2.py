@@ -35,7 +35,7 @@ def domain(of: int) -> int:
 
 
 def matched(writer: Any) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not writer.get_matched_subscriptions():
         assert time.monotonic() < end, "no reader is found"
         time.sleep(0.01)

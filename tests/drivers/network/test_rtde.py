@@ -189,7 +189,7 @@ CLIENT = """
 import json, os, sys, time
 import rtde_receive
 client = rtde_receive.RTDEReceiveInterface(sys.argv[1], 500.0)
-end = time.monotonic() + 5
+end = time.monotonic() + 60
 while client.getTimestamp() < 0.1 and time.monotonic() < end:
     time.sleep(0.01)
 print(json.dumps([client.getTimestamp(), client.getActualQ(), client.getActualCurrent()]), flush=True)
@@ -217,7 +217,7 @@ def test_a_client_of_other_people_reads_the_same_from_this_controller() -> None:
     answering = Answering(play)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", CLIENT, host], capture_output=True, text=True, timeout=20, check=False
+            [sys.executable, "-c", CLIENT, host], capture_output=True, text=True, timeout=120, check=False
         )
     finally:
         answering.close()

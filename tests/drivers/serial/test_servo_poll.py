@@ -143,13 +143,12 @@ def test_nothing_but_reads_ever_leaves_whatever_the_line_answers(line: Line) -> 
     line.change = disturbed
     wanted = [Wanted(k, name) for k, name in enumerate(line.settings().signals())]
     with line.settings(poll_rate=200.0, baudrate=4_000_000).open(wanted) as bus:
-        end = time.monotonic() + 1.5
-        while time.monotonic() < end:
+        end = time.monotonic() + 60.0
+        while min(bus.counters()["frames"], bus.counters()["unanswered"]) < 30 and time.monotonic() < end:
             bus.read(0.05)
         counters = bus.counters()
     time.sleep(0.01)
-    assert counters["frames"] > 0
-    assert counters["unanswered"] > 0
+    assert min(counters["frames"], counters["unanswered"]) >= 30
     assert line.bank.refused == [], "instructions that are no reads"
     assert instructions(line.sent, line.protocol) <= READS
 
@@ -229,11 +228,13 @@ def test_polling_ends_as_soon_as_another_master_is_heard(new_line: Line) -> None
     with new_line.settings().open(POSITIONS) as bus:
         collect(bus, 9)
         os.write(new_line.master, sync_read(132, 4, [1]) + status(1, struct.pack("<i", 2048)))
-        end = time.monotonic() + 1
+        end = time.monotonic() + 60
         while not bus.counters()["other_master"] and time.monotonic() < end:
             bus.read(0.01)
-        time.sleep(0.05)
-        sent = len(new_line.sent)
+        sent = -1
+        while sent != len(new_line.sent):  # what was asked before may still be on its way
+            sent = len(new_line.sent)
+            time.sleep(0.2)
         os.write(new_line.master, sync_read(132, 4, [1, 2]) + status(1, bytes(4)) + status(2, bytes(4)))
         readings = collect(bus, 2)
         end = time.monotonic() + 0.2
@@ -304,8 +305,8 @@ def test_a_fast_answer_that_breaks_off_is_counted_and_the_next_is_read(new_line:
     """A servo that is not there takes the answers of all behind it along; nothing of such an answer is used."""
     kept = new_line.bank.registers.pop(2)
     with new_line.settings(poll_rate=50.0, poll_fast=True).open(POSITIONS) as bus:
-        end = time.monotonic() + LISTEN_FIRST + 0.5
-        while time.monotonic() < end:
+        end = time.monotonic() + 60
+        while bus.counters()["unanswered"] < 9 and time.monotonic() < end:
             assert len(bus.read(0.05)) == 0
         lost = bus.counters()["unanswered"]
         new_line.bank.registers[2] = kept
@@ -320,8 +321,8 @@ def test_a_fast_answer_that_breaks_off_is_counted_and_the_next_is_read(new_line:
 def test_servos_that_do_not_know_fast_reads_are_unanswered(new_line: Line) -> None:
     new_line.bank.fast = False
     with new_line.settings(poll_fast=True).open(POSITIONS) as bus:
-        end = time.monotonic() + LISTEN_FIRST + 0.2
-        while time.monotonic() < end:
+        end = time.monotonic() + 60
+        while bus.counters()["unanswered"] < 9 and time.monotonic() < end:
             assert len(bus.read(0.05)) == 0
         assert nonzero(bus).keys() - {"skipped"} == {"unanswered"}
     assert instructions(new_line.sent, "dynamixel2") == {FAST_SYNC_READ}

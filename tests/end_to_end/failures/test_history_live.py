@@ -54,7 +54,7 @@ def test_use_is_neither_lost_nor_doubled_by_killed_processes(
         table = routes(load(live.config))
         assert live.service is not None
         live.service.send_signal(signal.SIGTERM)
-        live.service.wait(20)
+        live.service.wait(60)
         (path,) = tmp_path.glob("*.history.sqlite")
         positions = [at for at, route in enumerate(table) if route.role == "position"]
         by_boot: dict[int, list[np.ndarray]] = {}

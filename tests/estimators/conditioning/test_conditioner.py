@@ -185,6 +185,7 @@ def test_a_law_with_nonlinear_terms_is_given_every_smoothed_sample_under_a_row()
     assert Conditioner(Mirror(), PERIOD).absorb(time, values).samples.shape[3] == 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("settings", "wide", "half_width", "apart", "is_straight"),
     [
@@ -276,6 +277,7 @@ def test_as_many_rows_as_one_pass_can_take_say_what_they_say_one_by_one() -> Non
     assert same(parts[1], Rows(*(column[:32] for column in join(few))))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("size", [64, 512, 1024])
 def test_rows_at_the_very_end_of_the_room_for_raw_ones_are_as_all_others(size: int) -> None:
     """With a window due every 32 rows, the last of those that there is room for completes one."""

@@ -50,6 +50,7 @@ def other(model: Model, s: float = 0.3) -> Floats:
     return np.clip(model.start * np.exp(s * np.linspace(1.0, -1.0, len(model.start))), *limits)
 
 
+@pytest.mark.compiled
 def test_columns_filled_for_another_eta_are_those_of_a_model_that_has_it(model: Model) -> None:
     eta = other(model)
     rows, taps = conditioned(model, model.start.copy())

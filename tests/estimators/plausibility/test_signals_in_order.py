@@ -18,7 +18,7 @@ JITTER = 1e-3  # s, of arrivals at most: a full-speed USB bus
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("jitter", [0.0, JITTER])
+@pytest.mark.parametrize("jitter", [pytest.param(0.0, marks=pytest.mark.slow), JITTER])
 def test_no_rig_is_refused(name: str, jitter: float) -> None:
     assert {joint: reasons for joint, reasons in of_rig(name, jitter=jitter, most=2) if reasons} == {}
 

@@ -173,6 +173,7 @@ def test_the_law_in_force_stays_where_another_explains_less() -> None:
     assert run(window(y, laws=(ROUND,))).law is None
 
 
+@pytest.mark.compiled
 def test_no_law_is_used_that_needs_a_negative_coefficient() -> None:
     """Viscous friction that is negative is none: a law that fits better beside it is not believed."""
     y = measured(THETA * (1.0, 1.0, 1.0, -1.0), 7, 0.05, exponent=2.0)
@@ -184,6 +185,7 @@ def test_no_law_is_used_that_needs_a_negative_coefficient() -> None:
     assert run(replace(task, laws=(ROUND,))).law is None
 
 
+@pytest.mark.compiled
 def test_no_law_is_used_whose_parameter_is_at_the_end_of_its_range() -> None:
     y = measured(THETA, 8, 0.05, exponent=2.0)
     task = window(y, settings=RefitSettings(nodes=0, bounds={"omega_stribeck": (0.02, 0.9 * ETA[1])}))
@@ -194,6 +196,7 @@ def test_no_law_is_used_whose_parameter_is_at_the_end_of_its_range() -> None:
     assert run(replace(task, laws=(ROUND,))).law is None
 
 
+@pytest.mark.compiled
 def test_of_several_laws_the_one_that_explains_most_is_used() -> None:
     y = measured(THETA, 9, 0.05, exponent=2.0)
     sharp, half = (LAW.model_copy(update={"exponent": other}) for other in (0.5, 1.5))

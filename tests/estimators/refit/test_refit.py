@@ -59,6 +59,7 @@ def window(name: str, seed: int | None = None, rows: int = 2000) -> RefitRows:
     return RefitRows(np.stack([v, q], axis=1), y, v)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["triangle", "sine"])
 def test_finds_the_truth_without_noise(name: str) -> None:
     found = refit(window(name), MODEL, LOW, HIGH, WHOLE)
@@ -230,6 +231,7 @@ def test_columns_that_depend_on_two_eta_are_searched() -> None:
     assert found.residual < 0.055
 
 
+@pytest.mark.compiled
 def test_survives_the_way_to_a_worker_and_back() -> None:
     data = window("sine", seed=3)
     here = refit(data, MODEL, LOW, HIGH)

@@ -46,6 +46,7 @@ def single(values: Floats) -> bool:
     return len(lower) == 1 and values[0] > values[1] and values[-1] > values[-2]
 
 
+@pytest.mark.compiled
 def test_five_values_with_one_minimum_are_followed_by_the_minimiser_of_their_quartic() -> None:
     """Of two one beyond the list where it is foretold to be below the worst value; else the lower one."""
     rng, seen = np.random.default_rng(8), {"one": 0, "beyond left": 0, "beyond right": 0, "left": 0, "right": 0}

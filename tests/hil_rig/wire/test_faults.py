@@ -2,10 +2,9 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -91,10 +90,10 @@ def test_the_same_seed_gives_the_same_faults() -> None:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["slcan", "serial", "udp"])
-def test_a_reader_counts_what_the_rig_injected(tmp_path: Path, kind: str) -> None:
+def test_a_reader_counts_what_the_rig_injected(tmp_path: Path, kind: str, start_program: Callable[..., Any]) -> None:
     """Everything at once, against the driver that the product reads this wire with."""
     damage = [*DAMAGE, "crc=0.1"] if kind == "serial" else DAMAGE
-    counts, farewell, values = run(tmp_path, kind, damage)
+    counts, farewell, values = run(start_program, tmp_path, kind, damage)
     faults = Counter(farewell["faults"])
     assert farewell["refused"] == farewell["unheard"] == 0
     assert min(faults.values()) > 5
@@ -115,27 +114,28 @@ def test_a_reader_counts_what_the_rig_injected(tmp_path: Path, kind: str) -> Non
     assert 0 < np.isnan(values).sum() <= faults["nan"]
 
 
-def run(folder: Path, kind: str, damage: list[str]) -> tuple[dict[str, int], dict[str, Any], np.ndarray]:
+def run(
+    start_program: Callable[..., Any], folder: Path, kind: str, damage: list[str]
+) -> tuple[dict[str, int], dict[str, Any], np.ndarray]:
     config = folder / "rig.toml"
     arguments = ["recording", "--file", str(recording(folder)), "--set", "time=t", "--set", "position=q"]
     arguments += ["--set", "effort=u", "--json", "--wire", kind, "--config", str(config)]
     arguments += [word for one in damage for word in ("--fault", one)]
-    with subprocess.Popen([sys.executable, "-m", "hil_rig", *arguments], stdout=subprocess.PIPE, text=True) as rig:
-        assert rig.stdout is not None
-        rig.stdout.readline()
-        settings = load(config)
-        values = []
-        with settings.drivers["wire"].open(wanted(settings, "wire")) as driver:
-            quiet = 0
-            deadline = time.monotonic() + 30
-            while quiet < 10 and time.monotonic() < deadline:  # 1 s without anything: it has played to its end
-                batch = driver.read(0.1)
-                quiet = 0 if len(batch) or not values else quiet + 1
-                values.append(batch["value"])
-            counts = dict(driver.counters())
-            rig.send_signal(signal.SIGTERM)
-            farewell = json.loads(rig.stdout.readline())
-        assert rig.wait(10) == 0
+    rig = start_program("hil_rig", *arguments)
+    rig.stdout.readline()
+    settings = load(config)
+    values = []
+    with settings.drivers["wire"].open(wanted(settings, "wire")) as driver:
+        quiet = 0
+        deadline = time.monotonic() + 30
+        while quiet < 10 and time.monotonic() < deadline:  # 1 s without anything: it has played to its end
+            batch = driver.read(0.1)
+            quiet = 0 if len(batch) or not values else quiet + 1
+            values.append(batch["value"])
+        counts = dict(driver.counters())
+        rig.send_signal(signal.SIGTERM)
+        farewell = json.loads(rig.stdout.readline())
+    assert rig.wait(60) == 0
     return counts, farewell, np.concatenate(values)
 
 

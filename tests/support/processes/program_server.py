@@ -1,7 +1,8 @@
 """Starts programs of ours as `python -m NAME` would, each forked from this process, which has imported them.
 
-    python tests/support/processes/program_server.py SOCKET
+    python tests/support/processes/program_server.py SOCKET [MODULE …]
 
+The modules, if any are named, are imported instead of our programs.
 One connection a program: a line with {"module", "arguments", "strict": whether its warnings are errors, "folder" where
 it runs, "environment"}, and a line with the descriptors of its stdin, stdout and stderr; answered with its number, and
 when it has ended with its exit code, one line each. Ends with its own stdin.
@@ -79,7 +80,7 @@ def _line(connection: socket.socket) -> bytes:
 
 
 if __name__ == "__main__":
-    for name in PREPARED:
+    for name in sys.argv[2:] or PREPARED:
         importlib.import_module(name)
     edition()
     gc.collect()

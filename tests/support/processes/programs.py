@@ -134,10 +134,10 @@ def completed(
 
 
 @contextlib.contextmanager
-def serving(address: str) -> Iterator[None]:
-    """A process at this address that has imported our programs, and forks those that are asked for."""
+def serving(address: str, *modules: str) -> Iterator[None]:
+    """A process at this address that has imported our programs, or these modules, and forks what is asked for."""
     with subprocess.Popen(
-        [sys.executable, SERVER, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, SERVER, address, *modules], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         assert server.stdin is not None
         assert server.stdout is not None

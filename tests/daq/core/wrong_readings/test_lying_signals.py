@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from estimators.reasons import Reason
 from tests.support.signals.lies import FAULTS, LIES
@@ -37,7 +38,18 @@ def test_every_reason_of_a_validator_is_given_for_a_lie() -> None:
     }
 
 
-@pytest.mark.parametrize("case", cases(LIES), ids=named)
+def quick_and_slow() -> list[ParameterSet]:
+    """Every lie in one of its ways to be told, by turns; with and without a counter, early and late, it is slow."""
+    found = []
+    for place, lie in enumerate(LIES):
+        ways = cases((lie,))
+        for way, case in enumerate(ways):
+            marks = [] if way == place % len(ways) else [pytest.mark.slow]
+            found.append(pytest.param(case, marks=marks, id=named(case)))
+    return found
+
+
+@pytest.mark.parametrize("case", quick_and_slow())
 def test_a_signal_that_lies_is_named_and_never_valid(case: tuple[LyingSignal, bool, bool]) -> None:
     found = run(*case)
     assert found.wrong < LONGEST

@@ -180,7 +180,7 @@ def test_files_that_a_process_may_not_have_are_one_sentence(monkeypatch: pytest.
         allow_files(100)
 
 
-def test_every_mistake_of_a_file_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_mistake_of_a_file_is_said(tmp_path: Path, run_program: Callable[..., Any]) -> None:
     (tmp_path / "lake.toml").write_text("""
 [lake]
 place = "lake"
@@ -190,15 +190,17 @@ raw = 0
 arm1 = { endpoint = "arm1" }
 arm2 = { endpoint = "tcp://arm2:5556", server_key = "none.key" }
 """)
-    assert main(["fleet", "collect", str(tmp_path / "lake.toml")]) == 78
-    said = capsys.readouterr().err
+    done = run_program("daq", "fleet", "collect", tmp_path / "lake.toml")
+    assert done.returncode == 78
+    said = done.stderr
     assert "lake.toml:5" in said
     assert "tcp://HOST:PORT" in said
     (tmp_path / "lake.toml").write_text(
         '[lake]\nplace = "lake"\n[robots]\na = { endpoint = "tcp://h:1" }\nb = { endpoint = "tcp://h:1" }\n'
     )
-    assert main(["fleet", "collect", str(tmp_path / "lake.toml")]) == 78
-    assert "found tcp://h:1 twice" in capsys.readouterr().err
+    done = run_program("daq", "fleet", "collect", tmp_path / "lake.toml")
+    assert done.returncode == 78
+    assert "found tcp://h:1 twice" in done.stderr
 
 
 def test_a_lake_that_is_none_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def scarce(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, str, Pa
     assert found
     yield child, int(found[1]), found[2], log
     child.terminate()
-    assert child.wait(10) == 0
+    assert child.wait(60) == 0
     child.stdout.close()
 
 

@@ -222,7 +222,7 @@ def test_a_running_outlet_tells_and_counts_and_shows_its_page_while_a_receiver_s
                 assert not scraped("notifications_sent_total")
                 slowest = max(slowest, time.monotonic() - start)
                 time.sleep(0.05)  # between two messages
-            assert slowest < 3.0, "an attempt takes twenty seconds"
+            assert slowest < 10.0, "an attempt takes twenty seconds"
         finally:
             core.close()
 

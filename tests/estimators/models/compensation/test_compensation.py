@@ -22,6 +22,7 @@ def data(seed: int, rows: int = 1500) -> tuple[Floats, Floats, Floats]:
     return u, f, f + 0.1 * rng.normal(size=rows)
 
 
+@pytest.mark.compiled
 def test_a_mixture_is_the_mean_of_y_given_u() -> None:
     """Against the joint density, integrated over y."""
     pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'jointwatch[learned]'")

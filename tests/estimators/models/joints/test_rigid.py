@@ -91,6 +91,7 @@ def test_a_pendulum_is_identified_from_its_samples() -> None:
     np.testing.assert_allclose(theta, truth, rtol=2e-3)
 
 
+@pytest.mark.compiled
 def test_friction_that_grows_with_the_load_is_found_from_a_channel_of_its_own() -> None:
     t = np.arange(8000) * 1e-3
     q = 0.8 * np.sin(2.1 * t) + 0.3 * np.sin(5.3 * t + 1)

@@ -91,6 +91,7 @@ def test_what_the_equation_says_is_found_to_rounding() -> None:
     assert 0.4 < report.rarer <= 0.5
 
 
+@pytest.mark.compiled
 def test_without_a_load_channel_its_sign_comes_from_the_links_inertia_and_gravity() -> None:
     seconds = 40.0
     t = np.arange(round(seconds * RATE)) / RATE
@@ -244,6 +245,7 @@ def balanced(share: float, seconds: float) -> Floats:
     return np.where(t % 0.5 < 0.5 * share, -1.0, 1.0) * (20.0 + 5.0 * np.sin(5.0 * t))
 
 
+@pytest.mark.compiled
 def test_no_lost_motion_on_a_one_sided_load() -> None:
     rows = round(7.0 * RATE)
     report = learnt(samples(7.0, 20.0 + 5.0 * np.sin(np.arange(rows) / 30.0))).report()
@@ -317,6 +319,7 @@ def test_lost_motion_is_told_once_it_is_known() -> None:
     assert found.events() == []
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("grown", "told"), [(1.2, False), (1.3, True), (0.5, False)])
 def test_growth_by_more_than_a_quarter_is_told_once(grown: float, told: bool) -> None:
     found = learnt(timeline((7.0, grown * LOST), seconds=18.0))
@@ -334,6 +337,7 @@ def noisy(values: Floats, sigma: float) -> Floats:
     return values
 
 
+@pytest.mark.compiled
 def test_growth_is_told_only_where_it_is_significant() -> None:
     """Of a window of 10 blocks the last third has 10 as well: a difference varies by √2 of what one varies by, and ten
     deviations of one are asked for."""
@@ -387,6 +391,7 @@ def test_growth_is_confirmed_by_three_blocks_one_after_the_other() -> None:
     assert found.events()[1].time == beyond[2]
 
 
+@pytest.mark.compiled
 def test_friction_of_the_link_is_allowed_for_and_the_window_begins_anew() -> None:
     """Where the link drives the motor, what rubs there decides the sign of what the gear carries."""
     seconds = 40.0
@@ -423,6 +428,7 @@ def test_a_program_that_begins_again_goes_on_with_what_was_known() -> None:
     assert after.report().values == pytest.approx(TRUTH * np.where(np.arange(len(TRUTH)) == LOST_MOTION, 2.0, 1.0))
 
 
+@pytest.mark.compiled
 def test_viscous_friction_alone_is_allowed_for_and_known_to_a_program_that_begins_again() -> None:
     seconds = 40.0
     t = np.arange(round(seconds * RATE)) / RATE
@@ -495,6 +501,7 @@ def test_of_a_part_of_a_window_a_part_of_the_reversals_is_asked_for() -> None:
     assert not found.report().soft
 
 
+@pytest.mark.compiled
 def test_every_other_column_of_the_fit_may_imitate_the_loads_sign() -> None:
     """One that follows the motor's turn is imitated by the gear's error alone."""
     t = np.arange(round(8.0 * RATE)) / RATE
@@ -523,6 +530,7 @@ def test_friction_of_the_link_is_asked_for_from_ten_blocks_on() -> None:
     assert found.blocks.filled == 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("rubs", "sigma", "dry", "viscous"),
     [
@@ -562,6 +570,7 @@ def test_friction_is_allowed_for_once_it_exceeds_what_is_by_twice_its_uncertaint
         assert (found.state.dry, found.state.viscous) == (found.kept.dry, found.kept.viscous)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("level", [1.2, 1.05])
 def test_growth_is_over_where_less_than_half_of_the_limit_is_left(level: float) -> None:
     """Of a limit of a quarter: at a fifth more it is told as growth still, at a twentieth it may grow again."""
@@ -595,6 +604,7 @@ def test_growth_is_watched_in_the_last_third_of_a_window() -> None:
     assert value == pytest.approx(150.0 * (1.0 + (since - 0.5) / 20.0), abs=150.0 * 1.5 / 20.0)
 
 
+@pytest.mark.compiled
 def test_growth_is_told_with_the_third_block_beyond_ten_deviations() -> None:
     """It grows slowly beneath noise; of a window of ten blocks its third has ten as well, so the report is judged."""
     t = np.arange(round(30.0 * RATE)) / RATE

@@ -94,7 +94,9 @@ def test_one_step_reads_what_is_said() -> None:
     assert speeds.max() == pytest.approx(one_step(conditioner.taps, 1e-3, 3e-4), rel=1e-12)
 
 
-@pytest.mark.parametrize(("standstill", "rests"), [(None, True), (0.005, False)])
+@pytest.mark.parametrize(
+    ("standstill", "rests"), [(None, True), pytest.param(0.005, False, marks=pytest.mark.compiled)]
+)
 def test_a_joint_at_rest_on_the_edge_of_two_steps_is_at_rest(standstill: float | None, rests: bool) -> None:
     settings = {"model": {"kind": "rigid"}, "conditioning": {"half_width": 0.02}} | (
         {} if standstill is None else {"standstill": standstill}

@@ -170,7 +170,7 @@ def test_coarse_encoders_tell_no_contact(seed: int) -> None:
     assert [one.kind for one in estimator.events()] == ["started"]
 
 
-@pytest.mark.parametrize("seed", [11, 13])
+@pytest.mark.parametrize("seed", [11, pytest.param(13, marks=pytest.mark.slow)])
 def test_what_encoders_do_to_a_motion_that_comes_back_is_in_the_deviations(seed: int) -> None:
     """12 bits, 2 s of small motion that repeat to the sample: its rounding is one draw, which no residual says."""
     random, t = np.random.default_rng(seed), np.arange(0.0, 2.0, 1.0 / RATE)

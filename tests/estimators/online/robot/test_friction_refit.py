@@ -106,7 +106,7 @@ def told(events: list[Event], kind: str) -> list[Event]:
     return [one for one in events if one.kind == kind]
 
 
-@pytest.mark.parametrize(("joint", "omega"), [(0, 1.6), (1, 0.7)])
+@pytest.mark.parametrize(("joint", "omega"), [(0, 1.6), pytest.param(1, 0.7, marks=pytest.mark.slow)])
 def test_a_stribeck_speed_that_changes_is_searched_accepted_and_told(joint: int, omega: float) -> None:
     estimator, events = live(3, 110.0, joint=joint, omega=omega)
     accepted = told(events, "refit_accepted")
@@ -124,7 +124,7 @@ def test_a_stribeck_speed_that_changes_is_searched_accepted_and_told(joint: int,
     assert found[f"stribeck.{arm().names[joint]}"] == pytest.approx(STRIBECK[joint], rel=0.03)
 
 
-@pytest.mark.parametrize("seed", [4, 6])
+@pytest.mark.parametrize("seed", [4, pytest.param(6, marks=pytest.mark.slow)])
 def test_until_a_nonlinear_parameter_is_found_no_other_coefficients_are_told(seed: int) -> None:
     """Half a second after the change other coefficients explain the torque; two seconds later they do not."""
     estimator, events = live(seed, 84.0, joint=1, omega=0.7)
@@ -154,7 +154,10 @@ def test_nothing_is_searched_in_a_robot_that_is_as_it_was_and_a_restart_keeps_wh
     assert estimator.model.law_of(0).start == pytest.approx(changed.model.law_of(0).start)
 
 
-@pytest.mark.parametrize(("joint", "omega", "seed"), [(1, 2.5, 3), (1, 0.4, 3), (0, 2.5, 11)])
+@pytest.mark.parametrize(
+    ("joint", "omega", "seed"),
+    [(1, 2.5, 3), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 0.4, 3), (0, 2.5, 11)))],
+)
 def test_a_change_by_more_than_a_factor_of_two_is_accepted_when_a_longer_window_shows_it(
     joint: int, omega: float, seed: int
 ) -> None:
