@@ -207,6 +207,13 @@ def test_friction_of_the_place_on_a_short_arc_leaves_coulomb_friction_unknown() 
     assert outcome.known["viscous"] == 1.0
 
 
+def test_an_error_of_the_position_that_nobody_declared_is_in_the_deviation_of_the_inertia() -> None:
+    """Of an encoder between its lines: it takes more than nine tenths of the inertia of this joint."""
+    outcome = run(replace(left_out.subdivisional(9983), seconds=60.0))
+    assert outcome.trusted > 50
+    assert outcome.lying == 0, f"{outcome.worst:.0f} deviations of {outcome.worst_name}"
+
+
 def test_a_wrong_name_of_a_cause_is_a_miss() -> None:
     outcome = TrialOutcome(99, 1, 0, 0.0, np.empty(0), 0, 0, 0.0, {"torque_lag of inertia": 80, "alarm_stands": 50})
     assert table.told([outcome]) == {"torque_lag": 80}, "an alarm is no misfit"
