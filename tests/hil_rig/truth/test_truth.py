@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hil_rig.truth import left_out, table
 from hil_rig.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
 from hil_rig.truth.trial import TrialOutcome, run, together
+from hil_rig.truth.truth_row import TruthRow
 
 pytestmark = pytest.mark.compiled
 
@@ -234,3 +236,25 @@ def test_trials_that_are_trusted_late_are_counted_by_how_many_there_are() -> Non
     assert not table.too_few(3, 4, table.SOON_SHARE), "a third of such rows has one of four late by chance"
     assert table.too_few(1, 4, table.SOON_SHARE)
     assert table.too_few(6, 10, table.SOON_SHARE)
+
+
+def test_a_limit_that_scatter_may_miss_is_missed_where_further_trials_miss_it_too() -> None:
+    assert table.missed_twice(["lies", "rms z", ">3σ"], ["rms z", "valid"]) == ["lies", "rms z"]
+
+
+def test_a_row_whose_first_trials_are_alike_is_tried_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two trials of 0.6 each, others as they should be; a row of 0.4 is one whatever the seeds are."""
+    made = {"alike": lambda seed: 0.6 if seed < 2 else 0.7 + 0.08 * (seed % 5), "wide": lambda seed: 0.4 + 0.01 * seed}
+
+    def outcome(job: tuple[str, int]) -> TrialOutcome:
+        return TrialOutcome(9, 9, 0, 0.0, np.full(9, made[job[0]](job[1])), 0, 0, 0.0, {}, first=1.0)
+
+    monkeypatch.setattr(table, "ROWS", {name: TruthRow(True, rigid) for name in made})
+    monkeypatch.setattr(table, "ProcessPoolExecutor", ThreadPoolExecutor)
+    monkeypatch.setattr(table, "_one", outcome)
+    monkeypatch.setattr("sys.argv", ["truth", "--json"])
+    assert table.main() == 1
+    missed = {row["row"]: row["missed"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert missed == {"alike": [], "wide": ["rms z"]}
