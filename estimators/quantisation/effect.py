@@ -10,8 +10,8 @@ readings are smoothed as usual, and least squares give the shift of the paramete
 The mean of b bᵀ over the lattice is the covariance of [θ s] because of the steps; it includes what smoothing takes from
 the motion. The motion is smoothed AGAIN times more than rows are, because one smoothing leaves part of the step at a
 reversal. The spread of b for white steps, of an encoder that is shifted anew at each instant, is subtracted as far as
-the residual has told it (`beyond`). What the residual tells falls with the rows; what steps do that are the same at each
-return does not.
+the residual has told it (`beyond`). What the residual tells falls with the rows; what steps do that are the same at
+each return does not.
 """
 
 import itertools
@@ -74,7 +74,7 @@ def beyond(steps: Floats, white: Floats, told: Floats | float) -> Floats:
 def steps_effect(
     block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
 ) -> tuple[Floats, Floats, dict[str, float]]:
-    """`steps` and `white` of `beyond`, and `imitated`, from the same readings: they take nine tenths of a refit's time."""
+    """`steps` and `white` of `beyond`, and `imitated`, from the same readings: most of a refit's time."""
     one, count = _readings(block, rows, eta, theta, noise, law, far), len(theta) + len(eta)
     if one is None:
         return np.zeros((count, count)), np.zeros(count), {}

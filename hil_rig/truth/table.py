@@ -7,7 +7,8 @@ off (material), the worst such |z|, rms z of known values and its deviation over
 leaves (rms), and the share of trials that are trusted within 15 s of the first motion. A row misses the limits of rms
 z where so many trials tell (Student's t, 95 %), since the z of one trial are no independent draws. Of a hundred such
 tests some are missed by chance, most where a few trials happen to be alike: a row that misses rms z or >3σ is tried on
-eight further seeds, and has missed where these miss it, too. Below it stands what was told while a misfit took trust away, by shares of that time.
+eight further seeds, and has missed where these miss it, too. Below it stands what was told while a misfit took trust
+away, by shares of that time.
 """
 
 import argparse
@@ -147,7 +148,7 @@ def _left(name: str, missed: list[str]) -> list[str]:
 
 
 def missed_twice(missed: Sequence[str], again: Sequence[str]) -> list[str]:
-    """What a row misses, without what the scatter of its trials alone may be the reason of; again: of further trials."""
+    """What a row misses without what may be the scatter of its trials; again: what further trials miss."""
     return [limit for limit in missed if limit not in BY_SCATTER or limit in again]
 
 

@@ -66,8 +66,8 @@ UNSEEN: Final = (
 )
 WIDE: Final = {"rms z": "σ of what is known holds what a torque of the angle may do, which is nothing here"}
 LAG: Final = {
-    "rms z": "σ of what is known holds a lag of the torque, which such a motion tells to 0.2 ms only, and which is nothing "
-    "here: if it were known rms z would be 0.7 instead of 0.4"
+    "rms z": "σ of what is known holds a lag of the torque, which such a motion tells to 0.2 ms only, and which is "
+    "nothing here: if it were known, rms z would be 0.7 instead of 0.4"
 }
 ROWS: Final[dict[str, TruthRow]] = {
     **{f"pick {rate:g} Hz": _pick(rate, bits) for rate, bits in PICKS},
