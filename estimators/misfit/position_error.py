@@ -34,13 +34,12 @@ def position_error(
     """
     p, inverse = len(theta), directions.inverse
     beta, along = inverse @ slow[:p], inverse[:, inertia]
-    alone = float(slow[p + 1] - slow[:p] @ beta)
-    if not (along[inertia] > 0.0 and alone > 0.0 and beta[inertia] != 0.0):
+    own, alone = float(beta[inertia]), float(slow[p + 1] - slow[:p] @ beta)
+    moved = float(slow[p] - slow[:p] @ theta) / own if own != 0.0 else 0.0
+    if moved * theta[inertia] <= 0.0 or not (along[inertia] > 0.0 and alone > 0.0):
         return np.zeros(p)
-    size = float(np.sum(directions.gram * noise)) / max(float(np.sum(directions.gram * inverse)), LEAST_DIVISOR)
-    moved = float(slow[p] - slow[:p] @ theta) / float(beta[inertia])
-    variance = size * alone / float(beta[inertia]) ** 2 + float(left[inertia, inertia] / along[inertia] ** 2)
+    gram = directions.gram
+    size = float(np.vdot(gram, noise)) / max(float(np.vdot(gram, inverse)), LEAST_DIVISOR)
+    variance = size * alone / own**2 + float(left[inertia, inertia] / along[inertia] ** 2)
     beyond = moved**2 - NOISE**2 * variance
-    if moved * theta[inertia] <= 0.0 or beyond <= 0.0:
-        return np.zeros(p)
-    return np.asarray(along * math.copysign(math.sqrt(beyond), moved))
+    return np.asarray(along * math.copysign(math.sqrt(beyond), moved)) if beyond > 0.0 else np.zeros(p)

@@ -91,8 +91,10 @@ def widen(kept: FitState, learner: Learner, directions: Directions, left: Floats
     if known.inertia is not None and known.linear:
         steps = kept.steps if known.corrected else np.zeros(p)
         effect = position_error(directions, kept.slow[0], judged.theta + steps, noise, left, known.inertia)
-        learner.kept.seen += np.outer(effect, effect)
-        learner.kept.untold += np.outer(effect, effect)
+        if effect.any():
+            square = np.outer(effect, effect)
+            learner.kept.seen += square
+            learner.kept.untold += square
 
 
 def consider(kept: FitState, learner: Learner, directions: Directions, known: Widening) -> None:
