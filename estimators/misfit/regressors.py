@@ -114,8 +114,8 @@ class BlockSums(Layout, version=6):
             owners=owners, period=period, remembers=remembers, torque=torque, n=2 * parameters + own, outputs=outputs,
             parameters=parameters, joints=joints, stops=np.zeros((joints, len(STOPS))),
             special=np.zeros((3 * outputs, parameters + 1, parameters + 1)), place=np.full(joints, np.nan),
-            slow=np.zeros((outputs, parameters + 2)), passed=np.zeros((joints, 4)), rates=np.zeros((joints, 3)), moment=np.array([-np.inf]),
-            when=np.full(outputs, -np.inf),
+            slow=np.zeros((outputs, parameters + 2)), passed=np.zeros((joints, 4)), rates=np.zeros((joints, 3)),
+            moment=np.array([-np.inf]), when=np.full(outputs, -np.inf),
         )  # fmt: skip
 
     def begin_block(self) -> None:
