@@ -54,7 +54,8 @@ class EtaInForce:
         count = len(self.block.nonlinear)
         law = self.block.settings.model_dump()
         start = np.array(self.block.law.start, np.float64)
-        self.kept = EtaState(start, np.full(count, np.inf), *np.zeros((2, count, count)), np.zeros(count), law)
+        none = np.zeros((count, count))
+        self.kept = EtaState(start, np.full(count, np.inf), none, none.copy(), np.zeros(count), law)
 
     def shaped(self, rows: Rows) -> Rows:
         """Return rows with the law's columns for η in force, and with the encoders' zeros corrected."""

@@ -246,12 +246,14 @@ def test_a_row_whose_first_trials_are_alike_is_tried_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two trials of 0.6 each, others as they should be; a row of 0.4 is one whatever the seeds are."""
-    made = {"alike": lambda seed: 0.6 if seed < 2 else 0.7 + 0.08 * (seed % 5), "wide": lambda seed: 0.4 + 0.01 * seed}
 
     def outcome(job: tuple[str, int]) -> TrialOutcome:
-        return TrialOutcome(9, 9, 0, 0.0, np.full(9, made[job[0]](job[1])), 0, 0, 0.0, {}, first=1.0)
+        name, seed = job
+        alike = 0.6 if seed < 2 else 0.7 + 0.08 * (seed % 5)
+        z = np.full(9, alike if name == "alike" else 0.4 + 0.01 * seed)
+        return TrialOutcome(9, 9, 0, 0.0, z, 0, 0, 0.0, {}, first=1.0)
 
-    monkeypatch.setattr(table, "ROWS", {name: TruthRow(True, rigid) for name in made})
+    monkeypatch.setattr(table, "ROWS", {name: TruthRow(True, rigid) for name in ("alike", "wide")})
     monkeypatch.setattr(table, "ProcessPoolExecutor", ThreadPoolExecutor)
     monkeypatch.setattr(table, "_one", outcome)
     monkeypatch.setattr("sys.argv", ["truth", "--json"])
