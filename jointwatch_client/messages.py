@@ -116,7 +116,7 @@ EstimateMessageState = TypedDict(
         "state": EstimateMessageStateState,
         # the parameters from which it is not identifiable
         "from": NotRequired[list[str]],
-        # true where it is not identifiable from a torque that the model may lack
+        # true where it is not identifiable from a torque that the model may lack, or from an error of the position
         "untold_torque": NotRequired[bool],
     },
 )

@@ -31,7 +31,7 @@ export interface Estimate {
     state: "known" | "not_identifiable" | "doubtful";
     /** the parameters from which it is not identifiable */
     from?: Array<string>;
-    /** true where it is not identifiable from a torque that the model may lack */
+    /** true where it is not identifiable from a torque that the model may lack, or from an error of the position */
     untold_torque?: boolean;
   }>;
   /** rms prediction error over rms measured, of the last seconds */

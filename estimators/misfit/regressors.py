@@ -25,7 +25,7 @@ joint sticks, and its bristles and teeth change sides. That is an error of a hun
 large near standstill would explain it. Their products [Φ y] are summed separately; the weight of such rows follows
 from them (recursive/weights/reversals.py). Rows behind a reversal, up to twice the NEAR stop, are summed in both
 places, which shows by how much they alone move θ; and so are rows that are clear of any stop, which say what a motion
-one way tells of θ.
+one way tells of θ. Products with a slow acceleration show what an error of the position did (position_error.py).
 """
 
 from typing import Annotated, Final
@@ -72,7 +72,7 @@ SLOW: Final = 6.0
 FAST: Final = 30.0
 
 
-class BlockSums(Layout, version=5):
+class BlockSums(Layout, version=6):
     """Products of the columns of the rows since the block began, and the last state of joints and outputs.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
@@ -92,7 +92,7 @@ class BlockSums(Layout, version=5):
     stops: Annotated[Matrix, "joints", "stops"]  # deflections
     place: Annotated[Vector, "joints"]  # last position; NaN before the first
     passed: Annotated[Matrix, "joints", "4"]  # low-pass of the speed, once and twice, its high-pass, and the speed
-    rates: Scratch[Annotated[Matrix, "joints", "2"]]  # accelerations: of the high-pass, and all of it
+    rates: Scratch[Annotated[Matrix, "joints", "3"]]  # accelerations: of the high-pass, all of it, of the low-pass
     moment: Annotated[Vector, "1"]  # ns, of the last row
     theta: Annotated[Vector, "parameters"]  # by which a row's torque is predicted: that at the end of the last block
     level: Annotated[Vector, "outputs"]  # rms of y
@@ -102,6 +102,7 @@ class BlockSums(Layout, version=5):
     noise: Annotated[Vector, "outputs"]  # of an encoder's steps in the former, times white rounding's
     turned_noise: Annotated[Vector, "outputs"]  # in the latter
     forth: Annotated[Vector, "outputs"]  # of the former, those in which the joint moves forth
+    slow: Annotated[Matrix, "outputs", "p + 2"]  # of the former, Σ z[φ y z], see position_error.py
 
     @classmethod
     def of(
@@ -113,13 +114,13 @@ class BlockSums(Layout, version=5):
             owners=owners, period=period, remembers=remembers, torque=torque, n=2 * parameters + own, outputs=outputs,
             parameters=parameters, joints=joints, stops=np.zeros((joints, len(STOPS))),
             special=np.zeros((3 * outputs, parameters + 1, parameters + 1)), place=np.full(joints, np.nan),
-            passed=np.zeros((joints, 4)), rates=np.zeros((joints, 2)), moment=np.array([-np.inf]),
-            when=np.full(outputs, -np.inf),
+            slow=np.zeros((outputs, parameters + 2)), passed=np.zeros((joints, 4)), rates=np.zeros((joints, 3)),
+            moment=np.array([-np.inf]), when=np.full(outputs, -np.inf),
         )  # fmt: skip
 
     def begin_block(self) -> None:
         """Count the rows of a new block from zero."""
-        for one in (self.count, self.turned_count, self.noise, self.turned_noise, self.forth):
+        for one in (self.count, self.turned_count, self.noise, self.turned_noise, self.forth, self.slow):
             one[:] = 0.0
 
 
@@ -147,10 +148,11 @@ def _accelerate(sums: BlockSums, joint: int, v: float, follows: bool) -> None:
     passed, rates, rate = sums.passed, sums.rates, 1e9 / sums.period
     if not follows:
         passed[joint, 0] = passed[joint, 1] = passed[joint, 3] = v
-        passed[joint, 2] = rates[joint, 0] = rates[joint, 1] = 0.0
+        passed[joint, 2] = rates[joint, 0] = rates[joint, 1] = rates[joint, 2] = 0.0
         return
     share = 1.0 - np.exp(-1.0 / (rate * HIGH_PASS))
     passed[joint, 0] += share * (v - passed[joint, 0])
+    rates[joint, 2] = rate * share * (passed[joint, 0] - passed[joint, 1])
     passed[joint, 1] += share * (passed[joint, 0] - passed[joint, 1])
     high = v - 2.0 * passed[joint, 0] + passed[joint, 1]
     rates[joint, 0], rates[joint, 1] = rate * (high - passed[joint, 2]), rate * (v - passed[joint, 3])
@@ -201,6 +203,15 @@ def _add_special(row: Floats, p: int, y: float, products: Floats) -> None:
             products[i, k] += row[i] * row[k]
         products[p, i] += y * row[i]
     products[p, p] += y * y
+
+
+@inline
+def _add_slow(row: Floats, p: int, slow: float, sums: Floats) -> None:
+    """Add the products of a slow acceleration with [φ y] of one row, and its square."""
+    for i in range(p):
+        sums[i] += slow * row[i]
+    sums[p] += slow * row[len(row) - 1]
+    sums[p + 1] += slow * slow
 
 
 @inline
@@ -262,6 +273,7 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
         for i in range(2 * p, last):
             row[i] *= weight
         row[last] = y[o]
+        _add_slow(row, p, weight * sums.rates[j, 2], sums.slow[o])
         _add_products(row, p, follows, sums.last[o], sums.mean, products[o])
         sums.count[o] += 1.0
         sums.forth[o] += motion[j, 1] > 0.0

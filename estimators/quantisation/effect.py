@@ -9,11 +9,13 @@ readings are smoothed as usual, and least squares give the shift of the paramete
 
 The mean of b bᵀ over the lattice is the covariance of [θ s] because of the steps; it includes what smoothing takes from
 the motion. The motion is smoothed AGAIN times more than rows are, because one smoothing leaves part of the step at a
-reversal. The spread of b for white steps, of an encoder that is shifted anew at each instant, is subtracted: that noise
-is in the residual, and averages out.
+reversal. The spread of b for white steps, of an encoder that is shifted anew at each instant, is subtracted as far as
+the residual has told it (`beyond`). What the residual tells falls with the rows; what steps do that are the same at
+each return does not.
 """
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -54,18 +56,31 @@ def steps_covariance(
     rows: with the columns of η; noise: (outputs,) variances; law: encoder that the law's speed comes from; far: encoder
     behind the spring, if there is one. Zero where no stretch of rows is long enough to be smoothed once more.
     """
-    return _covariance(*shifts(block, rows, eta, theta, noise, law, far))
+    lattices, white = shifts(block, rows, eta, theta, noise, law, far)
+    return beyond(_covariance(lattices), white.var(axis=0, ddof=1), math.inf)
+
+
+def beyond(steps: Floats, white: Floats, told: Floats | float) -> Floats:
+    """Covariance by the steps without what the residual has told of it.
+
+    steps: all of it; white: variances that steps which are shifted anew at each instant would give; told: variances by
+    the residual.
+    """
+    square = np.maximum(np.diag(steps), np.finfo(float).tiny)
+    own = np.sqrt(np.maximum(1.0 - np.minimum(white, told) / square, 0.0))
+    return np.asarray(steps * np.outer(own, own))
 
 
 def steps_effect(
     block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
-) -> tuple[Floats, dict[str, float]]:
-    """What `steps_covariance` and `imitated` give, from the same readings: they take nine tenths of a refit's time."""
-    one = _readings(block, rows, eta, theta, noise, law, far)
+) -> tuple[Floats, Floats, dict[str, float]]:
+    """`steps` and `white` of `beyond`, and `imitated`, from the same readings: most of a refit's time."""
+    one, count = _readings(block, rows, eta, theta, noise, law, far), len(theta) + len(eta)
     if one is None:
-        return np.zeros((len(theta) + len(eta),) * 2), {}
+        return np.zeros((count, count)), np.zeros(count), {}
     shifted = _shifted(one)
-    return _covariance(*_solutions(one, shifted)), _imitated(one, shifted, block, rows, theta, noise)
+    lattices, white = _solutions(one, shifted)
+    return _covariance(lattices), white.var(axis=0, ddof=1), _imitated(one, shifted, block, rows, theta, noise)
 
 
 def shifts(
@@ -117,12 +132,9 @@ def _solutions(one: "_Readings", shifted: list[Reading]) -> tuple[Floats, Floats
     return np.array([_solved(*each) for each in shifted]), np.array(white)
 
 
-def _covariance(lattices: Floats, white: Floats) -> Floats:
-    """The covariance of b over the lattice, without what white steps make of it."""
-    covariance = lattices.T @ lattices / PLACES
-    square = np.maximum(np.diag(covariance), np.finfo(float).tiny)
-    own = np.sqrt(np.maximum(1.0 - white.var(axis=0, ddof=1) / square, 0.0))
-    return np.asarray(covariance * np.outer(own, own))
+def _covariance(lattices: Floats) -> Floats:
+    """The covariance of b over the lattice."""
+    return np.asarray(lattices.T @ lattices / PLACES)
 
 
 class _Readings(NamedTuple):

@@ -134,8 +134,8 @@ def _weighed(outcome: RefitOutcome, job: Job, block: NonlinearBlock, shifted_win
     samples[:, block.index] = seen[:, first[:, np.newaxis] + np.arange(len(job.taps))].transpose(1, 0, 2)
     rows = Rows(np.zeros(count, np.int64), phi, y, np.zeros((count, 1)), samples)
     window = block, rows, outcome.eta, outcome.theta, outcome.noise if job.again else job.noise, law, far
-    steps, imitated = steps_effect(*window)
-    return replace(outcome, steps=steps, imitated=imitated)
+    steps, white, imitated = steps_effect(*window)
+    return replace(outcome, steps=steps, white=white, imitated=imitated)
 
 
 def _equations(job: Job) -> _Equations:

@@ -43,5 +43,6 @@ class RefitOutcome:
     search: "SearchReport | None" = None  # how η was found
     law: FrictionSettings | None = None  # another one than the joint's, that explains the window better
     steps: Floats | None = None  # covariance of [θ s] that is owed to an encoder's steps; None: they are not known
+    white: Floats | None = None  # variances of [θ s] that steps would give which are shifted anew at each instant
     slopes: Floats | None = None  # (rows, moving, nonlinear) of the columns under eta, as NonlinearBlock.slopes
     imitated: dict[str, float] = field(default_factory=dict)  # errors of known constants that they pass for, rms

@@ -38,7 +38,8 @@ def estimate_fields(names: Iterable[str]) -> Schema:
                     "from": texts("the parameters from which it is not identifiable"),
                     "untold_torque": {
                         "type": "boolean",
-                        "description": "true where it is not identifiable from a torque that the model may lack",
+                        "description": "true where it is not identifiable from a torque that the model may lack, "
+                        "or from an error of the position",
                     },
                 },
                 ("state",),

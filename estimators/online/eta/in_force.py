@@ -12,7 +12,7 @@ from estimators.models.base import Model
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.spring_zero import recentre
-from estimators.quantisation.effect import Lattice
+from estimators.quantisation.effect import Lattice, beyond
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from estimators.refit.acceptance import DEFAULT
@@ -26,12 +26,13 @@ from estimators.window.row_history import RowHistory
 class EtaState:
     """State of an EtaInForce."""
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     eta: Floats  # (nonlinear,)
     sigma: Floats  # (nonlinear,) deviations of s, of the last accepted refit
     covariance: Floats  # (nonlinear, nonlinear) of s, likewise
     steps: Floats  # (nonlinear, nonlinear) covariance of s that is owed to an encoder's steps
+    white: Floats  # (nonlinear,) variances of s by such steps that are shifted anew at each instant
     law: dict[str, Any]  # settings of the law
     basis: int = 0  # rows that η rests on
     zero: float = 0.0  # rad, of the spring's twist: what the encoders' zeros differ by
@@ -53,7 +54,8 @@ class EtaInForce:
         count = len(self.block.nonlinear)
         law = self.block.settings.model_dump()
         start = np.array(self.block.law.start, np.float64)
-        self.kept = EtaState(start, np.full(count, np.inf), np.zeros((count, count)), np.zeros((count, count)), law)
+        none = np.zeros((count, count))
+        self.kept = EtaState(start, np.full(count, np.inf), none, none.copy(), np.zeros(count), law)
 
     def shaped(self, rows: Rows) -> Rows:
         """Return rows with the law's columns for η in force, and with the encoders' zeros corrected."""
@@ -137,14 +139,19 @@ class EtaInForce:
         return self.lattices.get(place), next((one for i, one in self.lattices.items() if i != place), None)
 
     @property
+    def steps(self) -> Floats:
+        """Covariance of s (nonlinear, nonlinear) by the encoders' steps, beyond what residuals have told of them."""
+        return beyond(self.kept.steps, self.kept.white, np.diag(self.kept.covariance))
+
+    @property
     def covariance(self) -> Floats:
         """Covariance of s (nonlinear, nonlinear), with that of the encoders' steps."""
-        return self.kept.covariance + self.kept.steps
+        return self.kept.covariance + self.steps
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """Where on its steps an encoder happens to turn moves η by more than a search may leave open."""
-        steps = np.sqrt(np.diag(self.kept.steps))
+        steps = np.sqrt(np.diag(self.steps))
         return tuple(
             Reason("nonlinear_encoder_steps", one.name, {"value": value, "percent": 100.0 * step}, {"unit": one.unit})
             for one, value, step in zip(self.block.nonlinear, self.kept.eta.tolist(), steps.tolist(), strict=True)
@@ -156,4 +163,4 @@ class EtaInForce:
         """Standard deviations of η (nonlinear,), NaN while they are not known."""
         if not np.isfinite(self.kept.sigma).all():
             return np.full(len(self.kept.eta), np.nan)
-        return self.block.absolute(self.kept.eta, np.sqrt(self.kept.sigma**2 + np.diag(self.kept.steps)))
+        return self.block.absolute(self.kept.eta, np.sqrt(self.kept.sigma**2 + np.diag(self.steps)))

@@ -1,5 +1,6 @@
 """Look back: what the rows of the history say of θ and η, and what was known of θ before a change."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -8,7 +9,7 @@ import numpy as np
 from estimators.base import Spectrum
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.judgement.validity import Validity
-from estimators.quantisation.effect import READ, imitated
+from estimators.quantisation.effect import READ, beyond, imitated
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
 from estimators.recursive.learner import Learner
@@ -114,7 +115,7 @@ class Lookback:
         For encoder steps it is their effect on θ and η together, or that of η alone, whichever is larger.
         """
         along, kept = self._along(score), self._eta.kept
-        known, steps = (np.einsum("ij,jk,ik->i", along, one, along) for one in (kept.covariance, kept.steps))
+        known, steps = (np.einsum("ij,jk,ik->i", along, one, along) for one in (kept.covariance, self._eta.steps))
         self._learner.searched[:] = known + np.maximum(steps, self.kept.owed) + self.kept.constants
         self._validity.judge(self._learner)
 
@@ -122,9 +123,11 @@ class Lookback:
         """Take the covariance of η and θ by encoder steps from an accepted search."""
         if outcome.steps is None:
             return
-        p = self._learner.rls.p
-        self._eta.kept.steps = outcome.steps[p:, p:].copy()
-        self.kept.owed[:] = np.diag(outcome.steps)[:p]
+        p, white = self._learner.rls.p, outcome.white
+        if white is None:
+            white = np.zeros(len(outcome.steps))
+        self._eta.kept.steps, self._eta.kept.white = outcome.steps[p:, p:].copy(), white[p:].copy()
+        self.kept.owed[:] = np.diag(beyond(outcome.steps, white, math.inf))[:p]
 
     def _along(self, score: Score) -> Floats:
         """dθ/ds (parameters, nonlinear)."""

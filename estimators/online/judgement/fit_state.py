@@ -11,7 +11,7 @@ from estimators.quantisation.shifted_quantiser import QuantiserState
 from jointwatch_numba.layout import Layout, Matrix, Vector
 
 
-class FitState(Layout, version=10):
+class FitState(Layout, version=11):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -26,6 +26,7 @@ class FitState(Layout, version=10):
     forth: Annotated[Vector, "outputs"]  # rows in which the joint moves forth, faded
     rough: Annotated[Vector, "outputs"]  # rows, each times its noise of encoder steps (1: white rounding), faded
     owed: Annotated[Vector, "outputs"]  # the same of all rows that taught and are not corrected for it yet, faded
+    slow: Annotated[Matrix, "outputs", "p + 2"]  # BlockSums.slow, faded
     trail: Annotated[Vector, "parameters + 1"]  # Σ of θ at the ends of blocks, faded, and of their weights
     behind: Annotated[Vector, "parameters"]  # how far θ is behind a truth that moves on, as reported
     late: Annotated[Matrix, "outputs", "parameters"]  # deviation of θ because the lag is not known, as reported
@@ -61,5 +62,5 @@ class FitState(Layout, version=10):
         scores = ScoreState.zeros(outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own, own_sums=OWN_SUMS)
         return cls.zeros(
             sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p, regressors=m * own,
-            trail=np.zeros(p + 1),
+            trail=np.zeros(p + 1), slow=np.zeros((m, p + 2)),
         )  # fmt: skip

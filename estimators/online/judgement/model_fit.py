@@ -127,7 +127,7 @@ class ModelFit:
         kept = self.kept
         clear = kept.sums.special[2 * len(kept.rows) :]
         before = clear.copy()
-        for one in (kept.rows, kept.rough, kept.forth, kept.turns, kept.owed, kept.trail, kept.behind):
+        for one in (kept.rows, kept.rough, kept.forth, kept.turns, kept.owed, kept.slow, kept.trail, kept.behind):
             one[:] = 0.0
         kept.sums.products[:] = kept.sums.special[:] = 0.0
         clear[:] = before if keep_identified else 0.0
@@ -207,6 +207,7 @@ class ModelFit:
         kept.turns[:] = fade * (kept.turns + sums.turned_count)
         kept.forth[:] = fade * kept.forth + sums.forth
         kept.rough[:] = fade * kept.rough + sums.noise
+        kept.slow[:] = fade * kept.slow + sums.slow
         kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
         sums.begin_block()
         self.quantiser.fade(fade)
@@ -338,7 +339,7 @@ class ModelFit:
     @property
     def _known(self) -> Widening:
         """What is known of the rows beforehand."""
-        return Widening(self._own, self._overlap, self._corrected, self._corrects, self._prior)
+        return Widening(self._own, self._overlap, self._corrected, self._corrects, self._prior, self._inertia)
 
     def _lose(self, learner: Learner) -> None:
         """Widen θ, but not its prediction, along directions of which steps are most of the information."""

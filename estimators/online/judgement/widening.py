@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.misfit import scores
+from estimators.misfit.position_error import position_error
 from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, TORQUE, columns
 from estimators.misfit.unmodelled_torque import SHARE, Floor, UnmodelledTorque, places, unmodelled_torque
 from estimators.numerics.directions import Directions, contrast
@@ -50,6 +51,7 @@ class Widening(NamedTuple):
     corrected: bool  # whether θ has been corrected for encoder steps
     linear: bool  # whether there is no η
     prior: float  # of a torque of the angle that the model lacks, as a share of the torque's rms; 0: there is none
+    inertia: int | None  # which parameter it is, of the only joint
 
 
 def directions_of(kept: FitState, learner: Learner) -> Directions:
@@ -86,6 +88,13 @@ def widen(kept: FitState, learner: Learner, directions: Directions, left: Floats
         kept.effects += np.outer(effect, effect)
     widen_unidentifiable(kept, learner)
     _consider(kept, learner, directions, floor, known)
+    if known.inertia is not None and known.linear:
+        steps = kept.steps if known.corrected else np.zeros(p)
+        effect = position_error(directions, kept.slow[0], judged.theta + steps, noise, left, known.inertia)
+        if effect.any():
+            square = np.outer(effect, effect)
+            learner.kept.seen += square
+            learner.kept.untold += square
 
 
 def consider(kept: FitState, learner: Learner, directions: Directions, known: Widening) -> None:

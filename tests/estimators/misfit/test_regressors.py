@@ -177,3 +177,19 @@ def test_a_model_with_a_memory_of_its_own_is_not_asked_for_one() -> None:
     memory = slice(2 * P + 5, 2 * P + 8)
     assert not Given().gathered((), remembers=True).products[:, memory].any()
     assert Given().gathered(()).products[:, memory].any()
+
+
+def test_the_slow_acceleration_is_that_behind_two_low_passes() -> None:
+    given = Given()
+    sums = given.gathered(())
+    for output, joint in enumerate(OWNERS):
+        _, _, _, kept = given.written_out(output)
+        fast, all_of_it = given.accelerations(joint).T
+        follows = np.diff(given.time, prepend=-np.inf) < 1.5 * PERIOD
+        once = np.zeros(ROWS)  # the acceleration behind one low-pass
+        for row in range(1, ROWS):
+            once[row] = once[row - 1] if follows[row] else 0.0
+            once[row] += (1.0 - np.exp(-0.2)) * (all_of_it[row] - once[row]) if follows[row] else 0.0
+        z = ((fast - all_of_it + 2.0 * once) * given.motion[:, joint, WEIGHT])[kept]
+        phi, y = given.phi[kept, output], given.y[kept, output]
+        assert np.allclose(sums.slow[output], [*(z @ phi), z @ y, z @ z], rtol=1e-9, atol=1e-12)

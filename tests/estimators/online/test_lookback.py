@@ -29,7 +29,8 @@ def lookback(covariance: Floats, steps: Floats) -> tuple[Lookback, Any]:
     learner = SimpleNamespace(rls=SimpleNamespace(p=P), searched=np.zeros(P))
     eta = SimpleNamespace(
         overlap=OVERLAP,
-        kept=SimpleNamespace(covariance=covariance, steps=steps),
+        kept=SimpleNamespace(covariance=covariance),
+        steps=steps,
         covariance=covariance + steps,
     )
     found = Lookback(cast(Any, learner), cast(Any, None), cast(Any, eta), cast(Any, SimpleNamespace(judge=id)), 0.01)

@@ -1,5 +1,6 @@
 """What an encoder's lattice is said to do to θ and η, against what it does: the same motion, read in other places."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.online.eta.in_force import EtaInForce
-from estimators.quantisation.effect import Lattice, imitated, shifts, steps_covariance, steps_effect
+from estimators.quantisation.effect import Lattice, beyond, imitated, shifts, steps_covariance, steps_effect
 from estimators.quantisation.encoder_steps import half_width, slopes_of
 from estimators.quantities import Floats
 from estimators.rows import Rows
@@ -83,9 +84,9 @@ def test_both_effects_of_the_steps_come_from_the_same_readings() -> None:
     block = NonlinearBlock(MODEL, conditioner.taps)
     block.refill(rows, ETA)
     window = block, rows, ETA, THETA, NOISE, Lattice(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD), None
-    covariance, errors = steps_effect(*window)
+    covariance, white, errors = steps_effect(*window)
     assert covariance.any()
-    assert (covariance == steps_covariance(*window)).all()
+    assert (beyond(covariance, white, math.inf) == steps_covariance(*window)).all()
     assert errors == imitated(*window)
 
 
@@ -140,3 +141,13 @@ def test_steps_pass_for_an_error_of_a_constant() -> None:
     reason = too_coarse(suspect)
     assert (reason.code, reason.parameter) == ("constant_or_encoder_steps", "the scale of torque")
     assert "the scale of torque (+14.0 ± 1.1 %)" in str(reason)
+
+
+def test_what_steps_do_at_each_return_stays_when_more_rows_tell_less_of_white_ones() -> None:
+    """Of steps whose effect is no more than that of white ones nothing was left, however little the residual told."""
+    steps, white = np.array([[4.0, 1.0], [1.0, 9.0]]), np.array([5.0, 1.0])
+    for told in (np.array([3.0, 3.0]), np.array([0.1, 0.1])):
+        whole = np.diag(beyond(steps, white, told)) + told
+        assert (whole > 0.999 * np.diag(steps)).all()
+        assert (whole < np.diag(steps) + told).all()
+    assert np.diag(beyond(steps, white, math.inf)) == pytest.approx([0.0, 8.0])

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hil_rig.truth import left_out, table
 from hil_rig.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
 from hil_rig.truth.trial import TrialOutcome, run, together
+from hil_rig.truth.truth_row import TruthRow
 
 pytestmark = pytest.mark.compiled
 
@@ -207,6 +209,13 @@ def test_friction_of_the_place_on_a_short_arc_leaves_coulomb_friction_unknown() 
     assert outcome.known["viscous"] == 1.0
 
 
+def test_an_error_of_the_position_that_nobody_declared_is_in_the_deviation_of_the_inertia() -> None:
+    """Of an encoder between its lines: it takes more than nine tenths of the inertia of this joint."""
+    outcome = run(replace(left_out.subdivisional(9983), seconds=60.0))
+    assert outcome.trusted > 50
+    assert outcome.lying == 0, f"{outcome.worst:.0f} deviations of {outcome.worst_name}"
+
+
 def test_a_wrong_name_of_a_cause_is_a_miss() -> None:
     outcome = TrialOutcome(99, 1, 0, 0.0, np.empty(0), 0, 0, 0.0, {"torque_lag of inertia": 80, "alarm_stands": 50})
     assert table.told([outcome]) == {"torque_lag": 80}, "an alarm is no misfit"
@@ -227,3 +236,27 @@ def test_trials_that_are_trusted_late_are_counted_by_how_many_there_are() -> Non
     assert not table.too_few(3, 4, table.SOON_SHARE), "a third of such rows has one of four late by chance"
     assert table.too_few(1, 4, table.SOON_SHARE)
     assert table.too_few(6, 10, table.SOON_SHARE)
+
+
+def test_a_limit_that_scatter_may_miss_is_missed_where_further_trials_miss_it_too() -> None:
+    assert table.missed_twice(["lies", "rms z", ">3σ"], ["rms z", "valid"]) == ["lies", "rms z"]
+
+
+def test_a_row_whose_first_trials_are_alike_is_tried_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two trials of 0.6 each, others as they should be; a row of 0.4 is one whatever the seeds are."""
+
+    def outcome(job: tuple[str, int]) -> TrialOutcome:
+        name, seed = job
+        alike = 0.6 if seed < 2 else 0.7 + 0.08 * (seed % 5)
+        z = np.full(9, alike if name == "alike" else 0.4 + 0.01 * seed)
+        return TrialOutcome(9, 9, 0, 0.0, z, 0, 0, 0.0, {}, first=1.0)
+
+    monkeypatch.setattr(table, "ROWS", {name: TruthRow(True, rigid) for name in ("alike", "wide")})
+    monkeypatch.setattr(table, "ProcessPoolExecutor", ThreadPoolExecutor)
+    monkeypatch.setattr(table, "_one", outcome)
+    monkeypatch.setattr("sys.argv", ["truth", "--json"])
+    assert table.main() == 1
+    missed = {row["row"]: row["missed"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert missed == {"alike": [], "wide": ["rms z"]}

@@ -261,7 +261,7 @@ def test_what_is_looked_back_on_from_a_start_is_all_of_its_motion_and_what_encod
     assert one.found.outcome is not None
     p, q = parts.learner.rls.p, len(one.found.outcome.eta)
     steps = np.diag(1e-6 * np.arange(1.0, p + q + 1.0))
-    found = one.found._replace(outcome=replace(one.found.outcome, steps=steps))
+    found = one.found._replace(outcome=replace(one.found.outcome, steps=steps, white=None))
     assert isinstance(one.start.found(found), Started)
     rows, kept = parts.history.since(one.found.pending.first), one.online.lookback.kept
     usable = np.isfinite(rows.y)

@@ -1,0 +1,45 @@
+"""What an error of the position that nobody declared did to θ: an instrument shows it (Hausman's test).
+
+An encoder may be off between its lines, its disc may be loose, its cable may pick up noise. The second derivative of
+such an error is in the column of the inertia, and may be larger there than the joint's own acceleration; but it is not
+in the torque. So least squares find the inertia too small, and no residual shows it, as θ is fitted to just these
+columns. The error is quick and a motion is slow, so the same acceleration through a low-pass, z, has next to none of it
+(T = 50 ms twice, see HIGH_PASS of regressors.py). With z in place of the inertia's column a as an instrument:
+
+    β = G⁻¹ Σ φz,  its element of a: b     s = Σ z(y − φθ)     g: column of G⁻¹ that belongs to a
+    θ_z − θ = g s/b, of variance  g gᵀ size · (Σ z² − βᵀ Σ φz)/b²    where the model is right: then θ is efficient
+
+size: variance of white noise that would leave θ as uncertain as it is. An error adds to the square of a, and takes
+nothing off it, so it only counts where it makes the inertia smaller. Of that, NOISE deviations are taken for noise.
+References: Durbin, Rev. Int. Stat. Inst. 22:23–32, 1954; Hausman, Econometrica 46:1251–1271, 1978.
+"""
+
+import math
+
+import numpy as np
+
+from estimators.misfit.unmodelled_torque import NOISE
+from estimators.numerics.directions import Directions
+from estimators.quantities import Floats
+from estimators.thresholds import LEAST_DIVISOR
+
+
+def position_error(
+    directions: Directions, slow: Floats, theta: Floats, noise: Floats, left: Floats, inertia: int
+) -> Floats:
+    """By how much θ is off (p,) because of such an error, beyond noise; zero where none shows.
+
+    directions: of the products of φ; slow (p + 2,): Σ z[φ y z]; theta (p,): of least squares; noise, left: (p, p)
+    covariances of it, by the residual and by steps of an encoder; inertia: which parameter it is.
+    """
+    p, inverse = len(theta), directions.inverse
+    beta, along = inverse @ slow[:p], inverse[:, inertia]
+    own, alone = float(beta[inertia]), float(slow[p + 1] - slow[:p] @ beta)
+    moved = float(slow[p] - slow[:p] @ theta) / own if own != 0.0 else 0.0
+    if moved * theta[inertia] <= 0.0 or not (along[inertia] > 0.0 and alone > 0.0):
+        return np.zeros(p)
+    gram = directions.gram
+    size = float(np.vdot(gram, noise)) / max(float(np.vdot(gram, inverse)), LEAST_DIVISOR)
+    variance = size * alone / own**2 + float(left[inertia, inertia] / along[inertia] ** 2)
+    beyond = moved**2 - NOISE**2 * variance
+    return np.asarray(along * math.copysign(math.sqrt(beyond), moved)) if beyond > 0.0 else np.zeros(p)
