@@ -40,7 +40,7 @@ class NonlinearBlock:
         self._range = np.array([parameter.high - parameter.low for parameter in self.nonlinear])
 
     def __reduce__(self) -> tuple[type[Self], tuple[Model, Floats, FrictionSettings, int]]:
-        """As what it was made of: compiled functions do not travel."""
+        """Pickle what it was made of: compiled functions are invalid in another process."""
         return type(self), (self.joint, self.taps, self.settings, self.index)
 
     def with_law(self, law: FrictionSettings) -> "NonlinearBlock":

@@ -73,7 +73,7 @@ class FittedSibling(NamedTuple):
         return bool(self.sibling == "clearance" and 0.0 < c < IMPLAUSIBLE and c > TOLD * deviation)
 
     def verdict(self) -> str:
-        """In words."""
+        """The verdict as a sentence."""
         if self.sibling != "clearance":
             return ""
         c, deviation = 1e6 * self.theta[CLEARANCE], 1e6 * self.deviations[CLEARANCE]

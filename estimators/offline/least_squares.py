@@ -29,12 +29,12 @@ def ordinary(X: Floats, y: Floats) -> Solution:
 
 
 def weighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
-    """With the Ω of another solution's residual, by default the ordinary one's."""
+    """Solution weighted by the Ω of another solution's residual, by default the ordinary one's."""
     return solve(X, y, (first or ordinary(X, y)).omega)
 
 
 def reweighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
-    """With the Ω of its own residual, after a few repeats."""
+    """Solution weighted by the Ω of its own residual, after a few repeats."""
     found = weighted(X, y, first)
     for _ in range(REPEATS - 1):
         found = solve(X, y, found.omega)
@@ -42,7 +42,7 @@ def reweighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
 
 
 def solve(X: Floats, y: Floats, omega: Floats) -> Solution:
-    """With this Ω (n, n)."""
+    """Solution weighted by this Ω (n, n)."""
     rows, n, p = X.shape
     least = 1e-12 * max(float(np.trace(omega)), 1e-300)
     whitening = np.linalg.inv(np.linalg.cholesky(omega + least * np.eye(n)))

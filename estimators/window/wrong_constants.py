@@ -47,7 +47,7 @@ class Suspect(NamedTuple):
         return bool(abs(self.error) > SIGNIFICANT * np.hypot(self.deviation, steps))
 
     def __str__(self) -> str:
-        """In words."""
+        """The suspicion as a sentence."""
         if self.unit == "":
             return f"{self.name} ({100 * self.error:+.1f} ± {100 * self.deviation:.1f} %)"
         return f"{self.name} ({self.error:+.2g} ± {self.deviation:.1g} {self.unit})"

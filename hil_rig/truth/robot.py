@@ -75,7 +75,7 @@ FRICTION: Final = ("coulomb", "viscous", "bend", "bend_rate")
 
 
 def _identified(seed: int, bits: int, bend: float) -> IdentifiedRobot:
-    """From another motion of the same arm."""
+    """The arm's model, identified from another motion of the same arm."""
     with tempfile.TemporaryDirectory() as folder:
         sheet = Path(folder) / "lwr4.urdf"
         sheet.write_text(lwr4.Lwr4Settings().data_sheet(), encoding="utf-8")

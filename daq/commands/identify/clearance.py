@@ -138,7 +138,7 @@ def _by_motion(
     gravity: list[float],
     ring: str | None,
 ) -> list[dict[str, Any]]:
-    """From the torque, and from a ring where there is one."""
+    """Clearance by the torque, and by a ring of encoders where there is one."""
     period = _period(files, parts)
     runs = []
     for roles, across in zip(parts, gravity, strict=True):
@@ -167,7 +167,7 @@ def _by_ring(
     gravity: list[float],
     ring: str,
 ) -> dict[str, Any]:
-    """From the encoders alone, in the words of the live watch."""
+    """Clearance by the encoders alone, in the words of the live watch."""
     period = _period(files, parts)
     smooth, stride = ring_windows(period)
     rows, directions = [], []

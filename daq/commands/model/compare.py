@@ -179,7 +179,7 @@ def _torques(found: IdentifiedRobot, j: int, speeds: Floats, positions: Floats, 
 
 
 def _lags(before: IdentifiedRobot, after: IdentifiedRobot) -> list[Change]:
-    """By how much each joint's torque runs ahead of its position, s, where both models tell."""
+    """Changes of each joint's lag, s, by which its torque runs ahead of its position, where both models have it."""
     if before.lag is None or after.lag is None:
         return []
     found = []

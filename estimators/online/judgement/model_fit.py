@@ -150,7 +150,7 @@ class ModelFit:
         return self._block
 
     def consider_anew(self, learner: Learner) -> None:
-        """Behind an alarm the rows have not shown yet what torques of the angle may have done to new values."""
+        """Forget, after an alarm, what rows have shown of torques of the angle: they were rows of the old values."""
         learner.kept.untold += self.kept.prior
 
     def forget(self, learner: Learner) -> None:

@@ -172,7 +172,7 @@ def solve(columns: Floats, effort: Floats, usable: Mask, signed: int = SIGNED) -
 
 
 def solve_usable(columns: Floats, effort: Floats, usable: Mask, signed: int = SIGNED) -> JointFit:
-    """As `solve`, of columns that have the usable rows only, as those of another fit."""
+    """Fit as `solve` does, to columns that contain the usable rows only, as those of another fit."""
     y = effort[usable]
     scale = np.sqrt(np.mean(columns**2, axis=0)) + LEAST_DIVISOR
     A = columns / scale

@@ -107,7 +107,7 @@ class IdentifiedRobot:
         return tau
 
     def document(self) -> dict[str, Any]:
-        """As plain data."""
+        """Everything as plain data, for a file."""
         model = self.model()
         return {
             "format": FORMAT,

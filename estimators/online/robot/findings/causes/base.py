@@ -74,7 +74,7 @@ class Prepared(NamedTuple):
 
     @classmethod
     def of(cls, cause: "Cause", known: RobotKnowledge) -> "Prepared":
-        """By what is known now."""
+        """Columns, prior and places of a cause by what is known now."""
         return cls(cause, cause.moves(known), np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64))
 
 

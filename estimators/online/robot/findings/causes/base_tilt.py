@@ -36,7 +36,7 @@ class BaseTilt:
         return TILT**2 * np.eye(TILTS)
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether a tilt may have lasted so long; see Cause."""
         return starting or looks >= LASTS
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -44,6 +44,6 @@ class BaseTilt:
         return bool(np.linalg.norm(values) <= MOST)
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """By how much, about which axes."""
+        """The tilt and its axes, as a sentence."""
         x, y = np.degrees(fitted.values)
         return f"the base is tilted by {x:+.2g}° about its x and {y:+.2g}° about its y"

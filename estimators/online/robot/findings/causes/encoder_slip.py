@@ -33,7 +33,7 @@ class EncoderSlip:
         return np.array([[SLIPS**2]])
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether a slip may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -41,7 +41,7 @@ class EncoderSlip:
         return bool(abs(values[0]) <= MOST)
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """By how much."""
+        """The slip of every joint, as a sentence."""
         joint = known.model.robot.joints[self.joints[0]]
         size = f"{1e3 * fitted.values[0]:+.3g} m{joint.axis.length}"
         return f"the encoder of {joint.name} has slipped: it reads about {size} beyond what it did"

@@ -57,7 +57,7 @@ class JointFriction:
         return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether changed friction may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -93,7 +93,7 @@ class CommonFriction:
         return CHANGES**2 * np.eye(self.moves(known).shape[1])
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether changed friction may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -106,7 +106,7 @@ class CommonFriction:
 
 
 def share_of_friction(name: str, change: float, before: float) -> str:
-    """By how much a joint's friction has changed, in words; a joint that had none has infinitely more."""
+    """A joint's change of friction in words; a joint that had none has infinitely more."""
     return f"{name} {100.0 * change / before if before else np.inf:+.0f} %"
 
 

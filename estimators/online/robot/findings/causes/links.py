@@ -35,7 +35,7 @@ class Links:
         return (OFF / SPREAD) ** 2 * known.prior[:base, :base]
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether changed links may have lasted so long; see Cause."""
         return starting or looks >= LASTS
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:

@@ -28,7 +28,7 @@ class Offset:
         return Contact(self.joints).prior(known)
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether an offset may have lasted so long; see Cause."""
         return looks >= LASTS
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -36,6 +36,6 @@ class Offset:
         return True
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """By how much."""
+        """The offset of every joint, as a sentence."""
         joint = known.model.robot.joints[self.joints[0]]
         return f"the torque of {joint.name} has another zero: {fitted.values[0]:+.3g} {joint.axis.effort}"

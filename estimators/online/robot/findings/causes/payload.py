@@ -40,7 +40,7 @@ class PayloadCause:
         return tool_prior()
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether a payload may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:

@@ -33,7 +33,7 @@ class TorqueConstant:
         return np.array([[CHANGES**2]])
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether a changed torque constant may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -41,7 +41,7 @@ class TorqueConstant:
         return bool(abs(values[0]) <= MOST)
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """By how much."""
+        """The change of every torque constant, as a sentence."""
         name = known.model.robot.names[self.joints[0]]
         percent = f"{100.0 * fitted.values[0]:+.0f} %"
         return f"the torque of {name} is told {percent} beyond what it was: another torque constant"
