@@ -150,7 +150,7 @@ class ModelFit:
         return self._block
 
     def consider_anew(self, learner: Learner) -> None:
-        """Forget, after an alarm, what rows have shown of torques of the angle: they were rows of the old values."""
+        """Take the prior of torques of the angle again: no row has shown yet what they did to values after an alarm."""
         learner.kept.untold += self.kept.prior
 
     def forget(self, learner: Learner) -> None:
