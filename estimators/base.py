@@ -43,7 +43,7 @@ class ParameterState(NamedTuple):
 
     knowledge: Knowledge
     others: tuple[str, ...] = ()  # parameters from which it is not identifiable
-    untold_torque: bool = False  # whether it is not identifiable from a torque of the angle that the model may lack
+    unmodelled_torque: bool = False  # whether it is not identifiable from a torque of the angle that the model may lack
 
 
 class Uncertainty(NamedTuple):

@@ -117,7 +117,7 @@ EstimateMessageState = TypedDict(
         # the parameters from which it is not identifiable
         "from": NotRequired[list[str]],
         # true where it is not identifiable from a torque that the model may lack
-        "untold_torque": NotRequired[bool],
+        "unmodelled_torque": NotRequired[bool],
     },
 )
 
@@ -316,7 +316,7 @@ EventMessageKind = Literal[
     "refit_rejected",
     "law",
     "standstill",
-    "swing",
+    "bandwidth",
     "mistake",
     "kernel",
     "gradual",

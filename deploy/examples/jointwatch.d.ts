@@ -32,7 +32,7 @@ export interface Estimate {
     /** the parameters from which it is not identifiable */
     from?: Array<string>;
     /** true where it is not identifiable from a torque that the model may lack */
-    untold_torque?: boolean;
+    unmodelled_torque?: boolean;
   }>;
   /** rms prediction error over rms measured, of the last seconds */
   error?: number;

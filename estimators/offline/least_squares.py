@@ -12,7 +12,9 @@ import numpy as np
 from estimators.quantities import Floats
 
 REPEATS: Final = 4
-TOLD: Final = 1e-10  # of the largest eigenvalue of normal equations, below which a direction is not told by the rows
+RANK: Final = (
+    1e-10  # of the largest eigenvalue of normal equations, below which a direction is not identifiable from the rows
+)
 
 
 class Solution(NamedTuple):
@@ -67,6 +69,6 @@ def of_sums(K: Floats, c: Floats) -> tuple[Floats, float]:
     length = np.sqrt(np.diag(K))
     length[~(length > 0.0)] = 1.0
     values, V = np.linalg.eigh(K / length / length[:, np.newaxis])
-    told = values > TOLD * values[-1]
-    theta = (V[:, told] / values[told]) @ (V[:, told].T @ (c / length)) / length
-    return theta, float(np.sqrt(values[-1] / values[0])) if told.all() else float("inf")
+    identifiable = values > RANK * values[-1]
+    theta = (V[:, identifiable] / values[identifiable]) @ (V[:, identifiable].T @ (c / length)) / length
+    return theta, float(np.sqrt(values[-1] / values[0])) if identifiable.all() else float("inf")

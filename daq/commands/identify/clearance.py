@@ -147,8 +147,12 @@ def _by_motion(
         seen = None if ring is None else _on(grid, roles[ring])
         runs.append(ClearanceRun(angle, torque, Known(options.mass, options.pin, options.slip, across), seen))
     fitted = siblings(runs, period)["clearance"]
-    c = fitted.theta[CLEARANCE] if fitted.told() else fitted.untold
-    why = "" if fitted.told() else "this motion does not tell it: the load must turn fast, or the pin must change sides"
+    c = fitted.theta[CLEARANCE] if fitted.significant() else fitted.insignificant
+    why = (
+        ""
+        if fitted.significant()
+        else "this motion does not identify it: the load must turn fast, or the pin must change sides"
+    )
     found = [_result("torque", float(c), float(fitted.deviations[CLEARANCE]), why)]
     if ring is not None:
         value, deviation = measured(runs, fitted, options.ring_radius, period)

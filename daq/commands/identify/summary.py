@@ -48,7 +48,9 @@ def summary(found: RobotIdentification) -> dict[str, Any]:
             model.names, model.meanings, found.fit.theta, found.found.spread(), found.fit.learnt, strict=True
         )
     }
-    result["untold"] = [{"information": one.information, "direction": one.words} for one in found.weak_directions]
+    result["weak_directions"] = [
+        {"information": one.information, "direction": one.words} for one in found.weak_directions
+    ]
     result["guessed"] = robot.guessed
     cleaned: dict[str, Any] = finite(result)
     return cleaned

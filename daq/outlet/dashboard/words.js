@@ -37,7 +37,7 @@ const EVENTS = {
   standstill: "The standstill speed was set from the motion and the encoder's step.",
   kernel: "The encoder's steps require a wider kernel: the joint is learnt again with it.",
   mistake: "The joint's channels look as if somebody had made a mistake in the configuration.",
-  swing: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
+  bandwidth: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
   baseline: "The baseline that drift is measured against from here on.",
   contact: "Torque of some joints that the model of all of them does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",

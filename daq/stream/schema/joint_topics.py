@@ -36,7 +36,7 @@ def estimate_fields(names: Iterable[str]) -> Schema:
                         (str(one) for one in Knowledge),
                     ),
                     "from": texts("the parameters from which it is not identifiable"),
-                    "untold_torque": {
+                    "unmodelled_torque": {
                         "type": "boolean",
                         "description": "true where it is not identifiable from a torque that the model may lack",
                     },

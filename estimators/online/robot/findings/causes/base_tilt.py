@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
 from estimators.online.robot.findings.columns import TILTS
 from estimators.quantities import Floats
 
@@ -13,8 +13,6 @@ from estimators.quantities import Floats
 TILT: Final = 0.05
 #: rad, argued: Beyond it the base is mounted otherwise, and the columns, which are a derivative, say nothing.
 MOST: Final = 0.5
-#: looks, argued: Looks in a row that must say the same, as for friction.
-LOOKS: Final = 4
 #: looks, argued: Looks that a tilt shows for, behind a start: bases do not move at once.
 LASTS: Final = 20
 

@@ -5,15 +5,13 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: rad (m), argued: One deviation of a slip: a few degrees, as of a belt's tooth or a loose coupling.
 SLIPS: Final = 0.05
 #: rad (m), argued: Beyond it the columns, which are a derivative, say nothing.
 MOST: Final = 0.5
-#: looks, argued: Looks in a row that must say the same, as for friction.
-LOOKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)

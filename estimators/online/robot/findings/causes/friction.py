@@ -7,17 +7,13 @@ import numpy as np
 
 from estimators.models.friction.base import FrictionLaw
 from estimators.numerics.nnls import Integers
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a friction's change, relative: a cold gear has half as much again, a worn one half.
 CHANGES: Final = 0.5
 #: 1, argued: Shares of the highest speed seen at which friction must be no drive.
 SPEEDS: Final = (0.1, 0.5)
-#: deviations, argued: Deviations by which a bound may seem to be passed.
-DOUBT: Final = 3.0
-#: looks, argued: Looks in a row that must say the same: two seconds, in which a payload has shown itself.
-LOOKS: Final = 4
 
 
 def sizes(known: RobotKnowledge, j: int) -> Floats:

@@ -1,14 +1,10 @@
 """Another zero of a joint's torque: a steady torque that has outlasted every push."""
 
 from dataclasses import dataclass
-from typing import Final
 
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge
+from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge
 from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact
 from estimators.quantities import Floats
-
-#: looks, argued: Looks in a row that must say the same, as for friction.
-LOOKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)

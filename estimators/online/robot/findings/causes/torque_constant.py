@@ -5,15 +5,13 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a torque constant's change: magnets lose that much, and drives are replaced.
 CHANGES: Final = 0.1
 #: 1, argued: A change beyond this is another fault, such as a wrong unit.
 MOST: Final = 0.5
-#: looks, argued: Looks in a row that must say the same, as for friction.
-LOOKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
