@@ -156,7 +156,7 @@ def delay(
         before, after = (float(np.std(y - _fit(spline(t - late), y)[1])) for late in (0.0, found))
         left = after / float(np.std(y))
         if left > UNEXPLAINED:
-            raise SkewError(f"one joint's equation of motion leaves {left:.0%} of it: too much to tell its delay")
+            raise SkewError(f"one joint's equation of motion leaves {left:.0%} of it: too much to find its delay")
         if gain <= 0:
             raise SkewError("the inertia that fits is not positive: the channel's sign, or too little motion")
         return Delay(found, deviation, gain, unsure, before, after, len(t))

@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PARAMETER=VALUE",
-        help="how long the parameter takes to this value, once a change of it has been told; may be repeated",
+        help="how long the parameter takes to this value, once a change of it has been reported; may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="values, use and changes as one JSON object")
     parser.add_argument("--csv", action="store_true", help="values, one line for each quantity and interval")

@@ -162,7 +162,7 @@ def _drive(axis: Axis) -> tuple[Parameter, Parameter]:
             0.0,
             math.inf,
             "τ = k τ_joint + …, k",
-            "torque told for each that the sensor sees: 1 where the torque constant is right",
+            "torque reported for each that the sensor sees: 1 where the torque constant is right",
             "different loads",
         ),
         Parameter(
