@@ -15,6 +15,11 @@ export const PHASES = {
   stale: ["No data", "No update comes: what is shown is the last that was known. Is the service running, and this screen's network up?", "cross"],
 };
 
+const SEVERAL = { unsure: "need other motion" }; // of phases whose words are others for several joints
+
+// "2 need other motion": how many joints are in this phase
+export const counted = (key, count) => `${count} ${(count > 1 && SEVERAL[key]) || PHASES[key][0].toLowerCase()}`;
+
 // every kind of event, and what it means for the values
 const EVENTS = {
   started: "The start is complete: every value counts from here on.",
