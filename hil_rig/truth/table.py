@@ -166,8 +166,7 @@ def told(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
     """Count the looks in which each misfit was the first reason why nothing is trusted."""
     counts = Counter[str]()
     for outcome in outcomes:
-        for named, count in outcome.reasons.items():
-            code = named.split(" of ")[0]
+        for (code, _), count in outcome.reasons.items():
             counts[code] += count if says_misfit(code) else 0
     return +counts
 

@@ -63,8 +63,10 @@ class JointSilence:
         """The estimate of a joint that lacks something. mistakes: mistakes of configuration that are suspected."""
         reasons = self.missing
         if reasons[0].code in ROWLESS:
-            codes = {one.named for one in reasons}
-            more = tuple(one for one in estimate.reasons if one.code.startswith("channel_") and one.named not in codes)
+            codes = {one.identity for one in reasons}
+            more = tuple(
+                one for one in estimate.reasons if one.code.startswith("channel_") and one.identity not in codes
+            )
             more += mistakes
             reasons += more
         return estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=reasons)
