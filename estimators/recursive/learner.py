@@ -25,7 +25,7 @@ from estimators.recursive.unidentifiable import Unexcited
 from jointwatch_numba.layout import Layout, Matrix, Vector, copy
 
 
-class Learnt(Layout, version=10):
+class Learnt(Layout, version=11):
     """State of a Learner."""
 
     state: RecursiveState

@@ -16,7 +16,7 @@ from estimators.online.robot.findings.tool import ToolDifference
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
-VERSION: Final = 3  # of what is kept
+VERSION: Final = 4  # of what is kept
 
 BAD: Final = np.array([np.nan])  # what cannot be read
 
