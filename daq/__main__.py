@@ -49,7 +49,7 @@ COMMANDS: Final = {
     "fleet": ("daq.commands.fleet.command", "many recordings at once: every robot and joint against its siblings"),
     "excite": (
         "daq.commands.excite.command",
-        "a trajectory that tells most of a robot within its limits; what one is worth",
+        "the most informative trajectory within a robot's limits, or how informative a given one is",
     ),
     "clearance": (
         "daq.commands.identify.clearance",

@@ -31,7 +31,7 @@ class Subscriber(client.Subscriber):
         server_key: Path | None = None,
         priority: int = 0,
     ) -> None:
-        """As jointwatch_client.Subscriber, and with a priority of this thread and of ZeroMQ's.
+        """Subscribe as jointwatch_client.Subscriber does; this thread and those of ZeroMQ get a priority.
 
         priority: as in [processes] priority; 0: none. Raises OSError where it is not allowed.
         """

@@ -248,7 +248,7 @@ def parse(written: str) -> Conversion | None:
 
 
 def _named(term: _Term, unit: str) -> Conversion:
-    """As SI says it; a joule stays apart from a newton metre, which only its own name tells."""
+    """Conversion to the SI unit's usual name; J and N·m have the same powers: the given name decides."""
     own = _SI_OF_SYMBOLS.get(unit) or _SI_OF_SYMBOLS.get(unit[1:])
     if own == "J" or unit.casefold() in _WORDS["J"]:
         return Conversion("J", term.factor)
@@ -304,7 +304,7 @@ class QuantitySettings(StrictSettings):
         return self
 
     def conversion(self, declared: str) -> Conversion:
-        """From the unit given here, or else the declared one, to SI. Raises ValueError."""
+        """Conversion to SI from the unit given here, or else from the declared one. Raises ValueError."""
         written = declared if self.unit is None else self.unit
         unit = _plain(written)
         known = parse(written)

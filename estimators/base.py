@@ -43,7 +43,9 @@ class ParameterState(NamedTuple):
 
     knowledge: Knowledge
     others: tuple[str, ...] = ()  # parameters from which it is not identifiable
-    untold_torque: bool = False  # whether it is not identifiable from a torque that the model lacks or a wrong position
+    unmodelled_torque: bool = (
+        False  # whether it is not identifiable from a torque that the model lacks or a wrong position
+    )
 
 
 class Uncertainty(NamedTuple):
@@ -67,8 +69,8 @@ class Spectrum(NamedTuple):
         return self.values[0] / self.values[-1] if self.values[-1] > 0.0 else math.inf
 
     def __str__(self) -> str:
-        told = f"condition {self.condition:.{0 if self.condition >= 10 else 1}f}".replace("inf", "∞")
-        return f"{told}, least identifiable: {self.weakest}" if self.weakest else told
+        text = f"condition {self.condition:.{0 if self.condition >= 10 else 1}f}".replace("inf", "∞")
+        return f"{text}, least identifiable: {self.weakest}" if self.weakest else text
 
 
 UNKNOWN: Final = Spectrum((), "")

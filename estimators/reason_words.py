@@ -412,7 +412,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         _CLEARANCE,
         "{percent:.0f} % of what the ring shows grow with the torque, where {limit:.0f} % may",
         "Something between the two encoders twists: a gear, a shaft or a coupling.",
-        "Give the joint `lost_motion` instead, which tells the twist and the lost motion apart.",
+        "Give the joint `lost_motion` instead, which separates the twist from the lost motion.",
     ),
     "clearance_none": ReasonEntry(
         _CLEARANCE,
@@ -490,7 +490,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "robot_torque_constant": ReasonEntry(
         _ROBOT,
-        "{parameter}: its torque is told by another factor than before",
+        "{parameter}: its torque is reported with another factor than before",
         "The residual of this joint follows all of its torque. The model does not learn meanwhile.",
         "Look at the torque constant, the gain of the sensor, and the drive's settings; then identify the robot again.",
     ),
@@ -502,9 +502,9 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     ),
     "robot_base_tilt": ReasonEntry(
         _ROBOT,
-        "the base stands otherwise than the model's",
+        "the base is not mounted as in the model",
         "The residuals are those of another direction of gravity. The model does not learn meanwhile.",
-        "Level the base, or tell the model its true mounting.",
+        "Level the base, or give the model its true mounting.",
     ),
     "friction_refused": ReasonEntry(
         _ROBOT,
@@ -531,7 +531,7 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
     "counter_stuck": ReasonEntry(
         _SIGNAL,
         "the counter of {signal} is stuck",
-        "Values change from frame to frame and the counter does not, so it says nothing of lost samples.",
+        "Values change from frame to frame and the counter does not, so lost samples cannot be counted.",
         "Check that counter.signal names the device's sample counter; without a counter leave the section out.",
     ),
     "counter_jumps": ReasonEntry(

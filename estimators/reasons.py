@@ -27,9 +27,9 @@ class Reason(NamedTuple):
         return self._filled(text) + (f" (row {self.numbers['row']:.0f})" if "row" in self.numbers else "")
 
     @property
-    def named(self) -> str:
-        """The code and what it is about, without numbers: the same for all of one kind."""
-        return self.code if self.parameter is None else f"{self.code} of {self.parameter}"
+    def identity(self) -> tuple[str, str]:
+        """The code and what it is about, "" for all of it; reasons that differ only in their numbers have the same."""
+        return self.code, self.parameter or ""
 
     @property
     def todo(self) -> str:

@@ -73,7 +73,7 @@ class RowStore(Layout):
 
     @classmethod
     def room(cls, rows: int, outputs: int, parameters: int, joints: int, laws: int, taps: int) -> "RowStore":
-        """For so many rows; taps: 0 where no law has η."""
+        """An empty store for so many rows; taps: 0 where no law has η."""
         return cls.zeros(
             rows=rows, outputs=outputs, parameters=parameters, joints=joints, arguments=laws * ARGUMENTS, taps=taps,
             quantities=MOTION,

@@ -63,12 +63,12 @@ class Message:
 
     @property
     def can_id(self) -> int:
-        """As CANopen counts its process data: 0x181 is the first message of node 1, 0x281 its second."""
+        """CAN identifier as CANopen numbers process data: 0x181 is the first message of node 1, 0x281 its second."""
         return 0x180 + 0x100 * self.rank + self.node
 
     @property
     def packet_id(self) -> int:
-        """On a serial line."""
+        """Identifier of the packet on a serial line."""
         return 16 * self.rank + self.node
 
     def of_node(self, node: int, robot: int) -> "Message":

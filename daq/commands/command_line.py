@@ -14,7 +14,7 @@ class CommandLine(argparse.ArgumentParser):
     """Parses a command line; a name that is none of the choices, or no option, is refused with the nearest one."""
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """As argparse does it, but for what it says of options that there are not."""
+        """Arguments as argparse parses them; an option that does not exist is refused with the nearest one."""
         known, others = self.parse_known_args(args, namespace)
         self.refuse(others)
         return known
@@ -41,7 +41,7 @@ class OneCommand(CommandLine):
     """Parses what stands behind a command's name; it is this parser that refuses, so that its own usage is shown."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does it, and nothing may be left."""
+        """Arguments as argparse parses them; any that is left is refused."""
         known, others = super().parse_known_args(args, namespace)
         self.refuse(others)
         return known, others

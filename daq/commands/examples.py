@@ -83,7 +83,7 @@ EXAMPLES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("jointwatch fleet watch lake.toml --last 14d", "who stands out in what was collected, again and again"),
     ),
     "excite": (
-        ("jointwatch excite arm.urdf --limits limits.toml --out motion.csv", "a motion that tells most"),
+        ("jointwatch excite arm.urdf --limits limits.toml --out motion.csv", "the most informative motion"),
         ("jointwatch excite arm.urdf --limits limits.toml --check mine.csv", "what a motion of your own is worth"),
     ),
     "clearance": (

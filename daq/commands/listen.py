@@ -59,16 +59,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _patient(subscriber: Subscriber, options: argparse.Namespace) -> Iterator[tuple[str, dict[str, object]]]:
     """The updates; a silence is reported once on stderr, and waited for: the service may start later."""
-    told = False
+    reported = False
     while True:
         try:
             for one in subscriber:
-                told = False
+                reported = False
                 yield one
         except TimeoutError:
-            if not told:
+            if not reported:
                 print(f"jointwatch: {_silence(options)} Still waiting; Ctrl-C stops", file=sys.stderr, flush=True)
-            told = True
+            reported = True
 
 
 def _silence(options: argparse.Namespace) -> str:

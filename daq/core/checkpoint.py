@@ -135,7 +135,7 @@ class Checkpoints:
         watched = [(joint.name, joint.clearance) for joint in joints if joint.clearance is not None]
         states += [(clearance_state_name(name), clearance.keep) for name, clearance in watched]
         states += [(change_state_name(joint.name), joint.comparison.keep) for joint in joints]
-        states += [(together.name, together.keep) for together in pipeline.together]
+        states += [(one.name, one.keep) for one in pipeline.of_all_joints]
         self._due = now + EVERY / len(states)
         name, keep = states[self._turn % len(states)]
         self._turn += 1

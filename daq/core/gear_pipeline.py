@@ -18,7 +18,7 @@ from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]
 
-#: ns, argued: Time of the rows' clock between two updates of a gear.
+#: ns, argued: Time of the rows' clock between two updates of a gear, or of a bearing.
 EVERY: Final = 1_000_000_000
 NAMES: Final = tuple(one.name for one in WEARS)  # what a baseline remembers
 

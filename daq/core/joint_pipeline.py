@@ -270,7 +270,7 @@ class JointPipeline:
     def _connect_gear(self) -> None:
         """Let the gear get the rows that the estimator gets."""
         if self.gear is not None:
-            self.estimator.front.follower, self.estimator.state.followed = self.gear.absorb, True
+            self.estimator.preprocessor.follower, self.estimator.state.followed = self.gear.absorb, True
 
     def set_baseline(self, baseline: Baseline) -> None:
         """Measure drift against this baseline from the next update on."""

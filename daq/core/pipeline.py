@@ -10,9 +10,9 @@ In each turn of its loop the core process (daq/core/process.py) hands all new re
    until all readings of the joint are used. At the end of an interval it publishes an estimate and a residual, and
    once a second the drift against the baseline.
 4. The samples also go to `GearPipeline` (a joint with two encoders: lost motion), `ClearancePipeline` (a joint with
-   proximity sensors: the clearance of its bearing), `RobotPipeline` (all joints as
-   one robot: residual torque, contact, payload) and `MechanismPipeline` (the drives of a mechanism with loops:
-   residual torque, constraint forces), which publish messages of their own.
+   proximity sensors: the clearance of its bearing), `RobotPipeline` (all joints as one robot: residual torque, contact,
+   payload) and `MechanismPipeline` (the drives of a mechanism with loops: residual torque, constraint forces), which
+   publish messages of their own.
 5. A joint whose channels give no data is reported by `check_silence`.
 
 A message is a topic and a packed map (daq/stream/update.py). Time comes with the readings, and the clock is an
@@ -95,9 +95,9 @@ class Pipeline:
         introduced = {name: described(joint) for name, joint in config.joints.items()}
         self.robot = _robot_pipeline(config, boot, interval, executor)
         self.mechanism = _mechanism_pipeline(config, boot, interval)
-        self.together = [one for one in (self.robot, self.mechanism) if one is not None]
+        self.of_all_joints = [one for one in (self.robot, self.mechanism) if one is not None]
         for joint in self.joints:
-            joint.followers.of_all_joints = tuple(one.note for one in self.together)
+            joint.followers.of_all_joints = tuple(one.note for one in self.of_all_joints)
         self._silence_due = 0  # monotonic ns before which no joint can have been silent for too long
         self._turn = 0  # index of the joint that is inspected next
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
@@ -121,13 +121,13 @@ class Pipeline:
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> Iterator[list[Message]]:
         """Take a batch as `absorb` does, but yield each joint's messages as soon as they are made."""
-        for index, own in self._pass.through(readings, late):
+        for index, its_readings in self._pass.through(readings, late):
             joint = self.joints[index]
-            yield joint.handle_stops(own, epoch, now)
+            yield joint.handle_stops(its_readings, epoch, now)
             self.due[index] = joint.due
         self._bring_reviews_forward(int(readings["time"][-1]))
-        for together in self.together:
-            yield together.messages_due(epoch)
+        for pipeline in self.of_all_joints:
+            yield pipeline.messages_due(epoch)
 
     def _bring_reviews_forward(self, now: int) -> None:
         """Let the readings of a joint be taken before its update is due, where a review that takes long comes first.
@@ -172,9 +172,9 @@ class Pipeline:
         if now >= self._silence_due:
             messages += [message for joint in self.joints for message in joint.check_silence(now, epoch)]
             self._silence_due = min(joint.silence.due for joint in self.joints)
-        faults = {joint.name: found for joint in self.joints if (found := joint.faults)} if self.together else {}
-        for together in self.together:
-            messages += together.check_joints(faults, now, epoch)
+        faults = {joint.name: found for joint in self.joints if (found := joint.faults)} if self.of_all_joints else {}
+        for pipeline in self.of_all_joints:
+            messages += pipeline.check_joints(faults, now, epoch)
         return messages
 
     def set_baselines(self, baselines: Mapping[str, Any]) -> None:
@@ -212,9 +212,9 @@ class Pipeline:
                 joint.clearance.resume(states[clearance_state_name(joint.name)])
             if change_state_name(joint.name) in states:
                 joint.comparison.resume(states[change_state_name(joint.name)])
-        for together in self.together:
-            if together.name in states:
-                together.resume(states[together.name])
+        for pipeline in self.of_all_joints:
+            if pipeline.name in states:
+                pipeline.resume(states[pipeline.name])
 
     def introduce(self, time: int) -> Message:
         """The `meta` message: robot, configuration and joints. time: Unix ns."""

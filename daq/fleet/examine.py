@@ -130,7 +130,7 @@ def _joint(
     model = config.joints[joint.name].model
     built = model.build()
     units = {one.name: one.unit for one in (*built.parameters, *built.nonlinear)}
-    told = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
+    parameters = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
     return JointFound(
         joint.name,
         str(model.kind),
@@ -143,7 +143,10 @@ def _joint(
         counts[joint.name, "alarm"],
         counts[joint.name, "refit_accepted"],
         counts[joint.name, "refit_rejected"],
-        (*(RecordedQuantity(name, units.get(name, ""), value, deviation) for name, value, deviation in told), *delays),
+        (
+            *(RecordedQuantity(name, units.get(name, ""), value, deviation) for name, value, deviation in parameters),
+            *delays,
+        ),
     )
 
 

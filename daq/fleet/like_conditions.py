@@ -49,8 +49,8 @@ def at_like_conditions(values: Floats, deviations: Floats, conditions: Floats | 
         from_median = np.where(known, x - line.middle, 0.0)
         shifts = shifts + line.slope * from_median
         added = np.hypot(added, line.deviation * from_median)
-    told = np.hypot(np.where(np.isfinite(deviations), deviations, 0.0), added)
-    uncertain = np.where(np.isfinite(deviations) | (added > 0.0), told, np.nan)
+    spread = np.hypot(np.where(np.isfinite(deviations), deviations, 0.0), added)
+    uncertain = np.where(np.isfinite(deviations) | (added > 0.0), spread, np.nan)
     return AtLikeConditions(values - shifts, uncertain, shifts, lines)
 
 

@@ -164,8 +164,8 @@ class OpcuaServer:
         node = joint.nodes[key] = await joint.node.add_variable(identity, browsed, value, TYPES[type(value)])
         if folder in ("parameters", "deviations") and parameter in joint.units:
             unit = ua.LocalizedText(joint.units[parameter])
-            told = ua.EUInformation(NamespaceUri=UNITS, UnitId=-1, DisplayName=unit, Description=unit)
-            await node.add_property(0, "EngineeringUnits", told)  # of OPC UA's own namespace
+            unit_information = ua.EUInformation(NamespaceUri=UNITS, UnitId=-1, DisplayName=unit, Description=unit)
+            await node.add_property(0, "EngineeringUnits", unit_information)  # of OPC UA's own namespace
         return node
 
     def _id(self, path: str) -> ua.NodeId:

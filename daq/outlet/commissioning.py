@@ -74,8 +74,8 @@ class Commissioning:
         if found is None or found.status not in JUDGED:
             why = (in_words(found.reasons) or f"it is {found.status}") if found else "nothing comes from it"
             raise ValueError(f"the values of {name} are no baseline: {why}")
-        told = found.values if found.known is None else found.known
-        known = tuple(one for one in told if math.isfinite(found.deviations[one]))
+        values = found.values if found.known is None else found.known
+        known = tuple(one for one in values if math.isfinite(found.deviations[one]))
         if not known:
             raise ValueError(f"the values of {name} cannot be a baseline: none of them is known")
         try:

@@ -219,9 +219,9 @@ class History:
 
     def stale(self, now: float) -> Reason | None:
         """Why the joints' values are out of date (the core is down); None while the core runs."""
-        told = self._processes.get("core")
-        if told is not None and not told["up"]:
-            return Reason("core_down", words={"cause": f": {told['cause']}" if told["cause"] else ""})
+        core = self._processes.get("core")
+        if core is not None and not core["up"]:
+            return Reason("core_down", words={"cause": f": {core['cause']}" if core["cause"] else ""})
         silence = now - self._core_heard
         quiet = self._core_heard and silence > SILENT
         return Reason("core_silent", None, {"seconds": silence}) if quiet else None

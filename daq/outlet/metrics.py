@@ -118,9 +118,9 @@ TABLE: Final = (
     Metric("gateway_sent_total", Counter, ("gateway",), "", "Messages that the gateway sent, to all clients together."),
     Metric("gateway_dropped_total", Counter, ("gateway",), "", "Messages not sent: a client too slow, a broker away."),
     Metric("gateway_missed_total", Counter, ("gateway",), "", "Messages that never reached the gateway (gaps in seq)."),
-    Metric("notifications_sent_total", Counter, ("channel",), "", "Changes told by webhook or mail."),
+    Metric("notifications_sent_total", Counter, ("channel",), "", "Changes reported by webhook or mail."),
     Metric("notifications_retried_total", Counter, ("channel",), "", "Attempts that failed and are made again."),
-    Metric("notifications_dropped_total", Counter, ("channel", "cause"), "", "Changes that were not told, by cause."),
+    Metric("notifications_dropped_total", Counter, ("channel", "cause"), "", "Changes not reported, by cause."),
     Metric("build_info", Gauge, ("version", "python"), "", "Always 1; carries the versions."),
 )
 DAY: Final = 86_400.0  # s

@@ -52,8 +52,8 @@ class RobotHistory:
         if stale:
             faulted = {"status": str(Status.FAULTED), "reasons": with_todo(as_maps([stale]))}
             state = state | {"phase": str(Phase.FAULTED), "health": faulted}
-        told = {"friction": self._parameters.get("friction", {}), "learnt": self._parameters.get("learnt", 0)}
-        return state | told | {"drift": self.drift}
+        message = {"friction": self._parameters.get("friction", {}), "learnt": self._parameters.get("learnt", 0)}
+        return state | message | {"drift": self.drift}
 
     def skip(self) -> None:
         """Skip a message while no page is open."""

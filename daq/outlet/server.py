@@ -112,7 +112,7 @@ class Outlet:
 
     async def pump(self, beat: Callable[[], None] = lambda: None) -> None:
         """Take new messages and send to the pages, every tick, until cancelled."""
-        quiet, due, told = 0, 0.0, 0.0
+        quiet, due, next_notice = 0, 0.0, 0.0
         while True:
             beat()
             start = time.monotonic()
@@ -121,8 +121,8 @@ class Outlet:
             if now >= due:
                 due = now + WATCH_EVERY
                 self.metrics.stale(self.history.processes(now), bool(self.history.stale(now)))
-            if self._pages and now >= told:
-                told = now + WATCHED_EVERY
+            if self._pages and now >= next_notice:
+                next_notice = now + WATCHED_EVERY
                 wanted = set(self._wanted.values())
                 self.history.keep_channels(wanted)
                 self.watched(wanted)

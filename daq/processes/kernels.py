@@ -113,7 +113,7 @@ def jobs(roots: Collection[str] = ()) -> dict[Job, set[Job]]:
 
 @functools.cache
 def _sources() -> tuple[dict[str, Path], dict[str, str], dict[str, set[str]]]:
-    """For each of our modules by name: its file, its text, and the modules that its import loads."""
+    """File, text and imported modules of each of our modules, by its name."""
     files = {name: file for package in PACKAGES for name, file in _modules(package)}
     texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
     graph = {name: _imports(name, text, files) for name, text in texts.items()}

@@ -252,5 +252,5 @@ def _told(config: Config) -> str:
     without: dict[str, bool | set[str]] = {"folder": True, "notify": True, "gateways": True, "publish": {"curve"}}
     if not config.robot_model:
         without["robot_model"] = True
-    told = config.model_dump(mode="json", by_alias=True, exclude=without)
-    return json.dumps(told, ensure_ascii=False)
+    settings = config.model_dump(mode="json", by_alias=True, exclude=without)
+    return json.dumps(settings, ensure_ascii=False)

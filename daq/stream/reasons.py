@@ -9,7 +9,7 @@ Map = dict[str, Any]
 
 
 def as_maps(reasons: Iterable[Reason]) -> list[Map]:
-    """As messages have them."""
+    """Reasons as the maps that messages contain."""
     return [one.plain | {"text": str(one)} for one in reasons]
 
 

@@ -63,8 +63,8 @@ def unpack(data: bytes) -> TurnBlock:
     """Unpack what `pack` made. Raises ValueError."""
     head, rows = columns.unpack(data)
     try:
-        told = msgpack.unpackb(head)
-        return TurnBlock(told["boot"], told["number"], [_batch(one) for one in told["batches"]], rows)
+        header = msgpack.unpackb(head)
+        return TurnBlock(header["boot"], header["number"], [_batch(one) for one in header["batches"]], rows)
     except (msgpack.UnpackException, KeyError, TypeError) as error:
         raise ValueError(f"not a block of readings: {error}") from error
 

@@ -43,7 +43,7 @@ EVENTS: Final = {
     "refit_rejected": "the search's result does not count",
     "law": "another friction law explains the motion better and is used from here on",
     "standstill": "below which speed the joint counts as at rest has been found from its motion",
-    "swing": "how much of the motion a wide kernel lets through: if less than half, set half_width",
+    "bandwidth": "how much of the motion a wide kernel lets through: if less than half, set half_width",
     "mistake": "the channels look as if a person had made a mistake: which, and what to do",
     "kernel": "the steps of an encoder asked for a wider kernel: the joint is learnt anew under it",
     "gradual": "a parameter goes on changing slowly: its values follow, and their deviations contain the delay",
@@ -215,8 +215,8 @@ def _state(state: ParameterState) -> Map:
     found: Map = {"state": state.knowledge.value}
     if state.others:
         found["from"] = list(state.others)
-    if state.untold_torque:
-        found["untold_torque"] = True
+    if state.unmodelled_torque:
+        found["unmodelled_torque"] = True
     return found
 
 

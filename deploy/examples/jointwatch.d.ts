@@ -32,7 +32,7 @@ export interface Estimate {
     /** the parameters from which it is not identifiable */
     from?: Array<string>;
     /** true where it is not identifiable from a torque that the model may lack, or from an error of the position */
-    untold_torque?: boolean;
+    unmodelled_torque?: boolean;
   }>;
   /** rms prediction error over rms measured, of the last seconds */
   error?: number;
@@ -44,7 +44,7 @@ export interface Estimate {
   condition?: number;
   /** of its regressor, columns whitened and of length one, largest first */
   singular_values?: Array<number>;
-  /** the parameters that it tells least apart */
+  /** the parameters that it separates least */
   weakest?: string;
   /** whether to trust the values */
   health: {
@@ -115,25 +115,25 @@ export interface Event {
    * parameters are searched anew; refit_accepted: the search's result counts from here on; refit: by how much it
    * moved the nonlinear parameters; refit_rejected: the search's result does not count; law: another friction law
    * explains the motion better and is used from here on; standstill: below which speed the joint counts as at rest
-   * has been found from its motion; swing: how much of the motion a wide kernel lets through: if less than half,
-   * set half_width; mistake: the channels look as if a person had made a mistake: which, and what to do; kernel:
-   * the steps of an encoder asked for a wider kernel: the joint is learnt anew under it; gradual: a parameter goes
-   * on changing slowly: its values follow, and their deviations contain the delay; scaled: all parameters have
-   * changed by one factor: the torque constant, or its sensor; sharpened: the nonlinear parameters hold, and are
-   * more certain now; drift: a parameter has left its limits around the baseline, or the friction's shape moves;
-   * fault: the values must not be used: no data, or an estimate that had to start again; recovered: what was wrong
-   * is over: new values after an alarm, data again, or within the limits again; held: the joint stands still: the
-   * values stay; moving: the joint moves again; baseline: what drift is measured against from here on; contact:
-   * torque of some joints that the model of all of them does not explain: a contact, or something changed;
-   * compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the robot
-   * carries a body that its model does not know, or has put it down; tool: what the robot carries differs from the
-   * tool that its controller was told, or no longer does; friction: the friction of one joint of the whole robot's
-   * model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of rows says how much
-   * the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has grown beyond what it
-   * was at first: wear; clearance_known: a first window of places says how much room the pin has in its bearing;
-   * clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
+   * has been found from its motion; bandwidth: how much of the motion a wide kernel lets through: if less than
+   * half, set half_width; mistake: the channels look as if a person had made a mistake: which, and what to do;
+   * kernel: the steps of an encoder asked for a wider kernel: the joint is learnt anew under it; gradual: a
+   * parameter goes on changing slowly: its values follow, and their deviations contain the delay; scaled: all
+   * parameters have changed by one factor: the torque constant, or its sensor; sharpened: the nonlinear parameters
+   * hold, and are more certain now; drift: a parameter has left its limits around the baseline, or the friction's
+   * shape moves; fault: the values must not be used: no data, or an estimate that had to start again; recovered:
+   * what was wrong is over: new values after an alarm, data again, or within the limits again; held: the joint
+   * stands still: the values stay; moving: the joint moves again; baseline: what drift is measured against from
+   * here on; contact: torque of some joints that the model of all of them does not explain: a contact, or something
+   * changed; compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the
+   * robot carries a body that its model does not know, or has put it down; tool: what the robot carries differs
+   * from the tool that its controller was told, or no longer does; friction: the friction of one joint of the whole
+   * robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of rows says
+   * how much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has grown
+   * beyond what it was at first: wear; clearance_known: a first window of places says how much room the pin has in
+   * its bearing; clearance_grown: the bearing's clearance has grown beyond what it was at first: wear
    */
-  kind: "started" | "alarm" | "resumed" | "transient" | "refit_started" | "refit_accepted" | "refit" | "refit_rejected" | "law" | "standstill" | "swing" | "mistake" | "kernel" | "gradual" | "scaled" | "sharpened" | "drift" | "fault" | "recovered" | "held" | "moving" | "baseline" | "contact" | "compensation" | "payload" | "tool" | "friction" | "lost_motion_known" | "lost_motion_grown" | "clearance_known" | "clearance_grown";
+  kind: "started" | "alarm" | "resumed" | "transient" | "refit_started" | "refit_accepted" | "refit" | "refit_rejected" | "law" | "standstill" | "bandwidth" | "mistake" | "kernel" | "gradual" | "scaled" | "sharpened" | "drift" | "fault" | "recovered" | "held" | "moving" | "baseline" | "contact" | "compensation" | "payload" | "tool" | "friction" | "lost_motion_known" | "lost_motion_grown" | "clearance_known" | "clearance_grown";
   /** the cause, in words */
   text: string;
   /** Unix s of the first row that it speaks of */
@@ -215,7 +215,7 @@ export interface Change {
     to?: number;
     /** its standard deviation */
     to_deviation?: number;
-    /** change over |from|, per cent; missing where from cannot be told from zero */
+    /** change over |from|, per cent; missing where from cannot be distinguished from zero */
     percent?: number;
     /** change over its standard deviation */
     z?: number;
@@ -277,9 +277,9 @@ export interface Wear {
   z: number;
   /** whether it is certain */
   told: boolean;
-  /** Unix s of the day since which it has grown; 0 before it is told */
+  /** Unix s of the day since which it has grown; 0 before it is reported */
   onset: number;
-  /** share of the last day's hours at temperatures that are new, where wear cannot be told */
+  /** share of the last day's hours at temperatures that are new, where wear cannot be judged */
   new: number;
   /** false: the temperature is that of its viscosity and losses */
   thermometer: boolean;
@@ -503,7 +503,7 @@ export interface Robot {
     centre?: Array<number>;
     /** m */
     centre_deviation?: Array<number>;
-    /** kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where the motion tells none */
+    /** kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where not identifiable */
     inertia?: Array<number>;
     /** kg·m² */
     inertia_deviation?: Array<number>;
@@ -518,7 +518,7 @@ export interface Robot {
     point?: Array<number>;
     /** N, base frame */
     force?: Array<number>;
-    /** N; about 1000 in a direction that the joints do not tell */
+    /** N; about 1000 in a direction that the joints do not measure */
     force_deviation?: Array<number>;
   };
   /** what is carried less what the controller was told; missing where [robot.tool] is unset */

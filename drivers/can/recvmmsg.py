@@ -123,7 +123,7 @@ class BulkReceiver:
 
 
 def _ms(timeout: float) -> int:
-    """As poll(2) has it: below zero would be for ever."""
+    """Timeout in ms for poll(2), at least 0: a negative one would never end."""
     return math.ceil(1000 * max(0.0, timeout))
 
 

@@ -56,7 +56,7 @@ def now(clock, clocks):  # type: ignore[no-untyped-def]
 
 @inline
 def sleep_until(instant, clocks):  # type: ignore[no-untyped-def]
-    """Until an instant of CLOCK_MONOTONIC, or until a signal comes."""
+    """Sleep until an instant of CLOCK_MONOTONIC, ns, or until a signal comes."""
     clocks[0], clocks[1] = instant // 1_000_000_000, instant % 1_000_000_000
     _clock_nanosleep(MONOTONIC, _ABSOLUTE, clocks.ctypes.data, 0)
 

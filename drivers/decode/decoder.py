@@ -215,7 +215,7 @@ NOTHING: Final = _compiled(FrameLayout({}, {}), ())  # of a bus of which nothing
 
 
 def _words(payload: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """As the kernel reads them; of odd width or read-only (what no driver of ours makes) by a copy."""
+    """Words of 64 bits as the kernel reads them; a copy of payloads of odd width or read-only (ours are not)."""
     if payload.shape[1] % 8 or not payload.flags.writeable or not payload.flags.c_contiguous:
         payload = np.pad(payload, ((0, 0), (0, -payload.shape[1] % 8)))
     return payload.view(np.uint64)

@@ -89,7 +89,7 @@ def _routes(path: Path) -> list[_Route]:
 
 
 def _channels(config: Mapping[str, Any]) -> Iterator[_Route]:
-    """In the order of the service's table of channels."""
+    """Routes of all channels, in the order of the service's table of channels."""
     for joint in config["joints"].values():
         clocks = [joint[key] for key in ("counter", "device_time") if joint.get(key)]
         for one in (*joint["channels"].values(), *clocks):

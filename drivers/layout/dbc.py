@@ -105,7 +105,7 @@ def _sorted(found: Iterable[Message]) -> tuple[dict[str, Message], list[tuple[st
         owner = owners.setdefault((message.frame_id, message.is_extended_frame), title)
         why = _fault(message)
         if title in sound:
-            unsound.append((title, message, "it stands twice: the first counts"))
+            unsound.append((title, message, "it is there twice: the first is used"))
         elif owner != title:
             unsound.append((title, message, f"its id {message.frame_id:#x} is already that of {owner}"))
         elif why:

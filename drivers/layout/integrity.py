@@ -23,7 +23,7 @@ _COUNTERS: Final = ("counter", "cntr", "cnt", "alive")
 class ChecksumSettings(StrictSettings):
     """A checksum over all other bytes of a frame."""
 
-    signal: str = Field(description="where it stands: whole bytes")
+    signal: str = Field(description="its place: whole bytes")
     kind: Name
     suffix: tuple[Annotated[int, Field(ge=0, le=255)], ...] = Field(
         default=(), max_length=8, description="bytes that both ends add to the frame's (AUTOSAR's data id)"

@@ -86,7 +86,7 @@ class FieldSettings(QuantitySettings):
 
     @property
     def kind(self) -> str:
-        """As a signal of a frame has it."""
+        """Kind of number, in the words of a frame's signals."""
         return {"u": "unsigned", "i": "signed", "f": "float"}[self.type[0]]
 
     @model_validator(mode="after")

@@ -41,7 +41,7 @@ class ServoBusSettings(DriverSettings):
         "garbage_bytes": Loss("bytes outside packets", "the baud rate, or another protocol than configured"),
         "bad_crc": Loss("packets refused by their checksum", "a disturbed line, or two that spoke at once"),
         "unanswered": Loss("requests that a servo did not answer", "is it on? two with its id? can it read fast?"),
-        "unmatched": Loss("answers that nobody was heard to ask for", "the tap must hear the master, too"),
+        "unmatched": Loss("answers to requests that were not heard", "the tap must hear the master, too"),
         "skipped": Loss("polls left out as earlier answers took too long", "a lower poll_rate, or no return delay"),
         "other_master": Loss("requests of another master: polling has stopped", "poll = false: both would collide"),
         "device_errors": Loss("answers in which the servo reports an error", "its hardware error status says which"),

@@ -43,14 +43,14 @@ Mask = NDArray[np.bool_]
 BLOCKS: Final = (20, 10, 5)
 #: rows, argued: Fewer rows leave less than ten for each block of the jackknife.
 ROWS: Final = 10 * BLOCKS[0]
-#: s, tuned: Standard deviation of the smoothing kernel g: origin not recorded.
+#: s, argued: Standard deviation of the smoothing kernel g: shorter than the acceleration of a machine lasts.
 SMOOTHING: Final = 0.01
 #: samples, argued: The least standard deviation of g, in samples of the slower channel, so that g is still a smooth
 #: kernel.
 SMOOTHING_SAMPLES: Final = 2.0
 #: 1, derived: Standard deviations at which g ends; what is beyond is 6e-5 of a Gaussian.
 SUPPORT: Final = 4.0
-#: 1, tuned: Speed over the rms speed within which the friction column changes its side: origin not recorded.
+#: 1, argued: Speed over the rms speed within which the friction column changes its side.
 REVERSAL: Final = 0.05
 #: 1, tuned: Below this share of the rms speed a joint is slow: origin not recorded.
 STILL: Final = 0.02
@@ -60,7 +60,8 @@ STICKS: Final = 3.0
 #: periods, tuned: Samples at most this far apart are interpolated, since one lost sample does not hurt a spline: origin
 #: not recorded.
 TOGETHER: Final = 2.5
-#: 1, argued: With a larger share of torque unexplained, coupling from other joints would pass for a delay.
+#: 1, argued: With a larger share of torque unexplained, coupling from other joints would pass for a delay, or for a
+#: mistake of a person.
 UNEXPLAINED: Final = 0.1
 #: rows, argued: Rows on which the grid of delays is tried; Gauss-Newton then uses all of them.
 SEARCHED_ROWS: Final = 5000
@@ -78,9 +79,9 @@ WHOLE: Final = 1e-6
 #: periods, derived: Two instants that are closer are the same one but for rounding.
 SAME_INSTANT: Final = 1e-9
 #: 1, derived: Singular values below this share of the largest are rounding of columns with unit rms.
-UNTOLD: Final = 1e-9
+RANK: Final = 1e-9
 #: 1, derived: The same for a Gram matrix of float64 sums.
-UNTOLD_OF_GRAM: Final = 1e-12
+RANK_OF_GRAM: Final = 1e-12
 #: s, derived: A Gauss-Newton step below this changes no printed digit.
 FOUND: Final = 1e-10
 
@@ -132,7 +133,7 @@ def delay(
     others = [] if effort is None or relation is not Relation.SAME else [effort]
     grid, known, raw = _together([reference, channel, *others])
     period = float(grid[1] - grid[0])
-    taps = _kernel(period)
+    taps = gaussian_taps(period)
     q, y, *rest = (np.convolve(one, taps, "same") for one in raw)
     columns = _columns(relation, grid, q, rest[0] if rest else None, taps)
     margin = len(taps) // 2 + 1
@@ -155,7 +156,7 @@ def delay(
         before, after = (float(np.std(y - _fit(spline(t - late), y)[1])) for late in (0.0, found))
         left = after / float(np.std(y))
         if left > UNEXPLAINED:
-            raise SkewError(f"one joint's equation of motion leaves {left:.0%} of it: too much to tell its delay")
+            raise SkewError(f"one joint's equation of motion leaves {left:.0%} of it: too much to find its delay")
         if gain <= 0:
             raise SkewError("the inertia that fits is not positive: the channel's sign, or too little motion")
         return Delay(found, deviation, gain, unsure, before, after, len(t))
@@ -185,8 +186,8 @@ def _together(series: list[ChannelSeries]) -> tuple[Floats, Mask, list[Floats]]:
     return grid, known, [cubic_spline(one.time, one.values)(grid) for one in finite]
 
 
-def _kernel(period: float) -> Floats:
-    """g: Gaussian taps, sum one."""
+def gaussian_taps(period: float) -> Floats:
+    """The smoothing kernel g: Gaussian taps, sum one; period: s."""
     width = max(SMOOTHING / period, SMOOTHING_SAMPLES)
     reach = int(np.ceil(SUPPORT * width))
     taps: Floats = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
@@ -235,7 +236,7 @@ def _moves(v: Floats, width: float) -> Mask:
 def _fit(columns: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Least squares by scaled columns: coefficients, prediction."""
     scale = np.sqrt(np.mean(columns**2, axis=0)) + LEAST_DIVISOR
-    theta = np.linalg.lstsq(columns / scale, y, rcond=UNTOLD)[0] / scale
+    theta = np.linalg.lstsq(columns / scale, y, rcond=RANK)[0] / scale
     return theta, columns @ theta
 
 
@@ -282,7 +283,7 @@ def _jackknife(jacobian: Floats, residual: Floats, t: Floats, blocks: int) -> Fl
         if len(block)
     ]
     normal, moment = sum(part[0] for part in parts), sum(part[1] for part in parts)
-    both = np.array([np.linalg.pinv(normal - N, UNTOLD_OF_GRAM, True) @ (moment - m) for N, m in parts])[:, [0, -1]]
+    both = np.array([np.linalg.pinv(normal - N, RANK_OF_GRAM, True) @ (moment - m) for N, m in parts])[:, [0, -1]]
     without = both / scale[[0, -1]]
     count = len(parts)
     return np.asarray(np.sqrt((count - 1) / count * np.sum((without - without.mean(axis=0)) ** 2, axis=0)))

@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The answer as a sentence."""
         share = f"{min(100.0 * self.probability, 99.0):.0f} %"
         if self.names == (UNKNOWN,):
             return "its cause is unknown: no cause of the catalogue explains it by itself"

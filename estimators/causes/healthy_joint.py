@@ -67,7 +67,7 @@ class Fit(NamedTuple):
 
     @classmethod
     def of(cls, columns: Floats, y: Floats, block: int) -> "Fit":
-        """By ridge regression of y (n,) on columns (n, p); block: rows over which errors may repeat."""
+        """Fit by ridge regression of y (n,) on columns (n, p); block: rows over which errors may repeat."""
         size = np.sqrt((columns**2).mean(axis=0))
         scale = np.where(size > 0.0, size, 1.0)
         scaled = columns / scale
@@ -118,7 +118,7 @@ class HealthyJoint:
 
     @classmethod
     def resumed(cls, kept: Mapping[str, Any]) -> "HealthyJoint":
-        """From plain data. Raises TypeError, KeyError or ValueError where it is of another kind."""
+        """The joint restored from plain data. Raises TypeError, KeyError or ValueError where it is of another kind."""
         fits = [
             None if one is None else Fit(np.array(one[0]), np.array(one[1]), *(float(each) for each in one[2:]))
             for one in (kept["torque"], kept["twist"])

@@ -33,7 +33,7 @@ RECENT: Final = 2.0
 
 
 class Ranges(Layout):
-    """Between which values a channel's may be, and what gives them."""
+    """Limits of every channel's values, and what gives them."""
 
     hard: Annotated[Vector, "channels"]  # of its unit: |x| at most
     middle: Annotated[Vector, "channels"]  # of the first second

@@ -60,7 +60,7 @@ class Preprocessing(Layout):
     stop: int = DONE  # what is to be decided behind the last sample
 
 
-class Front:
+class Preprocessor:
     """All that stands between the samples of one joint and its estimator."""
 
     def __init__(

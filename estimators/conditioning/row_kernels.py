@@ -174,7 +174,7 @@ def take(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
 
 @kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", RowFormer))  # views of a message
 def take_rows(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
-    """As `take`, for Python."""
+    """Call the kernel `take` from Python."""
     return take(time, values, former)
 
 
@@ -256,5 +256,5 @@ def form(count: int, former: RowFormer) -> int:
 
 @kernel(("i8", RowFormer))
 def form_rows(count: int, former: RowFormer) -> int:
-    """As `form`, for Python."""
+    """Call the kernel `form` from Python."""
     return form(count, former)

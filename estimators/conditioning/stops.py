@@ -28,7 +28,7 @@ class Springs(Layout):
     thresholds: Annotated[Vector, "springs"]  # rad (m)
     deflections: Annotated[Vector, "springs"]  # −1 … 1
     last: float  # position; NaN before the first
-    bends: bool  # whether they are LuGre's bristles
+    bristles: bool  # whether they are LuGre's bristles
     breakaway: float  # B, …
     distance: float  # … and T·v_s, rad (m), of LuGre's
 
@@ -49,7 +49,7 @@ class Stops:
             position=position,
             thresholds=np.array(thresholds, np.float64),
             last=np.nan,
-            bends=bristle is not None,
+            bristles=bristle is not None,
             breakaway=breakaway,
             distance=period * speed,
         )
@@ -73,7 +73,7 @@ def follow(row: Floats, first: int, springs: Springs) -> None:
         if np.isfinite(springs.last):
             moved = q - springs.last
             for i in range(len(deflections)):
-                if not springs.bends:
+                if not springs.bristles:
                     deflections[i] = min(max(deflections[i] + moved / thresholds[i], -1.0), 1.0)
                 elif moved != 0.0:
                     most = 1.0 + (springs.breakaway - 1.0) * np.exp(-((moved / springs.distance) ** 2))

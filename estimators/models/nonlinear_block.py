@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from estimators.models.base import Model
 from estimators.models.friction.base import FrictionLaw, FrictionSettings
-from estimators.models.friction.structure import RefitModel, look
+from estimators.models.friction.structure import RefitModel, law_structure
 from estimators.models.shared_instants import columns_of, distinct, smooth
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import ARGUMENTS, Rows
@@ -29,7 +29,7 @@ class NonlinearBlock:
         self.joint, self.index, self.place, self.taps, self.settings = model, index, place, taps, place.law
         self.law: FrictionLaw = place.law.law(place.axis)
         self.nonlinear: tuple[Parameter, ...] = _own(model, index)
-        structure = look(self.settings, place.axis)
+        structure = law_structure(self.settings, place.axis)
         self.own, self._alone = structure.moving, structure.alone  # of the law's columns, those that η moves
         self.moving = np.array(place.columns, np.int64)[self.own]  # of phi
         others = [column for column in range(len(model.parameters)) if column not in self.moving]
@@ -40,7 +40,7 @@ class NonlinearBlock:
         self._range = np.array([parameter.high - parameter.low for parameter in self.nonlinear])
 
     def __reduce__(self) -> tuple[type[Self], tuple[Model, Floats, FrictionSettings, int]]:
-        """As what it was made of: compiled functions do not travel."""
+        """Pickle what it was made of: compiled functions are invalid in another process."""
         return type(self), (self.joint, self.taps, self.settings, self.index)
 
     def with_law(self, law: FrictionSettings) -> "NonlinearBlock":

@@ -24,7 +24,7 @@ FITS: Final = 3.0  # deviations, up to which a χ² is one of chance
 
 
 class Factor(NamedTuple):
-    """By which all parameters have changed."""
+    """One factor by which all parameters have changed."""
 
     value: float
     deviation: float

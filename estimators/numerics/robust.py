@@ -24,7 +24,7 @@ def robust_mean(squared: Floats) -> float:
 
 
 def honesty(phi: Floats, residual: Floats, covariance: Floats, noise: float, block: int) -> Floats:
-    """By how much structured residual makes each deviation larger than √(v·P_ii): (parameters,), at least 1.
+    """Factor by which structured residual makes each deviation larger than √(v·P_ii): (parameters,), at least 1.
 
     Batch means of the score Φ'e (the sandwich P·S·P of a least-squares fit, S from blocks of rows long enough to be
     independent of each other). phi: (rows, parameters), residual: (rows,), both whitened; block: rows.

@@ -33,7 +33,7 @@ START: Final = 0.1  # μ of the first pass
 BLOCK: Final = 0.5  # s
 EDGE: Final = 0.3  # s at either end that the filters have not settled in
 EXTREME: Final = 1e-3  # of the rows, at either end
-TOLD: Final = 2.0  # deviations
+SIGNIFICANT: Final = 2.0  # deviations
 #: 1, tuned: The pin lags behind its load: on the rig +5 to +14 % at 20 to 200 µm, vertical and horizontal, 1 to 3 Hz;
 #: +0 to +25 % on 42 draws of mass, friction, clearance, speed and noise not seen before, most with a μ of 0.15 to 0.2.
 LAGS: Final = 0.1  # of the clearance from torque, one deviation
@@ -65,21 +65,21 @@ class FittedSibling(NamedTuple):
     sibling: Sibling
     theta: Floats  # (7,) 0 where it has no column
     deviations: Floats  # (7,) from blocks
-    untold: float = 0.0  # m, the clearance that was found but is not told, and not in theta
+    insignificant: float = 0.0  # m, the clearance that was found but is not told, and not in theta
 
-    def told(self) -> bool:
+    def significant(self) -> bool:
         """Whether the clearance is more than what may come of nothing."""
         c, deviation = self.theta[CLEARANCE], self.deviations[CLEARANCE]
-        return bool(self.sibling == "clearance" and 0.0 < c < IMPLAUSIBLE and c > TOLD * deviation)
+        return bool(self.sibling == "clearance" and 0.0 < c < IMPLAUSIBLE and c > SIGNIFICANT * deviation)
 
     def verdict(self) -> str:
-        """In words."""
+        """The verdict as a sentence."""
         if self.sibling != "clearance":
             return ""
         c, deviation = 1e6 * self.theta[CLEARANCE], 1e6 * self.deviations[CLEARANCE]
-        if self.told():
+        if self.significant():
             return f"clearance {c:.1f} ± {deviation:.1f} µm"
-        return f"clearance not identifiable from this motion ({1e6 * self.untold:.0f} ± {deviation:.0f} µm)"
+        return f"clearance not identifiable from this motion ({1e6 * self.insignificant:.0f} ± {deviation:.0f} µm)"
 
 
 def prepare(run: ClearanceRun, period: float) -> FilteredRun:
@@ -111,12 +111,12 @@ def fit(runs: Sequence[FilteredRun], sibling: Sibling, period: float) -> FittedS
     moved = _fit(runs, sibling, period, ROWS / 2.0)[0][CLEARANCE] - c
     deviations[CLEARANCE] = np.sqrt(deviations[CLEARANCE] ** 2 + moved**2 + (LAGS * c) ** 2)
     found = FittedSibling(sibling, theta, deviations)
-    if found.told():
+    if found.significant():
         return found
     without = fit(runs, "load", period)  # what is not told is not used either; a negative clearance is none
-    untold, deviation = max(c, 0.0), max(abs(c), deviations[CLEARANCE])
+    insignificant, deviation = max(c, 0.0), max(abs(c), deviations[CLEARANCE])
     without.deviations[CLEARANCE] = deviation
-    return FittedSibling(sibling, without.theta, without.deviations, untold)
+    return FittedSibling(sibling, without.theta, without.deviations, insignificant)
 
 
 def _fit(runs: Sequence[FilteredRun], sibling: Sibling, period: float, band: float) -> tuple[Floats, Floats]:

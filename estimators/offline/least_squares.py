@@ -12,7 +12,9 @@ import numpy as np
 from estimators.quantities import Floats
 
 REPEATS: Final = 4
-TOLD: Final = 1e-10  # of the largest eigenvalue of normal equations, below which a direction is not told by the rows
+RANK: Final = (
+    1e-10  # of the largest eigenvalue of normal equations, below which a direction is not identifiable from the rows
+)
 
 
 class Solution(NamedTuple):
@@ -29,12 +31,12 @@ def ordinary(X: Floats, y: Floats) -> Solution:
 
 
 def weighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
-    """With the Ω of another solution's residual, by default the ordinary one's."""
+    """Solution weighted by the Ω of another solution's residual, by default the ordinary one's."""
     return solve(X, y, (first or ordinary(X, y)).omega)
 
 
 def reweighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
-    """With the Ω of its own residual, after a few repeats."""
+    """Solution weighted by the Ω of its own residual, after a few repeats."""
     found = weighted(X, y, first)
     for _ in range(REPEATS - 1):
         found = solve(X, y, found.omega)
@@ -42,7 +44,7 @@ def reweighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
 
 
 def solve(X: Floats, y: Floats, omega: Floats) -> Solution:
-    """With this Ω (n, n)."""
+    """Solution weighted by this Ω (n, n)."""
     rows, n, p = X.shape
     least = 1e-12 * max(float(np.trace(omega)), 1e-300)
     whitening = np.linalg.inv(np.linalg.cholesky(omega + least * np.eye(n)))
@@ -67,6 +69,6 @@ def of_sums(K: Floats, c: Floats) -> tuple[Floats, float]:
     length = np.sqrt(np.diag(K))
     length[~(length > 0.0)] = 1.0
     values, V = np.linalg.eigh(K / length / length[:, np.newaxis])
-    told = values > TOLD * values[-1]
-    theta = (V[:, told] / values[told]) @ (V[:, told].T @ (c / length)) / length
-    return theta, float(np.sqrt(values[-1] / values[0])) if told.all() else float("inf")
+    identifiable = values > RANK * values[-1]
+    theta = (V[:, identifiable] / values[identifiable]) @ (V[:, identifiable].T @ (c / length)) / length
+    return theta, float(np.sqrt(values[-1] / values[0])) if identifiable.all() else float("inf")

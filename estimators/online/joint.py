@@ -9,7 +9,7 @@ import numpy as np
 
 from estimators.base import Estimate, Event, Phase, Spectrum, Status
 from estimators.conditioning.bandwidth_check import BandwidthCheck
-from estimators.conditioning.preprocessing import Front
+from estimators.conditioning.preprocessing import Preprocessor
 from estimators.conditioning.row_kernels import CHUNK
 from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
 from estimators.models.friction.base import FrictionSettings
@@ -60,7 +60,9 @@ class JointEstimator:
         default inline. Raises ValueError when the period is not a positive number."""
         self._model = model = settings.model.build()
         self.channels = settings.roles()
-        self.front = Front(model, self.channels, period, settings.rest, settings.saturation, settings.conditioning)
+        self.preprocessor = Preprocessor(
+            model, self.channels, period, settings.rest, settings.saturation, settings.conditioning
+        )
         self._settings, self._executor = settings, executor
         self._earlier_events: list[Event] = []  # by phases that were given up
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
@@ -72,7 +74,7 @@ class JointEstimator:
 
     def _begin(self, first: bool = False) -> None:
         """Begin with nothing known of the joint, with rows of the present conditioner."""
-        settings, model, conditioner = self._settings, self._model, self.front.conditioner
+        settings, model, conditioner = self._settings, self._model, self.preprocessor.conditioner
         self.conditioner = conditioner
         row, taps = conditioner.row_period, conditioner.taps
         law, start, standstill = settings.forgetting, settings.start, settings.rest
@@ -98,7 +100,7 @@ class JointEstimator:
                 ticks=np.empty(CHUNK, np.int64),
                 samples=np.empty((CHUNK, len(self.channels))),
                 bridged=np.zeros(CHUNK, np.bool_),
-                front=self.front.state,
+                preprocessing=self.preprocessor.state,
                 learning=learning,
                 inspector=inspector,
                 report=report,
@@ -125,7 +127,7 @@ class JointEstimator:
     def answer(self, before: int) -> None:
         """Handle the stop of a pass, except an update; before: the sample from which the pass went on."""
         state, stop = self.state, self.state.stop
-        self.front.follow()
+        self.preprocessor.follow()
         if self._look.open and state.next > before:
             self._look.gather(state.ticks[before : state.next], state.samples[before : state.next])
         if self._look.pending is not None:
@@ -139,10 +141,10 @@ class JointEstimator:
             assert self._standstill is not None
             self._standstill.decide()
         elif stop in (SPAN, ENCODER, UNEVEN):
-            self.front.channels.look()
-            for channel, uneven in self.front.timed():
+            self.preprocessor.channels.look()
+            for channel, uneven in self.preprocessor.timed():
                 self._take_unevenness(channel, uneven)
-            for channel, steps in self.front.found():
+            for channel, steps in self.preprocessor.found():
                 self._take_steps(channel, steps)
             self._make_sure()
             self.phases.ready()
@@ -162,7 +164,7 @@ class JointEstimator:
         """Check whether a wide kernel damps the motion itself."""
         for channel, check in self._bandwidth_checks.items():
             for instant, words in check.absorb(time, values[:, channel]):
-                self._earlier_events.append(Event(instant, "swing", words))
+                self._earlier_events.append(Event(instant, "bandwidth", words))
 
     def _take_steps(self, channel: int, steps: EncoderSteps) -> None:
         """Take the step of an encoder; a kernel that is too narrow for it is replaced, and the joint is learnt anew."""
@@ -183,7 +185,7 @@ class JointEstimator:
 
     def _widen(self, half_width: float) -> None:
         """Begin anew with a wider kernel (half width, s)."""
-        self.front.widen(half_width)
+        self.preprocessor.widen(half_width)
         self._look.restart()
         self._begin()
         for channel, steps in self._steps.items():
@@ -228,11 +230,11 @@ class JointEstimator:
             moves = not self.phases.parts.gate.resting  # then it is not motion that is waited for
             others = tuple(one for one in estimate.reasons if not (moves and one.code == "waiting_for_motion"))
             estimate = estimate._replace(reasons=(few, *others))
-        watch = self.front.channels
+        watch = self.preprocessor.channels
         if self._bandwidth_checks:
-            swings = tuple(one.reason for one in self._bandwidth_checks.values() if one.lost)
-            estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
-        wild = self.front.range.faults if figured is None else self.front.range.faults_told
+            too_fast = tuple(one.reason for one in self._bandwidth_checks.values() if one.lost)
+            estimate = estimate._replace(reasons=(*estimate.reasons, *too_fast))
+        wild = self.preprocessor.range.faults if figured is None else self.preprocessor.range.faults_told
         faults = (watch.faults if early else watch.certain) + wild + self._faults + self._look.reasons
         if not faults:
             return estimate
@@ -250,7 +252,7 @@ class JointEstimator:
         kept = self.phases.kept
         if not self.state.certain or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
             return None
-        if self.front.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons:
+        if self.preprocessor.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons:
             return None
         return kept.phase, self.state.resting, kept.spectrum, self.phases.parts.validity.kept.changes
 
@@ -292,8 +294,8 @@ class JointEstimator:
         self.phases.ready()
 
     def counters(self) -> dict[str, int]:
-        """Totals of the preprocessing (see Front) and of the phases (see Phases)."""
-        return self.front.counters() | self.phases.counters()
+        """Totals of the preprocessing (see Preprocessor) and of the phases (see Phases)."""
+        return self.preprocessor.counters() | self.phases.counters()
 
     def inspect(self) -> Inspection | None:
         """Inspection of the rows since the last call, None if no row came."""

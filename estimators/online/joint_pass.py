@@ -43,7 +43,7 @@ class EstimatorState(Layout):
     ticks: Integers  # ns, of samples that wait
     samples: Matrix  # (samples, channels)
     bridged: Flags  # (samples,) whether a value is interpolated across missing ones
-    front: Preprocessing
+    preprocessing: Preprocessing
     learning: Learning
     inspector: InspectorState
     report: ReportState
@@ -83,9 +83,9 @@ def _until_interval(state: EstimatorState) -> int:
 @inline
 def _take(state: EstimatorState) -> bool:
     """Take samples, and form the rows that they make due; returns whether there was room for any sample."""
-    front, learning, intervals = state.front, state.learning, state.intervals
+    preprocessing, learning, intervals = state.preprocessing, state.learning, state.intervals
     first, last = state.next, state.next + _until_interval(state)
-    taken = preprocess(state.ticks[first:last], state.samples[first:last], state.bridged[first:last], front)
+    taken = preprocess(state.ticks[first:last], state.samples[first:last], state.bridged[first:last], preprocessing)
     if taken == 0:
         return False
     if intervals.length > 0:
@@ -95,8 +95,8 @@ def _take(state: EstimatorState) -> bool:
             intervals.last = slot
     state.next = first + taken
     learning.first = learning.count = 0
-    if front.former.windows > 0:
-        learning.count = form(front.former.windows, front.former)
+    if preprocessing.former.windows > 0:
+        learning.count = form(preprocessing.former.windows, preprocessing.former)
         rows = learning.formed.rows
         look(
             learning.count, rows.time, rows.phi, rows.y, rows.speed, rows.samples, rows.motion, state.inspector
@@ -113,15 +113,15 @@ def _none_due(count: int, former: RowFormer) -> bool:
 @kernel((EstimatorState,))
 def advance_samples(state: EstimatorState) -> int:
     """Go on with samples that have been written into the state until a stop; returns its reason."""
-    front, learning, intervals = state.front, state.learning, state.intervals
-    front.passed = 0
+    preprocessing, learning, intervals = state.preprocessing, state.learning, state.intervals
+    preprocessing.passed = 0
     while True:
         stop = int(learn(state.learn, learning))
         if stop != DONE:
             return stop
-        if front.stop != DONE:
-            stop = front.stop
-            front.stop = DONE
+        if preprocessing.stop != DONE:
+            stop = preprocessing.stop
+            preprocessing.stop = DONE
             return stop
         if intervals.begun:
             intervals.begun = False
@@ -129,9 +129,9 @@ def advance_samples(state: EstimatorState) -> int:
                 state.certain = figures(learning.idle, learning.alarmed, state.report)
                 state.resting = learning.gate.resting
                 intervals.tick = state.ticks[state.next - 1]
-                for channel in range(len(front.ranges.named)):
-                    front.ranges.told[channel] = front.ranges.named[channel]
-                if not state.followed and _none_due(state.count - state.next, front.former):
+                for channel in range(len(preprocessing.ranges.named)):
+                    preprocessing.ranges.told[channel] = preprocessing.ranges.named[channel]
+                if not state.followed and _none_due(state.count - state.next, preprocessing.former):
                     _take(state)  # this changes nothing that is published now, and saves a call
                 return INTERVAL
         if state.next == state.count:
@@ -144,7 +144,7 @@ def advance_samples(state: EstimatorState) -> int:
 def _waits(state: EstimatorState) -> bool:
     """Whether samples or rows wait, or something that is to be decided of those that are taken."""
     waits = state.next < state.count or state.learning.first < state.learning.count
-    return waits or state.front.stop != DONE or state.intervals.begun
+    return waits or state.preprocessing.stop != DONE or state.intervals.begun
 
 
 #: blocks, argued: A review further ahead is not foreseen: an update comes before it, after which it is asked again.
@@ -154,7 +154,7 @@ FORESEEN: Final = 4
 @kernel((EstimatorState,))
 def samples_to_review(state: EstimatorState) -> int:
     """How many samples from here the next review of normal mode follows, if all rows teach; 0: that is not known."""
-    learning, former, loop = state.learning, state.front.former, state.learning.loop
+    learning, former, loop = state.learning, state.preprocessing.former, state.learning.loop
     if learning.every or learning.gate.resting or _waits(state):
         return 0
     left = loop.block - loop.filled

@@ -219,10 +219,10 @@ def _twist(block: NonlinearBlock, rows: Rows, first: NDArray[np.int64], instants
         return np.zeros(instants)
     spring = block.joint.springs[0]
     twist = rows.phi[:, spring.output, spring.columns[0]]
-    told = np.isfinite(twist)
-    if not told.any():
+    known = np.isfinite(twist)
+    if not known.any():
         return np.zeros(instants)
-    return np.interp(np.arange(instants), first[told] + len(block.taps) // 2, twist[told])
+    return np.interp(np.arange(instants), first[known] + len(block.taps) // 2, twist[known])
 
 
 def _add(lattice: Lattice, off: Floats, taps: Floats, first: NDArray[np.int64], phi: Floats, y: Floats) -> None:

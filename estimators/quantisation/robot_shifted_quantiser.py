@@ -65,8 +65,8 @@ class RobotShiftedQuantiser:
         )  # fmt: skip
         for samples, found in blocks:
             at, over = np.divmod(samples - first - skipped, self._stride)
-            told = (at >= 0) & (at < len(e)) & (over == 0)
-            found[told] = e[at[told]]
+            inside = (at >= 0) & (at < len(e)) & (over == 0)
+            found[inside] = e[at[inside]]
         self._count = 0
 
     def absorb(

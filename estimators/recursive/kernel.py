@@ -1,4 +1,4 @@
-"""Recursive least squares on a UD factorisation: bounded at standstill, deaf to non-finite rows, batch by batch.
+"""Recursive least squares on a UD factorisation: P is bounded at standstill, non-finite rows are ignored.
 
 Per row, with P = U D U' in units of the residual variance (Bierman, Factorization Methods for Discrete Sequential
 Estimation, 1977, section V.3), λ from the forgetting law:
@@ -45,7 +45,7 @@ ABSURD: Final = 1e100
 
 @inline
 def _observe_axis(d: Floats, u: Floats, k: Floats, p: int, axis: int, r: float) -> None:
-    """Observe one coordinate as what it is, with noise r: only U and d change."""
+    """Make the pseudo-observation h = e_axis with innovation zero and noise r: only U and d change."""
     alpha, inverse = r, 1.0 / r
     for i in range(axis):
         k[i] = 0.0
@@ -85,7 +85,7 @@ def _walk(d: Floats, u: Floats, a: Floats, p: int, axis: int, q: float) -> None:
 
 @inline
 def _bound(state: RecursiveState, u: Floats) -> None:
-    """Pseudo-observations that are due; u: U column by column, flat."""
+    """Make the pseudo-observations that are due; u: U column by column, flat."""
     p = state.parameters
     for turn in range(p):
         axis = state.axis
@@ -99,7 +99,7 @@ def _bound(state: RecursiveState, u: Floats) -> None:
 
 @inline
 def _random_walk(state: RecursiveState, u: Floats) -> None:
-    """Random walk of one axis, p rows' worth, where its variance is below P∞; u: U column by column, flat."""
+    """Let one axis walk at random, p rows' worth, where its variance is below P∞; u: U column by column, flat."""
     p, axis, d = state.parameters, state.axis, state.d
     variance = d[axis]
     for j in range(axis + 1, p):
@@ -190,8 +190,9 @@ def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
                 state.masked += 1
                 continue
             noise = state.noise[j]
-            alpha, inverse = noise, 1.0 / noise
-            for column in range(p):  # not a function of its own: that would cost a fifth
+            alpha, inverse = noise, 1.0 / noise  # r + z so far, and its inverse
+            # Bierman's update with the forgetting of d; not a function of its own: that would cost a fifth
+            for column in range(p):
                 first = column * p
                 f = phi[h + column]
                 for i in range(column):
@@ -209,16 +210,16 @@ def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
                     u[first + i] = old + ki * step
                     k[i] = ki + v * old
                 alpha = new
-            inverse_lambda = 1.0
-            q = e * e * inverse
+            inverse_lambda = 1.0  # once a row
+            q = e * e * inverse  # squared innovation over its variance
             sum_q += q
             sum_e += e * e / noise
             if not young:
                 e, q = _clipped(state, j, e, q, alpha, opened)
-            gain = e * inverse
+            gain = e * inverse  # θ ← θ + k·clip(e)/(r + z)
             for i in range(p):
                 theta[i] += k[i] * gain
-            limit = LONG_CLIP * long[j]
+            limit = LONG_CLIP * long[j]  # running means of the residual variance, long and short
             long[j] += max(state.rate_long, rate) * ((q if young or q < limit else limit) - long[j])
             short[j] += max(state.rate_short, rate) * (q - short[j])
             sum_clipped += q

@@ -6,7 +6,7 @@ v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for
 unexcited: covariance of directions that no motion has excited yet; C, misfit: what the rows since have shown of the
 residual's correlation (a matrix in units of S, for a factor of each parameter would turn one direction into another)
 and of the model, see online/judgement/model_fit.py. All are matrices: what the data do not tell apart is a direction.
-Beside Σ: untold and seen, what torques of the angle that the model lacks may have done to θ
+Beside Σ: unmodelled and seen, what torques of the angle that the model lacks may have done to θ
 (misfit/unmodelled_torque.py); searched: what θ owes to η not being known, which stays while P becomes small.
 """
 
@@ -25,7 +25,7 @@ from estimators.recursive.unidentifiable import Unexcited
 from jointwatch_numba.layout import Layout, Matrix, Vector, copy
 
 
-class Learnt(Layout, version=10):
+class Learnt(Layout, version=11):
     """State of a Learner."""
 
     state: RecursiveState
@@ -35,7 +35,7 @@ class Learnt(Layout, version=10):
     unexcited: Annotated[Matrix, "parameters", "parameters"]
     correlated: Annotated[Matrix, "parameters", "parameters"]  # C
     misfit: Annotated[Matrix, "parameters", "parameters"]
-    untold: Annotated[Matrix, "parameters", "parameters"]  # of θ, by torques of the angle that the model lacks …
+    unmodelled: Annotated[Matrix, "parameters", "parameters"]  # of θ, by torques of the angle that the model lacks …
     seen: Annotated[Matrix, "parameters", "parameters"]  # … and the part of it that rows show
     gram: Annotated[Matrix, "parameters", "parameters"]  # mean φφᵀ of a row, of the motion that is remembered
     deviations: Annotated[Vector, "parameters"]  # as published

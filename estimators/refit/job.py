@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.friction.base import FrictionLaw, FrictionSettings
-from estimators.models.friction.structure import RefitModel, look
+from estimators.models.friction.structure import RefitModel, law_structure
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import columns_of, distinct, smooth
@@ -167,7 +167,7 @@ def _equations(job: Job) -> _Equations:
 
 
 def _fit(job: Job, equations: _Equations, model: RefitModel) -> RefitOutcome:
-    law, (window, _, output) = look(model.friction, model.axis).law, equations
+    law, (window, _, output) = law_structure(model.friction, model.axis).law, equations
     low, high = box(law.nonlinear, job.stretch[VELOCITY], job.settings.bounds)
     found = refit(window, model, low, high, job.settings)
     columns = _columns(job, model, found.eta)
@@ -219,7 +219,7 @@ def _noise(job: Job, equations: _Equations, residual: Floats) -> Floats:
 
 def _columns(job: Job, model: RefitModel, eta: Floats) -> Floats:
     """The moving columns of every row: (rows, moving)."""
-    structure = look(model.friction, model.axis)
+    structure = law_structure(model.friction, model.axis)
     own, columns = structure.moving, columns_of(structure.law, job.stretch, eta)
     phi = np.empty((len(job.first), 1, len(own)))
     smooth(columns, job.first, job.taps, own, job.sign, 0, np.arange(len(own)), phi)

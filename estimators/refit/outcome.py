@@ -19,7 +19,7 @@ class SearchReport:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """As an event has it; a runner-up, and how much worse it is, only where there is one."""
+        """The report as an event's map; a runner-up, and how much worse it is, only where there is one."""
         found = {"method": self.method, "visits": self.visits, "evaluations": self.evaluations}
         return found | ({"runner_up": self.runner_up, "gap": self.gap} if self.runner_up else {})
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.friction.base import FrictionLaw
-from estimators.models.friction.structure import RefitModel, Structure, look
+from estimators.models.friction.structure import RefitModel, Structure, law_structure
 from estimators.numerics.normal_equations import project_out
 from estimators.quantities import Floats, Parameter
 from estimators.refit import velocity_nodes as binning
@@ -79,7 +79,7 @@ def prepare(
     window: RefitRows, model: RefitModel, lower: Floats | None, upper: Floats | None, settings: RefitSettings
 ) -> tuple[ProjectionProblem, PreparedWindow]:
     """What the kernels of variable_projection.py take, and what a report wants besides; arguments as of refit()."""
-    structure = look(model.friction, model.axis)
+    structure = law_structure(model.friction, model.axis)
     _check(window, model, structure)
     scale = _scale(structure.law, lower, upper)
     parameters = (*model.fixed, *(structure.law.parameters[i] for i in structure.moving), *structure.law.nonlinear)

@@ -71,7 +71,7 @@ def whole(rows: WindowRows, position: Floats, velocity: Floats, load: Floats) ->
 
 
 def binned(rows: WindowRows, velocity: Floats, odd: bool, nodes: int) -> Statistics:
-    """As whole(), for columns that depend on the velocity (samples,) alone, on about this many nodes.
+    """Statistics as of whole(), for columns that depend on the velocity (samples,) alone, on about this many nodes.
 
     odd: f(−v) = −f(v). Raises ValueError when nothing moved.
     """
@@ -113,7 +113,7 @@ def _statistics(signals: Floats, band: Floats, cross: Floats, gram: Floats, rows
 
 @lru_cache(maxsize=16)
 def _unit_grid(odd: bool, nodes: int) -> tuple[Floats, Floats, Integers]:
-    """For the speed 1: nodes, ascending; the cubics; and the table.
+    """Nodes for the speed 1, ascending; their cubics; and the table of intervals.
 
     Cubics (nodes, STENCIL + 1, STENCIL): of the one that begins at a node, rows of the coefficients in t of its four
     Lagrange polynomials, and in the last row the middle and 1 / half-width of its stretch, on which −1 ≤ t ≤ 1. Table:
@@ -177,7 +177,7 @@ def _interpolate(
 
 @inline
 def _expand(cubics: Floats, squares: Floats, products: Floats, band: Floats, cross: Floats) -> None:
-    """From moments to nodes: band[k + i, j − i] = Σ_pq C_ip C_jq m_(p+q), cross[k + i] = Σ_p C_ip m_p."""
+    """Turn moments into sums at nodes: band[k + i, j − i] = Σ_pq C_ip C_jq m_(p+q), cross[k + i] = Σ_p C_ip m_p."""
     m, h = np.empty(2 * STENCIL - 1), np.empty(STENCIL)
     for k in range(len(cubics)):
         for p in range(len(m)):

@@ -93,7 +93,7 @@ class SearchProblem:
         start: Floats | None = None,
         callback: Callback | None = None,
     ) -> None:
-        """As minimise(), arguments already checked."""
+        """Begin a search with the arguments of minimise(), already checked."""
         self.free = upper > lower
         self.lower, self.upper = lower[self.free], upper[self.free]
         self.start = None if start is None else start[self.free]

@@ -35,7 +35,7 @@ class Bees(Settings):
     limit: Annotated[int, Field(ge=1)] | None = None  # failures before a source is left; None: sources × dimensions
 
     def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
-        """Until the budget or the target ends it."""
+        """Search until the budget or the target ends it."""
         rng = np.random.default_rng(seed)
         x, values = first_population(problem, self.sources, rng)
         failures = np.zeros(self.sources, np.int64)

@@ -42,7 +42,7 @@ class ChaoticCuckoo(Settings):
     emotion: bool = True  # (12)
 
     def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
-        """Until the budget or the target ends it."""
+        """Search until the budget or the target ends it."""
         rng = np.random.default_rng(seed)
         nests, values = first_population(problem, self.nests, rng)
         z, k = rng.random(), 0

@@ -36,7 +36,7 @@ class CmaEs(Settings):
     restarts: bool = True  # else it has stalled when the first cloud is at its end
 
     def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
-        """Until the budget or the target ends it."""
+        """Search until the budget or the target ends it."""
         rng, (lower, upper) = np.random.default_rng(seed), problem.region()
         n = len(lower)
         population = self.population or 4 + int(3.0 * np.log(n))

@@ -36,7 +36,7 @@ class Cuckoo(Settings):
     as_programmed: bool = False
 
     def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
-        """Until the budget or the target ends it."""
+        """Search until the budget or the target ends it."""
         rng = np.random.default_rng(seed)
         nests, values = first_population(problem, self.nests, rng)
         moved = 1.0 - self.abandoned if self.as_programmed else self.abandoned

@@ -37,7 +37,7 @@ class Swarm(Settings):
     neighbours: Annotated[int, Field(ge=0)] = 0
 
     def search(self, problem: SearchProblem, seed: int) -> SearchStatus:
-        """Until the budget or the target ends it."""
+        """Search until the budget or the target ends it."""
         rng = np.random.default_rng(seed)
         lower, upper = problem.region()
         fastest = FASTEST * (upper - lower)

@@ -175,7 +175,7 @@ class _Climate:
         self._sum, self._count = (np.concatenate([[0.0], np.cumsum(one)]) for one in (theta * moving, 1.0 * moving))
 
     def moved(self, onsets: Index, day: int) -> Floats:
-        """By how much it has been warmer from each onset to the end of this day than before."""
+        """How much warmer it has been from each onset to the end of this day than before, K."""
         begin, end = onsets * DAY, (day + 1) * DAY
         before = self._sum[begin] / np.maximum(self._count[begin], 1.0)
         since = (self._sum[end] - self._sum[begin]) / np.maximum(self._count[end] - self._count[begin], 1.0)

@@ -27,8 +27,8 @@ def spectrum(gram: Floats, names: Sequence[str]) -> Spectrum:
     lengths = np.sqrt(np.maximum(np.diag(gram), 0.0))
     if len(lengths) == 0 or not np.isfinite(gram).all():
         return UNKNOWN
-    told = np.where(lengths > 0.0, lengths, 1.0)
-    squares, directions = np.linalg.eigh(gram / told / told[:, np.newaxis])
+    scale = np.where(lengths > 0.0, lengths, 1.0)
+    squares, directions = np.linalg.eigh(gram / scale / scale[:, np.newaxis])
     values = np.sqrt(np.maximum(squares[::-1], 0.0))
     values[values <= ROUNDING * values[0]] = 0.0
     return Spectrum(tuple(values.tolist()), _words(np.abs(directions[:, 0]), names))

@@ -47,7 +47,7 @@ class Suspect(NamedTuple):
         return bool(abs(self.error) > SIGNIFICANT * np.hypot(self.deviation, steps))
 
     def __str__(self) -> str:
-        """In words."""
+        """The suspicion as a sentence."""
         if self.unit == "":
             return f"{self.name} ({100 * self.error:+.1f} ± {100 * self.deviation:.1f} %)"
         return f"{self.name} ({self.error:+.2g} ± {self.deviation:.1g} {self.unit})"
@@ -84,10 +84,10 @@ def suspected(
     overlap: rows that say the same; slopes: NonlinearBlock.slopes of the rows, where they are known.
     """
     weight = np.isfinite(rows.y) / np.sqrt(noise)
-    told = weight > 0.0
+    known = weight > 0.0
     both = np.concatenate([rows.phi, block.tangents(rows, eta, theta, slopes)], axis=2)
-    design = both[told] * weight[told][:, np.newaxis]
-    residual = (rows.y - rows.phi @ theta)[told] * weight[told]
+    design = both[known] * weight[known][:, np.newaxis]
+    residual = (rows.y - rows.phi @ theta)[known] * weight[known]
     return suspects(block.joint.constants(rows, block.taps, theta), design, residual, weight, overlap)
 
 

@@ -23,7 +23,7 @@ class FrozenSettings(BaseModel):
 
 
 class Jump(NamedTuple):
-    """At this time a parameter (or a named group of them) is multiplied, or set."""
+    """A change of the truth: at this time a parameter (or a named group of them) is multiplied, or set."""
 
     time: float  # s after the first sample
     name: str  # of a robot of several joints: of all joints that have it, or of one as joint3.coulomb

@@ -95,7 +95,7 @@ class RecordedJoint:
         return self._rows[start : self._next]
 
     def times(self) -> Floats | None:
-        """As recorded."""
+        """Times as recorded, s."""
         return self._times
 
     def truth(self) -> Mapping[str, float]:

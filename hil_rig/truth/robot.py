@@ -75,7 +75,7 @@ FRICTION: Final = ("coulomb", "viscous", "bend", "bend_rate")
 
 
 def _identified(seed: int, bits: int, bend: float) -> IdentifiedRobot:
-    """From another motion of the same arm."""
+    """The arm's model, identified from another motion of the same arm."""
     with tempfile.TemporaryDirectory() as folder:
         sheet = Path(folder) / "lwr4.urdf"
         sheet.write_text(lwr4.Lwr4Settings().data_sheet(), encoding="utf-8")
@@ -93,7 +93,7 @@ def _run(seed: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> TrialOut
     worst, worst_name, started = 0.0, "", False
     scores: list[Floats] = []
     errors: list[float] = []
-    reasons: dict[str, int] = {}
+    reasons: dict[tuple[str, str], int] = {}
     for second in range(SECONDS):
         q, torque = arm.take(1)
         estimator.absorb(1_000_000_000 // RATE * (1 + second * RATE + np.arange(RATE)), q, torque)
@@ -107,7 +107,7 @@ def _run(seed: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> TrialOut
         estimate, found = estimator.estimate(), estimator.friction()
         errors.append(float(np.linalg.norm(estimate.measured - estimate.predicted) / np.linalg.norm(estimate.measured)))
         if estimate.status not in JUDGED:
-            reasons |= {one.named: reasons.get(one.named, 0) + 1 for one in estimate.reasons[:1]}
+            reasons |= {one.identity: reasons.get(one.identity, 0) + 1 for one in estimate.reasons[:1]}
             continue
         z = (found.torque - arm.friction(found.speeds)) / found.deviations
         trusted += 1

@@ -112,7 +112,7 @@ def elastic(
 
 
 def payload(seed: int) -> Trial:
-    """At 80 s inertia and gravity grow by 30 %."""
+    """A trial in which inertia and gravity grow by 30 % at 80 s."""
     return rigid(seed, jumps=(Jump(80.0, "payload", 1.3),), trial={"changes": (80.0,)})
 
 
@@ -122,7 +122,7 @@ def stribeck(seed: int, bits: int) -> Trial:
 
 
 def friction_jump(seed: int) -> Trial:
-    """At 80 s Coulomb and viscous friction grow by half."""
+    """A trial in which Coulomb and viscous friction grow by half at 80 s."""
     both = (Jump(80.0, "coulomb", 1.5), Jump(80.0, "viscous", 1.5))
     return rigid(seed, jumps=both, trial={"changes": (80.0,)})
 

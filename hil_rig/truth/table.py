@@ -182,11 +182,10 @@ def _missed(name: str, figures: dict[str, float], trials: int) -> list[str]:
 
 
 def told(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
-    """In how many looks each misfit was the first reason why nothing is trusted."""
+    """Count the looks in which each misfit was the first reason why nothing is trusted."""
     counts = Counter[str]()
     for outcome in outcomes:
-        for named, count in outcome.reasons.items():
-            code = named.split(" of ")[0]
+        for (code, _), count in outcome.reasons.items():
             counts[code] += count if says_misfit(code) else 0
     return +counts
 
@@ -203,7 +202,7 @@ def too_few(successes: int, draws: int, share: float) -> bool:
 
 
 def slack(deviation: float, trials: int) -> float:
-    """By how much a mean over so many trials may be off; 0 where one trial says nothing of it."""
+    """Error that a mean over so many trials may have; 0 where one trial says nothing of it."""
     return float(student.ppf(0.975, trials - 1)) * deviation if math.isfinite(deviation) else 0.0
 
 

@@ -1,5 +1,6 @@
 """One joint with a known truth through the same alignment and estimator as a live one, faster than real time."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -67,7 +68,7 @@ class TrialOutcome(NamedTuple):
     alarms: int  # without a change
     drifts: int  # without a change
     unexplained: float  # share of the torque, rms, median
-    reasons: Mapping[str, int]  # why the values were not trusted: how often
+    reasons: Mapping[tuple[str, str], int]  # identity of the first reason why the values were not trusted: how often
     worst_name: str = ""
     last: Mapping[str, tuple[float, float, float]] = {}  # value, deviation, truth at the end, known or not
     material: int = 0  # of the lying: one is MATERIAL of the value off as well, and moves the torque by NOTICED
@@ -86,7 +87,7 @@ class Observer:
         self._started, self._began, self._first = np.inf, np.inf, np.inf  # s
         self._scores: list[Floats] = []
         self._errors: list[float] = []
-        self._reasons: dict[str, int] = {}
+        self._reasons = Counter[tuple[str, str]]()
         self._known: dict[str, int] = {}
         self._last: dict[str, tuple[float, float, float]] = {}
         self._drift: Drift | None = None
@@ -105,8 +106,7 @@ class Observer:
             return
         self._looks += 1
         if self._line.refused:  # as faulted as the service says
-            named = self._line.refused[0].named
-            self._reasons[named] = self._reasons.get(named, 0) + 1
+            self._reasons[self._line.refused[0].identity] += 1
             return
         self._errors.append(estimate.error)
         if estimate.status in JUDGED:
@@ -114,7 +114,7 @@ class Observer:
             self._judge(now)
         else:
             for reason in estimate.reasons[:1]:
-                self._reasons[reason.named] = self._reasons.get(reason.named, 0) + 1
+                self._reasons[reason.identity] += 1
 
     def _judge(self, now: float) -> None:
         """Judge a trusted estimate: the values that it says are known."""

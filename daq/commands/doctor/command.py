@@ -309,7 +309,7 @@ def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], confi
     steps = EncoderSteps()
     steps.absorb(mine["time"].astype(np.int64), channel.scale * mine["value"])
     if said := coarse(joint, steps.step):
-        level, remedy = NOTE, "a finer encoder, or one on the motor's side of the gear, tells more"
+        level, remedy = NOTE, "a finer encoder, or one on the motor's side of the gear, shows more"
         yield DoctorFinding(
             level if joint.conditioning.half_width is None else WARN, f"{route.joint}.position", said, remedy
         )

@@ -124,11 +124,11 @@ def link_details(name: str) -> dict[str, Any]:
     """The details that `ip` shows of a CAN interface: state, bittiming, …; empty without iproute2."""
     if shutil.which("ip") is None:
         return {}
-    told = subprocess.run(
+    output = subprocess.run(
         ["ip", "-json", "-details", "link", "show", name], capture_output=True, text=True, check=False
     )
     try:
-        links = json.loads(told.stdout or "[]")
+        links = json.loads(output.stdout or "[]")
         return dict(links[0].get("linkinfo", {}).get("info_data", {})) if links else {}
     except (ValueError, LookupError, AttributeError):
         return {}

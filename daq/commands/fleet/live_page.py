@@ -7,7 +7,7 @@ from typing import Final
 
 from daq.commands.fleet.page import STYLE, board, headline, strips
 from daq.commands.fleet.stands_out import stacked_table, who_stands_out
-from daq.commands.report.document import page
+from daq.commands.report.document import header, page
 from daq.commands.report.words import date, readable
 from daq.fleet.live.standing import FleetStanding, JointStanding
 from daq.fleet.live.time_left import FleetTimeLeft
@@ -40,8 +40,7 @@ def _head(standing: FleetStanding) -> str:
         ("intervals", standing.grain),
         ("summaries missing", f"{lost} of {lost + there}"),
     ]
-    told = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
-    return f"<header><p>jointwatch fleet, live</p><h1>{headline(standing.quantities)}</h1><dl>{told}</dl></header>\n"
+    return header("jointwatch fleet, live", headline(standing.quantities), facts)
 
 
 def _left(left: Sequence[FleetTimeLeft]) -> str:

@@ -16,7 +16,7 @@ from daq.commands.fleet.stands_out import (
     stacked_table,
     who_stands_out,
 )
-from daq.commands.report.document import page
+from daq.commands.report.document import header, page
 from daq.commands.report.words import date
 from daq.fleet.comparison import JudgedQuantity
 from daq.fleet.examine import ExaminedRecording
@@ -68,8 +68,7 @@ def _head(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) 
         ("motion", f"{sum(one.seconds for one in found) / 3600:.2f} h"),
     ]
     facts += [("from", date(min(began))), ("to", date(max(began)))] if began else []
-    told = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
-    return f"<header><p>jointwatch fleet</p><h1>{headline(judged)}</h1><dl>{told}</dl></header>\n"
+    return header("jointwatch fleet", headline(judged), facts)
 
 
 def headline(judged: Sequence[JudgedQuantity]) -> str:
@@ -99,13 +98,13 @@ def board(robots: Collection[str], judged: Sequence[JudgedQuantity]) -> str:
     worst_of = {robot: max((one.worst for one in rows), default=0.0) for robot, rows in mine.items()}
     for robot, rows in sorted(mine.items(), key=lambda item: (-worst_of[item[0]], item[0]))[:CARDS]:
         worst = max(rows, key=lambda one: one.worst, default=None)
-        tone, told = "unknown", "nothing known of it" if worst is None else "too few siblings"
+        tone, text = "unknown", "no value of it is known" if worst is None else "too few siblings"
         if worst is not None and worst.worst > 0:
             tone = "odd" if any(one.odd for one in rows) else "drifts" if any(one.drifts for one in rows) else ""
-            told = f"like its siblings ({100 * worst.worst:.0f} % of the limit)"
+            text = f"like its siblings ({100 * worst.worst:.0f} % of the limit)"
             if worst.worst > 1:
-                told = f"{anomaly_words(worst)}: {worst.joint}, {quantity_words(worst.quantity)} {_by(worst)}"
-        cards.append(f'<div class="who {tone}"><b>{escape(robot)}</b><span>{escape(told)}</span></div>')
+                text = f"{anomaly_words(worst)}: {worst.joint}, {quantity_words(worst.quantity)} {_by(worst)}"
+        cards.append(f'<div class="who {tone}"><b>{escape(robot)}</b><span>{escape(text)}</span></div>')
     more = f"<p>and {len(mine) - CARDS} more that stand out less.</p>" if len(mine) > CARDS else ""
     return f'<section><h2>Every robot</h2><div class="board">{"".join(cards)}</div>{more}</section>\n'
 
@@ -174,5 +173,5 @@ def _recordings(found: Sequence[ExaminedRecording]) -> str:
     if not broken:
         return f"<section><h2>Recordings</h2><p>All {len(found)} were read whole.</p></section>\n"
     rows = [(escape(one.robot), escape(one.address), escape(one.problem)) for one in broken]
-    told = f"{len(found) - len(broken)} of {len(found)} were read whole; these were not:"
-    return f"<section><h2>Recordings</h2><p>{told}</p>{stacked_table(('robot', 'recording', 'why'), rows)}</section>\n"
+    text = f"{len(found) - len(broken)} of {len(found)} were read whole; these were not:"
+    return f"<section><h2>Recordings</h2><p>{text}</p>{stacked_table(('robot', 'recording', 'why'), rows)}</section>\n"

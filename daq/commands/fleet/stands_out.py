@@ -18,9 +18,8 @@ TEXT: Final = (
     "alike, one names a robot by chance."
 )
 
-When = Callable[
-    [JudgedQuantity], tuple[float, float]
-]  # Unix s: last of before the change, first of after; NaN: unknown
+# of a quantity, Unix s: its last recording before the change and the first one after it; NaN: unknown
+When = Callable[[JudgedQuantity], tuple[float, float]]
 
 
 def who_stands_out(judged: Sequence[JudgedQuantity], when: When) -> str:

@@ -10,10 +10,10 @@ def sentence(one: JudgedQuantity) -> str:
     """One sentence about a quantity that is odd or drifts."""
     unit = f" {one.unit}" if one.unit else ""
     if (one.drifts and abs(one.change_z) >= abs(one.z)) or not one.odd:
-        told = f"drifts: {one.quantity} changed by {one.change:+.3g}{unit} to {one.value:.4g}"
-        return f"{one.robot} {one.joint} {told}, {abs(one.change_z):.0f} σ off its siblings' change"
-    told = f"is odd: {one.quantity} {one.value:.4g}{unit}, its siblings {one.median:.4g}"
-    return f"{one.robot} {one.joint} {told}, {abs(one.z):.0f} σ off"
+        text = f"drifts: {one.quantity} changed by {one.change:+.3g}{unit} to {one.value:.4g}"
+        return f"{one.robot} {one.joint} {text}, {abs(one.change_z):.0f} σ off its siblings' change"
+    text = f"is odd: {one.quantity} {one.value:.4g}{unit}, its siblings {one.median:.4g}"
+    return f"{one.robot} {one.joint} {text}, {abs(one.z):.0f} σ off"
 
 
 def as_map(one: JudgedQuantity) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PARAMETER=VALUE",
-        help="how long the parameter takes to this value, once a change of it has been told; may be repeated",
+        help="how long the parameter takes to this value, once a change of it has been reported; may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="values, use and changes as one JSON object")
     parser.add_argument("--csv", action="store_true", help="values, one line for each quantity and interval")
@@ -50,11 +50,11 @@ def run(options: argparse.Namespace) -> int:
                 if name not in known:
                     raise SourceError(f"found no joint {name}, expected one of {', '.join(known)}")
             joints = options.joint or known
-            told = {name: [time_left(history, name, one, now) for one in wanted] for name in joints}
+            left = {name: [time_left(history, name, one, now) for one in wanted] for name in joints}
             grain = next((one for one in GRAINS if one.table == options.grain), grain_of(now - start))
             if options.json:
                 found = {name: _of_joint(history, name, grain, start, now) for name in joints}
-                for name, ones in told.items():
+                for name, ones in left.items():
                     found[name]["limits"] = [_as_map(one) for one in ones]
                 print(json.dumps(finite({"joints": found, "notes": history.notes()}), ensure_ascii=False))
             elif options.csv:
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
             else:
                 for name in joints:
                     print("\n".join(_table(history, name, start, now)))
-                    for one in told[name]:
+                    for one in left[name]:
                         print(f"  limit {one.parameter} = {one.limit:g}: {one.text}")
     except ConfigError as mistakes:
         return refuse(mistakes)
@@ -120,11 +120,11 @@ def _table(history: HistoryReader, joint: str, start: float, end: float) -> list
             summary(quantity.name, [row for row in rows if row.start // DAY.seconds == one])
             for one in (days[0], days[-1])
         )
-        told = difference(first, last)
+        text = difference(first, last)
         name = f"{quantity.name} {quantity.unit}".rstrip()
         values = [f"{one.value:.4g} ± {one.deviation:.2g}".replace(" ± nan", "") for one in (first, last)]
-        change = "" if len(days) == 1 or told.percent != told.percent else f"{told.percent:+.1f} %"
-        z = "" if len(days) == 1 or told.z != told.z else f"{told.z:+.1f}"
+        change = "" if len(days) == 1 or text.percent != text.percent else f"{text.percent:+.1f} %"
+        z = "" if len(days) == 1 or text.z != text.z else f"{text.z:+.1f}"
         lowest, highest = min(row.low for row in rows), max(row.high for row in rows)
         lines.append(f"  {name:24}{values[0]:>22}{values[1]:>22}{change:>10}{z:>7}{lowest:>11.4g}{highest:>11.4g}")
     if not found:

@@ -38,7 +38,7 @@ def time_left(history: HistoryReader, joint: str, limit: Limit, now: float) -> T
     if not days:
         return unknown(limit, "the history has no values of it")
     if not open_changes:
-        return unknown(limit, "no change has been told, so there is no trend")
+        return unknown(limit, "no change has been reported, so there is no trend")
     reference = open_changes[0].get("from", days[0].mean)
     newest = open_changes[-1].get("to", days[-1].mean)
     ways = {row.start: row.counts.travel for row in history.use(DAY, 0.0, now, joint)}

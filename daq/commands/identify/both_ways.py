@@ -80,7 +80,7 @@ def _tell(found: Extracted, robot: RobotDescription) -> None:
         cubic = _cubic(found, robot, j)
         if cubic is not None:
             each = zip(cubic.names, cubic.coefficients, cubic.units, strict=True)
-            told = ", ".join(f"{word} {value:.4g} {unit}" for word, value, unit in each)
+            text = ", ".join(f"{word} {value:.4g} {unit}" for word, value, unit in each)
             print(
-                f"  as a cubic: {told}, threshold {cubic.threshold:.3g} {joint.axis.length}/s; leaves {cubic.left:.3g}"
+                f"  as a cubic: {text}, threshold {cubic.threshold:.3g} {joint.axis.length}/s; leaves {cubic.left:.3g}"
             )

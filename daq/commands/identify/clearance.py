@@ -138,7 +138,7 @@ def _by_motion(
     gravity: list[float],
     ring: str | None,
 ) -> list[dict[str, Any]]:
-    """From the torque, and from a ring where there is one."""
+    """Clearance by the torque, and by a ring of encoders where there is one."""
     period = _period(files, parts)
     runs = []
     for roles, across in zip(parts, gravity, strict=True):
@@ -147,8 +147,12 @@ def _by_motion(
         seen = None if ring is None else _on(grid, roles[ring])
         runs.append(ClearanceRun(angle, torque, Known(options.mass, options.pin, options.slip, across), seen))
     fitted = siblings(runs, period)["clearance"]
-    c = fitted.theta[CLEARANCE] if fitted.told() else fitted.untold
-    why = "" if fitted.told() else "this motion does not tell it: the load must turn fast, or the pin must change sides"
+    c = fitted.theta[CLEARANCE] if fitted.significant() else fitted.insignificant
+    why = (
+        ""
+        if fitted.significant()
+        else "this motion does not identify it: the load must turn fast, or the pin must change sides"
+    )
     found = [_result("torque", float(c), float(fitted.deviations[CLEARANCE]), why)]
     if ring is not None:
         value, deviation = measured(runs, fitted, options.ring_radius, period)
@@ -167,7 +171,7 @@ def _by_ring(
     gravity: list[float],
     ring: str,
 ) -> dict[str, Any]:
-    """From the encoders alone, in the words of the live watch."""
+    """Clearance by the encoders alone, in the words of the live watch."""
     period = _period(files, parts)
     smooth, stride = ring_windows(period)
     rows, directions = [], []

@@ -230,8 +230,8 @@ def _identify(options: argparse.Namespace) -> int:
         for file in (options.out, options.report):
             if file is not None:
                 print(file)
-        told = f'jointwatch model show {options.out}, or [robot] model = "{options.out}" in a configuration'
-        print(f"next: {told if options.out else 'the same command with --out MODEL keeps it'}", file=sys.stderr)
+        hint = f'jointwatch model show {options.out}, or [robot] model = "{options.out}" in a configuration'
+        print(f"next: {hint if options.out else 'the same command with --out MODEL keeps it'}", file=sys.stderr)
     return 0
 
 

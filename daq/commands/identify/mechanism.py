@@ -130,7 +130,7 @@ def _text(description: Description, options: argparse.Namespace) -> str:
     head = f"# A mechanism, written by `jointwatch identify {options.robot.name}` from "
     text = [head + ", ".join(file.name for file in options.train) + ".\n"]
     text.append(
-        "# Arms are products with the friction coefficient, which motion cannot tell from them, but of slides.\n\n"
+        "# Arms are products with the friction coefficient, which motion cannot separate, except for slides.\n\n"
     )
     text.append(toml_text({"gravity": content["gravity"], "transition": content["transition"]}))
     for kind in ("links", "cuts", "residuals"):

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.commands.report.document import page
+from daq.commands.report.document import header, page
 from daq.commands.report.figures import curve, overlay
 from daq.commands.report.words import number
 from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
@@ -47,8 +47,7 @@ def _head(found: RobotIdentification, options: argparse.Namespace) -> str:
         ("prior", "a guess from the total mass" if robot.guessed else "the description's links"),
         *_gears(found),
     )
-    told = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
-    return f"<header><p>jointwatch identify</p><h1>{escape(robot.name)}</h1><dl>{told}</dl></header>\n"
+    return header("jointwatch identify", escape(robot.name), facts)
 
 
 def _gears(found: RobotIdentification) -> list[tuple[str, str]]:

@@ -48,7 +48,9 @@ def summary(found: RobotIdentification) -> dict[str, Any]:
             model.names, model.meanings, found.fit.theta, found.found.spread(), found.fit.learnt, strict=True
         )
     }
-    result["untold"] = [{"information": one.information, "direction": one.words} for one in found.weak_directions]
+    result["weak_directions"] = [
+        {"information": one.information, "direction": one.words} for one in found.weak_directions
+    ]
     result["guessed"] = robot.guessed
     cleaned: dict[str, Any] = finite(result)
     return cleaned
@@ -104,11 +106,11 @@ def tell(found: RobotIdentification) -> None:
     base, deviations = found.found.model().base, found.found.spread()
     for j, joint in enumerate(robot.joints):
         mine = [k for k, term in enumerate(terms) if term.joints[0] == j]
-        told = "  ".join(
+        text = "  ".join(
             f"{terms[k].name.split('.')[0]} {number(fit.theta[base + k], 4)} ± {number(deviations[base + k], 2)}"
             for k in mine
         )
-        print(f"{joint.name:16} {judged.rmse[j]:9.3g} {judged.relative[j]:6.2f} %  {told}")
+        print(f"{joint.name:16} {judged.rmse[j]:9.3g} {judged.relative[j]:6.2f} %  {text}")
     for joint, gear in zip(robot.joints, found.found.twists, strict=True):
         if gear is not None:
             print(

@@ -135,11 +135,13 @@ def _friction(before: IdentifiedRobot, after: IdentifiedRobot, name: str) -> lis
     speeds = np.array(SPEEDS) * fastest
     poses = _poses(before, after)
     load = before.model().load(before.loading, poses, 0.0 * poses, 0.0 * poses)[:, i]
-    told = [_torques(one, at, speeds, poses[:, i], load) for one, at in ((before, i), (after, j))]
+    torques = [_torques(one, at, speeds, poses[:, i], load) for one, at in ((before, i), (after, j))]
     names = [*(f"friction.{name} at {speed:.3g} {axis.length}/s" for speed in speeds), f"offset.{name}"]
     return [
         Change(word, axis.effort, float(first), float(second), float(np.hypot(wide, wider)))
-        for word, first, second, wide, wider in zip(names, told[0][0], told[1][0], told[0][1], told[1][1], strict=True)
+        for word, first, second, wide, wider in zip(
+            names, torques[0][0], torques[1][0], torques[0][1], torques[1][1], strict=True
+        )
     ]
 
 
@@ -179,7 +181,7 @@ def _torques(found: IdentifiedRobot, j: int, speeds: Floats, positions: Floats, 
 
 
 def _lags(before: IdentifiedRobot, after: IdentifiedRobot) -> list[Change]:
-    """By how much each joint's torque runs ahead of its position, s, where both models tell."""
+    """Changes of each joint's lag, s, by which its torque runs ahead of its position, where both models have it."""
     if before.lag is None or after.lag is None:
         return []
     found = []

@@ -62,7 +62,7 @@ def _actuators(parent: Element, one: SimulatedJoint) -> None:
 
 
 def _ranges(parent: Element, one: SimulatedJoint) -> None:
-    """From which to which value to draw each quantity, and the stiffness of the gear."""
+    """Write the range from which each quantity is drawn, and the stiffness of the gear."""
     for key, value in (("damping", one.viscous), ("frictionloss", one.coulomb), ("armature", one.armature)):
         if value.deviation:
             SubElement(parent, "numeric", name=f"{one.joint.name}.{key}.range", data=numbers(np.array(value.range)))

@@ -29,7 +29,7 @@ class Value(NamedTuple):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From which to which value to draw, never negative."""
+        """Lowest and highest value to draw, never negative."""
         return max(0.0, self.value - SIGMAS * self.deviation), max(0.0, self.value + SIGMAS * self.deviation)
 
 

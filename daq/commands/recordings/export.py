@@ -138,8 +138,8 @@ def _row(family: str, update: Map, names: Sequence[str]) -> Map:
         row |= {key: update.get(key) for key in ("measured", "predicted", "residual", "unit")}
     elif family == "lost_motion":
         row |= {"reasons": in_words(update["reasons"])}
-        told = ("known", "reversals", "rarer", "imitated", "progress", "soft", "grown")
-        row |= {key: float(update.get(key, False)) for key in told}
+        wanted = ("known", "reversals", "rarer", "imitated", "progress", "soft", "grown")
+        row |= {key: float(update.get(key, False)) for key in wanted}
         row |= {one.name: update["parameters"].get(one.name) for one in PARAMETERS}
         row |= {f"{one.name}.deviation": update["deviations"].get(one.name) for one in PARAMETERS}
     elif family == "drift":

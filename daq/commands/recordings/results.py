@@ -132,8 +132,8 @@ def next_step(joints: Sequence[JointResult], recording: Path, config: Path | Non
     if not states:
         return "a configuration with joints"
     if len(unsure) == len(states):
-        told = remedies({name: one.reasons for name, one in states.items()})
-        return f"no joint is valid yet. {told}" if told else "a longer recording: no joint is valid yet"
+        remedy_lines = remedies({name: one.reasons for name, one in states.items()})
+        return f"no joint is valid yet. {remedy_lines}" if remedy_lines else "a longer recording: no joint is valid yet"
     played, named = shlex.quote(str(recording)), shlex.quote(str(config))
     whole = f"jointwatch identify ROBOT.urdf {played} --columns {named} for the whole robot"
     if unsure:

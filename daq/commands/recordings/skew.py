@@ -84,22 +84,22 @@ def _beyond(one: Finding) -> bool:
 
 def _proposed(findings: list[Finding], recording: Path, config: Config | None, table: Columns | None) -> Iterator[str]:
     """Lines for the file that was given: channels of a configuration with delays, or what shifts a table's columns."""
-    told = ""
+    shown = ""
     for one in filter(_beyond, findings):
         joint, role, late = one["joint"], one["channel"], _rounded(one["delay"], one["deviation"])
         if config is None and table is not None:
             column = table.joints[joint][role]
-            if joint != told:
+            if joint != shown:
                 yield f"[joints.{joint}]  # delays from {recording.name}"
             keys = toml_text(column.model_dump(exclude_defaults=True, exclude_none=True)).strip().replace("\n", ", ")
             yield f"{role} = {{ {keys}, delay = {late} }}  # ± {one['deviation']:.1g} s"
         else:
-            if joint != told:
+            if joint != shown:
                 yield f"[joints.{joint}.channels]  # delays from {recording.name}"
             known = config.joints[joint].channels if config is not None else {}
             signal = known[role].signal if role in known else "DRIVER.MESSAGE.SIGNAL"
             yield f'{role} = {{ signal = "{signal}", delay = {late} }}  # ± {one["deviation"]:.1g} s'
-        told = joint
+        shown = joint
 
 
 def _rounded(late: float, deviation: float) -> str:

@@ -39,6 +39,12 @@ def page(title: str, parts: Sequence[str], own_style: str = "") -> str:
     )
 
 
+def header(label: str, title: str, facts: Sequence[tuple[str, str]]) -> str:
+    """The head of a page; title: HTML, facts: [(name, text)]."""
+    listed = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in facts)
+    return f"<header><p>{label}</p><h1>{title}</h1><dl>{listed}</dl></header>\n"
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table; head: text, rows: cells of HTML, the first of each being its heading."""
     titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
@@ -57,8 +63,7 @@ def _head(run: ReportContent) -> str:
         ("configuration", run.digest),
         ("recording", ", ".join(file.name for file in run.files)),
     )
-    told = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
-    return f"<header><p>jointwatch report</p><h1>{escape(run.config.robot.name)}</h1><dl>{told}</dl></header>\n"
+    return header("jointwatch report", escape(run.config.robot.name), facts)
 
 
 def _overview(run: ReportContent) -> str:

@@ -136,8 +136,8 @@ class Binned(NamedTuple):
 
 
 def _binned(times: Floats, values: Floats, spread: Floats, start: float, end: float, extent: bool = False) -> Binned:
-    told = np.isfinite(values) & np.isfinite(times)
-    times, values, spread = times[told], values[told], np.nan_to_num(spread[told])
+    known = np.isfinite(values) & np.isfinite(times)
+    times, values, spread = times[known], values[known], np.nan_to_num(spread[known])
     if not len(times):
         return Binned(*(np.zeros(0),) * 4)
     place = ((times - start) / max(end - start, 1e-9) * COLUMNS).astype(np.int64).clip(0, COLUMNS - 1)

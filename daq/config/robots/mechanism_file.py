@@ -90,7 +90,7 @@ def _wrong_names(data: Mapping[str, Any]) -> Iterator[Mistake]:
         if name and name in above:
             yield ("links", at, "name"), f'expected a name of its own, found "{name}" twice'
         if isinstance(parent, str) and parent and parent not in above:
-            text = f'expected a link that stands before it, found "{parent}"'
+            text = f'expected a link that is listed before it, found "{parent}"'
             yield ("links", at, "parent"), text if parent in links else unknown(parent, known, "link")
         above.append(name)
     for at, one in enumerate(_tables(data, "cuts")):

@@ -143,7 +143,7 @@ class ChangeRecords:
         are within them again, for however short a time; deviations: of the reference; timestamp: Unix s of the
         estimate.
         """
-        told = dict(zip(estimate.names, zip(estimate.values, estimate.deviations, strict=True), strict=True))
+        values = dict(zip(estimate.names, zip(estimate.values, estimate.deviations, strict=True), strict=True))
         standing = {record.parameter: record for record in self.records if not record.over}
         for name in drift["baseline"]:
             if name not in leaving:
@@ -153,7 +153,7 @@ class ChangeRecords:
                 if record is None:
                     record = self._new(name, drift["baseline"][name], deviations[name], drift["reference"], timestamp)
                 if name not in returning:
-                    record.now, record.now_deviation = (float(one) for one in told[name])
+                    record.now, record.now_deviation = (float(one) for one in values[name])
                     record.percent, record.z, record.cause = drift["percent"][name], drift["z"][name], drift["cause"]
             elif record is not None:
                 record.over = timestamp

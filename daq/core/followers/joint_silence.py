@@ -40,7 +40,7 @@ class JointSilence:
         silent = bool(self.missing) and self.missing[0].code not in ROWLESS  # no row is to be expected meanwhile
         if newest != self._newest or not self._row_arrival or silent or refused:
             self._newest, self._row_arrival = newest, arrival
-            self._clipped = estimator.front.state.clipped
+            self._clipped = estimator.preprocessor.state.clipped
 
     def recovers(self, now: int, estimator: JointEstimator) -> bool:
         """Whether the joint was silent until now."""
@@ -63,8 +63,10 @@ class JointSilence:
         """The estimate of a joint that lacks something. mistakes: mistakes of configuration that are suspected."""
         reasons = self.missing
         if reasons[0].code in ROWLESS:
-            codes = {one.named for one in reasons}
-            more = tuple(one for one in estimate.reasons if one.code.startswith("channel_") and one.named not in codes)
+            codes = {one.identity for one in reasons}
+            more = tuple(
+                one for one in estimate.reasons if one.code.startswith("channel_") and one.identity not in codes
+            )
             more += mistakes
             reasons += more
         return estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=reasons)
@@ -101,7 +103,7 @@ class JointSilence:
         support, former = estimator.conditioner.support, estimator.conditioner.former
         finite = np.isfinite(former.raw[max(0, former.filled - support) : former.filled])
         dead = [role for (role, _), there in zip(self._sources, finite.T, strict=False) if not there.any()]
-        clipped = estimator.front.state.clipped - self._clipped >= support  # left out, although they are numbers
+        clipped = estimator.preprocessor.state.clipped - self._clipped >= support  # left out, although they are numbers
         if dead and len(finite) == support and not clipped:
             return tuple(Reason("channel_dead", role, {"seconds": round(waited / 1e9, 1)}) for role in dead)
         return (Reason("no_rows", None, {"seconds": waited / 1e9, "samples": float(support)}),)

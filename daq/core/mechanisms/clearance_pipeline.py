@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from daq.config.sections import JointSection
 from daq.core.changes.change_records import ChangeRecord, ChangeRecords
+from daq.core.gear_pipeline import EVERY
 from daq.stream.reasons import as_maps
 from daq.stream.update import Map, Publication
 from estimators.online.clearance.bearing import BearingWatch
@@ -19,8 +20,6 @@ from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]
 
-#: ns, argued: Time of the rows' clock between two updates of a clearance.
-EVERY: Final = 1_000_000_000
 STATE: Final = ".clearance"  # how the name of its state ends
 
 

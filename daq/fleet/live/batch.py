@@ -84,9 +84,9 @@ class SummaryBatch:
         values = [*parameters.values(), use["seconds"], use["travel"]]
         if TEMPERATURE in use:
             values.append(use[TEMPERATURE])
-        told = [deviations[name] for name in parameters]
-        told += [math.nan] * (len(values) - len(told))
-        row, uncertain = array("d", values), array("d", told)
+        of_parameters = [deviations[name] for name in parameters]
+        of_parameters += [math.nan] * (len(values) - len(of_parameters))
+        row, uncertain = array("d", values), array("d", of_parameters)
         time, boot, seq, status = float(update["timestamp"]), int(update["boot"]), int(update["seq"]), update["status"]
         if not (0 <= boot < 1 << 62 and 0 <= seq < 1 << 62 and isinstance(status, str)):
             raise ValueError("boot, seq or status")

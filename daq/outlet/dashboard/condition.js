@@ -1,4 +1,4 @@
-// What a person must know of a joint at once: which condition it is in, how bad, since when, and what to do about it.
+// What a person must know of a joint at once: its condition, how bad it is, since when, and what to do about it.
 
 import * as format from "./format.js";
 import { effort, phase, readable } from "./words.js";
@@ -7,7 +7,7 @@ import { effort, phase, readable } from "./words.js";
 export const ORDER = ["faulted", "transient", "changed", "waiting", "doubtful", "starting", "unsure", "learning", "held", "normal"];
 export const TROUBLES = ORDER.slice(0, 3); // what somebody should look at
 const CORE = ["core_down", "core_silent"]; // codes by which the outlet says that a state is out of date
-const URGENT = ["faulted", "transient"]; // states that come before what has changed
+const URGENT = ["faulted", "transient"]; // states that are named before what has changed
 
 // events that begin a condition, and those that end it
 export const BEGINS = { faulted: ["fault"], transient: ["alarm", "transient"], changed: ["drift"] };
@@ -18,7 +18,7 @@ export const ENDS = {
 };
 const SETTLES = ["started", "resumed", "recovered", "gradual", "refit_accepted", "moving"];
 
-// codes of reasons by which the motion does not show one parameter: what they have in common appears once
+// codes of reasons why the motion does not identify one parameter
 const WEAK = ["not_identifiable", "uncertain", "torque_peaks_low"];
 const MOTION = ["waiting_for_motion", "at_standstill", "instant_not_identifiable"]; // what motion alone settles
 
@@ -27,7 +27,7 @@ export const listed = (words) => (words.length < 2 ? words.join() : `${words.sli
 
 // Reasons as short as they can be: what many parameters have in common appears once.
 export function brief(reasons, since = null) {
-  // since when no data has come is said beside it where it is known, by the clock of the page, which goes on
+  // where it is known since when no data has come, the page shows that time beside it: the text needs no duration
   const others = reasons.filter((reason) => !weak(reason)).map(({ code, text }) => (code === "no_data" && since !== null ? "no data" : text));
   const names = reasons.filter(weak).map(({ parameter }) => readable(parameter));
   if (!names.length) return others;
@@ -35,28 +35,28 @@ export function brief(reasons, since = null) {
   return [...others, `not identifiable yet: ${listed(shown)}`];
 }
 
-// what to do about reasons: the motion that would teach it in one sentence, then the others' own
-function asks(reasons) {
+// What to do about reasons: one sentence with all the motion that is needed, then what other reasons ask for.
+function todoOf(reasons) {
   const needs = [...new Set(reasons.filter(({ words }) => words?.needs).map(({ words }) => words.needs))];
   const others = [...new Set(reasons.filter(({ words }) => !words?.needs).map(({ todo }) => todo))];
   return [...(needs.length ? [`Let it make ${listed(needs)}.`] : []), ...others].slice(0, 2).join(" ");
 }
 
-// parameters that some reason is about; all of them where one speaks of the whole joint
-function unsure({ names, reasons }) {
+// how many parameters some reason is about; all of them where a reason is about the whole joint
+function countUnsure({ names, reasons }) {
   const found = names.filter((name) => reasons.some(({ parameter }) => parameter === name));
   return reasons.some(({ parameter }) => !names.includes(parameter)) ? names.length : found.length;
 }
 
 const weak = ({ code }) => WEAK.includes(code);
 
-// in two or three words
+// the same in two or three words
 function unsureWords(joint) {
-  const count = unsure(joint);
+  const count = countUnsure(joint);
   return count === joint.names.length ? "all parameters unsure" : `${count} of ${joint.names.length} unsure`;
 }
 
-// What a joint lacks whose values do not all count, by the codes of its reasons: another model, another motion, or only more time.
+// What a joint needs whose values are not all valid, by the codes of its reasons: another model, another motion, or only more time.
 function unsureKey({ reasons }) {
   const codes = reasons.map(({ code }) => code);
   if (codes.some((code) => !WEAK.includes(code) && !MOTION.includes(code))) return "doubtful";
@@ -83,13 +83,14 @@ function changeOf(joint) {
   if (!worst) return null;
   const since = joint.open.length ? Math.min(...joint.open.map((one) => one.since)) : null;
   const size = Math.abs(worst.change) || 0;
-  if (joint.drift.cause) return { short: "torque scale", size, line: joint.drift.cause, todo: worst.todo ?? "", since };
+  if (joint.drift.cause) return { short: "torque scale", rounded: "torque scale", size, line: joint.drift.cause, todo: worst.todo ?? "", since };
   const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
   const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
   const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
   const against = worst.reference === "start" ? " (against its start: no baseline is set)" : "";
   const todo = found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : worst.todo ?? "";
-  return { short: texts[0], size, line: `${all}${sudden}${against}`, todo, since };
+  const rounded = `${readable(worst.name)} ${format.drift(worst, 0)}`;
+  return { short: texts[0], rounded, size, line: `${all}${sudden}${against}`, todo, since };
 }
 
 // how much torque is not explained since the change, against what is usual
@@ -100,47 +101,50 @@ function unexplained(joint, now) {
   return [`${effort(joint.unit).toLowerCase()} differs from the model by ${format.significant(rms, 2)} ${joint.unit} rms${times}`];
 }
 
-// [short text for a chip, how bad as a number, lines for a headline, what to do]
-const TELL = {
-  faulted: (joint, now, since) => [(brief(joint.reasons, since)[0] ?? "").split(": ")[0], 1, brief(joint.reasons, since), asks(joint.reasons.slice(0, 1)) || "Do not use its values; jointwatch doctor looks closer."],
+// of each condition: [short text for a chip, how bad as a number, lines for a headline, what to do]
+const DESCRIBE = {
+  faulted: (joint, now, since) => [readable(joint.reasons[0]?.code ?? ""), 1, brief(joint.reasons, since), todoOf(joint.reasons.slice(0, 1)) || "Do not use its values; jointwatch doctor looks closer."],
   transient: (joint, now) => {
     const others = joint.reasons.filter(({ code }) => code !== "alarm_stands");
     return ["transient", 1, [...unexplained(joint, now), ...brief(others)],
       "Wait some seconds: the change is being identified, and the last good values are shown. If it does not end, look for a collision, another load or a slipping brake."];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],
-  starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint.reasons.filter(({ code }) => code !== "at_standstill")) || "Keep it moving."],
-  ...Object.fromEntries(["doubtful", "unsure", "learning"].map((key) => [key, (joint) => [unsureWords(joint), unsure(joint), brief(joint.reasons), asks(joint.reasons)]])),
+  starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), todoOf(joint.reasons.filter(({ code }) => code !== "at_standstill")) || "Keep it moving."],
+  ...Object.fromEntries(["doubtful", "unsure", "learning"].map((key) => [key, (joint) => [unsureWords(joint), countUnsure(joint), brief(joint.reasons), todoOf(joint.reasons)]])),
   held: () => ["stands still", 0, [], ""],
-  normal: (joint) => [`error ${format.percent(joint.state.error)}`, 0, [], ""],
+  normal: (joint) => [format.percent(joint.state.error), 0, [], ""],
 };
+// what stands before the short text, where there is room for it
+const LABELS = { normal: "error ", stale: "before: " };
+export const label = (key, short) => (short && LABELS[key]) ?? "";
 
 // when the condition began, Unix s: as its event says, else since the page has seen it; null: longer than anybody here knows
 function beginning(joint, key, events, now) {
   const kinds = BEGINS[key] ?? (key === "normal" ? SETTLES : []);
-  const told = events.findLast((event) => event.joint === joint.name && kinds.includes(event.kind))?.timestamp;
+  const reported = events.findLast((event) => event.joint === joint.name && kinds.includes(event.kind))?.timestamp;
   if (joint.condition.key !== key) joint.seen = joint.condition.key === undefined ? null : now;
   const began = joint.phase === key ? joint.state.since : null;
-  return joint.seen && (!told || told < joint.seen - 5) ? began ?? joint.seen : told ?? began ?? null;
+  return joint.seen && (!reported || reported < joint.seen - 5) ? began ?? joint.seen : reported ?? began ?? null;
 }
 
-// whether the outlet has replaced what the joint itself was last in
+// whether the outlet has replaced the joint's own last state
 const replaced = ({ state, reasons }) => !state.phase || reasons.some(({ code }) => CORE.includes(code));
 
-// what is known of a joint of which nothing comes any more: what it was in itself, before its core was silent
+// the last condition of a joint's own, from before its core was silent
 function lastKnown(joint, events, since) {
   if (joint.own) return joint.own;
   return replaced(joint) ? { lines: [] } : judge(joint, events, since);
 }
 
-// a joint of which nothing comes any more; since: Unix s of the last update
+// the condition of a joint whose data no longer come; since: Unix s of the last update
 function silent(joint, events, since) {
   const again = joint.condition.key === "stale", { key, state, lines, since: begun } = again ? joint.condition : lastKnown(joint, events, since);
   const known = state && phase(key === "changed" ? key : state)[0].toLowerCase();
-  const told = state && (key !== "changed" && lines.length ? `${known} (${lines.join(", ")})` : known) + (URGENT.includes(key) && begun ? `, since ${format.clock(begun)}` : "");
-  const change = changeOf(joint), before = again ? joint.condition.before : told, was = again ? joint.condition.was : key;
+  const last = state && (key !== "changed" && lines.length ? `${known} (${lines.join(", ")})` : known) + (URGENT.includes(key) && begun ? `, since ${format.clock(begun)}` : "");
+  const change = changeOf(joint), before = again ? joint.condition.before : last, was = again ? joint.condition.was : key;
   const rank = ORDER.length + (was ? ORDER.indexOf(was) : 0);
-  return { key: "stale", state: "stale", rank, word: phase("stale")[0], short: again ? joint.condition.short : known ? `before: ${known}` : "", size: change?.size ?? 0,
+  return { key: "stale", state: "stale", rank, word: phase("stale")[0], short: again ? joint.condition.short : known ?? "", size: change?.size ?? 0,
     lines: [`no data since ${format.clock(since)}`], todo: "", since, before, was, change };
 }
 
@@ -152,12 +156,12 @@ export function judge(joint, events, now, silence = null) {
   return found;
 }
 
-// a joint of which something comes
+// the condition of a joint whose data come
 function living(joint, events, now) {
   const state = stateOf(joint), change = changeOf(joint), key = change && !URGENT.includes(state) ? "changed" : state;
   const rank = ORDER.indexOf(key), word = phase(key)[0];
   if (key === "changed") return { key, state, rank, word, change, lines: [change.line], ...change, since: change.since ?? beginning(joint, key, events, now) };
-  const since = beginning(joint, key, events, now), [short, size, lines, todo] = (TELL[key] ?? TELL.waiting)(joint, now, since);
+  const since = beginning(joint, key, events, now), [short, size, lines, todo] = (DESCRIBE[key] ?? DESCRIBE.waiting)(joint, now, since);
   return { key, state, rank, word, short, size, lines, todo, since, change };
 }
 
@@ -168,10 +172,11 @@ export const trouble = (joint) => troubling(joint.condition);
 export const worstFirst = (joints) => [...joints].sort((a, b) => a.condition.rank - b.condition.rank || (trouble(a) ? b.condition.size - a.condition.size : 0));
 
 // The words beside the connection's sign, and its state: "quiet" where the service answers and joints, or all of them, do not.
-export function connectionWords(state, since, joints) {
-  if (state === "lost") return { state, text: since ? `Reconnecting · ${since}` : "Connecting…" };
+// lastUpdate: Unix s of the newest update; null before the first
+export function connectionWords(state, lastUpdate, joints) {
+  if (state === "lost") return { state, text: lastUpdate === null ? "Connecting…" : `Reconnecting · no data since ${format.clock(lastUpdate)}` };
   if (state === "waiting") return { state, text: "Connected · no updates yet" };
-  if (state === "stale") return { state, text: since.replace("no", "No") };
+  if (state === "stale") return { state, text: `No data since ${format.clock(lastUpdate)}` };
   const down = joints.length > 0 && joints.every(({ reasons }) => reasons.some(({ code }) => CORE.includes(code)));
   if (down) return { state: "quiet", text: "Service up, its core says nothing" };
   const count = joints.filter((joint) => joint.silent).length;

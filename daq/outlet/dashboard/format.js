@@ -31,14 +31,14 @@ export const percent = (ratio) => {
   return `${value.toFixed(value < 9.95 ? 2 : value < 99.5 ? 1 : 0)}\u00a0%`;
 };
 
-// a relative change: "+3.2 %"
-export const change = (ratio) => {
-  const text = Number.isFinite(ratio) ? (100 * ratio).toFixed(Math.abs(ratio) < 0.0995 ? 2 : 1) : NOTHING;
+// a relative change: "+3.21 %", "+32.1 %"; decimals: of ten per cent and more
+export const change = (ratio, decimals = 1) => {
+  const text = Number.isFinite(ratio) ? (100 * ratio).toFixed(Math.abs(ratio) < 0.0995 ? 2 : decimals) : NOTHING;
   return text === NOTHING ? text : `${signed(Number(text) > 0 ? `+${text}` : text.replace(/^-(0\.0+)$/, "$1"))}\u00a0%`;
 };
 
-// how far from the baseline; a baseline that cannot be told from zero has no percentage
-export const drift = ({ change: ratio, z }) => (Number.isFinite(ratio) || !Number.isFinite(z) ? change(ratio) : `z ${signed(z.toFixed(1))}`);
+// how far from the baseline; a baseline that may be zero has no percentage
+export const drift = ({ change: ratio, z }, decimals = 1) => (Number.isFinite(ratio) || !Number.isFinite(z) ? change(ratio, decimals) : `z ${signed(z.toFixed(1))}`);
 
 export const perSecond = (rate) => (rate === null ? NOTHING : rate < 9.95 ? rate.toFixed(1) : count(Math.round(rate)));
 
@@ -61,7 +61,7 @@ export const duration = (seconds) => {
   return seconds < 7200 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 };
 
-// of a regressor: how much better the best told direction is than the worst
+// condition number of a regressor: how much better its best known direction is than its worst
 export const condition = (value) => {
   if (value === undefined) return NOTHING;
   if (value === null || !(value < 1e7)) return "> 10⁷";

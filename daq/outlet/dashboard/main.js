@@ -3,7 +3,6 @@
 import { AcquisitionView } from "./views/acquisition.js";
 import { connectionWords, ORDER } from "./condition.js";
 import { element, mark, write } from "./elements.js";
-import { clock } from "./format.js";
 import { JointView } from "./views/joint.js";
 import { MechanismView } from "./views/mechanism.js";
 import { Overview } from "./views/overview.js";
@@ -12,15 +11,16 @@ import { WholeView } from "./views/whole.js";
 import { shown } from "./time_window.js";
 import { copyLink, showKeys } from "./view_bar.js";
 import { connect } from "./wire.js";
-import { PHASES } from "./words.js";
+import { counted } from "./words.js";
 
 const STALE = 1.5; // s without an update after which the page says so
 const WORDS = 250; // ms between two readings of the numbers: faster cannot be read
-const THEMES = { auto: "auto", light: "light", dark: "dark" };
+const THEMES = ["auto", "light", "dark"]; // auto: as the system has it
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 const robot = new Robot();
-const place = (id) => document.getElementById(id);
-let view = null, connected = false, edition = null, drawn = 0, written = 0;
+const byId = (id) => document.getElementById(id);
+let view = null, connected = false, edition = null, drawn = 0, written = 0, theme = "auto";
 
 function remembered(key, fallback) {
   try { return localStorage.getItem(key) ?? fallback; } catch { return fallback; }
@@ -41,14 +41,14 @@ function show() {
   const joint = robot.joints.get(name) ?? only;
   view = null;
   if (robot.joints.size) view = joint ? new JointView(robot, joint) : whole ? new WholeView(robot) : linked ? new MechanismView(robot) : acquiring ? new AcquisitionView() : new Overview(robot);
-  place("to-joints").ariaCurrent = acquiring || whole || linked ? null : "page";
-  place("to-robot").hidden = robot.whole === null;
-  place("to-robot").ariaCurrent = whole ? "page" : null;
-  place("to-mechanism").hidden = robot.mechanism === null;
-  place("to-mechanism").ariaCurrent = linked ? "page" : null;
-  place("to-acquisition").ariaCurrent = acquiring ? "page" : null;
+  byId("to-joints").ariaCurrent = acquiring || whole || linked ? null : "page";
+  byId("to-robot").hidden = robot.whole === null;
+  byId("to-robot").ariaCurrent = whole ? "page" : null;
+  byId("to-mechanism").hidden = robot.mechanism === null;
+  byId("to-mechanism").ariaCurrent = linked ? "page" : null;
+  byId("to-acquisition").ariaCurrent = acquiring ? "page" : null;
   view ??= { pace: 1, node: element("p", { class: "note" }, "Waiting for the service…"), words() {}, draw() {}, destroy() {} };
-  place("view").replaceChildren(view.node);
+  byId("view").replaceChildren(view.node);
   document.title = [joint?.name, robot.name, "jointwatch"].filter(Boolean).join(" · ");
   drawn = written = 0;
 }
@@ -70,15 +70,14 @@ function connection(local) {
 
 // after every joint is judged: the counts are those that the view below shows
 function header(state) {
-  write(place("robot"), robot.name);
+  write(byId("robot"), robot.name);
   const counts = [...ORDER, "stale"].map((key) => [key, [...robot.joints.values()].filter((joint) => joint.condition.key === key).length]);
-  const words = counts.filter(([, count]) => count).map(([key, count]) => `${count} ${PHASES[key][0].toLowerCase().replace("needs", count > 1 ? "need" : "needs")}`);
-  write(place("count"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}` : "");
-  write(place("conditions"), words.length ? `: ${words.join(", ")}` : "");
-  const since = robot.lastWord === null ? "" : `no data since ${clock(robot.lastWord)}`;
-  const told = connectionWords(state, since, [...robot.joints.values()]);
-  mark(place("connection"), "state", told.state);
-  write(place("connection").lastChild, told.text);
+  const words = counts.filter(([, count]) => count).map(([key, count]) => counted(key, count));
+  write(byId("count"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}` : "");
+  write(byId("conditions"), words.length ? `: ${words.join(", ")}` : "");
+  const shownState = connectionWords(state, robot.lastUpdate, [...robot.joints.values()]);
+  mark(byId("connection"), "state", shownState.state);
+  write(byId("connection").lastChild, shownState.text);
   mark(document.body, "stale", String(state !== "live"));
 }
 
@@ -88,7 +87,7 @@ function frame() {
   if (local - written > WORDS) {
     written = local;
     const now = robot.clock(local), state = connection(local), stale = state !== "live";
-    robot.judge(now, stale && robot.lastWord !== null);
+    robot.judge(now, stale && robot.lastUpdate !== null);
     header(state);
     view.words(robot, now, stale);
     view.bar?.update(robot.now(local), robot.oldest);
@@ -99,31 +98,31 @@ function frame() {
   }
 }
 
-function dress(theme) {
-  document.documentElement.dataset.theme = theme;
-  write(place("theme"), `Theme: ${THEMES[theme]}`);
-  remember("theme", theme);
+function applyTheme() {
+  document.documentElement.dataset.theme = theme === "auto" ? (DARK.matches ? "dark" : "light") : theme;
+  write(byId("theme"), `Theme: ${theme}`);
   show(); // plots read their colours when they are built
 }
 
-place("theme").addEventListener("click", () => {
-  const names = Object.keys(THEMES);
-  dress(names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length]);
+byId("theme").addEventListener("click", () => {
+  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  remember("theme", theme);
+  applyTheme();
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+DARK.addEventListener("change", applyTheme);
 // the select shows the window where it is one of its choices
 shown.changed = () => {
   drawn = written = 0;
-  robot.hold(!shown.live);
-  const choice = place("span");
+  robot.keepLonger(!shown.live);
+  const choice = byId("span");
   choice.value = shown.live ? String(shown.span) : "";
   mark(document.body, "paused", String(!shown.live));
-  write(place("pause"), shown.live ? "Pause" : "Go live");
+  write(byId("pause"), shown.live ? "Pause" : "Go live");
   history.replaceState(null, "", `${path() || "#/"}${shown.query && `?${shown.query}`}`);
 };
-place("span").addEventListener("change", () => { remember("span", place("span").value); shown.follow(Number(place("span").value)); });
-place("pause").addEventListener("click", () => shown.toggle(robot.now(performance.now())));
-place("help").addEventListener("click", showKeys);
+byId("span").addEventListener("change", () => { remember("span", byId("span").value); shown.follow(Number(byId("span").value)); });
+byId("pause").addEventListener("click", () => shown.toggle(robot.now(performance.now())));
+byId("help").addEventListener("click", showKeys);
 addEventListener("mouseup", () => { shown.grabbed = false; });
 addEventListener("hashchange", () => {
   const query = location.hash.split("?")[1];
@@ -159,7 +158,8 @@ addEventListener("keydown", (event) => {
 
 const address = location.hash; // as it was opened
 shown.follow(Number(remembered("span", "60")) || 60);
-dress(THEMES[remembered("theme", "auto")] ? remembered("theme", "auto") : "auto");
+if (THEMES.includes(remembered("theme", theme))) theme = remembered("theme", theme);
+applyTheme();
 if (address.includes("?")) shown.read(address.split("?")[1]);
 robot.want = connect(receive, (state) => { connected = state; });
 requestAnimationFrame(frame);

@@ -1,6 +1,6 @@
-// What the views share: a phase, a quantity, what happened.
+// What the views share: a phase, a quantity, progress of a start, figures, gates, what happened.
 
-import { element, write } from "./elements.js";
+import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
 import { happened, icon, phase, readable, toneOf } from "./words.js";
 
@@ -63,7 +63,50 @@ export class Quantity {
   }
 }
 
-/** How a refit has found its values: method, points, evaluations, and the runner-up where there is one. */
+// How far a start is: a bar and its percentage; hidden by the style when it is off.
+export class Progress {
+  constructor() {
+    this.bar = element("i");
+    this.text = element("span", { class: "progress-text" });
+    this.node = element("div", { class: "startup" }, element("div", { class: "progress" }, this.bar), this.text);
+  }
+
+  // share: 0 to 100
+  update(starting, share = 0) {
+    mark(this.node, "on", String(starting));
+    this.bar.style.width = `${share}%`;
+    write(this.text, starting ? `${share.toFixed(0)} %` : "");
+  }
+}
+
+// A list of figures; rows: [[key, label, hint] …]. Each key becomes {value, more}, two elements to write to.
+export class Figures {
+  constructor(rows) {
+    this.node = element("dl", { class: "figures" });
+    for (const [key, label, hint] of rows) {
+      this[key] = { value: element("b"), more: element("small") };
+      this.node.append(element("div", { title: hint }, element("dt", {}, label), element("dd", {}, this[key].value, this[key].more)));
+    }
+  }
+}
+
+// What a motion must show before there is a number: a bar that fills up; read, share: of a message, its text and the part that is there.
+export class Gate {
+  constructor([label, hint, read, share]) {
+    Object.assign(this, { read, share, bar: element("i"), text: element("span", { class: "number" }) });
+    this.node = element("div", { class: "row gate", title: hint }, element("span", { class: "name" }, label), element("span", { class: "meter" }, this.bar), this.text);
+  }
+
+  // message: null before the first
+  update(message) {
+    const part = message === null ? 0 : this.share(message);
+    mark(this.node, "enough", String(part >= 1));
+    this.bar.style.width = `${100 * Math.min(1, Math.max(0, part || 0))}%`;
+    write(this.text, message === null ? "–" : this.read(message));
+  }
+}
+
+// How a refit has found its values: method, points, evaluations, and the runner-up where there is one.
 export function searched({ search }) {
   if (!search) return "";
   const other = Object.entries(search.runner_up ?? {}).map(([name, value]) => `${name} ${value.toPrecision(3)}`).join(", ");

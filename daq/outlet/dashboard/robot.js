@@ -3,7 +3,7 @@
 import { judge } from "./condition.js";
 
 const KEPT = 125; // s of every trace
-const HELD = 900; // s, while a person looks at a window that stands
+const KEPT_LONGER = 900; // s, while a person looks at a window that does not follow
 const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5, gears: 3.5, whole: 0.5, channels: 0.3 }; // s without a row after which the line is interrupted
 const EVENTS = 200;
 const RATE_OVER = 6; // s
@@ -79,7 +79,7 @@ class Joint {
     this.elastic = this.geared = false;
     this.history = []; // [Unix s, totals]: for rates
     this.condition = { rank: 9, word: "", short: "", size: 0, lines: [], todo: "", since: null }; // see condition.js
-    this.own = null; // the last condition that was its own, rather than its core's
+    this.own = null; // the last condition of the joint itself, not one that its core's silence has made
     this.seen = null; // Unix s since which the page has seen it in this condition
   }
 
@@ -102,7 +102,7 @@ class Joint {
 
   get reasons() { return this.state.health?.reasons ?? []; }
 
-  hearChannels({ names, rows }, base) {
+  appendChannels({ names, rows }, base) {
     if (this.channels?.names.join() !== names.join()) this.channels = { names, trace: new Trace(1 + names.length, BREAK.channels) };
     this.channels.trace.append(rows, base);
   }
@@ -151,40 +151,40 @@ export class Robot {
     this.drivers = {};
     this.recorder = {}; // empty when nothing is recorded
     this.links = {}; // driver → {history}
-    this.want = () => {}; // asks for the raw channels of a joint, or of none (null)
+    this.want = () => {}; // asks the service for the raw channels of a joint, or of none (null)
     this.layout = 0; // changes when joints or parameters do: views are then built anew
     this.newest = null; // Unix s that the newest update speaks of
-    this.heard = null; // when the service received the newest update, Unix s by its own clock
+    this.lastUpdate = null; // when the service received the newest update, Unix s by its own clock; null before the first
     this.offset = null; // s from the local clock to the updates' time
-    this.told = null; // the service's own clock, Unix s, and when we heard it, local ms
+    this.serviceClock = null; // [Unix s by the service's own clock, local ms at which it came]
   }
 
   absorb(message, local) {
     if (message.snapshot) this.begin(message);
-    this.told = [message.now, local];
-    for (const [name, told] of Object.entries(message.joints)) {
+    this.serviceClock = [message.now, local];
+    for (const [name, update] of Object.entries(message.joints)) {
       const joint = this.joints.get(name);
       if (!joint) continue;
-      joint.state = told.state;
-      joint.totals = told.totals;
-      joint.estimates.append(told.estimates, message.base);
-      joint.residuals.append(told.residuals, message.base);
-      joint.points.append(told.points, message.base);
-      joint.alarms.append(told.alarms, message.base);
-      joint.gears.append(told.gears, message.base);
-      if (told.channels) joint.hearChannels(told.channels, message.base);
-      if (told.laws) {
-        joint.laws = Object.fromEntries(Object.entries(told.laws).map(([law, rows]) => [law, columns(rows)]));
-        joint.drift = told.drift;
-        joint.changes = told.changes ?? [];
-        joint.wear = told.wear ?? {};
-        joint.gear = told.gear;
-        joint.clearance = told.clearance ?? {};
-        joint.excitation = told.excitation;
-        joint.usual = told.usual;
+      joint.state = update.state;
+      joint.totals = update.totals;
+      joint.estimates.append(update.estimates, message.base);
+      joint.residuals.append(update.residuals, message.base);
+      joint.points.append(update.points, message.base);
+      joint.alarms.append(update.alarms, message.base);
+      joint.gears.append(update.gears, message.base);
+      if (update.channels) joint.appendChannels(update.channels, message.base);
+      if (update.laws) {
+        joint.laws = Object.fromEntries(Object.entries(update.laws).map(([law, rows]) => [law, columns(rows)]));
+        joint.drift = update.drift;
+        joint.changes = update.changes ?? [];
+        joint.wear = update.wear ?? {};
+        joint.gear = update.gear;
+        joint.clearance = update.clearance ?? {};
+        joint.excitation = update.excitation;
+        joint.usual = update.usual;
       }
-      remember(joint.history, message.counted, told.totals);
-      this.hear(told.state, message.now, local);
+      remember(joint.history, message.counted, update.totals);
+      this.noteUpdate(update.state, message.now, local);
     }
     if (this.whole && message.whole.state) {
       this.whole.state = message.whole.state;
@@ -216,19 +216,19 @@ export class Robot {
     const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic, geared, clearance = {} }]) => [name, names, units, unit, elastic, geared, "known" in clearance]).concat([[message.writable, Object.keys(message.whole.state?.joints ?? {}), drives]]));
     if (shape !== this.shape) this.layout++;
     this.shape = shape;
-    this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {
+    this.joints = new Map(Object.entries(message.joints).map(([name, update]) => {
       const joint = new Joint(name);
-      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units, meanings: told.meanings, elastic: told.elastic, geared: told.geared });
-      joint.estimates = new Trace(3 + 2 * told.names.length, BREAK.estimates);
-      joint.clearance = told.clearance ?? {};
+      Object.assign(joint, { unit: update.unit, names: update.names, units: update.units, meanings: update.meanings, elastic: update.elastic, geared: update.geared });
+      joint.estimates = new Trace(3 + 2 * update.names.length, BREAK.estimates);
+      joint.clearance = update.clearance ?? {};
       return [name, joint];
     }));
   }
 
-  hear(state, now, local) {
+  noteUpdate(state, now, local) {
     if (state.received === undefined) return;
-    // by the service's own clock: messages that waited and come all at once are no younger for that
-    if (this.heard === null || state.received > this.heard || this.heard > now) this.heard = state.received;
+    // by the service's own clock: messages that waited, and are read all at once, are as old as they say
+    if (this.lastUpdate === null || state.received > this.lastUpdate || this.lastUpdate > now) this.lastUpdate = state.received;
     if (this.newest !== null && state.timestamp <= this.newest) return;
     this.newest = state.timestamp;
     const offset = state.timestamp - local / 1000;
@@ -236,8 +236,8 @@ export class Robot {
     this.offset = this.offset === null || Math.abs(offset - this.offset) > 1 ? offset : this.offset + 0.05 * (offset - this.offset);
   }
 
-  // the service's clock now: events carry its time, also while no update comes
-  clock(local) { return this.told === null ? Date.now() / 1000 : this.told[0] + (local - this.told[1]) / 1000; }
+  // the service's clock now, also while no update comes: times of events are of this clock
+  clock(local) { return this.serviceClock === null ? Date.now() / 1000 : this.serviceClock[0] + (local - this.serviceClock[1]) / 1000; }
 
   // the right edge of every plot: it stops shortly after the last update, so that the last moments stay in view
   now(local) {
@@ -247,11 +247,8 @@ export class Robot {
 
   // every joint's condition at this time (Unix s); stale: no update comes
   judge(now, stale) {
-    for (const joint of this.joints.values()) joint.condition = judge(joint, this.events, now, stale ? this.lastWord : null);
+    for (const joint of this.joints.values()) joint.condition = judge(joint, this.events, now, stale ? this.lastUpdate : null);
   }
-
-  // Unix s, by the service's clock, of the newest update; null before the first
-  get lastWord() { return this.heard; }
 
   // Unix s of the oldest torque that is held; null where there is none
   get oldest() {
@@ -260,8 +257,8 @@ export class Robot {
   }
 
   // keep more of the past while a person looks at it
-  hold(on) { Trace.kept = on ? HELD : KEPT; }
+  keepLonger(on) { Trace.kept = on ? KEPT_LONGER : KEPT; }
 
   // s since the newest update
-  age(local) { return this.heard === null ? null : Math.max(0, this.clock(local) - this.heard); }
+  age(local) { return this.lastUpdate === null ? null : Math.max(0, this.clock(local) - this.lastUpdate); }
 }

@@ -15,6 +15,11 @@ export const PHASES = {
   stale: ["No data", "No update comes: what is shown is the last that was known. Is the service running, and this screen's network up?", "cross"],
 };
 
+const SEVERAL = { unsure: "need other motion" }; // of phases whose words are others for several joints
+
+// "2 need other motion": how many joints are in this phase
+export const counted = (key, count) => `${count} ${(count > 1 && SEVERAL[key]) || PHASES[key][0].toLowerCase()}`;
+
 // every kind of event, and what it means for the values
 const EVENTS = {
   started: "The start is complete: every value counts from here on.",
@@ -37,7 +42,7 @@ const EVENTS = {
   standstill: "The standstill speed was set from the motion and the encoder's step.",
   kernel: "The encoder's steps require a wider kernel: the joint is learnt again with it.",
   mistake: "The joint's channels look as if somebody had made a mistake in the configuration.",
-  swing: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
+  bandwidth: "The joint moves faster than the kernel that its encoder requires can follow: its values are less certain.",
   baseline: "The baseline that drift is measured against from here on.",
   contact: "Torque of some joints that the model of all of them does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",

@@ -32,8 +32,8 @@ class Mail:
                 raise DeliveryRefusedError(f"{self._settings.server} takes no mail for {refused}") from error
             raise OSError(f"{self._settings.server} takes no mail for {refused}") from error
         except smtplib.SMTPResponseException as error:
-            told = f"{self._settings.server} answered {error.smtp_code} {_text(error.smtp_error)}"
-            raise (DeliveryRefusedError if error.smtp_code >= PERMANENT else OSError)(told) from error
+            answered = f"{self._settings.server} answered {error.smtp_code} {_text(error.smtp_error)}"
+            raise (DeliveryRefusedError if error.smtp_code >= PERMANENT else OSError)(answered) from error
 
     def _message(self, one: Notification) -> EmailMessage:
         message = EmailMessage()

@@ -50,9 +50,9 @@ class Notification(NamedTuple):
 
     def body(self, sent: float) -> bytes:
         """JSON for a webhook; sent: Unix s at which it is sent, so that a receiver can refuse what is old."""
-        told = {key: self.record[key] for key in FIELDS if key in self.record}
+        fields = {key: self.record[key] for key in FIELDS if key in self.record}
         body = {"format": FORMAT, "id": self.key, "sent": sent, "robot": self.robot, "joint": self.joint}
-        body |= told | {"todo": self.todo, "link": self.link}
+        body |= fields | {"todo": self.todo, "link": self.link}
         return json.dumps(finite(body), allow_nan=False, ensure_ascii=False).encode()
 
     def letter(self) -> str:

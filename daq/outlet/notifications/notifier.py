@@ -93,7 +93,7 @@ def _read(file: Path) -> dict[str, list[str]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        log.warning("%s cannot be used (%s): changes that stand are told again", file, error)
+        log.warning("%s cannot be used (%s): open changes are reported again", file, error)
         return {}
 
 

@@ -56,7 +56,7 @@ class Webhook:
             connection.close()
         if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return
-        told = f"{parts.hostname} answered {answer.status} {answer.reason}"
+        answered = f"{parts.hostname} answered {answer.status} {answer.reason}"
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in AGAIN:
-            raise OSError(told)
-        raise DeliveryRefusedError(told)
+            raise OSError(answered)
+        raise DeliveryRefusedError(answered)

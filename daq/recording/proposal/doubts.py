@@ -17,8 +17,8 @@ def of_effort(
     family = effort.family
     if unnamed:
         yield (
-            "the columns have no names: position and velocity are told by the one being the rate of the other, and "
-            "what is left over is taken for the torque. Is it?"
+            "the columns have no names: position and velocity are recognised by one being the rate of the other, "
+            "and the column that is left is taken for the torque. Is it?"
         )
     if effort.by_order:
         yield f"{position.names} and {family.names} are numbered differently: joint by joint in order?"

@@ -55,7 +55,7 @@ def guess(matrix: Floats, name: str, beside: Clock | None = None, texts: int = 0
                     found.append((count, form, places, a, b, rate.gain))
     names = "a line of names above the numbers (time,q1,…,qd1,…,tau1,…), or a table of columns by hand"
     if not found:
-        return Guessed(clock, [], "", f"no column is the rate of another, so nothing tells what is what: write {names}")
+        return Guessed(clock, [], "", f"no column is the rate of another: which is which? Write {names}")
     count, form, places, *_ = found[0]
     same = [one for one in found if one[:2] == (count, form)]
     if any(one[:2] != (count, form) for one in found):

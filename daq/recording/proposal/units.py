@@ -146,7 +146,7 @@ def _named(written: str, fitting: tuple[str, ...]) -> Guess:
             unit=written, counts_per_rev=1.0 if written in ("counts", "ticks") else None
         ).conversion("")
     except ValueError:
-        return Guess("", "", f'"{written}" stands in its name and is no known unit', usable=False)
+        return Guess("", "", f'"{written}" is in its name and is not a known unit', usable=False)
     if written in ("counts", "ticks"):
         return Guess("", "", 'counts: give unit = "counts" and counts_per_rev', usable=False)
     if found.unit not in fitting:

@@ -36,7 +36,7 @@ def estimate_fields(names: Iterable[str]) -> Schema:
                         (str(one) for one in Knowledge),
                     ),
                     "from": texts("the parameters from which it is not identifiable"),
-                    "untold_torque": {
+                    "unmodelled_torque": {
                         "type": "boolean",
                         "description": "true where it is not identifiable from a torque that the model may lack, "
                         "or from an error of the position",
@@ -50,7 +50,7 @@ def estimate_fields(names: Iterable[str]) -> Schema:
         "progress": number("of the starting procedure, per cent"),
         "condition": number("of the motion so far while starting, then of the last start or refit; 1 is best"),
         "singular_values": number_list("of its regressor, columns whitened and of length one, largest first"),
-        "weakest": text("the parameters that it tells least apart"),
+        "weakest": text("the parameters that it separates least"),
         "health": table(
             "whether to trust the values",
             {
@@ -122,7 +122,7 @@ def change_fields(_: Iterable[str]) -> Schema:
             "from_deviation": number("its standard deviation"),
             "to": number("newest value while the change stands"),
             "to_deviation": number("its standard deviation"),
-            "percent": number("change over |from|, per cent; missing where from cannot be told from zero"),
+            "percent": number("change over |from|, per cent; missing where from cannot be distinguished from zero"),
             "z": number("change over its standard deviation"),
             "since": number("Unix s at which it began: the first row of its alarm, or when it was last within limits"),
             "told": number("Unix s at which it was recorded"),
@@ -162,8 +162,8 @@ def wear_fields(_: Iterable[str]) -> Schema:
         "deviation": number("its standard deviation"),
         "z": number("the evidence for it, in standard deviations"),
         "told": {"type": "boolean", "description": "whether it is certain"},
-        "onset": number("Unix s of the day since which it has grown; 0 before it is told"),
-        "new": number("share of the last day's hours at temperatures that are new, where wear cannot be told"),
+        "onset": number("Unix s of the day since which it has grown; 0 before it is reported"),
+        "new": number("share of the last day's hours at temperatures that are new, where wear cannot be judged"),
         "thermometer": {"type": "boolean", "description": "false: the temperature is that of its viscosity and losses"},
         "limit": number("share of dry friction at which something must be done"),
         "left": number_list("days in use to the limit: 10, 50 and 90 %; empty before an onset"),

@@ -32,7 +32,7 @@ def _payload() -> Schema:
             "mass_deviation": number("kg; where torque is motor current, with what is not known of its unit"),
             "centre": number_list("m, in the last link's frame"),
             "centre_deviation": number_list("m"),
-            "inertia": number_list("kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where the motion tells none"),
+            "inertia": number_list("kg·m² about its centre: xx, xy, yy, xz, yz, zz; NaN where not identifiable"),
             "inertia_deviation": number_list("kg·m²"),
         },
         ("carried",),
@@ -47,7 +47,7 @@ def _contact() -> Schema:
             "probability": number("of that link against the others, 0 to 1"),
             "point": number_list("m, base frame: the link's outer end, at which the force is stated"),
             "force": number_list("N, base frame"),
-            "force_deviation": number_list("N; about 1000 in a direction that the joints do not tell"),
+            "force_deviation": number_list("N; about 1000 in a direction that the joints do not measure"),
         },
         ("link", "probability"),
     )

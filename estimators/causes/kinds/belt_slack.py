@@ -10,7 +10,7 @@ from estimators.causes.base import CauseKind, FaultWindow, Shape
 #: 1, argued: Dry friction that is lost, shares of what the winding adds: none, less, more.
 LESS: Final = (0.0, 0.5, 1.5)
 #: 1, argued: Shares of the torque's rms up to which a slack belt yields more than beyond: its slack strand is straight
-#: then. None is a gear that is softer at any torque; a sharper bend than the first is a gap.
+#: then. None is a gear that is softer at any torque; a sharper knee than the first is a gap.
 STRAIGHT: Final = (0.4, 0.8, 1.6)
 
 
@@ -26,8 +26,8 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
 def twist(window: FaultWindow) -> Sequence[Shape]:
     """More twist for the same torque, most where the torque is small."""
     load = window.gear_torque
-    bends = [share * window.healthy.scales.torque for share in STRAIGHT]
-    return [Shape.of(load), *(Shape.of(load / np.hypot(load, bend)) for bend in bends)]
+    knees = [share * window.healthy.scales.torque for share in STRAIGHT]
+    return [Shape.of(load), *(Shape.of(load / np.hypot(load, knee)) for knee in knees)]
 
 
 CAUSE = CauseKind(

@@ -14,7 +14,7 @@ FLANKS: Final = (0.03, 0.15)
 
 
 def torque(window: FaultWindow) -> Sequence[Shape]:
-    """With one encoder the motor's own acceleration while it crosses the gap; with two that is measured."""
+    """Shapes of the motor's own acceleration while it crosses the gap; none with two encoders, which measure it."""
     if window.two_encoders:
         return ()
 

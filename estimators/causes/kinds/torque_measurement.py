@@ -19,7 +19,7 @@ def torque(window: FaultWindow) -> Sequence[Shape]:
 CAUSE = CauseKind(
     "torque_measurement",
     "torque constant or current sensor",
-    "Hold a known load still and compare: if the torque told is wrong, calibrate the sensor, or check the magnets.",
+    "Hold a known load still and compare: if the reported torque is wrong, calibrate the sensor, or check the magnets.",
     torque,
     sudden=None,
     leak=0.04,

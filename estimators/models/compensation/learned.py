@@ -49,7 +49,7 @@ class Learned(NamedTuple):
         return self.model.predict(np.clip(u, self.lower, self.upper))
 
     def document(self) -> dict[str, Any]:
-        """As plain data."""
+        """Everything as plain data, for a file."""
         values = {
             name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in self.model._asdict().items()
         }

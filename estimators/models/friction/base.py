@@ -52,10 +52,9 @@ class FrictionLaw:
     bristle: tuple[float, float] | None = None  # its springs are LuGre's: breakaway, and speed at which it fades
     loads: int = 1  # channels of what the joint carries, the first its torque (force)
     plain: tuple[Plain, ...] | None = None  # the columns, where each is a plain one
-    spreads: tuple[
-        float, ...
-    ] = ()  # prior deviation of each coefficient; NaN or none: its column gives the joint's rms
-    # torque; inf: that torque is the deviation, for the column is at most 1
+    # prior deviation of each coefficient; NaN or none: that by which its column has the joint's rms torque; inf: that
+    # torque itself, for a column that is at most 1
+    spreads: tuple[float, ...] = ()
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
@@ -64,7 +63,7 @@ class FrictionLaw:
         self.kernel(signals, position, load, self.constants, eta, columns)
 
     def loaded(self) -> bool:
-        """Whether a column follows the load: found by looking."""
+        """Whether a column depends on the load; found by trying two loads."""
         place, speed, load = (np.linspace(low, 2.0, 24) for low in (-2.0, -1.0, 0.5))
         load = np.repeat(load[:, None], self.loads, axis=1)
         there = self.columns(place, speed, 2.0 * load, self.start)

@@ -30,7 +30,7 @@ FADES: Final = "speed over which the extra friction fades"
 
 
 class LoadDependentSettings(FrictionSettings):
-    """With or without the Stribeck peak, and where the search for its width begins."""
+    """Whether friction has a Stribeck peak, and where the search for its width begins."""
 
     kind: Literal["load_dependent"] = "load_dependent"
     stribeck: bool = True

@@ -31,7 +31,7 @@ class Structure(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def look(friction: FrictionSettings, axis: Axis) -> Structure:
+def law_structure(friction: FrictionSettings, axis: Axis) -> Structure:
     """What η does to the columns, from their values: nothing declared that could be wrong."""
     law = friction.law(axis)
     if not law.nonlinear:

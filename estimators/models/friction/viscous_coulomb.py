@@ -32,13 +32,13 @@ class ViscousCoulombSettings(FrictionSettings):
         return FrictionLaw(parameters, (), NOTHING, constants, kernel=fill, plain=plain)
 
     def fixed(self, axis: Axis) -> dict[str, Any]:
-        """A sign is not named: a baseline of when there was nothing else means that."""
+        """What a baseline must have in common; without `transition` where it is 0, which baselines need not name."""
         return {key: value for key, value in super().fixed(axis).items() if key != "transition" or value}
 
 
 @kernel(SIGNATURE)
 def fill(signals: Floats, position: int, _load: int, constants: Floats, _eta: Floats, columns: Floats) -> None:
-    """See SIGNATURE."""
+    """Fill the columns (rows, terms); the arguments are those of SIGNATURE in base.py."""
     with_viscous, with_coulomb = constants[0] > 0, constants[1] > 0
     for row in range(len(signals)):
         if with_viscous:

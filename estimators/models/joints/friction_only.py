@@ -142,7 +142,7 @@ class FrictionOnly:
         self.owners: tuple[int, ...] = (0,)
 
     def __reduce__(self) -> tuple[type["FrictionOnly"], tuple[FrictionOnlySettings]]:
-        """As its settings: addresses of compiled functions mean nothing to another process."""
+        """Pickle the settings only: addresses of compiled functions are invalid in another process."""
         return FrictionOnly, (self._settings,)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
@@ -162,7 +162,7 @@ def _drive(axis: Axis) -> tuple[Parameter, Parameter]:
             0.0,
             math.inf,
             "τ = k τ_joint + …, k",
-            "torque told for each that the sensor sees: 1 where the torque constant is right",
+            "torque reported for each that the sensor sees: 1 where the torque constant is right",
             "different loads",
         ),
         Parameter(

@@ -141,7 +141,7 @@ class Rigid:
         self.owners: tuple[int, ...] = (0,)
 
     def __reduce__(self) -> tuple[type["Rigid"], tuple[RigidSettings]]:
-        """As its settings: addresses of compiled functions mean nothing to another process."""
+        """Pickle the settings only: addresses of compiled functions are invalid in another process."""
         return Rigid, (self._settings,)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:

@@ -106,7 +106,7 @@ class Transmission:
 
 def _parameters(axis: Axis) -> tuple[Parameter, ...]:
     length, effort = axis.length, axis.effort
-    ratio = "position told for each of the link's: 1 where the gear ratio is right"
+    ratio = "position reported for each of the link's: 1 where the gear ratio is right"
     told = (
         Parameter("ratio", "1", 0.0, math.inf, f"{EQUATION}r", ratio, POSITIONS),
         Parameter("lag", "s", -1.0, 1.0, f"{EQUATION}lag", "by which the link's encoder is read late", SPEEDS),

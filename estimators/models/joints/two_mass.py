@@ -180,7 +180,7 @@ class TwoMass:
         self.owners: tuple[int, ...] = (0,) * len(rows)
 
     def __reduce__(self) -> tuple[type["TwoMass"], tuple[TwoMassSettings]]:
-        """As its settings: addresses of compiled functions mean nothing to another process."""
+        """Pickle the settings only: addresses of compiled functions are invalid in another process."""
         return TwoMass, (self._settings,)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:

@@ -31,7 +31,7 @@ class BaseProjection(NamedTuple):
 
 
 def base_projection(tree: Tree, seed: int = 0) -> BaseProjection:
-    """From random motions; the same for the same seed."""
+    """Projection on base parameters, found from random motions; the same for the same seed."""
     n = tree.size()
     random = np.random.default_rng(seed)
     q, dq, ddq = (random.uniform(-np.pi, np.pi, (ROWS, n)) for _ in range(3))

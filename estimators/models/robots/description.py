@@ -84,7 +84,7 @@ class RobotDescription:
         return tuple(joint.name for joint in self.joints)
 
     def tree(self) -> Tree:
-        """For the kernels."""
+        """The links and joints as the kernels' tree."""
         kinds = [PRISMATIC if joint.axis is Axis.PRISMATIC else REVOLUTE for joint in self.joints]
         return tree(
             [joint.parent for joint in self.joints],

@@ -33,5 +33,5 @@ class TorqueLag(NamedTuple):
 
 
 def unknown(parameters: int, joints: int) -> TorqueLag:
-    """Before any motion."""
+    """The lag of every joint before any motion: unknown."""
     return TorqueLag(np.zeros(joints), LAG_SPREAD**2 * np.eye(joints), np.zeros((parameters, joints)))

@@ -42,7 +42,7 @@ class Tree(NamedTuple):
 def tree(
     parent: Sequence[int], kind: Sequence[int], placement: Floats, direction: Floats, gravity: Sequence[float] | Floats
 ) -> Tree:
-    """From the pose of each joint in its parent's link frame at q = 0, (n, 4, 4), and its axis in its own, (n, 3)."""
+    """Tree by each joint's pose in its parent's link frame at q = 0, (n, 4, 4), and its axis in its own, (n, 3)."""
     geometry = np.zeros((len(parent), GEOMETRY))
     for i, (pose, axis) in enumerate(zip(placement, direction, strict=True)):
         unit = np.asarray(axis, np.float64) / np.linalg.norm(axis)

@@ -47,7 +47,7 @@ class Fourier(NamedTuple):
         return 1.0 / self.frequency
 
     def at(self, times: Floats) -> TrajectoryMotion:
-        """At these times (rows,), s."""
+        """The motion at these times (rows,), s."""
         q, dq, ddq = basis(self.frequency, self.a.shape[1], times)
         y = np.concatenate([self.a, self.b], axis=1).T
         return TrajectoryMotion(self.q0 + q @ y, dq @ y, ddq @ y)
@@ -108,7 +108,7 @@ def sampled(times: Floats, q: Floats, finer: int = FINER) -> TrajectoryMotion:
 
 
 def joined(fourier: Fourier, rate: float, ramp: float, periods: int, home: Floats) -> tuple[Floats, TrajectoryMotion]:
-    """For a controller: from rest at home (n,) into the trajectory, some periods of it, and back to rest at home.
+    """The motion for a controller: from rest at home (n,) into it, some periods, and back to rest at home.
 
     rate: Hz; ramp: s. Returns times (rows,) from 0 and the motion.
     """
@@ -126,7 +126,7 @@ def joined(fourier: Fourier, rate: float, ramp: float, periods: int, home: Float
 
 
 def _quintic(home: Floats, end: TrajectoryMotion, steps: int, seconds: float) -> TrajectoryMotion:
-    """From rest at home to a moving end, `steps` rows before it: six conditions, six coefficients."""
+    """Quintic from rest at home to a moving end, `steps` rows before it: six conditions, six coefficients."""
     t = seconds
     A = np.array([[t**3, t**4, t**5], [3 * t**2, 4 * t**3, 5 * t**4], [6 * t, 12 * t**2, 20 * t**3]])
     c = np.linalg.solve(A, np.array([end.q - home, end.dq, end.ddq]))

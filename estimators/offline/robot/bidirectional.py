@@ -40,7 +40,7 @@ class Extracted(NamedTuple):
 
 
 def extract(model: WholeRobot, forward: Piece, backward: Piece) -> Extracted:
-    """From one piece of each run, at one rate. Raises MotionError where they are not one path in two directions."""
+    """Extract from a piece of each run, at one rate. Raises MotionError if they are not one path in two directions."""
     if abs(forward.rate - backward.rate) > 1e-3 * forward.rate:
         raise MotionError([f"expected both runs at one rate, found {forward.rate:g} and {backward.rate:g} Hz"])
     turned, tau = backward.q[::-1], backward.tau[::-1]
@@ -89,7 +89,7 @@ def rigid_columns(model: WholeRobot, q: Floats, dq: Floats, ddq: Floats) -> Floa
 
 
 def _even_columns(dq: Floats) -> Floats:
-    """For the first pass: a step and a slope in |q̇| for each joint."""
+    """Friction columns of the first pass: a step and a slope in |q̇| for each joint."""
     n = dq.shape[1]
     found = np.zeros((len(dq), n, 2 * n))
     for j in range(n):

@@ -32,7 +32,7 @@ class EntropicFit(NamedTuple):
 
 
 def entropic(model: WholeRobot, rows: RobotRows, quadratic: RobotFit, share: float = SHARE) -> EntropicFit:
-    """From the links' CAD on, with the quadratic fit's weights to begin with; share: s."""
+    """Fit that starts from the links' CAD and from the quadratic fit's weights; share: s."""
     rest, expected = Taught.of(rows, rows.shares()).standing.weighed(quadratic.weights[1])
     rows = rows.teaching()
     count = np.maximum(np.count_nonzero(rows.y, axis=0), 1)

@@ -139,7 +139,7 @@ def solved(
 
 
 def _scale(model: WholeRobot, moved: Floats, precision: Floats, information: Floats, before: float) -> float:
-    """By how much the prior of guessed links is wider than it says, as evidence has it: at most 1 of its precision.
+    """Factor of the precision of guessed links' prior by the evidence, at most 1.
 
     γ/Δᵀ P0⁻¹ Δ, γ how many of the base parameters the data tell (MacKay, Neural Computation 4:415–447, 1992).
     """
@@ -159,7 +159,7 @@ def _counted(rows: RobotRows) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFit:
-    """By the recipe, from the rows in which the robot moves.
+    """Parameters by the module's recipe, from the rows in which the robot moves.
 
     A joint whose torque never changes teaches nothing. kind: "still" takes what holds a joint that never moves for a
     part of its offset; "moving" leaves out standstills; "white" takes c_j = 1; "ordinary" leaves standstills out,
@@ -198,7 +198,7 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
 
 
 def _honesty(rows: RobotRows, weights: Floats, prior: Floats, expected: Floats) -> Floats:
-    """By how much leaving blocks of rows out makes each deviation larger than their information says: (p,), at least 1.
+    """Factor (p,), at least 1, by which leaving blocks of rows out widens the deviations of their information.
 
     weights: (n,) of each joint's rows; prior: (p, p) information beside them; expected: (p,) that, times its θ.
     """

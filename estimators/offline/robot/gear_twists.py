@@ -58,7 +58,7 @@ def gear_twists(model: WholeRobot, pieces: Sequence[Piece]) -> tuple[tuple[GearT
 
 
 def _spring(twist: Floats, torque: Floats, dq: Floats, piece: NDArray[np.int64], doubt: float) -> GearTwist | None:
-    """By least squares; None where it is not certain that the load twists it. doubt: relative variance of the load."""
+    """Twist by least squares; None where no twist by the load is certain. doubt: relative variance of the load."""
     zeros = (piece[:, np.newaxis] == np.unique(piece)).astype(np.float64)
     X = np.column_stack([torque, dq, np.tanh(dq / TRANSITION), zeros])
     scale = np.maximum(np.sqrt((X**2).mean(axis=0)), 1e-12)

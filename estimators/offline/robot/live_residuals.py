@@ -27,7 +27,7 @@ class Recorded(NamedTuple):
 def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> IdentifiedRobot:
     """The robot with what is left under the live low-pass: largest residual, root mean square, and what friction
     has beyond its law. MotionError if at rest."""
-    peaks, squares, bends = np.zeros((3, len(learnt.robot.joints)))
+    peaks, squares, discrepancy = np.zeros((3, len(learnt.robot.joints)))
     found = 0
     twisted = learnt.model().twisted
     for time, q, tau, link in recordings:
@@ -51,10 +51,10 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
         except ValueError:
             continue
         peaks, squares, found = np.maximum(peaks, peak), squares + deviation**2, found + 1
-        bends = np.maximum(bends, bend)
+        discrepancy = np.maximum(discrepancy, bend)
     if not found:
         raise MotionError(["no joint moves for as long as a live service looks at: its thresholds are not known"])
-    return replace(learnt, peaks=peaks, deviations=np.sqrt(squares / found), bends=bends)
+    return replace(learnt, peaks=peaks, deviations=np.sqrt(squares / found), friction_discrepancy=discrepancy)
 
 
 def _on_ticks(ticks: Floats, time: Floats, values: Floats) -> Floats:

@@ -114,7 +114,7 @@ def clock_problems(time: Floats) -> list[str]:
 
 
 def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:
-    """On an even grid, filtered."""
+    """The piece on an even grid of time, filtered."""
     seconds = time[-1] - time[0]
     rate = (len(time) - 1) / seconds
     grid = np.linspace(time[0], time[-1], len(time))

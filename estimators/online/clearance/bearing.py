@@ -11,12 +11,11 @@ from typing import Any, ClassVar, Final, NamedTuple
 from estimators.base import Event
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
+from estimators.thresholds import LASTING_CHANGE
 
 VERSION: Final = 1  # of what is kept
 #: 1, argued: Relative growth that is told: a bearing is worn by it, while warmth moves a clearance by less.
 GROWTH: Final = 0.25
-#: deviations, argued: By which growth must be certain; it is asked every few seconds, for years.
-SIGNIFICANT: Final = 5.0
 #: windows, argued: Fits in a row beyond the limit before growth is told.
 CONFIRMED: Final = 3
 #: m, argued: No bearing has more.
@@ -112,7 +111,7 @@ class BearingWatch:
             self.first, self.first_deviation = value, deviation
             self._events.append(Event(now, "clearance_known", f"clearance {_micro(value)} ± {_micro(deviation)} µm"))
             return
-        limit = max(GROWTH * self.first, SIGNIFICANT * math.hypot(deviation, self.first_deviation))
+        limit = max(GROWTH * self.first, LASTING_CHANGE * math.hypot(deviation, self.first_deviation))
         self._above = self._above + 1 if value - self.first > limit else 0
         if self._above >= CONFIRMED and not self.grown:
             self.since = now

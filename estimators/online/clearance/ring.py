@@ -34,6 +34,7 @@ from estimators.online.clearance.bearing import (
 )
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
+from estimators.thresholds import GAP
 
 #: s, argued: Between two rows: the load changes side in tenths of a second.
 APART: Final = 0.01
@@ -41,8 +42,6 @@ APART: Final = 0.01
 SMOOTHING: Final = 0.025
 #: rows, argued: Of a window: a minute, in which a joint in work changes the side of its load many times.
 POINTS: Final = 6000
-#: samples, argued: Time between two samples from which on one is missing.
-GAP: Final = 1.5
 #: rows, argued: Between two looks, of milliseconds each: four seconds.
 EVERY: Final = 400
 
@@ -69,7 +68,7 @@ class RingWatch(BearingWatch):
         if not len(time):
             return
         apart = np.diff(time, prepend=self._last)
-        if (np.abs(apart - self._step) > (GAP - 1.0) * self._step).any():
+        if (np.abs(apart - self._step) > GAP * self._step).any():
             self._before = np.empty((0, 3))  # no row over a gap
         self._last = int(time[-1])
         samples = np.concatenate([self._before, values])

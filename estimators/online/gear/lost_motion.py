@@ -9,7 +9,7 @@ blocks are the window, and the window gives a lost motion only when
 - nothing else imitates that sign (R² < IMITATED); without this gate a one-sided load gives "905 ± 8 µrad"
 
 else it reports what was missing. Growth of the last third of the window against the first whole window is reported as
-an event when it is more than `growth` and more than SIGNIFICANT standard deviations in CONFIRMED consecutive blocks.
+an event when it is more than `growth` and more than LASTING_CHANGE standard deviations in CONFIRMED consecutive blocks.
 
 The friction of the link decides which rows are used, and is itself learnt from them. When it exceeds the assumed
 friction by CERTAIN deviations, MARGIN times its value is assumed, and the window begins anew.
@@ -54,16 +54,12 @@ from estimators.online.gear.rows import (
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from estimators.recursive.blocks import Blocks, spread
+from estimators.thresholds import IMITATED, LASTING_CHANGE
 
 #: reversals, argued: Changes of the load's sign in a window without which its lost motion is not reported.
 REVERSALS: Final = 10
 #: 1, argued: Share of the rows that the rarer sign of the load must have.
 RAREST: Final = 0.1
-#: 1, tuned: R² of the sign's column on the others, from which lost motion is not told; a one-sided load gave 905 ± 8
-#: µrad without it.
-IMITATED: Final = 0.9
-#: deviations, argued: Deviations by which lost motion must have grown; it is asked once a block, for years.
-SIGNIFICANT: Final = 5.0
 #: blocks, argued: Blocks in a row beyond the limit before growth is reported.
 CONFIRMED: Final = 3
 #: 1, argued: Share of a window's blocks whose growth is watched.
@@ -216,7 +212,7 @@ class LostMotion:
         lost = float(recent.values[LOST_MOTION])
         if not math.isfinite(lost):
             return
-        limit = max(self.settings.growth * abs(first), SIGNIFICANT * deviation * math.sqrt(1.0 + 1.0 / RECENT))
+        limit = max(self.settings.growth * abs(first), LASTING_CHANGE * deviation * math.sqrt(1.0 + 1.0 / RECENT))
         self.kept.above = self.kept.above + 1 if lost - first > limit else 0
         if self.kept.above >= CONFIRMED and not self.kept.told:
             self.kept.told = True
@@ -276,7 +272,7 @@ class LostMotion:
         """Whether small loads show significantly less lost motion than others: then a spring is soft at first."""
         theta, left_out = self.blocks.solve(which, WITH_NEAR)
         less, deviation = -2.0 * float(theta[-1]), 2.0 * float(spread(left_out)[-1])
-        return less > SIGNIFICANT * deviation and less > SOFTER * lost
+        return less > LASTING_CHANGE * deviation and less > SOFTER * lost
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

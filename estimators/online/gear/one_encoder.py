@@ -18,7 +18,7 @@ import numpy as np
 from estimators.base import Event
 from estimators.models.joints.lost_motion import LOST_MOTION, PARAMETERS, STIFFNESS, OneEncoderSettings
 from estimators.online import checkpoint
-from estimators.online.gear.lost_motion import CONFIRMED, SIGNIFICANT, GearReport
+from estimators.online.gear.lost_motion import CONFIRMED, GearReport
 from estimators.online.gear.reversals import (
     COMMON,
     SMOOTH,
@@ -31,6 +31,7 @@ from estimators.online.gear.reversals import (
 )
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
+from estimators.thresholds import LASTING_CHANGE
 
 #: 1, argued: Shares of the joint's friction that may be the motor's.
 LEVELS: Final = (0.4, 0.55, 0.7, 0.85, 1.0)
@@ -212,7 +213,9 @@ class OneEncoder:
         lost = float(recent.values[LOST_MOTION])
         if not math.isfinite(lost):
             return
-        limit = max(self.settings.growth * first, SIGNIFICANT * math.hypot(deviation, recent.deviations[LOST_MOTION]))
+        limit = max(
+            self.settings.growth * first, LASTING_CHANGE * math.hypot(deviation, recent.deviations[LOST_MOTION])
+        )
         kept.above = kept.above + 1 if lost - first > limit else 0
         if kept.above >= CONFIRMED and not kept.told:
             kept.told = True

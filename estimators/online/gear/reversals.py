@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.quantities import Floats
+from estimators.thresholds import MEDIAN_SQUARE
 
 #: s, tuned: Half the time around a change of sign that one event uses: three others gave a larger error (rig `gear`).
 WINDOW: Final = 0.08
@@ -35,8 +36,6 @@ NOISY: Final = 5.0
 COMMON: Final = 8
 #: numbers, derived: Sums of one event: information, moments, square, degrees of freedom.
 SUMS: Final = COMMON * (COMMON + 1) + 2
-#: 1, derived: Median of the square of a Gaussian number with variance 1.
-MEDIAN: Final = 0.455
 #: 1, derived: Variance of the third difference of white noise of variance 1: 1 + 9 + 9 + 1.
 THIRD: Final = 20.0
 
@@ -69,7 +68,7 @@ def columns_of(position: Floats, torque: Floats, inertia: float, ratio: float, p
     narrow = _hann(DECIDES, period)
     speed = np.gradient(np.convolve(position, wide, "same"), period)
     rough = np.diff(raw, 3)[len(wide) : -len(wide)]  # of white noise: its deviation times √20, of a smooth torque none
-    noise = float(np.sqrt(np.median(rough**2) / MEDIAN / THIRD * (narrow**2).sum())) if len(rough) else np.inf
+    noise = float(np.sqrt(np.median(rough**2) / MEDIAN_SQUARE / THIRD * (narrow**2).sum())) if len(rough) else np.inf
     phase = 2.0 * ratio * position
     smooth = (np.convolve(one, wide, "same") for one in (position, raw, np.sign(speed), np.cos(phase), np.sin(phase)))
     place, load, direction, cosine, sine = smooth

@@ -150,8 +150,8 @@ class ModelFit:
         return self._block
 
     def consider_anew(self, learner: Learner) -> None:
-        """Behind an alarm the rows have not shown yet what torques of the angle may have done to new values."""
-        learner.kept.untold += self.kept.prior
+        """Take the prior of torques of the angle again: no row has shown yet what they did to values after an alarm."""
+        learner.kept.unmodelled += self.kept.prior
 
     def forget(self, learner: Learner) -> None:
         """Forget the last report as well: nothing is known of the model any more."""
@@ -163,7 +163,7 @@ class ModelFit:
         learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
         learner.kept.weighed[:] = 1.0
         learner.correlated[:], learner.misfit[:] = np.eye(learner.rls.p), 0.0
-        learner.kept.untold[:] = learner.kept.seen[:] = 0.0
+        learner.kept.unmodelled[:] = learner.kept.seen[:] = 0.0
 
     def absorb(self, rows: Rows, reversal: Floats) -> None:
         """Take rows that taught; reversal: (outputs,) of a Learner."""
@@ -343,7 +343,7 @@ class ModelFit:
 
     def _lose(self, learner: Learner) -> None:
         """Widen θ, but not its prediction, along directions of which steps are most of the information."""
-        learner.kept.untold += LOST**2 * learner.kept.power * self.kept.lost
+        learner.kept.unmodelled += LOST**2 * learner.kept.power * self.kept.lost
 
     def _weigh_steps(self, weight: Floats, directions: Directions, time: int) -> None:
         """Compute by how much the steps move θ; directions: see directions_of."""
@@ -380,7 +380,7 @@ class ModelFit:
             return (Reason("instant_not_identifiable"),)
         if learner.misfit[which, which] >= MOSTLY * deviation**2:
             return (Reason("reversal_friction"),)
-        if learner.kept.untold[which, which] >= MOSTLY * deviation**2:  # of a torque that no row shows
+        if learner.kept.unmodelled[which, which] >= MOSTLY * deviation**2:  # of a torque that no row shows
             return ()
         return (Reason("residual_not_noise"),)
 

@@ -307,7 +307,7 @@ def judge_learner(learnt: Learnt, judged: ValidityState) -> None:
         judged.values[i] = learnt.state.theta[i]
         judged.variances[i] = judged.covariance[i, i] + learnt.seen[i, i]
         for k in range(p):
-            judged.whole[i, k] = judged.covariance[i, k] + learnt.untold[i, k]
+            judged.whole[i, k] = judged.covariance[i, k] + learnt.unmodelled[i, k]
             square += learnt.gram[i, k] * judged.covariance[i, k]
     judge(judged, learnt.leverage, learnt.signal)
     within, known = True, True

@@ -154,7 +154,7 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
     At the poses of this motion they make the prediction right, so they are no part of Σ.
     """
     rls = learner.rls
-    learner.kept.untold[:] = learner.kept.seen[:] = np.outer(kept.scores.bias, kept.scores.bias)
+    learner.kept.unmodelled[:] = learner.kept.seen[:] = np.outer(kept.scores.bias, kept.scores.bias)
     learner.kept.seen -= (1.0 - SHARE) * kept.late.T @ kept.late  # it is in Σ as a whole
     kept.prior[:] = 0.0
     if not known.prior > 0.0 or not known.linear or known.own < columns(turns=True):
@@ -168,7 +168,7 @@ def _consider(kept: FitState, learner: Learner, directions: Directions, floor: F
             if found is None:
                 continue
             learner.kept.seen[:] += found.seen
-            learner.kept.untold[:] += found.whole
+            learner.kept.unmodelled[:] += found.whole
             if cause == ANGLE:
                 kept.prior[:] += found.prior
 

@@ -14,6 +14,7 @@ from estimators.base import Event
 from estimators.online.mechanism.estimate import FrictionRatio
 from estimators.quantities import Floats
 from estimators.recursive.blocks import Blocks, spread
+from estimators.thresholds import IMITATED, LASTING_CHANGE
 
 COLUMNS: Final = 3  # constant, friction, ideal torque
 FRICTION: Final = 1
@@ -25,12 +26,8 @@ BLOCKS: Final = 20
 GROWTH: Final = 0.25
 #: 1, argued: The same where the residual is beyond its threshold: that has a cause, and friction may be it.
 SUSPECTED: Final = 0.05
-#: deviations, argued: By which the change must be certain; it is asked once a block, for years.
-SIGNIFICANT: Final = 5.0
 #: 1, argued: Share of the limits below which a change that was told is over (hysteresis).
 OVER: Final = 0.5
-#: 1, argued: R² of the friction's column on the others, from which its size is not told.
-IMITATED: Final = 0.9
 
 
 class FrictionLevel:
@@ -94,7 +91,7 @@ class FrictionLevel:
             return None
         self.ratio = FrictionRatio(1.0 + found, deviation, progress)
         share = OVER if self.told else 1.0
-        beyond = abs(found) > share * max(self._least, SIGNIFICANT * deviation)
+        beyond = abs(found) > share * max(self._least, LASTING_CHANGE * deviation)
         if beyond == self.told:
             return None
         self.told, self._resumed = beyond, 0.0

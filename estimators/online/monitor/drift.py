@@ -20,13 +20,12 @@ from estimators.online.monitor.base import (
 from estimators.online.monitor.change import ChangeInquiry
 from estimators.refit.acceptance import DEFAULT, delta
 from estimators.refit.settings import AcceptanceSettings
+from estimators.thresholds import SHARPENS
 
 #: s, argued: Motion between two looks at a slow change of η.
 EVERY: Final = 1.0
 #: 1, argued: Change of ln η below which a search is not worth it.
 MOVED: Final = 0.03
-#: 1, argued: Times the rows that η rests on, from which one more step over all of them sharpens it (decision 007).
-LONGER: Final = 1.5
 
 
 class DriftWatch:
@@ -62,7 +61,7 @@ class DriftWatch:
             return
         self.put_off(now, moment.row)
         first = max(change.onset, now - moment.capacity)
-        if change.confirm is None and now - first >= LONGER * moment.basis and not moment.suspicious:
+        if change.confirm is None and now - first >= SHARPENS * moment.basis and not moment.suspicious:
             yield WindowRequest(Purpose.SHARPEN, first, Before.NOTHING)
         first = max(change.onset, now - moment.span)
         if now - first >= 0.5 * moment.span:

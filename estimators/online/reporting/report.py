@@ -194,7 +194,7 @@ def _figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
 
 
 def verdict(phase: Phase, resting: bool, reasons: tuple[Reason, ...]) -> Verdict:
-    """From the phase of the state machine; reasons: why parameters may not be trusted."""
+    """Verdict by the phase of the state machine; reasons: why parameters may not be trusted."""
     if phase is Phase.WAITING:
         return Verdict(Phase.WAITING, Status.UNESTIMATED, (WAITING,))
     if phase is Phase.FAULTED:

@@ -180,8 +180,8 @@ class RobotChangeHandling:
                 if not one.sharpens:  # η in force still holds, as certain as it was
                     self._add_event("refit_rejected", f"friction of {name}, {one.words}: {one.reason}", details)
                 continue
-            told = "sharpened" if one.sharpens else "refit_accepted"
-            self._add_event(told, f"friction of {name}: {one.words}", details)
+            kind = "sharpened" if one.sharpens else "refit_accepted"
+            self._add_event(kind, f"friction of {name}: {one.words}", details)
             learner.restore(one.place, self._refits.rest)
             learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
             learner.follow_laws()

@@ -16,7 +16,7 @@ from estimators.online.robot.findings.tool import ToolDifference
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
-VERSION: Final = 3  # of what is kept
+VERSION: Final = 4  # of what is kept
 
 BAD: Final = np.array([np.nan])  # what cannot be read
 
@@ -65,7 +65,7 @@ class Kept:
     deviations: Floats  # (n,)
     learnt: int  # blocks
     compensation: Floats  # (looks, 2, joints with a learnt compensation), see compensation.py
-    bends: Floats  # (n,) of friction beyond its law, see friction_discrepancy.py
+    friction_discrepancy: Floats  # (n,) of friction beyond its law, see friction_discrepancy.py
     moved: Floats  # (p + n, n, knots) by it
     seen: Floats  # (SUMS, n, knots) of it
     etas: list[float] = field(default_factory=list)  # nonlinear parameters of the frictions, see friction_refit.py
@@ -79,7 +79,7 @@ def read_kept(kept: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
     """
     shapes = {
         "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,),
-        "bends": (n,), "moved": (p, n, len(KNOTS)), "seen": (SUMS, n, len(KNOTS)),
+        "friction_discrepancy": (n,), "moved": (p, n, len(KNOTS)), "seen": (SUMS, n, len(KNOTS)),
     }  # fmt: skip
     found = {name: np.array(kept.get(name, ()), np.float64) for name in shapes}
     right = kept.get("version") == VERSION and isinstance(kept.get("learnt"), int)

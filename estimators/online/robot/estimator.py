@@ -183,7 +183,7 @@ class RobotEstimator:
         compensation = np.array(kept.get("compensation", np.zeros_like(watch.compensation.keep()) - 1.0))
         watch.compensation.resume(compensation)
         learner.bayesian.begin(found["theta"], found["covariance"])
-        learner.discrepancy.resume(found["bends"], found["moved"], found["seen"])
+        learner.discrepancy.resume(found["friction_discrepancy"], found["moved"], found["seen"])
         learner.variance = found["variance"]
         watch.contact.resume(found["thresholds"], found["deviations"])
         learner.learnt, self._start.active = int(kept["learnt"]), False

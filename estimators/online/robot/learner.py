@@ -32,10 +32,10 @@ from estimators.recursive.prior_bounded import PriorBounded
 from estimators.recursive.process_noise_correction import Belief, ProcessNoiseCorrection
 from estimators.thresholds import LAG_SPREAD
 
-#: s, argued: Time after which friction may have changed by WANDERS (decision 018, point 6).
+#: s, argued: Time after which friction may have changed by FRICTION_CHANGE (decision 018, point 6).
 FRICTION_MEMORY: Final = 600.0
 #: 1, argued: One deviation of a friction coefficient's change by temperature and wear, relative.
-WANDERS: Final = 0.3
+FRICTION_CHANGE: Final = 0.3
 #: deviations, argued: Deviations of the identification by which it may be wrong from the beginning.
 CERTAIN: Final = 2.0
 
@@ -87,7 +87,9 @@ class RobotLearner:
         self._long_run = LongRun(learnt.correlation, self.bayesian.unknown, LONGEST, 1.0 - SLOWLY)
         self.encoders = Encoders(model, (motion.quick, motion.slow), period)
         self.quantiser = RobotShiftedQuantiser(n, q, (motion.quick, motion.slow), period, stride)
-        self.discrepancy = FrictionDiscrepancy(np.where(self._reach > 0.0, self._reach, 1.0), q, learnt.bends)
+        self.discrepancy = FrictionDiscrepancy(
+            np.where(self._reach > 0.0, self._reach, 1.0), q, learnt.friction_discrepancy
+        )
         self._waiting: deque[WaitingBlock] = deque()
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         self._closed = np.zeros(0, np.int64), np.zeros((0, PLACES, n))  # samples and e of the last block that may teach
@@ -231,7 +233,7 @@ class RobotLearner:
 
 
 def _bayesian(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) -> PriorBounded:
-    """Return a learner whose friction may move about what was identified by WANDERS; links and lags stay constant.
+    """A learner whose friction may move by FRICTION_CHANGE about what was identified; links and lags stay constant.
 
     own: places in θ of what the joints have; block: s.
     """
@@ -246,8 +248,8 @@ def _bayesian(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) -> 
     prior[:p, :p] = learnt.prior_covariance
     prior[np.ix_(own, inert)] = prior[np.ix_(inert, own)] = 0.0
     prior[p:, p:] = LAG_SPREAD**2 * np.eye(n)
-    wanders = np.maximum(WANDERS * np.abs(theta), CERTAIN * np.sqrt(np.diag(covariance)))
-    ratio = np.where(np.isin(np.arange(p + n), own), np.minimum(wanders / np.sqrt(np.diag(prior)), 1.0), 1.0)
+    change = np.maximum(FRICTION_CHANGE * np.abs(theta), CERTAIN * np.sqrt(np.diag(covariance)))
+    ratio = np.where(np.isin(np.arange(p + n), own), np.minimum(change / np.sqrt(np.diag(prior)), 1.0), 1.0)
     found = PriorBounded(mean, prior * np.outer(ratio, ratio), fade)
     found.begin(theta, covariance)
     return found

@@ -13,18 +13,17 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.alignment.channel_delay import (
+    REVERSAL,
+    SMOOTHING,
+    SMOOTHING_SAMPLES,
+    UNEXPLAINED,
+    gaussian_taps,
+)
 from estimators.plausibility.mistakes.base import JointFit, Mask, Motion, MotionRows, Subject
 from estimators.quantities import Axis, Floats
 from estimators.thresholds import COLLINEAR, LEAST_DIVISOR, MEDIAN_SQUARE
 
-#: s, argued: Standard deviation of the kernel: shorter than the acceleration of a machine lasts.
-SMOOTHING: Final = 0.01
-#: samples, argued: The same at a low rate, so that the kernel is still smooth.
-SMOOTHING_SAMPLES: Final = 2.0
-#: 1, derived: Standard deviations at which the kernel ends; what is beyond is 6e-5 of a Gaussian.
-SUPPORT: Final = 4.0
-#: 1, argued: Speed over the rms speed within which the friction column changes its side.
-REVERSAL: Final = 0.05
 #: 1, argued: Speeds over the rms speed at which friction that falls with speed has its peak: one near the reversal, one
 #: amid the motion.
 PEAKS: Final = (0.1, 0.3)
@@ -40,9 +39,6 @@ GAP: Final = 2.5
 SPACINGS: Final = (1, 2, 4, 8)
 #: blocks, argued: Numbers of blocks of time; the least evidence counts, since the residual's memory is not known.
 BLOCKS: Final = (20, 10)
-#: 1, argued: Share of the effort's standard deviation that the better fit may leave: with more, what other joints do to
-#: this one could pass for a mistake. The limit of `jointwatch skew`.
-UNEXPLAINED: Final = 0.1
 #: 1, argued: Factor of the residual's power by which a mistake must explain the data better: with less, most of what is
 #: left has another cause, and the mistake is not the one to name.
 FACTOR: Final = 2.0
@@ -107,7 +103,7 @@ def rows_of(motion: Motion) -> MotionRows | None:
     q, y = (np.interp(grid, time, one) for one in (position, effort))
     after = np.clip(np.searchsorted(time, grid), 1, len(time) - 1)
     known = time[after] - time[after - 1] <= GAP * period
-    taps = kernel_of(period)
+    taps = gaussian_taps(period)
     reach = len(taps) // 2
     middle = float(q.mean())  # a large constant would leave rounding at the ends of the convolution
     q, y = middle + np.convolve(q - middle, taps, "same"), np.convolve(y, taps, "same")
@@ -136,14 +132,6 @@ def _white_noise(effort: Floats) -> float:
     return min(float(np.median(one**2)) for one in differences) / (MEDIAN_SQUARE * (1 + 4 + 1))
 
 
-def kernel_of(period: float) -> Floats:
-    """Gaussian taps, sum one; period: s."""
-    width = max(SMOOTHING / period, SMOOTHING_SAMPLES)
-    reach = int(np.ceil(SUPPORT * width))
-    taps: Floats = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
-    return np.asarray(taps / taps.sum())
-
-
 def columns_of(rows: MotionRows, motion: Motion) -> Floats:
     """The columns of the equation of motion: (rows, columns)."""
     return np.stack(_columns(rows, motion), axis=1)
@@ -152,7 +140,7 @@ def columns_of(rows: MotionRows, motion: Motion) -> Floats:
 def _columns(rows: MotionRows, motion: Motion) -> list[Floats]:
     """The columns of the equation of motion, (rows,) each."""
     speed = float(np.sqrt(np.mean(rows.v[rows.usable] ** 2)))
-    taps = kernel_of(rows.period)
+    taps = gaussian_taps(rows.period)
     dry = np.convolve(np.tanh(rows.v / (REVERSAL * speed)), taps, "same")
     falling = [np.convolve(rows.v * np.exp(-np.abs(rows.v) / (peak * speed)), taps, "same") for peak in PEAKS]
     found = [rows.a, rows.v, dry, *falling, np.ones_like(rows.q)]
@@ -172,7 +160,7 @@ def solve(columns: Floats, effort: Floats, usable: Mask, signed: int = SIGNED) -
 
 
 def solve_usable(columns: Floats, effort: Floats, usable: Mask, signed: int = SIGNED) -> JointFit:
-    """As `solve`, of columns that have the usable rows only, as those of another fit."""
+    """Fit as `solve` does, to columns that contain the usable rows only, as those of another fit."""
     y = effort[usable]
     scale = np.sqrt(np.mean(columns**2, axis=0)) + LEAST_DIVISOR
     A = columns / scale

@@ -9,13 +9,13 @@ from typing import Final
 
 import numpy as np
 
+from estimators.alignment.channel_delay import REVERSAL
 from estimators.plausibility.mistakes.base import Finding, JointFit, Mask, MotionRows, Subject
 from estimators.plausibility.mistakes.fit import (
     BLOCKS,
     CHANCE,
     EVIDENCE,
     FACTOR,
-    REVERSAL,
     THINNED,
     Gain,
     columns_of,

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Flags, Integers
+
+#: changes, argued: Changes from frame to frame without which nothing is known of a sensor.
+FEWEST_CHANGES: Final = 8
 
 
 class StreamFacts(NamedTuple):

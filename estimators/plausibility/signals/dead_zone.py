@@ -12,14 +12,12 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct
+from estimators.plausibility.signals.base import FEWEST_CHANGES, StreamFacts, StreamFrames, distinct
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
 #: frames, argued: Noise does not keep a fine torque at zero for so long.
 LONGEST: Final = 3
-#: changes, argued: Changes from frame to frame without which nothing is known of a sensor.
-FEWEST: Final = 8
 #: 1, argued: The values around a dead zone are within this many usual changes from frame to frame, of zero or of those
 #: around it the time before.
 NEAR: Final = 8.0
@@ -72,7 +70,7 @@ def _passed(values: Floats, place: int, smallest: float, edge: float) -> tuple[f
     fine = 0
     for i in range(count):
         fine += sizes[i] >= FINE * smallest
-    if count < FEWEST or fine / count < NEARLY_ALL:
+    if count < FEWEST_CHANGES or fine / count < NEARLY_ALL:
         return smallest, edge, 0
     found, last, usual = 0, -1, -1.0
     for i in range(len(values)):

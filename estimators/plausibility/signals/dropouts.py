@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct
+from estimators.plausibility.signals.base import FEWEST_CHANGES, StreamFacts, StreamFrames, distinct
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 
@@ -19,8 +19,6 @@ LONGEST: Final = 3
 #: 1, argued: Beside a drop the torque is this many usual changes from frame to frame away from zero, at least, and
 #: differs by no more than these.
 NEAR: Final = 8.0
-#: changes, argued: Changes from frame to frame without which nothing is known of a sensor.
-FEWEST: Final = 8
 #: drops, argued: Fewer in the last blocks are accidents.
 DROPS: Final = 5
 #: 1, argued: Share of frames in drops from which parameters come out too small by more than their usual deviations.
@@ -60,7 +58,7 @@ def _dropped(torques: Floats, end: int) -> tuple[int, int]:
         if size > 0.0:
             sizes[count] = size
             count += 1
-    if count < FEWEST:
+    if count < FEWEST_CHANGES:
         return 0, 0
     drops, zeros, last, near = 0, 0, -1, -1.0
     for i in range(len(torques)):

@@ -36,7 +36,7 @@ def consider(basket: Basket, x: Floats) -> bool:
 
 @inline
 def is_new_valley(objective: Objective, basket: Basket, x: Floats, f: float) -> tuple[bool, float]:
-    """Before a local search from x: would it end at a new minimum? x may move to a better point. And f there."""
+    """Whether a local search from x would end at a new minimum, and f at x, which may have moved to a better point."""
     y, z = np.empty(x.size), np.empty(x.size)
     for i in _by_distance(basket, x):
         if basket.value[i] > f:
@@ -65,7 +65,7 @@ def is_new_valley(objective: Objective, basket: Basket, x: Floats, f: float) -> 
 
 @inline
 def keep(objective: Objective, basket: Basket, x: Floats, f: float) -> None:
-    """After a local search that ended at x: into the basket, or in place of the known minimum of the same valley."""
+    """Put the end x of a local search into the basket, or in place of the known minimum of the same valley."""
     y, z = np.empty(x.size), np.empty(x.size)
     for i in _by_distance(basket, x):
         w, fw = basket.point[i], basket.value[i]

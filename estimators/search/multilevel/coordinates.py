@@ -42,7 +42,7 @@ def coordinate_search(objective: Objective, search: Any, model: LocalModel, alon
 
 @inline
 def _stay(objective: Objective, model: LocalModel, i: int, inward: float, value: float) -> tuple[float, float, float]:
-    """On a bound with f rising inwards: δ (f is value) and 2δ are the abscissae. Returns f at both, and the best f."""
+    """Returns f at δ (which is value) and at 2δ inwards of a bound from which f rises, and the best f."""
     x = model.base[i]
     model.left[i], model.right[i] = x + inward, x + 2.0 * inward
     model.x[i] = model.right[i]
@@ -92,7 +92,7 @@ def _drop_close(along: Line, tolerance: float) -> None:
 
 @inline
 def leave_bounds(objective: Objective, search: Any, model: LocalModel, along: Line) -> bool:
-    """From each coordinate on a bound a step inwards, and a line search where that is better; True if any was."""
+    """Step inwards from each bound that x is on, and search along the line where that is better; True if any was."""
     n = model.base.size
     base, x = model.base, model.x
     better = False

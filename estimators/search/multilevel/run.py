@@ -45,7 +45,7 @@ class SearchRun:
         legacy: bool,
         seed: int,
     ) -> None:
-        """As Mcs; tolerance 0: the published algorithm."""
+        """Begin a run with the settings of Mcs; tolerance 0: the published algorithm."""
         n, longest = lists.x.shape
         self.problem, self.lists, self.levels = problem, lists, levels
         self.rules = {

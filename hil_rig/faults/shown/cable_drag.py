@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint, rated_friction
 
 
 def draw(joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """From somewhere in the middle of the range on; 0.5 to 1.5 times the dry friction at its end, a fifth of it dry."""
+    """Draw a drag from the range's middle on; at its end 0.5 to 1.5 times the dry friction, a fifth of it dry."""
     dry, reach = rated_friction(joint.values), joint.settings.motion.reach
     begin = float(rng.uniform(-0.4, 0.3)) * reach
     pull = dry * float(rng.uniform(0.5, 1.5))

@@ -7,7 +7,7 @@ from hil_rig.faults.servo_joint import ServoJoint
 
 
 def draw(_joint: ServoJoint, rng: np.random.Generator) -> Drawn:
-    """By 12 to 25 K."""
+    """Draw a warming of 12 to 25 K."""
     return Drawn({"heat": float(rng.choice((-1.0, 1.0)) * rng.uniform(12.0, 25.0))})
 
 

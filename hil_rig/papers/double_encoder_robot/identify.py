@@ -72,7 +72,7 @@ def _diagonal(columns: Floats) -> Floats:
 
 
 def friction(model: WholeRobot, folder: Path) -> dict[str, Floats]:
-    """From the two directions."""
+    """Friction of every joint by the two directions of the motion."""
     found = extract(model, *(_whole(folder / f"{name}.npz") for name in ("forward", "backward")))
     return {
         "friction_time": found.time,

@@ -40,7 +40,7 @@ TABLE_4: Final = {  # rms of the torque's error, N·m
 
 
 def gains() -> list[float]:
-    """By how much Table 4's second row is below its first, per cent of the first, a joint each."""
+    """Per cent by which Table 4's second row is below its first, a joint each."""
     return [100.0 * (1.0 - ours / wls) for wls, ours in zip(TABLE_4["wls"], TABLE_4["ours"], strict=True)]
 
 

@@ -45,7 +45,7 @@ def parameters(published: Mapping[str, float], experiment: Mechanism, rig: Mecha
 
 
 def paper(static: float | None = None) -> Mechanism:
-    """With the arms of 1 m that the paper's numbers take."""
+    """The paper's mechanism, with the arms of 1 m that its numbers take."""
     content = load(TABLE).description.model_dump()
     for link in content["links"]:
         link["bearing"] |= {"pin": 1.0, "arm": 1.0, "bending": 1.0, "coulomb": 0.005, "viscous": 0.01}

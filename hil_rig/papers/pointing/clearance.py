@@ -109,7 +109,9 @@ def table(options: argparse.Namespace) -> Reproduced:
                         Figure(f"{row}: error, clear / control", clear / control, 0.95, 1.05, reference="same")
                     )
                     figures.append(
-                        truth(f"{row}: clearance told unidentifiable", not any(one.told() for one in fits), "yes")
+                        truth(
+                            f"{row}: clearance told unidentifiable", not any(one.significant() for one in fits), "yes"
+                        )
                     )
     words = ["Held-out torque error, mN·m, median of the seeds:\n" + "\n".join(lines), _lost()]
     return Reproduced(figures, words, drawn)
@@ -117,7 +119,7 @@ def table(options: argparse.Namespace) -> Reproduced:
 
 def _covered(row: str, fits: list[FittedSibling], rings: list[tuple[float, float]], c: float) -> Figure:
     """The largest error over its own deviation, of both measurements; what is not told is no error."""
-    values = [(one.theta[CLEARANCE], one.deviations[CLEARANCE]) for one in fits if one.told()]
+    values = [(one.theta[CLEARANCE], one.deviations[CLEARANCE]) for one in fits if one.significant()]
     worst = max(abs(value - c) / deviation for value, deviation in [*values, *rings])
     return Figure(f"{row}: error over its deviation, worst", worst, high=3.0, unit="σ")
 

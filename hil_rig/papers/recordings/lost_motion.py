@@ -36,7 +36,7 @@ STIFFNESS, LOST = 0, 1  # of a report's values
 
 
 def watch_of(gear: GearPlant, **wishes: float) -> LostMotion:
-    """As the service watches this gear; wishes: of its `lost_motion`."""
+    """The watch of this gear as the service has it; wishes: of its `lost_motion`."""
     channels = {role: {"signal": f"rig.{one.signal}"} for role, one in gear.roles.items()}
     settings = {"rate": gear.rate, "model": gear.model, "channels": channels, "lost_motion": wishes}
     watched = gear_of(JointSection.model_validate(settings), gear.rate)

@@ -66,7 +66,7 @@ class Moving(Rigid):
         self.kernel = fill_moving
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
-        """As Rigid, NaN in y where the joint may stick."""
+        """Fill the rows of a rigid joint, NaN in y where the joint may stick."""
         fill_moving(signals, eta, self.terms, phi, y)
 
 

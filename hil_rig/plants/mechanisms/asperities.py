@@ -56,7 +56,7 @@ def fractal_loss(steel: Steel, depths: Floats, halved: bool = False, mu: float =
 
 
 def rough_table(steel: Steel, mass: float, mu: float) -> Floats:
-    """For a plant's kernel, (points, 3): ln δ, K_m (N/m), C_n (N·s/m) of a body of `mass` kg."""
+    """Table for a plant's kernel, (points, 3): ln δ, K_m (N/m), C_n (N·s/m) of a body of `mass` kg."""
     stiffness = fractal_stiffness(steel, DEPTHS, mu=mu)
     damping = np.minimum(fractal_loss(steel, DEPTHS, mu=mu), CRITICAL) * np.sqrt(mass * stiffness)
     return np.column_stack([np.log(DEPTHS), stiffness, damping])

@@ -21,7 +21,7 @@ class Simulation(Protocol):
         """(count, columns) of the next samples, without sensors."""
 
     def parameters(self) -> Mapping[str, float]:
-        """As they are now."""
+        """Parameters as they are now, by name."""
 
 
 class Shared:

@@ -166,7 +166,7 @@ class DoubleEncoderRobot(Arm):
         return ArmAxis(self, node, messages, roles)
 
     def simulate(self, values: Floats, links: Floats, count: int) -> Floats:
-        """As the class says."""
+        """Simulate count rows with these values; see the class for the columns."""
         out = np.empty((count, JOINTS, 6))
         step = 1 / (self.rate * SUBSTEPS)
         drives, amplitude = np.ascontiguousarray(values), self._series.amplitude

@@ -75,7 +75,7 @@ def reference(amplitude: Floats, omega: float, t: float, q: Floats, dq: Floats, 
 
 
 def _draw(frequency: float, seed: int, limits: MotionLimits) -> FourierSeries:
-    """At rest at q = 0 in the beginning, and within the limits."""
+    """Draw a series that begins at rest at q = 0 and stays within the limits."""
     rng = np.random.default_rng([seed, 0xF0])
     omega, order = 2 * np.pi * frequency, np.arange(1, HARMONICS + 1)
     joints = len(limits.position)

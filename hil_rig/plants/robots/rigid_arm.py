@@ -84,7 +84,7 @@ class RigidArm(Arm):
         )
 
     def simulate(self, values: Floats, links: Floats, count: int) -> Floats:
-        """As the class says."""
+        """Simulate count rows with these values; see the class for the columns."""
         out = np.empty((count, self.joints, 4))
         step = 1 / (self.rate * SUBSTEPS)
         drag, amplitude = np.ascontiguousarray(values), self.series.amplitude

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw, FrictionSettings
-from estimators.models.friction.structure import RefitModel, look
+from estimators.models.friction.structure import RefitModel, law_structure
 from estimators.models.joints.rigid import RigidSettings
 from estimators.quantities import Axis, Parameter
 from estimators.refit.refit import RefitRows, refit
@@ -110,7 +110,7 @@ def test_at_rest_no_column_has_a_direction(law: FrictionLaw) -> None:
 
 @with_eta
 def test_what_is_found_by_looking_holds_of_any_motion(settings: FrictionSettings, law: FrictionLaw, axis: Axis) -> None:
-    found, (position, velocity, load) = look(settings, axis), motion()
+    found, (position, velocity, load) = law_structure(settings, axis), motion()
     still = [column for column in range(len(law.parameters)) if column not in found.moving]
     base = law.columns(position, velocity, load, law.start)
     odd_at = []
@@ -128,7 +128,7 @@ def test_of_a_law_without_a_nonlinear_parameter_there_is_nothing_to_look_for(
     settings: FrictionSettings, axis: Axis
 ) -> None:
     with pytest.raises(ValueError, match="there is nothing to refit"):
-        look(settings, axis)
+        law_structure(settings, axis)
 
 
 def test_its_coefficients_are_found_by_least_squares_on_its_own_data(law: FrictionLaw) -> None:
@@ -158,7 +158,7 @@ def test_its_nonlinear_parameters_are_found_on_its_own_data(
     limits = (np.array([getattr(parameter, end) for parameter in law.nonlinear]) for end in ("low", "high"))
     eta = np.clip(scale * law.start, *limits)
     position, velocity, load = motion()
-    columns, moving = law.columns(position, velocity, load, eta), look(settings, axis).moving
+    columns, moving = law.columns(position, velocity, load, eta), law_structure(settings, axis).moving
     fixed = [column for column in range(len(law.parameters)) if column not in moving]
     y = columns @ (2.0 + np.arange(len(law.parameters)))
     window = RefitRows(np.ascontiguousarray(columns[:, fixed]), y, velocity, position, load)

@@ -91,8 +91,8 @@ def test_a_reason_becomes_a_map_of_what_it_has_and_comes_back() -> None:
     assert Reason.of(told) == reason
     assert Reason.of(Reason("channel_stuck", "torque", {"value": 2.0}).plain).parameter == "torque"
     assert with_todo([told])[0]["todo"] == CATALOGUE["no_data"].todo
-    assert reason.named == "no_data"
-    assert Reason("uncertain", "inertia").named == "uncertain of inertia"
+    assert reason.identity == ("no_data", "")
+    assert Reason("uncertain", "inertia").identity == ("uncertain", "inertia")
 
 
 def test_reasons_of_recordings_of_the_first_version_are_their_texts() -> None:

@@ -204,5 +204,5 @@ def test_before_a_change_has_been_told_there_is_no_number(told: Told, tmp_path: 
     path = worn(tmp_path, told=False)
     code, out, _ = told("history", path, "--limit", "coulomb=2.6")
     assert code == 0
-    assert out.splitlines()[-1] == "  limit coulomb = 2.6: not known: no change has been told, so there is no trend"
+    assert out.splitlines()[-1] == "  limit coulomb = 2.6: not known: no change has been reported, so there is no trend"
     assert told("history", path, "--limit", "coulomb")[0] == 2

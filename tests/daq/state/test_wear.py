@@ -136,7 +136,7 @@ def test_before_the_onset_there_is_a_size_and_no_time(worn: Path) -> None:
     before = worn_year().friction[: 92 * 24, 0]
     assert found.usual == {"coulomb": pytest.approx(tuple(np.quantile(before[np.isfinite(before)], RANGE)))}
     size = f"{100 * found.wear:.0f} ± {100 * found.deviation:.0f} %"
-    assert found.text.startswith(f"no wear is told: dry friction has changed by {size} beside heat and load")
+    assert found.text.startswith(f"no wear is reported: dry friction has changed by {size} beside heat and load")
 
 
 @pytest.mark.compiled

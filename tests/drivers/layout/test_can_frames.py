@@ -269,7 +269,7 @@ def test_a_message_said_twice_counts_once_and_a_degree_sign_is_one_in_any_encodi
         (tmp_path / f"{encoding}.dbc").write_bytes(text.encode(encoding))
         layout = from_dbc(tmp_path / f"{encoding}.dbc", {}, False)
         assert layout.units() == {"A.S": "°C"}
-        assert dict(layout.unsound) == {"A": "it stands twice: the first counts"}
+        assert dict(layout.unsound) == {"A": "it is there twice: the first is used"}
         layout.check([Wanted(0, "A.S")])
 
 

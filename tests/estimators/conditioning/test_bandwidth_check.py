@@ -53,7 +53,7 @@ def joint(fast: float, size: int) -> tuple[JointEstimator, list[Event]]:
         if len(t) * PERIOD > 1e-3 * first >= 26.0 > 1e-3 * (first - size):
             told = [reason for reason in one.estimate().reasons if reason.code == "kernel_too_wide"]
             assert len(told) == (fast > 0.0), told
-    return one, [event for event in one.events() if event.kind == "swing"]
+    return one, [event for event in one.events() if event.kind == "bandwidth"]
 
 
 def test_a_joint_that_swings_faster_than_its_kernel_sees_says_so_however_samples_are_cut() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from estimators.conditioning.conditioner import Conditioning
-from estimators.conditioning.preprocessing import Front, Preprocessing, preprocess
+from estimators.conditioning.preprocessing import Preprocessing, Preprocessor, preprocess
 from estimators.conditioning.row_kernels import form_rows
 from estimators.conditioning.stop import DONE, ENCODER, SPAN, UNEVEN
 from estimators.models.joints.rigid import RigidSettings
@@ -36,15 +36,15 @@ def samples(count: int) -> Floats:
     return values
 
 
-def front(channels: tuple[str, ...] = CHANNELS, saturation: float | None = 19.5, **more: object) -> Front:
+def preprocessor(channels: tuple[str, ...] = CHANNELS, saturation: float | None = 19.5, **more: object) -> Preprocessor:
     model = RigidSettings.model_validate({"gravity_sin": True} | more).build()
-    return Front(model, channels, PERIOD, 0.05, saturation, Conditioning())
+    return Preprocessor(model, channels, PERIOD, 0.05, saturation, Conditioning())
 
 
 class Passed:
     """What comes of samples that are handed over in such pieces."""
 
-    def __init__(self, one: Front, values: Floats, size: int, since: int = 0) -> None:
+    def __init__(self, one: Preprocessor, values: Floats, size: int, since: int = 0) -> None:
         self.stops: list[tuple[int, int]] = []  # sample, why
         self.heard: list[Floats] = []
         one.follower = lambda _, cleaned: self.heard.append(cleaned)
@@ -65,7 +65,7 @@ class Passed:
 
 @pytest.mark.parametrize("size", [1, 20, 333])
 def test_how_samples_are_cut_changes_nothing(size: int) -> None:
-    values, one, other = samples(6000), front(), front()
+    values, one, other = samples(6000), preprocessor(), preprocessor()
     ours, theirs = Passed(one, values, size), Passed(other, values, 1024)
     assert all(np.array_equal(*pair) for pair in zip(ours.rows, theirs.rows, strict=True))
     assert np.array_equal(ours.cleaned, theirs.cleaned, equal_nan=True)
@@ -75,7 +75,7 @@ def test_how_samples_are_cut_changes_nothing(size: int) -> None:
 
 
 def test_what_is_odd_is_taken_out_and_counted() -> None:
-    values, one = samples(6000), front()
+    values, one = samples(6000), preprocessor()
     found = Passed(one, values, 100)
     kept = found.cleaned[: len(values)]
     counts = one.counters()
@@ -91,7 +91,7 @@ def test_what_is_odd_is_taken_out_and_counted() -> None:
 
 
 def test_it_stops_where_something_is_to_be_decided_and_nowhere_else() -> None:
-    found = Passed(front(), samples(6000), 500).stops
+    found = Passed(preprocessor(), samples(6000), 500).stops
     assert [where for where, why in found if why == SPAN] == [1999, 3999, 5999], "each two seconds"
     (where,) = (where for where, why in found if why == ENCODER)
     assert 239 <= where <= 260, "the 240th move of a position that moves with nearly every sample"
@@ -104,7 +104,7 @@ def test_a_slow_channel_holds_its_last_value() -> None:
     values = samples(1000)
     values[:, 2] = np.nan
     values[100::250, 2] = np.arange(4.0)
-    cleaned = Passed(front(("position", "torque", "temperature")), values, 77).cleaned
+    cleaned = Passed(preprocessor(("position", "torque", "temperature")), values, 77).cleaned
     assert np.isnan(cleaned[:100, 2]).all()
     for k in range(4):
         part = cleaned[100 + 250 * k : 350 + 250 * k, 2]
@@ -117,14 +117,14 @@ def test_a_torque_from_98_percent_of_the_saturation_on_is_not_believed() -> None
     values[[2500, 2501, 2502, 3100], 1] = values[[2499, 2499, 2499, 3099], 1]
     values[:, 1] = np.clip(values[:, 1], -9.7, 9.7)  # it stays there around 0.9 s and 6.73 s
     values[[900, 903, 6732, 6735], 1] = [9.79, 9.81, -9.79, -9.81]  # of 10
-    one = front(CHANNELS[:2], 10.0)
+    one = preprocessor(CHANNELS[:2], 10.0)
     wanted = values[:-2].copy()
     wanted[[903, 6735], 1] = np.nan
     assert np.array_equal(Passed(one, values, 20).cleaned, wanted, equal_nan=True), (
         "two samples late, the rest as it is"
     )
     assert one.counters()["saturated"] == 2
-    free = front(CHANNELS[:2], None)
+    free = preprocessor(CHANNELS[:2], None)
     assert np.array_equal(Passed(free, values, 20).cleaned, values[:-2])
     assert free.counters()["saturated"] == 0
 
@@ -132,7 +132,7 @@ def test_a_torque_from_98_percent_of_the_saturation_on_is_not_believed() -> None
 def test_a_wider_kernel_keeps_the_totals_of_the_one_before_it() -> None:
     values = samples(5000)[:, :2]
     values[4000:4100, 1] = np.nan
-    one = front(CHANNELS[:2], None)
+    one = preprocessor(CHANNELS[:2], None)
     before, counted = Passed(one, values[:2600], 20).rows, one.counters()
     one.widen(0.06)
     after = Passed(one, values[2600:], 20, 2600).rows
@@ -151,7 +151,7 @@ def test_the_step_of_an_encoder_is_told_once_with_the_sample_that_tells_it() -> 
     """The 240th move is that of the sample 480."""
     values = np.zeros((1000, 2))
     values[:, 0] = 1e-4 * np.repeat(np.arange(500), 2)
-    one = front(CHANNELS[:2])
+    one = preprocessor(CHANNELS[:2])
     assert [where for where, why in Passed(one, values[:400], 20).stops if why == ENCODER] == []
     assert one.found() == ()
     assert [where for where, why in Passed(one, values[400:], 100, 400).stops if why == ENCODER] == [80]
@@ -164,7 +164,7 @@ def test_a_temperature_that_comes_seldom_drops_no_row() -> None:
     values = np.full((2000, 3), np.nan)
     values[:, :2], values[::500, 2] = samples(3200)[:2000, :2], 35.0
     values[2000:, 0] = np.nan
-    one = front(("position", "torque", "temperature"), None, temperature=30.0)
+    one = preprocessor(("position", "torque", "temperature"), None, temperature=30.0)
     rows = Passed(one, values, 50).rows
     assert one.counters()["dropped"] == 0
     assert len(rows.time) > 180
@@ -175,7 +175,7 @@ def test_where_two_things_are_to_be_decided_at_one_sample_it_stops_once() -> Non
     values = np.zeros((2100, 2))
     values[:, 1] = samples(2100)[:, 1]
     values[1521:, 0] = 1e-4 * np.repeat(np.arange(1, 291), 2)[:579]
-    one = front(CHANNELS[:2], None)
+    one = preprocessor(CHANNELS[:2], None)
     ((sample, why),) = (stop for stop in Passed(one, values, 300).stops if stop[1] != UNEVEN)
     assert (sample, why) == (1999, max(SPAN, ENCODER))
     assert one.channels.watched.count == 100
@@ -183,14 +183,14 @@ def test_where_two_things_are_to_be_decided_at_one_sample_it_stops_once() -> Non
 
 
 def test_channels_are_watched_as_they_came_with_what_is_wild_missing_or_beyond_all_reason() -> None:
-    values, one = samples(3900), front()
+    values, one = samples(3900), preprocessor()
     Passed(one, values, 300)
     assert one.channels.watched.count == 1900
     assert np.array_equal(one.channels.watched.values[:1900], values[2000:], equal_nan=True)
 
 
 def test_a_channel_that_stays_the_same_is_told() -> None:
-    values, one = samples(2100), front()
+    values, one = samples(2100), preprocessor()
     values[:, 1] = 4.0
     Passed(one, values, 300)
     assert list(map(str, one.channels.certain)) == ["torque stays at 4 although other channels change"]
@@ -198,7 +198,7 @@ def test_a_channel_that_stays_the_same_is_told() -> None:
 
 def test_it_takes_no_more_samples_than_there_is_room_for() -> None:
     """Those that have passed stay until they are fetched; of 1024 places two are wanted for what is still judged."""
-    values, one = samples(4000)[:, :2], front(CHANNELS[:2], None)
+    values, one = samples(4000)[:, :2], preprocessor(CHANNELS[:2], None)
     time, first, counts = 10_000_000 + 1_000_000 * np.arange(4000), 0, []
     for _ in range(5):
         counts.append(take(time[first : first + 400], values[first : first + 400], one.state))
@@ -214,7 +214,7 @@ def test_a_channel_that_never_came_holds_nothing_and_a_fast_one_holds_never() ->
     values = samples(600)
     values[:, 2] = np.nan
     values[300, 1] = np.nan
-    cleaned = Passed(front(("position", "torque", "temperature")), values, 100).cleaned
+    cleaned = Passed(preprocessor(("position", "torque", "temperature")), values, 100).cleaned
     assert np.isnan(cleaned[:, 2]).all()
     assert np.isnan(cleaned[300, 1])
     assert np.isfinite(cleaned[299, 1])
@@ -224,10 +224,10 @@ def test_a_channel_that_never_came_holds_nothing_and_a_fast_one_holds_never() ->
 def test_the_rows_are_those_of_a_conditioner_where_nothing_is_odd() -> None:
     values = samples(900)
     values[:, 1] = np.clip(values[:, 1], -15.0, 15.0)
-    one: Any = front()
+    one: Any = preprocessor()
     found = Passed(one, values, 64)
     time = 10_000_000 + 1_000_000 * np.arange(900)
-    alone = front().conditioner
+    alone = preprocessor().conditioner
     expected = alone.absorb(time[: len(found.cleaned)], np.ascontiguousarray(values[: len(found.cleaned), :2]))
     assert one.counters()["spikes"] == 0
     assert len(expected.time) > 30

@@ -104,7 +104,7 @@ def test_what_it_is_made_of_is_found_within_its_deviations(when: float) -> None:
     # over an arc of ±0.4 rad a torque of the angle that the model lacks would look like an offset and gravity, and
     # friction that rubs by place like Coulomb friction, until there were blocks of a second enough to try it
     assert estimate.known == (True, True, False, False, False)
-    assert estimate.states[2:] == (ParameterState(Knowledge.NOT_IDENTIFIABLE, (), untold_torque=True),) * 3
+    assert estimate.states[2:] == (ParameterState(Knowledge.NOT_IDENTIFIABLE, (), unmodelled_torque=True),) * 3
     assert (estimate.deviations[:2] < 0.05 * truth[:2]).all()
     assert estimate.predicted == pytest.approx(estimate.measured, abs=5.0 * NOISE)
     _, values = lived()

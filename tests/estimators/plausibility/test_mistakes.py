@@ -6,8 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
+from estimators.alignment.channel_delay import gaussian_taps
 from estimators.plausibility.mistakes.base import Motion
-from estimators.plausibility.mistakes.fit import Gain, kernel_of, rows_of
+from estimators.plausibility.mistakes.fit import Gain, rows_of
 from estimators.plausibility.mistakes.look import look, look_at_joints
 from hil_rig.truth.rows import ROWS
 from hil_rig.truth.trial import Trial
@@ -96,7 +97,7 @@ def test_friction_that_follows_a_reversal_is_no_late_torque(width: float, pace: 
 def test_white_noise_is_measured_behind_the_kernel_and_a_tone_is_none() -> None:
     motion, rng = machine("rigid, slow"), np.random.default_rng(4)
     time, smooth = motion.time, np.sin(motion.time)
-    taps = kernel_of(float(time[1] - time[0]))
+    taps = gaussian_taps(float(time[1] - time[0]))
     noisy = rows_of(motion._replace(effort=smooth + rng.normal(0.0, 0.3, len(time))))
     tone = rows_of(motion._replace(effort=smooth + 0.3 * np.sin(2.0 * np.pi * 250.0 * time)))
     assert noisy is not None

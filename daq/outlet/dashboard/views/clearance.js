@@ -2,7 +2,7 @@
 
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
-import { Quantity } from "../page.js";
+import { Gate, Quantity } from "../page.js";
 
 const MICRO = 1e6; // µm in a m
 const ARC = 120; // degrees of its circle that the pin must visit, as estimators/models/mechanisms/pin_circle.py has it
@@ -21,11 +21,7 @@ export class ClearanceSection {
     this.joint = joint;
     this.number = new Quantity("µm");
     this.first = element("span", { class: "number" });
-    this.gates = GATES.map(([label, hint, read, share]) => {
-      const bar = element("i"), text = element("span", { class: "number" });
-      const node = element("div", { class: "row gate", title: hint }, element("span", { class: "name" }, label), element("span", { class: "meter" }, bar), text);
-      return { node, bar, text, read, share };
-    });
+    this.gates = GATES.map((gate) => new Gate(gate));
     this.verdict = element("p", { class: "caption verdict" });
     const row = (label, hint, ...nodes) => element("div", { class: "row", title: hint }, element("span", { class: "name" }, label), ...nodes);
     this.node = element("section", { class: "gear clearance", "aria-label": "The clearance of the joint's bearing" },
@@ -38,22 +34,17 @@ export class ClearanceSection {
   }
 
   update() {
-    const told = this.joint.clearance;
-    this.number.update(told.known ? MICRO * told.clearance : null, MICRO * told.deviation);
-    write(this.first, Number.isFinite(told.first) ? `${format.significant(MICRO * told.first, 3)} µm` : "–");
-    for (const { node, bar, text, read, share } of this.gates) {
-      const part = share(told);
-      mark(node, "enough", String(part >= 1));
-      bar.style.width = `${100 * Math.min(1, Math.max(0, part || 0))}%`;
-      write(text, read(told));
-    }
-    mark(this.node, "grown", String(told.grown));
-    write(this.verdict, tell(told));
+    const clearance = this.joint.clearance;
+    this.number.update(clearance.known ? MICRO * clearance.clearance : null, MICRO * clearance.deviation);
+    write(this.first, Number.isFinite(clearance.first) ? `${format.significant(MICRO * clearance.first, 3)} µm` : "–");
+    this.gates.forEach((gate) => gate.update(clearance));
+    mark(this.node, "grown", String(clearance.grown));
+    write(this.verdict, verdict(clearance));
   }
 }
 
 // in one line: grown, known, or why not
-function tell(told) {
-  if (told.grown) return `Grown from ${format.significant(MICRO * told.first, 3)} µm at first: wear of the bearing.`;
-  return told.known ? "The motion shows it." : `No number: ${told.reasons.map(({ text }) => text).join("; ")}.`;
+function verdict(clearance) {
+  if (clearance.grown) return `Grown from ${format.significant(MICRO * clearance.first, 3)} µm at first: wear of the bearing.`;
+  return clearance.known ? "The motion shows it." : `No number: ${clearance.reasons.map(({ text }) => text).join("; ")}.`;
 }

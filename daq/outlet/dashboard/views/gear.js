@@ -2,7 +2,7 @@
 
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
-import { Quantity } from "../page.js";
+import { Gate, Quantity } from "../page.js";
 import { Panel } from "../panel.js";
 import { calmExtent } from "../plots.js";
 
@@ -39,11 +39,7 @@ export class GearSection {
       return { node, quantity, drift, factor, parameter };
     });
     this.drift = element("span", { class: "number drift" });
-    this.gates = GATES.map(([label, hint, read, share]) => {
-      const bar = element("i"), text = element("span", { class: "number" });
-      const node = element("div", { class: "row gate", title: hint }, element("span", { class: "name" }, label), element("span", { class: "meter" }, bar), text);
-      return { node, bar, text, read, share };
-    });
+    this.gates = GATES.map((gate) => new Gate(gate));
     this.verdict = element("p", { class: "caption verdict" });
     this.node = element("section", { class: "gear", "aria-label": "The gear between the two encoders" },
       element("h2", {}, "Gear", element("small", {}, "between its two encoders")),
@@ -61,16 +57,11 @@ export class GearSection {
     for (const { quantity, drift, factor, parameter } of this.rows) {
       const one = gear.parameters?.[parameter];
       quantity.update(Number.isFinite(one) ? factor * one : null, factor * gear.deviations?.[parameter]);
-      tellDrift(drift, joint.drifted(parameter));
+      writeDrift(drift, joint.drifted(parameter));
     }
-    tellDrift(this.drift, joint.drifted("lost_motion"));
-    for (const { node, bar, text, read, share } of this.gates) {
-      const part = known ? share(gear) : 0;
-      mark(node, "enough", String(part >= 1));
-      bar.style.width = `${100 * Math.min(1, Math.max(0, part || 0))}%`;
-      write(text, known ? read(gear) : "–");
-    }
-    write(this.verdict, tell(gear));
+    writeDrift(this.drift, joint.drifted("lost_motion"));
+    this.gates.forEach((gate) => gate.update(known ? gear : null));
+    write(this.verdict, verdict(gear));
     mark(this.node, "grown", String(gear.grown ?? false));
     this.panel.plot.levels = Number.isFinite(gear.first) ? [[MICRO * gear.first, "muted"]] : [];
   }
@@ -84,13 +75,13 @@ export class GearSection {
   }
 }
 
-function tellDrift(node, found) {
+function writeDrift(node, found) {
   mark(node, "beyond", String(found?.beyond ?? false));
   write(node, found ? `${found.beyond ? "◆ " : ""}${format.drift(found)}` : "");
 }
 
 // in one line: grown, known, or why not
-function tell(gear) {
+function verdict(gear) {
   if (gear.parameters === undefined) return "No row has come yet.";
   if (gear.grown) return `Grown from ${format.significant(MICRO * gear.first)} µrad at first: wear, or a loose coupling.`;
   if (gear.soft) return "Small loads show less of it: the spring is soft at first, so not all of it is a gap.";

@@ -8,13 +8,13 @@ import { ClearanceSection } from "./clearance.js";
 import { GearSection } from "./gear.js";
 import { JointPlots } from "./joint_plots.js";
 import { Knowledge } from "./knowledge.js";
-import { tellLosses } from "./losses.js";
+import { writeLosses } from "./losses.js";
 import { RawChannels } from "./raw_channels.js";
 import { TimeLine } from "./timeline.js";
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 import { brief } from "../condition.js";
-import { Badges, changeBeside, EventLog } from "../page.js";
+import { Badges, changeBeside, EventLog, Figures, Progress } from "../page.js";
 import { inView } from "../plots.js";
 import { Past } from "./past.js";
 import { ViewBar } from "../view_bar.js";
@@ -22,16 +22,12 @@ import { phase, readable } from "../words.js";
 
 const CURVES = 300; // ms between two drawings of the curves
 
-// what the motion of the start, or of the last refit, tells apart
-function told({ phase, condition, weakest, singular_values: known }) {
+// how well the motion of the start, or of the last refit, separates the parameters
+function separation({ phase, condition, weakest, singular_values: known }) {
   if (!known) return "";
   const when = phase === "starting" ? "so far" : "of the last start or refit";
   return `Condition ${when}: ${format.condition(condition)}${weakest ? ` · least identifiable: ${readable(weakest)}` : ""}`;
 }
-
-const figure = ([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }];
-const figureList = (figures) => element("dl", { class: "figures" }, ...Object.values(figures).map(({ label, hint, value, more }) =>
-  element("div", { title: hint }, element("dt", {}, label), element("dd", {}, value, more))));
 
 export class JointView {
   constructor(robot, joint) {
@@ -44,20 +40,19 @@ export class JointView {
     this.since = element("span", { class: "since" });
     this.todo = element("p", { class: "todo" });
     this.line = new TimeLine(false);
-    this.progress = element("div", { class: "progress" }, element("i"));
-    this.progressText = element("span", { class: "progress-text" });
+    this.progress = new Progress();
     this.spectrum = element("p", { class: "spectrum", title: "how well the motion tells the parameters apart: largest over smallest singular value of the whitened regressor, columns of length one; 1 is best" });
     this.events = new EventLog(60, false);
-    this.figures = Object.fromEntries([
+    this.figures = new Figures([
       ["error", "prediction error", "rms of the prediction error, relative to what is measured"],
       ["residual", "residual, rms over 5 s", "what the model does not explain"],
       ["lost", "samples lost", "lost, late or unusable: how fast and why while it happens, else when it was last"],
-    ].map(figure));
-    this.experts = Object.fromEntries([
+    ]);
+    this.experts = new Figures([
       ["latency", "frame to update", "from the arrival of the newest frame to this update"],
       ["samples", "samples", "used since the core started"],
       ["causes", "samples lost, by cause", "since the core started"],
-    ].map(figure));
+    ]);
     this.plots = new JointPlots(joint);
     this.curves = [frictionPanel(joint), ...(joint.elastic ? [torsionPanel(joint)] : [])];
     this.knowledge = new Knowledge(joint, robot.writable);
@@ -90,8 +85,8 @@ export class JointView {
       element("header", { class: "head" },
         element("div", { class: "title" }, element("h1", {}, this.joint.name), this.badges.node, this.since),
         element("div", { class: "health" }, this.explanation, this.reasons, this.change, this.todo,
-          element("div", { class: "startup" }, this.progress, this.progressText)),
-        figureList(this.figures), this.offer.node, this.line.node),
+          this.progress.node),
+        this.figures.node, this.offer.node, this.line.node),
       this.changes.node,
       this.bar.node,
       element("div", { class: "torques" }, plots.residual.node, plots.torque.node, this.raw.node),
@@ -110,7 +105,7 @@ export class JointView {
   // folded until somebody opens it; then it stays open
   expertFigures() {
     const { plots } = this, details = element("details", { class: "experts" }, element("summary", {}, "Figures for experts"),
-      this.spectrum, figureList(this.experts), element("div", { class: "grid" }, plots.error.node, plots.alarm.node, plots.forgetting.node));
+      this.spectrum, this.experts.node, element("div", { class: "grid" }, plots.error.node, plots.alarm.node, plots.forgetting.node));
     details.open = JointView.expert;
     details.addEventListener("toggle", () => { JointView.expert = details.open; });
     return details;
@@ -125,28 +120,25 @@ export class JointView {
     write(this.explanation, phase(key)[1]);
     const before = joint.condition.before ? [`before: ${joint.condition.before}`] : []; // since when stands beside the badge
     const reasons = key === "stale" ? before : key === "transient" ? lines : key === "changed" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons, joint.condition.since);
-    if (reasons.join() !== this.told) {
-      this.told = reasons.join();
+    if (reasons.join() !== this.shownReasons) {
+      this.shownReasons = reasons.join();
       this.reasons.replaceChildren(...reasons.map((reason) => element("li", {}, reason)));
     }
     write(this.since, since ? format.sinceAndFor(since, now) : "");
     write(this.todo, todo);
     this.line.update([joint], robot.events, now);
-    const starting = joint.phase === "starting" && key !== "stale";
-    mark(this.progress.parentNode, "on", String(starting));
-    this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;
-    write(this.progressText, starting ? `${(joint.state.progress ?? 0).toFixed(0)} %` : "");
-    write(this.spectrum, told(joint.state));
+    this.progress.update(joint.phase === "starting" && key !== "stale", joint.state.progress);
+    write(this.spectrum, separation(joint.state));
     write(figures.error.value, format.percent(joint.state.error));
     write(figures.residual.value, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
-    tellLosses(figures.lost.value, figures.lost.more, joint.totals, now);
+    writeLosses(figures.lost.value, figures.lost.more, joint.totals, now);
     write(experts.latency.value, format.duration(joint.latency));
     write(experts.samples.value, format.count(joint.totals.samples));
     write(experts.causes.value, format.count(joint.totals.lost && format.total(joint.totals.lost)));
     write(experts.causes.more, format.causes(joint.totals.lost));
     this.plots.words();
     this.raw.words();
-    this.knowledge.update(robot);
+    this.knowledge.update();
     this.offer.update();
     this.changes.update();
     this.wear.update();
@@ -168,7 +160,8 @@ export class JointView {
     }
   }
 
-  destroy() { this.past.destroy();
+  destroy() {
+    this.past.destroy();
     this.plots.destroy();
     this.raw.destroy();
     this.gear?.panel.plot.destroy();

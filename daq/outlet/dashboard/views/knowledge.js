@@ -59,6 +59,6 @@ export class Knowledge {
 function inWords(state) {
   if (!state || state.state === "known") return "";
   if (state.state === "doubtful") return "not certain enough yet";
-  const others = [...(state.from ?? []).map(readable), ...(state.untold_torque ? ["a torque that the model may lack, or an error of the position"] : [])];
+  const others = [...(state.from ?? []).map(readable), ...(state.unmodelled_torque ? ["a torque that the model may lack, or an error of the position"] : [])];
   return others.length ? `this motion does not tell it apart from ${others.join(", ")}` : "this motion does not show it";
 }

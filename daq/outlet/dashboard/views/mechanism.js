@@ -2,7 +2,7 @@
 
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
-import { EventLog, PhasePill } from "../page.js";
+import { EventLog, PhasePill, Progress } from "../page.js";
 import { ViewBar } from "../view_bar.js";
 import { Residual } from "./whole.js";
 
@@ -48,8 +48,7 @@ export class MechanismView {
     this.pill = new PhasePill();
     this.text = element("p", { class: "explanation" });
     this.todo = element("p", { class: "todo" });
-    this.progress = element("div", { class: "progress" }, element("i"));
-    this.progressText = element("span", { class: "progress-text" });
+    this.progress = new Progress();
     this.drives = new NumbersTable("Torque and friction of every drive", [
       ["drive", ""], ["measured", "low-passed"], ["predicted", "with the friction of every joint"], ["unexplained", "measured − predicted"],
       ["threshold", "beyond which it is reported"], ["friction", "of predicted, what all joints' friction makes of it"],
@@ -63,7 +62,7 @@ export class MechanismView {
     this.node = element("section", { class: "joint whole", "aria-label": "Mechanism" },
       element("header", { class: "head" },
         element("div", { class: "title" }, element("h1", {}, "Mechanism"), this.pill.node),
-        element("div", { class: "health" }, this.text, this.todo, element("div", { class: "startup" }, this.progress, this.progressText))),
+        element("div", { class: "health" }, this.text, this.todo, this.progress.node)),
       element("h2", {}, "Drives", element("small", {}, "by the mechanism's own model, loops closed")),
       element("article", { class: "panel part" }, this.drives.node),
       this.bar.node,
@@ -74,15 +73,12 @@ export class MechanismView {
   }
 
   words(robot, now, stale) {
-    const { state } = robot.mechanism, { key, text, todo } = standing(state, stale ? robot.lastWord : null);
+    const { state } = robot.mechanism, { key, text, todo } = standing(state, stale ? robot.lastUpdate : null);
     mark(this.node, "phase", key);
     this.pill.update(key);
     write(this.text, text);
     write(this.todo, todo);
-    const starting = state.phase === "starting";
-    mark(this.progress.parentNode, "on", String(starting));
-    this.progress.firstChild.style.width = `${state.progress ?? 0}%`;
-    write(this.progressText, starting ? `${(state.progress ?? 0).toFixed(0)} %` : "");
+    this.progress.update(state.phase === "starting", state.progress);
     this.drives.words((name) => {
       const one = state.drives[name], ratio = one.friction_ratio;
       const told = Number.isFinite(ratio) ? `${(100 * ratio).toFixed(0)} ± ${Math.max(0.1, 100 * one.friction_ratio_deviation).toFixed(1)} %` : "not yet";

@@ -5,7 +5,7 @@ import * as format from "../format.js";
 import { worstFirst, trouble } from "../condition.js";
 import { Badges, changeBeside, EventLog, Quantity } from "../page.js";
 import { effortLimits, inView, Sparkline, TimePlot, watch } from "../plots.js";
-import { tellLosses } from "./losses.js";
+import { writeLosses } from "./losses.js";
 import { StatusStrip } from "./status.js";
 import { WholeBanner } from "./whole.js";
 import { effort, readable } from "../words.js";
@@ -59,7 +59,7 @@ class Card {
     this.rows.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
     write(this.error, format.percent(joint.state.error));
     write(this.residual, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
-    tellLosses(this.lost, this.losing, joint.totals, now);
+    writeLosses(this.lost, this.losing, joint.totals, now);
   }
 
   draw(start, end) {

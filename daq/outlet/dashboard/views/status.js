@@ -1,6 +1,6 @@
-// The strip that points: the worst joints in large letters, every joint as a chip, and what happened on one time line.
+// The strip above all joints: the worst in large letters, every joint as a chip, and what happened on one time line.
 
-import { listed, trouble, worstFirst } from "../condition.js";
+import { label, listed, trouble, worstFirst } from "../condition.js";
 import { BaselineOffer } from "./baseline.js";
 import { CurvePlot, frictionCaption } from "./curves.js";
 import { cutName, element, mark, write } from "../elements.js";
@@ -31,7 +31,7 @@ class Headline {
       element("div", { class: "words" }, element("header", {}, this.name, this.badges.node, this.since), this.what, this.change, this.todo), this.picture);
   }
 
-  // joints that have the same; all: how many there are
+  // joints: of one group; all: how many joints there are
   show(joints, now, all) {
     const joint = this.joint = joints?.[0];
     this.node.hidden = !joint;
@@ -43,7 +43,7 @@ class Headline {
     write(this.name, named(joints, all));
     this.name.setAttribute("href", `#/joint/${encodeURIComponent(joint.name)}`);
     this.badges.update({ state, change: changed[0]?.condition.change });
-    // of a joint that is silent the banner above says since when
+    // since when a joint is silent is in the banner above
     write(this.what, key === "stale" ? `before: ${before}` : lines.join("; "));
     write(this.change, changed.map((one) => (joints.length > 1 ? `${one.name}: ` : "") + changeBeside(one.condition)).join("; "));
     write(this.since, Number.isFinite(since) && key !== "stale" ? format.sinceAndFor(since, now) : "");
@@ -65,8 +65,8 @@ function named(joints, all) {
   return listed(names.length > NAMED + 1 ? [...names.slice(0, NAMED), `${names.length - NAMED} more`] : names);
 }
 
-// Joints that fell to the same cause at once are one piece of news, not seven.
-function news(joints) {
+// Joints in groups that have one headline: those that are faulted for the same reasons share it.
+function grouped(joints) {
   const groups = new Map();
   for (const joint of joints) {
     const { key, todo } = joint.condition;
@@ -91,20 +91,21 @@ class Chip {
   words() {
     const { key, word, short, change } = this.joint.condition, beside = change && key !== "changed" ? change.short : "";
     mark(this.node, "phase", key);
-    write(this.short, this.many ? short.replace(/^error |^before: /, "") : short);
-    write(this.change, beside && `◆ ${this.many ? "" : beside.replace(/\.\d(?=\u00a0%)/, "")}`);
+    const whole = label(key, short) + short;
+    write(this.short, this.many ? short : whole);
+    write(this.change, beside && `◆ ${this.many ? "" : change.rounded}`);
     this.change.hidden = !beside;
-    this.node.title = `${this.joint.name}: ${word}${short && `, ${short}`}${beside && `, changed: ${beside}`}`;
+    this.node.title = `${this.joint.name}: ${word}${whole && `, ${whole}`}${beside && `, changed: ${beside}`}`;
   }
 }
 
 // the joints of a sentence: by name where they are few
 const which = (joints) => (joints.length > NAMED ? `${joints.length} are` : `${listed(joints.map((joint) => joint.name))} ${joints.length > 1 ? "are" : "is"}`);
 
-// "Nothing to do" has its words, too.
-function summary(joints, stale, lastWord) {
-  if (stale && lastWord === null) return ["waiting", "No update has come yet", "The core is starting, which takes a minute or two where it compiles. If this lasts, the service's log says why."];
-  if (stale) return ["stale", `No data since ${format.clock(lastWord)}`, "Is the service running, and this screen's network up? What stands below is the last that was known."];
+// The headline where no joint is in trouble: [phase, what, what to do].
+function summary(joints, stale, lastUpdate) {
+  if (stale && lastUpdate === null) return ["waiting", "No update has come yet", "The core is starting, which takes a minute or two where it compiles. If this lasts, the service's log says why."];
+  if (stale) return ["stale", `No data since ${format.clock(lastUpdate)}`, "Is the service running, and this screen's network up? What stands below is the last that was known."];
   const having = (key) => joints.filter((joint) => joint.condition.key === key), counts = (key) => having(key).length;
   const others = ["doubtful", "starting", "unsure", "learning", "held", "waiting"].map((key) => [having(key), { doubtful: "in doubt", starting: "starting up", unsure: "in need of other motion", learning: "still learning", held: "standing still", waiting: "without data yet" }[key]]).filter(([found]) => found.length);
   if (!others.length) return ["normal", joints.length > 1 ? `All ${joints.length} joints are normal` : "Normal", "Nothing to do."];
@@ -115,8 +116,8 @@ function summary(joints, stale, lastWord) {
 }
 
 // since when they are as the summary says, the longest of them; of what is silent for how long
-function since(joints, key, lastWord, now) {
-  if (lastWord !== null) return `for ${format.duration(Math.max(1, now - lastWord))}`;
+function since(joints, key, lastUpdate, now) {
+  if (lastUpdate !== null) return `for ${format.duration(Math.max(1, now - lastUpdate))}`;
   const known = joints.filter(({ condition }) => key === "starting" ? condition.key !== "normal" : condition.key === key).map(({ condition }) => condition.since);
   return known.length && known.every((one) => one) ? format.sinceAndFor(Math.min(...known), now) : "";
 }
@@ -148,14 +149,14 @@ export class StatusStrip {
       this.order = order;
       this.list.replaceChildren(...sorted.map((joint) => this.chips.get(joint).node));
     }
-    const shown = news(troubled).slice(0, HEADLINES);
+    const shown = grouped(troubled).slice(0, HEADLINES);
     this.headlines.forEach((one, i) => one.show(shown[i], now, this.joints.length));
     this.all.hidden = shown.length > 0 && !stale;
     if (!this.all.hidden) {
-      const [key, text, todo] = summary(this.joints, stale, robot.lastWord);
+      const [key, text, todo] = summary(this.joints, stale, robot.lastUpdate);
       mark(this.all, "phase", key);
       write(this.calm, text);
-      write(this.calmSince, since(this.joints, key, stale ? robot.lastWord : null, now));
+      write(this.calmSince, since(this.joints, key, stale ? robot.lastUpdate : null, now));
       write(this.calmTodo, todo);
     }
     this.offer.update();

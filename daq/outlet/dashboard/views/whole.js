@@ -2,7 +2,7 @@
 
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
-import { EventLog, PhasePill } from "../page.js";
+import { EventLog, Figures, PhasePill, Progress } from "../page.js";
 import { Panel } from "../panel.js";
 import { calmExtent, inView } from "../plots.js";
 import { ViewBar } from "../view_bar.js";
@@ -90,7 +90,7 @@ export class WholeBanner {
   words(robot, now, stale) {
     this.node.hidden = !robot.whole;
     if (!robot.whole) return;
-    const { state } = robot.whole, { key, text, todo } = standing(state, stale ? robot.lastWord : null);
+    const { state } = robot.whole, { key, text, todo } = standing(state, stale ? robot.lastUpdate : null);
     mark(this.node, "phase", key);
     this.pill.update(key);
     write(this.since, sinceWords(state, key, now));
@@ -161,29 +161,26 @@ export class WholeView {
     this.since = element("span", { class: "since" });
     this.text = element("p", { class: "explanation" });
     this.todo = element("p", { class: "todo" });
-    this.progress = element("div", { class: "progress" }, element("i"));
-    this.progressText = element("span", { class: "progress-text" });
-    this.figures = Object.fromEntries([
+    this.progress = new Progress();
+    this.figures = new Figures([
       ["mass", "payload", "mass that the last link carries beyond the model, ± one standard deviation"],
       ["centre", "its centre", "in the last link's frame, ± one standard deviation"],
       ["inertia", "its inertia", "about its centre, axes of the last link: xx, yy, zz, ± one standard deviation"],
       ["nearest", "nearest to its threshold", `largest residual of the last ${RECENT} s over the threshold, as in the table`],
       ["learnt", "learnt from", "seconds of motion that have taught the model since the start"],
-    ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
+    ]);
     this.residuals = joints.map(([name, told], i) => new Residual(name, told.unit, FIRST + i));
     this.table = new ResidualTable(joints, FIRST);
     this.friction = new FrictionTable();
     this.contact = new ContactPanel();
     this.bar = new ViewBar(robot.name || "robot", () => this.columns());
     this.events = new EventLog(60, false);
-    const figures = element("dl", { class: "figures" }, ...Object.values(this.figures).map(({ label, hint, value, more }) =>
-      element("div", { title: hint }, element("dt", {}, label), element("dd", {}, value, more))));
     const unit = joints[0]?.[1].unit ?? "N·m";
     this.node = element("section", { class: "joint whole", "aria-label": "Whole robot" },
       element("header", { class: "head" },
         element("div", { class: "title" }, element("h1", {}, "Whole robot"), this.pill.node, this.since),
-        element("div", { class: "health" }, this.text, this.todo, element("div", { class: "startup" }, this.progress, this.progressText)),
-        figures),
+        element("div", { class: "health" }, this.text, this.todo, this.progress.node),
+        this.figures.node),
       element("h2", {}, "Residual torque", element("small", {}, `${effort(unit).toLowerCase()} measured − predicted by the whole robot's model`)),
       element("div", { class: "told" }, element("article", { class: "panel part" }, this.table.node), this.contact.node),
       this.bar.node,
@@ -194,16 +191,13 @@ export class WholeView {
   }
 
   words(robot, now, stale) {
-    const { state } = robot.whole, { figures } = this, { key, text, todo } = standing(state, stale ? robot.lastWord : null);
+    const { state } = robot.whole, { figures } = this, { key, text, todo } = standing(state, stale ? robot.lastUpdate : null);
     mark(this.node, "phase", key);
     this.pill.update(key);
     write(this.since, sinceWords(state, key, now));
     write(this.text, text);
     write(this.todo, todo);
-    const starting = state.phase === "starting";
-    mark(this.progress.parentNode, "on", String(starting));
-    this.progress.firstChild.style.width = `${state.progress ?? 0}%`;
-    write(this.progressText, starting ? `${(state.progress ?? 0).toFixed(0)} %` : "");
+    this.progress.update(state.phase === "starting", state.progress);
     const { carried, mass, mass_deviation: sigma, centre, centre_deviation: around } = state.payload;
     write(figures.mass.value, carried ? `${format.significant(mass, 3)} kg` : "none");
     write(figures.mass.more, carried ? `± ${format.significant(sigma, 1)} kg` : "");

@@ -60,7 +60,7 @@ class IdentifiedRobot:
     twists: tuple[GearTwist | None, ...] = ()  # of each joint's gear; () or None where there is no second encoder
     learned: tuple[Learned | None, ...] = ()  # of each joint's residual, where a compensation was asked for
     lag: TorqueLag | None = None  # of the torque; θ was learnt without
-    bends: Floats | None = None  # (n,) deviation of what friction has beyond its law, N·m (N)
+    friction_discrepancy: Floats | None = None  # (n,) deviation of what friction has beyond its law, N·m (N)
     unseen: Floats | None = None  # (n,) deviation of the torque on motions that were not learnt from, N·m (N)
     beyond: Floats | None = None  # (n,) deviation of friction beyond its law at each speed, N·m (N) …
     beyond_covariance: Floats | None = None  # … and by it of θ (p, p); `covariance` is without
@@ -107,7 +107,7 @@ class IdentifiedRobot:
         return tau
 
     def document(self) -> dict[str, Any]:
-        """As plain data."""
+        """Everything as plain data, for a file."""
         model = self.model()
         return {
             "format": FORMAT,
@@ -168,7 +168,7 @@ class IdentifiedRobot:
             "position_seen": [float(self.lower[i]), float(self.upper[i])],
             **({} if self.peaks is None else {"residual_peak": float(self.peaks[i])}),
             **({} if self.deviations is None else {"residual_rms": float(self.deviations[i])}),
-            **({} if self.bends is None else {"residual_bend": float(self.bends[i])}),
+            **({} if self.friction_discrepancy is None else {"residual_bend": float(self.friction_discrepancy[i])}),
             **({} if self.unseen is None else {"residual_unseen": float(self.unseen[i])}),
             **({} if self.beyond is None else {"friction_beyond_law": float(self.beyond[i])}),
             **({} if self.resting is None else {"speed_at_rest": float(self.resting[i])}),
@@ -257,7 +257,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         twists=twists,
         learned=learned,
         lag=_lag(document.get("torque_lag"), p, len(joints)),
-        bends=_column(joints, "residual_bend") if _all_have(joints, "residual_bend") else None,
+        friction_discrepancy=_column(joints, "residual_bend") if _all_have(joints, "residual_bend") else None,
         unseen=_column(joints, "residual_unseen") if _all_have(joints, "residual_unseen") else None,
         beyond=_column(joints, "friction_beyond_law") if _all_have(joints, "friction_beyond_law") else None,
         beyond_covariance=squares.get("covariance_beyond_law"),

@@ -26,5 +26,5 @@ def law_columns(model: WholeRobot, j: int, speeds: Floats) -> Floats:
 
 
 def friction_columns(model: WholeRobot, speeds: Floats) -> list[FrictionColumns]:
-    """For each joint the places in θ of its law, and its columns at speeds (n, k)."""
+    """Places in θ of each joint's friction law, and its columns at speeds (n, k)."""
     return [(law_terms(model, j), law_columns(model, j, own)) for j, own in enumerate(speeds)]

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.models.friction.structure import look
+from estimators.models.friction.structure import law_structure
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.models.shared_instants import smooth
 from estimators.online.robot.block import ROWS, Block
@@ -20,6 +20,7 @@ from estimators.quantities import Floats, Parameter
 from estimators.refit.refit import RefitRows
 from estimators.refit.report import Refit
 from estimators.rows import POSITION, VELOCITY
+from estimators.thresholds import SHARPENS
 
 #: s, argued: Motion that a window holds: two periods of an excitation of ten seconds.
 WINDOW: Final = 20.0
@@ -27,8 +28,6 @@ WINDOW: Final = 20.0
 LONGEST: Final = 4
 #: 1, derived: Relative step of η for its tangent, as of ln η.
 STEP: Final = 1e-4
-#: 1, argued: Times the rows that η rests on, from which a search of all of them sharpens it (decision 054).
-LONGER: Final = 1.5
 
 
 class _FrictionRows(NamedTuple):
@@ -57,7 +56,7 @@ class FrictionWindow:
         first = sum(model.count_of(i) for i in range(joint))
         count = len(self.law.parameters)
         self.place = model.base + first + np.arange(count + 1)  # the offset last
-        self.moving = look(self.settings, self.axis).moving
+        self.moving = law_structure(self.settings, self.axis).moving
         self.still = np.setdiff1d(np.arange(count + 1), self.moving)
         self.room = self.due = round(WINDOW * ROWS)  # rows of the window; rows after which it is looked at
         self._rows: deque[_FrictionRows] = deque()
@@ -121,7 +120,7 @@ class FrictionWindow:
     def sharpens(self) -> int:
         """Rows of a window that would tell η more exactly than it is known; 0 where none would yet."""
         most = min(self._since, LONGEST * round(WINDOW * ROWS))
-        return most if self._basis and most >= LONGER * self._basis else 0
+        return most if self._basis and most >= SHARPENS * self._basis else 0
 
     def rest_on(self, rows: int, known: Floats) -> None:
         """Note what η in force rests on; known: its relative deviations."""

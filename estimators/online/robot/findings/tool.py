@@ -12,17 +12,13 @@ import numpy as np
 
 from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.findings.carried import Payload, as_payload, tool_prior
+from estimators.online.robot.findings.causes.base import LOOKS
+from estimators.online.robot.findings.causes.payload import CERTAIN, MASS
 from estimators.online.robot.findings.looks import FADE
 from estimators.quantities import Floats
 
-#: deviations, argued: Deviations by which the tool must differ from what was told; as for a payload.
-CERTAIN: Final = 4.0
-#: kg, argued: Difference of mass below which nothing is reported; as for a payload.
-MASS: Final = 0.25
 #: m, argued: Difference of the centre below which nothing is reported: less than a gripper's fingers are wide.
 CENTRE: Final = 0.02
-#: looks, argued: Looks in a row that must say the same: two seconds, as for friction.
-LOOKS: Final = 4
 
 
 class ToldTool(NamedTuple):

@@ -18,8 +18,8 @@ class UnseenSpeed:
 
     def __init__(self, model: WholeRobot, reach: Floats, chunks: int) -> None:
         """reach: (n,) rad/s (m/s) up to which the laws may be used; chunks: that the low-passes remember."""
-        bends = np.array([law.kind != DEFAULT.kind for law in model.laws])
-        self._model, self._reach = model, np.where(bends & (reach > 0.0), reach, np.inf)
+        nonlinear = np.array([law.kind != DEFAULT.kind for law in model.laws])
+        self._model, self._reach = model, np.where(nonlinear & (reach > 0.0), reach, np.inf)
         self._fastest, self._chunk = np.zeros((chunks, len(reach))), 0  # of each chunk, written round and round
         self._speed = np.zeros(len(reach))
         self._any = bool(np.isfinite(self._reach).any())

@@ -103,10 +103,10 @@ def _descent(objective: Objective, line: Line) -> None:
 
 @inline
 def _convex(line: Line) -> bool:
-    bends = True
+    convex = True
     for k in range(1, line.points - 1):
-        bends = bends and second(line, k - 1, k, k + 1) >= 0.0
-    return bends
+        convex = convex and second(line, k - 1, k, k + 1) >= 0.0
+    return convex
 
 
 @inline

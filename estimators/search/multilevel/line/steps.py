@@ -239,7 +239,7 @@ def _local_minimiser(line: Line, i: int, m: int) -> tuple[bool, float]:
 
 @inline
 def _quadruple_left(line: Line, i: int, left: float, middle: float) -> float:
-    """From points 1 … 4 of the five."""
+    """The step by points 1 … 4 of the five."""
     a, f = line.a, line.f
     other = second(line, i, i + 2, i + 3) if f[i + 1] < f[i + 2] else second(line, i, i + 1, i + 3)
     slope = first(line, i + 1, i + 2)
@@ -251,7 +251,7 @@ def _quadruple_left(line: Line, i: int, left: float, middle: float) -> float:
 
 @inline
 def _quadruple_right(line: Line, i: int, middle: float, right: float) -> float:
-    """From points 2 … 5 of the five."""
+    """The step by points 2 … 5 of the five."""
     a, f = line.a, line.f
     other = second(line, i + 1, i + 3, i + 4) if f[i + 2] < f[i + 3] else second(line, i + 1, i + 2, i + 4)
     slope = first(line, i + 2, i + 3)

@@ -59,7 +59,7 @@ def test_a_motion_that_tells_nothing_gives_no_number(tmp_path: Path, capsys: pyt
     assert [one["told"] for one in said["now"]] == [False, False]
     assert "of its circle, 120° are needed" in said["now"][0]["why"]
     assert main(["clearance", str(slow), "--mass", "3.0", "--pin", "0.01"]) == 1
-    assert "torque: no number (this motion does not tell it" in capsys.readouterr().out
+    assert "torque: no number (this motion does not identify it" in capsys.readouterr().out
 
 
 def test_a_pin_that_flies_is_measured_where_it_touches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

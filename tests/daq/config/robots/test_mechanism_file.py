@@ -51,7 +51,7 @@ TOLD = {
     "9: links.1.mass: expected greater than or equal to 0, found -1",
     "10: links.2: expected an axis with a direction, found zero",
     '11: links.2.name: expected a name of its own, found "rod" twice',
-    '15: links.3.parent: expected a link that stands before it, found "late"',
+    '15: links.3.parent: expected a link that is listed before it, found "late"',
     "18: cuts.0.other_point: expected a value, found none",
     '20: cuts.0.link: unknown link "rodd", expected one of crank, rod, lever, late; did you mean "rod"?',
     '27: cuts.1.other: expected two links, found "rod" at both ends',

@@ -198,13 +198,13 @@ def test_messages_that_waited_and_come_all_at_once_are_as_old_as_they_say(overvi
           const { Robot } = await import("./robot.js");
           const robot = new Robot();
           const absorb = (now, received, local) => {
-            robot.told = [now, local];
-            robot.hear({ received, timestamp: received }, now, local);
+            robot.serviceClock = [now, local];
+            robot.noteUpdate({ received, timestamp: received }, now, local);
           };
           absorb(1000, 999.9, 5000);
           const first = robot.age(5000);
           absorb(1003, 999.9, 5001);  // a busy page reads at once what has waited for 3 s
-          const silent = [robot.age(5001), robot.age(6001), robot.lastWord];
+          const silent = [robot.age(5001), robot.age(6001), robot.lastUpdate];
           absorb(900, 899.8, 6100);  // the service's clock was set back
           return [first, ...silent, robot.age(6100)];
         }"""
@@ -213,7 +213,7 @@ def test_messages_that_waited_and_come_all_at_once_are_as_old_as_they_say(overvi
 
 
 JUDGE = """async (joint) => {
-  const { judge } = await import("./condition.js");
+  const { judge, label } = await import("./condition.js");
   const { Badges, changeBeside } = await import("./page.js");
   const open = [{ parameter: "viscous", percent: 50, z: 90, since: 40, evidence: "alarm", todo: "Look." }];
   joint = { name: "a", names: ["viscous"], unit: "N·m", usual: 0.1, residualRms: () => 0.52, drift: {},
@@ -222,7 +222,8 @@ JUDGE = """async (joint) => {
   const badges = new Badges();
   badges.update(joint.condition);
   const { key, lines, since, short } = joint.condition, words = [...badges.node.children].map((one) => one.textContent);
-  return [key, words, lines.join("; "), changeBeside(joint.condition).split(", since")[0], since, short];
+  const beside = changeBeside(joint.condition).split(", since")[0];
+  return [key, words, lines.join("; "), beside, since, label(key, short) + short];
 }"""
 
 
@@ -300,8 +301,27 @@ def test_a_joint_was_what_it_was_in_itself_before_its_core_and_then_the_page_hea
         }"""
     )
     assert told == [
-        ["no word from the core for 2 s", "normal", "before: normal"],
-        ["no word from the core for 2 s", "faulted (no data), since 00:01:00", "before: faulted"],
+        ["no word from the core for 2 s", "normal", "normal"],
+        ["no word from the core for 2 s", "faulted (no data), since 00:01:00", "faulted"],
+    ]
+
+
+def test_a_chip_rounds_its_change_and_names_a_fault_by_its_code_whatever_the_sentence_says(overview: Page) -> None:
+    found = overview.evaluate(
+        """async () => {
+          const { judge } = await import("./condition.js");
+          const { counted } = await import("./words.js");
+          const open = [{ parameter: "viscous", percent: 34.96, z: 90, since: 40, evidence: "gradual", todo: "" }];
+          const reasons = [{ code: "channel_dead", text: "position: a sentence that may change", todo: "" }];
+          const joint = { name: "a", names: ["viscous"], drift: {}, changes: open, open, condition: {}, reasons,
+            phase: "faulted", state: { phase: "faulted", health: { status: "faulted", reasons } } };
+          const { short, change } = judge(joint, [], 100);
+          return [short, change.short, change.rounded, counted("unsure", 1), counted("unsure", 2), counted("held", 2)];
+        }"""
+    )
+    assert found == [
+        *("channel dead", "viscous +35.0\u00a0%", "viscous +35\u00a0%"),
+        *("1 needs other motion", "2 need other motion", "2 held"),
     ]
 
 
@@ -315,7 +335,7 @@ def test_a_joint_that_starts_alone_is_named(overview: Page) -> None:
               condition: { key, state: key, rank: 1, word: "", short: "", size: 0, lines: [],
                 todo: "", since: 60 } }));
             const strip = new StatusStrip(joints, false);
-            strip.words({ events: [], lastWord: 100 }, 100, false);
+            strip.words({ events: [], lastUpdate: 100 }, 100, false);
             return strip.calm.textContent;
           };
           return [["starting", "normal", "normal"], ["starting", "starting", "normal"], ["starting", "starting"],
@@ -337,8 +357,8 @@ def test_a_page_whose_core_is_down_does_not_call_itself_live(overview: Page) -> 
           const down = { reasons: [{ code: "core_down" }], silent: false }, good = { reasons: [], silent: false };
           const quiet = { reasons: [{ code: "no_data" }], silent: true };
           const asked = [[down, down], [good, good], [good, quiet], [quiet, quiet], []];
-          return [...asked.map((joints) => Object.values(connectionWords("live", "", joints)).join(": ")),
-            connectionWords("lost", "no data since 11:47:33", [good]).text, connectionWords("lost", "", []).text];
+          return [...asked.map((joints) => Object.values(connectionWords("live", null, joints)).join(": ")),
+            connectionWords("lost", 42453, [good]).text, connectionWords("lost", null, []).text];
         }"""
     )
     assert told == [

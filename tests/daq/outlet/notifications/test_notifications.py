@@ -185,7 +185,7 @@ def test_a_channel_without_its_secret_counts_what_it_should_have_told(folder: Pa
 def test_a_file_that_cannot_be_read_tells_again_and_says_so(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     (folder / "arm.notified.json").write_text("[1, 2", "utf-8")
     told_by(folder)
-    assert "changes that stand are told again" in caplog.text
+    assert "open changes are reported again" in caplog.text
 
 
 def test_a_running_outlet_tells_and_counts_and_shows_its_page_while_a_receiver_stalls(

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionSettings
-from estimators.models.friction.structure import look
+from estimators.models.friction.structure import law_structure
 from estimators.models.robots.bearing_friction import BearingSettings
 from estimators.quantities import Axis
 
@@ -37,7 +37,7 @@ def test_the_columns_that_a_nonlinear_parameter_moves_are_found(
     settings: FrictionSettings, moving: list[int], owner: list[int], alone: bool, odd: bool
 ) -> None:
     for axis in Axis:
-        found = look(settings, axis)
+        found = law_structure(settings, axis)
         assert found.moving.tolist() == moving
         assert found.owner.tolist() == owner
         assert found.alone is alone

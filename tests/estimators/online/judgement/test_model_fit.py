@@ -234,9 +234,9 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     fit.kept.left, fit.kept.share = 0.1, 0.0
     fit.kept.late[:], learner.misfit[:] = 0.0, 0.0
     fit.kept.steps[:] = 0.0
-    learner.kept.untold[:] = 0.0
+    learner.kept.unmodelled[:] = 0.0
     assert fit.cause(learner, 0, 1e3) == (Reason("residual_not_noise"),)
-    learner.kept.untold[0, 0] = 1e6
+    learner.kept.unmodelled[0, 0] = 1e6
     assert fit.cause(learner, 0, 1e3) == (), "what no motion has shown is no residual"
     learner.misfit[0, 0] = 1e6
     assert fit.cause(learner, 0, 1e3) == (Reason("reversal_friction"),)

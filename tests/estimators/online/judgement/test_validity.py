@@ -75,7 +75,7 @@ def test_the_deviation_that_is_told_does_not_jump_where_a_parameter_is_no_longer
     own, told, states = float(validity.kept.deviations[0]), [], set[int]()
     way = np.concatenate([np.linspace(0.0, 0.45, 451), np.linspace(0.45, 0.0, 451)])  # the limit is 5 % of 3
     for deviation in way:
-        learner.kept.untold[0, 0] = deviation**2
+        learner.kept.unmodelled[0, 0] = deviation**2
         validity.judge(learner)
         told.append(float(validity.kept.deviations[0]))
         states.add(int(validity.kept.states[0]))

@@ -467,7 +467,7 @@ def test_what_is_of_another_version_is_not_gone_on_with() -> None:
         RobotEstimator(taught(), 1.0 / RATE).resume(kept_of(quiet().robot) | {"learnt": 1.5})
     with pytest.raises(ValueError, match="another model or version"):
         RobotEstimator(taught(), 1.0 / RATE).resume(kept_of(quiet().robot) | {"version": 2})
-    for name in ("theta", "variance", "thresholds", "bends"):
+    for name in ("theta", "variance", "thresholds", "friction_discrepancy"):
         state = kept_of(quiet().robot)
         with pytest.raises(ValueError, match="another model or version"):
             RobotEstimator(taught(), 1.0 / RATE).resume(state | {name: [*state[name], 1.0]})
@@ -502,13 +502,13 @@ def test_the_residuals_of_a_start_so_far_are_told() -> None:
     with pytest.raises(ValueError, match="nothing has moved"):
         robot.start_residuals()
     told = played(6.0, robot=robot)
-    largest, rms, bends = robot.start_residuals()
+    largest, rms, friction_discrepancy = robot.start_residuals()
     wanted = NOISE * np.sqrt(1.11 * 10.0 / (0.5 * RATE))  # what two poles of 10 Hz pass of white noise
     assert rms == pytest.approx(wanted, rel=0.2)
     assert (2.5 * rms < largest).all()
     assert (largest < 5.0 * rms).all()
     assert largest[1] >= np.abs(told.residual(1.0, 6.0))[:, 1].max()
-    np.testing.assert_array_equal(bends, [0.0, 0.0])
+    np.testing.assert_array_equal(friction_discrepancy, [0.0, 0.0])
 
 
 def test_how_rows_are_cut_does_not_matter() -> None:

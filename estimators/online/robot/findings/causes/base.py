@@ -5,7 +5,7 @@ after how many looks it may be told.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,6 +14,11 @@ from estimators.numerics.nnls import Integers
 from estimators.online.robot.findings.columns import CauseColumns
 from estimators.online.robot.findings.friction_terms import law_columns, law_terms, own_terms
 from estimators.quantities import Floats
+
+#: deviations, argued: Deviations by which a bound may seem to be passed.
+DOUBT: Final = 3.0
+#: looks, argued: Looks in a row that must say the same of what lasts: two seconds, in which a payload has shown itself.
+LOOKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class Prepared(NamedTuple):
 
     @classmethod
     def of(cls, cause: "Cause", known: RobotKnowledge) -> "Prepared":
-        """By what is known now."""
+        """Columns, prior and places of a cause by what is known now."""
         return cls(cause, cause.moves(known), np.asarray(np.linalg.cholesky(cause.prior(known)), np.float64))
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
 from estimators.online.robot.findings.columns import TILTS
 from estimators.quantities import Floats
 
@@ -13,8 +13,6 @@ from estimators.quantities import Floats
 TILT: Final = 0.05
 #: rad, argued: Beyond it the base is mounted otherwise, and the columns, which are a derivative, say nothing.
 MOST: Final = 0.5
-#: looks, argued: Looks in a row that must say the same, as for friction.
-LOOKS: Final = 4
 #: looks, argued: Looks that a tilt shows for, behind a start: bases do not move at once.
 LASTS: Final = 20
 
@@ -36,7 +34,7 @@ class BaseTilt:
         return TILT**2 * np.eye(TILTS)
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether a tilt may have lasted so long; see Cause."""
         return starting or looks >= LASTS
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -44,6 +42,6 @@ class BaseTilt:
         return bool(np.linalg.norm(values) <= MOST)
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """By how much, about which axes."""
+        """The tilt and its axes, as a sentence."""
         x, y = np.degrees(fitted.values)
         return f"the base is tilted by {x:+.2g}° about its x and {y:+.2g}° about its y"

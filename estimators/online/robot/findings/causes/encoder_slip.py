@@ -5,15 +5,13 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: rad (m), argued: One deviation of a slip: a few degrees, as of a belt's tooth or a loose coupling.
 SLIPS: Final = 0.05
 #: rad (m), argued: Beyond it the columns, which are a derivative, say nothing.
 MOST: Final = 0.5
-#: looks, argued: Looks in a row that must say the same, as for friction.
-LOOKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class EncoderSlip:
         return np.array([[SLIPS**2]])
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether a slip may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -41,7 +39,7 @@ class EncoderSlip:
         return bool(abs(values[0]) <= MOST)
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """By how much."""
+        """The slip of every joint, as a sentence."""
         joint = known.model.robot.joints[self.joints[0]]
         size = f"{1e3 * fitted.values[0]:+.3g} m{joint.axis.length}"
         return f"the encoder of {joint.name} has slipped: it reads about {size} beyond what it did"

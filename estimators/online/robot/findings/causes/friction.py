@@ -7,17 +7,13 @@ import numpy as np
 
 from estimators.models.friction.base import FrictionLaw
 from estimators.numerics.nnls import Integers
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import DOUBT, LOOKS, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a friction's change, relative: a cold gear has half as much again, a worn one half.
 CHANGES: Final = 0.5
 #: 1, argued: Shares of the highest speed seen at which friction must be no drive.
 SPEEDS: Final = (0.1, 0.5)
-#: deviations, argued: Deviations by which a bound may seem to be passed.
-DOUBT: Final = 3.0
-#: looks, argued: Looks in a row that must say the same: two seconds, in which a payload has shown itself.
-LOOKS: Final = 4
 
 
 def sizes(known: RobotKnowledge, j: int) -> Floats:
@@ -57,7 +53,7 @@ class JointFriction:
         return np.diag(np.concatenate([(CHANGES * sizes(known, j)) ** 2 for j in self.joints]))
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether changed friction may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -93,7 +89,7 @@ class CommonFriction:
         return CHANGES**2 * np.eye(self.moves(known).shape[1])
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether changed friction may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -106,7 +102,7 @@ class CommonFriction:
 
 
 def share_of_friction(name: str, change: float, before: float) -> str:
-    """By how much a joint's friction has changed, in words; a joint that had none has infinitely more."""
+    """A joint's change of friction in words; a joint that had none has infinitely more."""
     return f"{name} {100.0 * change / before if before else np.inf:+.0f} %"
 
 

@@ -6,13 +6,11 @@ from typing import Final
 import numpy as np
 
 from estimators.models.robots.whole_robot import SPREAD
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a link from its model in the pullback metric: data sheets are some 15 % off.
 OFF: Final = 0.15
-#: looks, argued: Looks in a row that must say the same, as for friction.
-LOOKS: Final = 4
 #: looks, argued: Looks that a wrong model shows for, behind a start: links do not change while a robot moves.
 LASTS: Final = 20
 
@@ -35,7 +33,7 @@ class Links:
         return (OFF / SPREAD) ** 2 * known.prior[:base, :base]
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether changed links may have lasted so long; see Cause."""
         return starting or looks >= LASTS
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:

@@ -1,14 +1,10 @@
 """Another zero of a joint's torque: a steady torque that has outlasted every push."""
 
 from dataclasses import dataclass
-from typing import Final
 
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge
+from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge
 from estimators.online.robot.findings.causes.steady_torque import LASTS, Contact
 from estimators.quantities import Floats
-
-#: looks, argued: Looks in a row that must say the same, as for friction.
-LOOKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +24,7 @@ class Offset:
         return Contact(self.joints).prior(known)
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether an offset may have lasted so long; see Cause."""
         return looks >= LASTS
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -36,6 +32,6 @@ class Offset:
         return True
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """By how much."""
+        """The offset of every joint, as a sentence."""
         joint = known.model.robot.joints[self.joints[0]]
         return f"the torque of {joint.name} has another zero: {fitted.values[0]:+.3g} {joint.axis.effort}"

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.online.robot.findings.carried import tool_prior
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import DOUBT, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: kg, argued: The least payload that is reported.
@@ -15,12 +15,10 @@ MASS: Final = 0.25
 CERTAIN: Final = 4.0
 #: m, argued: Farther from the last link's frame no centre of mass is held: four deviations of a tool's size.
 WITHIN: Final = 0.6
-#: deviations, argued: Deviations by which a bound may seem to be passed.
-DOUBT: Final = 3.0
 #: 1, argued: Share of the payload that is left at most when it is gone.
 GONE_BELOW: Final = 0.3
 #: looks, argued: Looks in a row that must say the same: a push does not last.
-LOOKS: Final = 2
+BRIEF: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class PayloadCause:
 
     name: str = "payload"
     joints: tuple[int, ...] = ()
-    looks: int = LOOKS
+    looks: int = BRIEF
 
     def moves(self, known: RobotKnowledge) -> Floats:
         """The last link's ten parameters."""
@@ -40,7 +38,7 @@ class PayloadCause:
         return tool_prior()
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether a payload may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:

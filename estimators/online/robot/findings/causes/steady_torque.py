@@ -30,7 +30,7 @@ class Contact:
         return np.diag(np.diag(known.prior)[places])
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether a push may have lasted so long; see Cause."""
         return looks < LASTS
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:

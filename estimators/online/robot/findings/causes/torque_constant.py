@@ -5,15 +5,13 @@ from typing import Final
 
 import numpy as np
 
-from estimators.online.robot.findings.causes.base import Fitted, RobotKnowledge, chosen
+from estimators.online.robot.findings.causes.base import LOOKS, Fitted, RobotKnowledge, chosen
 from estimators.quantities import Floats
 
 #: 1, argued: One deviation of a torque constant's change: magnets lose that much, and drives are replaced.
 CHANGES: Final = 0.1
 #: 1, argued: A change beyond this is another fault, such as a wrong unit.
 MOST: Final = 0.5
-#: looks, argued: Looks in a row that must say the same, as for friction.
-LOOKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class TorqueConstant:
         return np.array([[CHANGES**2]])
 
     def lasts(self, looks: int, starting: bool) -> bool:
-        """As the protocol says."""
+        """Whether a changed torque constant may have lasted so long; see Cause."""
         return True
 
     def possible(self, known: RobotKnowledge, values: Floats, deviations: Floats) -> bool:
@@ -41,7 +39,7 @@ class TorqueConstant:
         return bool(abs(values[0]) <= MOST)
 
     def words(self, known: RobotKnowledge, fitted: Fitted) -> str:
-        """By how much."""
+        """The change of every torque constant, as a sentence."""
         name = known.model.robot.names[self.joints[0]]
         percent = f"{100.0 * fitted.values[0]:+.0f} %"
         return f"the torque of {name} is told {percent} beyond what it was: another torque constant"

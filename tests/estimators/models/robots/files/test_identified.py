@@ -56,7 +56,7 @@ def whole(plain: bool = False) -> IdentifiedRobot:
     each = random.uniform(0.5, 2.0, (10, n))
     links = random.uniform(0.5, 2.0, (3, n, 10))
     more: dict[str, Any] = {
-        "peaks": each[5], "deviations": each[6], "bends": each[7], "twists": gears,
+        "peaks": each[5], "deviations": each[6], "friction_discrepancy": each[7], "twists": gears,
         "learned": (None, learned(), None), "beyond": each[8], "beyond_covariance": 0.5 * squares[1],
         "resting": each[9],
         "lag": TorqueLag(random.normal(size=n), np.diag(each[0]), random.normal(size=(p, n))),
@@ -195,7 +195,7 @@ def test_figures_of_some_joints_alone_are_figures_of_none() -> None:
     for key in ("residual_peak", "residual_rms", "residual_bend"):
         del document["joints"]["lift"][key]
     again = read(document)
-    assert (again.peaks, again.deviations, again.bends) == (None, None, None)
+    assert (again.peaks, again.deviations, again.friction_discrepancy) == (None, None, None)
 
 
 def test_a_joint_stands_below_a_share_of_its_speed_where_it_was_taught_slowly() -> None:
