@@ -100,7 +100,7 @@ def test_a_torque_within_the_prior_is_still_within_four_deviations(arc: float, s
     assert np.mean(beyond) <= 0.02
 
 
-def test_columns_of_the_model_are_no_untold_torque() -> None:
+def test_columns_of_the_model_are_no_unmodelled_torque() -> None:
     _, phi, w = columns(1.0)
     y = phi @ (2.0, 0.5, 6.0) + NOISE * np.random.default_rng(0).standard_normal(ROWS)
     assert considered(phi, w[:, :1], y) is None, "sin q is the model's own"
