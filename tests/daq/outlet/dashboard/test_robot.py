@@ -139,5 +139,6 @@ def test_wear_stands_by_itself_with_its_day(whole: str, view: Callable[..., Page
     assert over
     assert mine
     assert mine["y"] - over["y"] - over["height"] > 8, "it does not touch what is above"
+    expect(page.locator(".changes li")).to_contain_text("likely the lubricant")
     numbers = page.locator(".changes .number").first
     assert numbers.evaluate("(e) => e.getBoundingClientRect().right <= innerWidth - 8")
