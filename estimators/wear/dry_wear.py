@@ -52,17 +52,30 @@ UNMODELLED: Final = 0.015
 #: 1 per KELVINS, argued: The same by how much warmer or colder it has been since the onset than before: a thermometer
 #: has no such error; a temperature by viscosity errs by 2 K of 14 K, which change dry friction by 3 %.
 CLIMATE: Final = (0.0, 0.03)
-#: 1, tuned: Wear over its deviation from which it is told, with and without a thermometer: of 40 joint-years without
-#: wear none is beyond 2.8 and 2.4 (development seeds 20 and 30).
-TOLD: Final = (3.6, 3.4)
-#: days, argued: Days in a row on which it must be.
-IN_A_ROW: Final = 3
+#: 1, tuned: Wear over its deviation from which it is told, with and without a thermometer: with one, of 40 joint-years
+#: without wear none is beyond 2.8 (development seed 20); without, of 500 none is beyond 3.0 for ten days in a row
+#: (development seeds 6001, 6002).
+TOLD: Final = (3.6, 3.1)
+#: days, argued: Days in a row on which it must be, with and without: a temperature by viscosity errs for weeks, wear
+#: stays.
+IN_A_ROW: Final = (3, 10)
 #: hours, argued: Hours at a temperature from which its friction is known.
 FAMILIAR: Final = 15.0
 #: KELVINS, argued: Width of a class of temperatures that count as one, 5 K.
 CLASS: Final = 0.35
 #: 1, argued: What an hour at a new temperature counts.
 NEW: Final = 0.02
+#: 1, argued: Share of its hours at new temperatures above which a day tells nothing.
+MOSTLY_NEW: Final = 0.5
+#: 1, argued: Share of a temperature's readings of viscosity that may be too thin, without a thermometer. From more on
+#: it, the class below and all above count as new for ever: thin readings are left out, so those that are kept are
+#: chosen by their errors and say too cold, and a hotter joint's friction passes for wear.
+TOO_THIN: Final = 0.05
+#: 1, tuned: Usual energy of a whitened innovation, as HOUR_NOISE is wider than it is (median of 250 joints of
+#: development seed 6001); without a thermometer a joint's σ² grows with its own, and falls to a half at most.
+ENERGY: Final = 0.3
+#: rows, argued: Rows that the usual energy counts: a month or two.
+ENERGY_ROWS: Final = 4000
 #: 1, argued: Wear's random walk in a day.
 WALK: Final = 0.003
 #: 1, argued: Its deviation on its first day: nothing is known of its size.
@@ -129,7 +142,8 @@ class _Filter:
         self.x = np.zeros(self.size)
         self.x[: own : self._per_band] = 1.0
         self.covariance = np.diag(np.concatenate([np.tile(friction_surface.PRIOR**2, bands), errors**2]))
-        self._seen = np.zeros(64)  # hours in each class of temperature
+        # hours in each class of temperature; readings of its viscosity, and of them the thin ones
+        self._seen, self._read, self._thin = np.zeros((3, 64))
         self.new = 0.0
 
     def predict(self) -> None:
@@ -156,12 +170,17 @@ class _Filter:
         design[np.arange(len(hour)), self._band + band] = 1.0
         viscous = self._warm.viscosity[at][:, None] * self._speeds / self.mean
         dry = np.clip(phi @ beta.T - viscous, 0.0, MOST_DRY)[hour, band]
-        return self._y[at][hour, band], design, dry, HOUR_NOISE**2 / self._familiar(theta)[hour]
+        return self._y[at][hour, band], design, dry, HOUR_NOISE**2 / self._familiar(at)[hour]
 
-    def _familiar(self, theta: Floats) -> Floats:
-        """What each hour counts, by how many hours were as warm on the days before."""
-        classes = ((theta - FURTHEST[0]) / CLASS).astype(np.intp)
-        weight: Floats = np.clip(self._seen[classes] / FAMILIAR, NEW, 1.0)
+    def _familiar(self, at: Index) -> Floats:
+        """What each hour counts, by how many hours were as warm on the days before, and whether that can be known."""
+        thin = self._warm.thin[at]
+        classes, read = ((self._warm.theta[at] - FURTHEST[0]) / CLASS).astype(np.intp), np.isfinite(thin)
+        np.add.at(self._read, classes[read], 1.0)
+        np.add.at(self._thin, classes[read], thin[read])
+        hidden = np.maximum.accumulate(self._thin > TOO_THIN * self._read)
+        hidden[:-1] |= hidden[1:].copy()  # θ errs by as much as a class
+        weight: Floats = np.where(hidden[classes], NEW, np.clip(self._seen[classes] / FAMILIAR, NEW, 1.0))
         np.add.at(self._seen, classes, 1.0)
         self.new = float(np.mean(weight < 0.5))
         return weight
@@ -195,10 +214,11 @@ def wear_of(hours: FrictionHours) -> Wear | None:
         return None
     one = _Filter(hours, known, first)
     way = 0 if known.thermometer else 1
-    limit, youngest = TOLD[way], YOUNGEST[way]
+    limit, youngest, days_in_a_row = TOLD[way], YOUNGEST[way], IN_A_ROW[way]
     climate = _Climate(known.theta, moving)
     onsets, moved = np.zeros(0, np.intp), np.zeros((one.size, 0))
     about, fit = np.zeros(0), np.zeros(0)  # Σ γᵀS⁻¹γ and Σ γᵀS⁻¹ν of (2)
+    energy, rows = ENERGY * ENERGY_ROWS, float(ENERGY_ROWS)
     days: list[WearDay] = []
     row, told = 0, None
     for count, day in enumerate(active):
@@ -216,10 +236,13 @@ def wear_of(hours: FrictionHours) -> Wear | None:
         old = (onsets <= day - youngest) & (about > 0.0)
         if not old.any():
             continue
+        energy, rows = energy + float(white[:, 0] @ white[:, 0]), rows + len(white)
+        scale = 1.0 if known.thermometer else max(energy / rows / ENERGY, 0.5)
         beside = np.hypot(UNMODELLED, CLIMATE[way] * climate.moved(onsets[old], day))
-        found = _likeliest(onsets[old], about[old], fit[old], beside)
-        row = row + 1 if found[2] > limit else 0
-        told = day if told is None and row >= IN_A_ROW else told
+        found = _likeliest(onsets[old], about[old] / scale, fit[old] / scale, beside)
+        if one.new <= MOSTLY_NEW:  # else the day tells nothing
+            row = row + 1 if found[2] > limit else 0
+        told = day if told is None and row >= days_in_a_row else told
         days.append(WearDay(int(day), *found, told is not None, one.new))
     return Wear(days, None if told is None else int(told), known.thermometer)
 

@@ -34,6 +34,7 @@ class JointWarmth(NamedTuple):
 
     theta: Floats  # (hours,) in KELVINS
     viscosity: Floats  # (hours,) unit of friction·s/rad
+    thin: Floats  # (hours,) 1 where fast friction was too little viscous to tell θ, 0 where it told it, NaN: not needed
     thermometer: bool
 
 
@@ -54,12 +55,15 @@ def warmth(hours: FrictionHours, first: int) -> JointWarmth | None:
             slope = float(np.mean((at - at.mean()) * measured[:first][known])) / spread if spread > 1.0 else thinning
             thinning = float(np.clip(slope, PLAUSIBLE[0] / THINNING, PLAUSIBLE[1] / THINNING))
         theta, viscosity = kelvins / KELVINS, (usual if viscous else 0.0) * np.exp(-np.clip(thinning * kelvins, -3, 3))
-        return JointWarmth(np.clip(theta, *FURTHEST), viscosity, True)
+        return JointWarmth(np.clip(theta, *FURTHEST), viscosity, np.full(len(theta), np.nan), True)
     if not viscous:
         return None
     model = thermal_state.fit(measured[:first], deviation[:first], hours.losses[:first])
     state = thermal_state.smooth(measured, deviation, hours.losses, model)[:, 0]
-    return JointWarmth(np.clip(THINNING / KELVINS * state, *FURTHEST), usual * np.exp(-np.clip(state, -3, 3)), False)
+    fast = np.isfinite(hours.friction[:, -2:]).all(axis=1)
+    thin = np.where(fast, 1.0 * np.isnan(measured), np.nan)
+    viscosity = usual * np.exp(-np.clip(state, -3, 3))
+    return JointWarmth(np.clip(THINNING / KELVINS * state, *FURTHEST), viscosity, thin, False)
 
 
 def _by_viscosity(hours: FrictionHours, first: int) -> tuple[Floats, Floats, float]:

@@ -5,17 +5,18 @@ So the deviation of the mean of a day is that of one estimate, and how its hours
 
     deviation² = Σ n·σ² / Σ n + Σ n·(mean_h − mean)² / Σ n
 
-Residual and torque have no σ of their own: their level is the rms, and its deviation how the hours differ.
+What is measured has no σ of its own, only how the hours differ. Of residual and torque the level is the rms.
 """
 
 import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from daq.state.history.friction import BAND
 from daq.state.history.reading import ValueRow
 
 LEVELS: Final = ("residual", "torque")  # quantities whose rms is their level
-MEASURED: Final = (*LEVELS, "temperature")  # quantities that have no σ of their own
+MEASURED: Final = (*LEVELS, "temperature")  # quantities that have no σ of their own, beside the bands of friction
 
 
 class Summary(NamedTuple):
@@ -45,8 +46,9 @@ def summary(name: str, rows: Sequence[ValueRow]) -> Summary:
     else:
         value = sum(row.n * row.mean for row in rows) / total
     spread = sum(row.n * (level - value) ** 2 for row, level in zip(rows, levels, strict=True)) / total
-    own = 0.0 if name in MEASURED else sum(row.n * row.deviation**2 for row in rows) / total
-    known = name not in MEASURED or len(rows) > 1
+    measured = name in MEASURED or name.startswith(BAND)
+    own = 0.0 if measured else sum(row.n * row.deviation**2 for row in rows) / total
+    known = not measured or len(rows) > 1
     low, high = min(row.low for row in rows), max(row.high for row in rows)
     return Summary(value, math.sqrt(spread + own) if known else math.nan, low, high, total)
 

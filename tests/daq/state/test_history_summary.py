@@ -36,14 +36,15 @@ def test_the_level_of_what_has_no_deviation_is_its_rms(name: str) -> None:
     assert found.deviation == pytest.approx(math.sqrt(np.average((DEVIATION - level) ** 2, weights=N)))
 
 
-def test_a_temperature_is_a_mean_and_its_deviation_is_how_its_hours_differ() -> None:
-    found = summary("temperature", HOURS)
+@pytest.mark.parametrize("name", ["temperature", "friction@0.39"])
+def test_what_is_measured_is_a_mean_and_its_deviation_is_how_its_hours_differ(name: str) -> None:
+    found = summary(name, HOURS)
     middle = np.average(MEAN, weights=N)
     assert found.value == pytest.approx(middle)
     assert found.deviation == pytest.approx(math.sqrt(np.average((MEAN - middle) ** 2, weights=N)))
 
 
-@pytest.mark.parametrize("name", ["residual", "torque", "temperature"])
+@pytest.mark.parametrize("name", ["residual", "torque", "temperature", "friction@0.39"])
 def test_one_hour_does_not_say_how_hours_differ(name: str) -> None:
     assert math.isnan(summary(name, HOURS[:1]).deviation)
     assert summary("coulomb", HOURS[:1]).deviation == pytest.approx(DEVIATION[0])

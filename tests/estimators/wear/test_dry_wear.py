@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from estimators.wear import dry_wear
 from estimators.wear.dry_wear import COMMISSIONING, follow, wear_of
 from estimators.wear.friction_hours import DAY, FrictionHours
 from estimators.wear.warmth import warmth
@@ -76,6 +77,35 @@ def test_without_a_thermometer_nothing_is_said_where_fast_friction_is_not_viscou
     friction[:, -1] = friction[:, -2] + rising  # as often falling as rising with speed, rising on average
     assert warmth(hours._replace(friction=friction), 60 * DAY) is None
     assert warmth(hours._replace(friction=friction, temperature=sound.thermometer), 60 * DAY) is not None
+
+
+def test_a_joint_that_gets_hotter_than_its_viscosity_tells_is_not_called_worn() -> None:
+    """Its gear gets to 116 °C, and to 65 °C at most while its friction is learnt; above 55 °C viscosity is too thin."""
+    year = joint_year(np.random.default_rng([3700, 65, 0]), np.zeros(365 * DAY))
+    hours = seen(JointYear(year.speeds, *(values[: 165 * DAY] for values in year[1:])), False)
+    found = warmth(hours, 70 * DAY)
+    assert found is not None
+    moving = np.isfinite(hours.load)
+    hot = moving & (year.gear[: 165 * DAY] > 65.0) & np.isfinite(found.thin)
+    assert hot.sum() > 10
+    assert np.mean(found.thin[hot]) > 0.95
+    judged = wear_of(hours)
+    assert judged is not None
+    assert judged.told is None
+    assert any(day.new > 0.9 for day in judged.days)
+
+
+def test_a_joint_whose_friction_varies_more_is_known_less(sound: JointYear, monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = seen(sound, False)
+    noise = np.random.default_rng(6).normal(1.0, 0.12, hours.friction.shape)
+    varied = hours._replace(friction=hours.friction * noise)
+    by_itself = wear_of(varied)
+    monkeypatch.setattr(dry_wear, "ENERGY_ROWS", 1e12)  # as if this joint were like any other
+    usual = wear_of(varied)
+    assert by_itself is not None
+    assert usual is not None
+    ratios = [one.deviation / two.deviation for one, two in zip(by_itself.days, usual.days, strict=True)]
+    assert min(ratios[-30:]) > 1.03
 
 
 def test_warmth_follows_the_true_temperature(sound: JointYear) -> None:

@@ -29,7 +29,8 @@ export class ChangeList {
         element("b", {}, readable(one.parameter)), element("span", { class: "number" }, `${from} ± ${fromSigma} → ${to} ± ${toSigma} ${one.unit}`),
         element("b", { class: "amount" }, format.drift({ change: (one.percent ?? NaN) / 100, z: one.z })),
         element("span", { class: "when" }, `${one.evidence === "alarm" ? "suddenly at" : "gradually since"} ${format.clock(one.since)}`),
-        element("span", { class: "when" }, one.over !== NEVER ? "within its limits again" : one.acknowledged !== NEVER ? `acknowledged at ${format.clock(one.acknowledged)}` : one.reference === "start" ? "against its start: no baseline is set" : "against its baseline"));
+        element("span", { class: "when" }, one.over !== NEVER ? "within its limits again" : one.acknowledged !== NEVER ? `acknowledged at ${format.clock(one.acknowledged)}` : one.reference === "start" ? "against its start: no baseline is set" : "against its baseline"),
+        element("span", { class: "when" }, one.diagnosis ?? ""));
       mark(row, "open", String(one.acknowledged === NEVER));
       return row;
     }));

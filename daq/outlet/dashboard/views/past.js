@@ -27,6 +27,8 @@ class LongPlot extends TimePlot {
   ago(at) { return ago(this.end - at); }
 }
 
+const BAND = "friction@"; // "friction@0.39" is the friction about that speed
+
 // rows of a quantity as columns, with a gap where an interval is missing; one between two gaps is drawn as long as it is
 function columns({ name, rows }, interval) {
   const found = [[], [], [], []];
@@ -34,14 +36,13 @@ function columns({ name, rows }, interval) {
   rows.forEach((row, k) => {
     const [start, , mean, deviation] = row, before = near(rows[k - 1], row), after = near(row, rows[k + 1]);
     if (k > 0 && !before) { found[0].push(rows[k - 1][0] + interval); found.slice(1).forEach((column) => column.push(null)); }
-    const level = LEVELS.includes(name), value = level ? deviation : mean, sigma = level || name === "temperature" ? 0 : deviation;
+    const level = LEVELS.includes(name), value = level ? deviation : mean, measured = level || name === "temperature" || name.startsWith(BAND), sigma = measured ? 0 : deviation;
     for (const at of before || after ? [0.5] : [0.05, 0.95]) [start + at * interval, value + sigma, value - sigma, value].forEach((one, i) => found[i].push(one));
   });
   return found;
 }
 
-// "friction@0.39", a band of speeds, after the middle of its speeds; the others as they are called
-const BAND = "friction@";
+// a band of speeds after the middle of its speeds; the others as they are called
 const titled = (name, length) => (name.startsWith(BAND) ? `friction at ${name.slice(BAND.length)} ${length}/s` : readable(name));
 const speedOf = ({ name }) => (name.startsWith(BAND) ? Number(name.slice(BAND.length)) : 0);
 

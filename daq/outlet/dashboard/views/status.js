@@ -111,7 +111,7 @@ function summary(joints, stale, lastUpdate) {
   if (!others.length) return ["normal", joints.length > 1 ? `All ${joints.length} joints are normal` : "Normal", "Nothing to do."];
   const all = others[0][0].length === joints.length && joints.length > 1;
   const names = all ? [`All ${joints.length} joints are ${others[0][1]}`] : others.map(([found, text]) => `${which(found)} ${text}`);
-  const todo = counts("waiting") ? "Is every drive on? Acquisition shows what comes." : counts("starting") || counts("unsure") || counts("learning") ? all ? "Let the robot move: every joint, both directions, slow and fast." : "Let what is not normal move: both directions, slow and fast." : "Nothing to do.";
+  const todo = counts("waiting") ? "Is every drive on? Acquisition shows what comes." : counts("starting") || counts("unsure") || counts("learning") ? all ? "Let the robot move: every joint, both directions, slow and fast." : "Let what is not normal move: both directions, slow and fast." : counts("doubtful") ? "Each joint's reasons say what to do." : "Nothing to do.";
   return [others[0][1] === "standing still" ? "held" : counts("waiting") ? "waiting" : counts("doubtful") ? "doubtful" : "starting", `${names.join(", ")}${counts("normal") ? `, ${counts("normal")} normal` : ""}`, todo];
 }
 

@@ -1,5 +1,6 @@
 // The whole robot: joints with unexplained torque, how near each is to its threshold, and the payload.
 
+import { listed } from "../condition.js";
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 import { EventLog, Figures, PhasePill, Progress } from "../page.js";
@@ -30,6 +31,16 @@ function changed({ percent = {}, drifted = [] }, name) {
 const size = (told) => (told.threshold > 0 ? Math.abs(told.residual) / told.threshold : null);
 const torque = (value, unit) => `${format.significant(value, 2)} ${unit}`;
 
+// reasons in words; what is so of several joints is said once
+function together(reasons) {
+  const said = new Map();
+  for (const { text, parameter } of reasons) {
+    const of = parameter && text.startsWith(`${parameter}: `), what = of ? text.slice(parameter.length + 2) : text;
+    said.set(what, [...(said.get(what) ?? []), ...(of ? [parameter] : [])]);
+  }
+  return [...said].map(([what, joints]) => (joints.length ? `${joints.length > 3 ? `${joints.length} joints` : listed(joints)}: ${what}` : what)).join("; ");
+}
+
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // the joints, those beyond their threshold first, the nearest to it first
@@ -55,7 +66,7 @@ export function standing(state, silence = null) {
   if (silence !== null) return { key: "stale", text: `No data since ${format.clock(silence)}`, todo: "" };
   const worst = ranked(state), touched = worst.filter(([, told]) => told.contact);
   const key = state.phase ?? "waiting", { carried, mass, mass_deviation: sigma } = state.payload ?? {};
-  if (key === "faulted" || key === "waiting") return { key, text: (state.health?.reasons ?? []).map(({ text }) => text).join("; ") || "No row with every joint in it yet", todo: TODO[key] };
+  if (key === "faulted" || key === "waiting") return { key, text: together(state.health?.reasons ?? []) || "No row with every joint in it yet", todo: TODO[key] };
   if (touched.length) {
     const words = touched.map(([name, told]) => size(told) < 1 // it may come back
       ? `${name}: just back below its threshold of ${torque(told.threshold, told.unit)}`

@@ -108,6 +108,9 @@ def progpy(use: Floats, drift: Floats) -> tuple[float, float, float]:
 
     The noise is that of this bench, which ProgPy does not learn; use is scaled to one step a value.
     """
+    import warnings
+
+    warnings.filterwarnings("ignore", module="progpy")  # the same sentence at each step
     from progpy import PrognosticsModel
     from progpy.predictors import MonteCarlo
     from progpy.state_estimators import UnscentedKalmanFilter

@@ -350,6 +350,23 @@ def test_a_joint_that_starts_alone_is_named(overview: Page) -> None:
     ]
 
 
+def test_a_page_with_joints_in_doubt_does_not_say_that_there_is_nothing_to_do(overview: Page) -> None:
+    told = overview.evaluate(
+        """async () => {
+          const { StatusStrip } = await import("/views/status.js");
+          const joints = ["doubtful", "normal"].map((key, i) => ({ name: `j${i + 1}`, names: [], reasons: [], drift: {},
+            changes: [], open: [], state: {},
+            condition: { key, state: key, rank: 1, word: "", short: "", size: 0, lines: [], todo: "", since: 60 } }));
+          const strip = new StatusStrip(joints, false);
+          strip.words({ events: [], lastWord: 100 }, 100, false);
+          return strip.node.textContent;
+        }"""
+    )
+    assert "j1 is in doubt, 1 normal" in told
+    assert "Each joint's reasons say what to do." in told
+    assert "Nothing to do" not in told
+
+
 def test_a_page_whose_core_is_down_does_not_call_itself_live(overview: Page) -> None:
     told = overview.evaluate(
         """async () => {

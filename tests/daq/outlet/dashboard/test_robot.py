@@ -102,6 +102,22 @@ def test_a_bearing_that_has_worn_is_told_on_the_joints_page(whole: str, view: Ca
     expect(section).to_have_attribute("data-grown", "true")
 
 
+def test_what_is_wrong_of_several_joints_of_a_robot_is_said_once(whole: str, view: Callable[..., Page]) -> None:
+    told = view(whole).evaluate(
+        """async () => {
+          const { standing } = await import("/views/whole.js");
+          const of = (joints) => standing({ phase: "faulted", joints: {}, health: { reasons: [
+            ...joints.map((parameter) => ({ parameter, text: `${parameter}: no data for 1.2 s` })),
+            { parameter: "d", text: "d: no data for 9 s" }, { text: "the clock jumped" }] } }).text;
+          return [of(["a", "b"]), of(["a", "b", "c", "e"])];
+        }"""
+    )
+    assert told == [
+        "a and b: no data for 1.2 s; d: no data for 9 s; the clock jumped",
+        "4 joints: no data for 1.2 s; d: no data for 9 s; the clock jumped",
+    ]
+
+
 def test_an_open_change_is_not_buried_by_a_fault(whole: str, view: Callable[..., Page]) -> None:
     page = view(whole, 1280, 800)
     faulted = page.locator('[data-headline="wrist_pitch"]')
@@ -124,5 +140,6 @@ def test_wear_stands_by_itself_with_its_day(whole: str, view: Callable[..., Page
     assert over
     assert mine
     assert mine["y"] - over["y"] - over["height"] > 8, "it does not touch what is above"
+    expect(page.locator(".changes li")).to_contain_text("likely the lubricant")
     numbers = page.locator(".changes .number").first
     assert numbers.evaluate("(e) => e.getBoundingClientRect().right <= innerWidth - 8")
