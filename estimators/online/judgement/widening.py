@@ -94,7 +94,7 @@ def widen(kept: FitState, learner: Learner, directions: Directions, left: Floats
         if effect.any():
             square = np.outer(effect, effect)
             learner.kept.seen += square
-            learner.kept.untold += square
+            learner.kept.unmodelled += square
 
 
 def consider(kept: FitState, learner: Learner, directions: Directions, known: Widening) -> None:
