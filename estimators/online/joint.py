@@ -255,6 +255,12 @@ class JointEstimator:
         return kept.phase, self.state.resting, kept.spectrum, self.phases.parts.validity.kept.changes
 
     @property
+    def attends(self) -> bool:
+        """Whether something in Python needs the samples of every pass."""
+        look = self._look
+        return look.open or look.pending is not None or bool(self._bandwidth_checks) or self.front.follower is not None
+
+    @property
     def settled(self) -> bool:
         """Whether a plausibility look was made and has found nothing."""
         return self._look.settled

@@ -197,12 +197,18 @@ def _look_at_full(aligner: AlignerState, watches: WatchesState) -> int:
     return newest
 
 
-@kernel((AlignerState,))
-def _any_is_full(aligner: AlignerState) -> bool:
+@inline
+def any_is_full(aligner: AlignerState) -> bool:
+    """Whether a block of frames has to be looked at before another frame is taken."""
     found = False
     for i in range(len(aligner.streams)):
         found = found or is_full(aligner.streams[i].block)
     return found
+
+
+@kernel((AlignerState,))
+def _any_is_full(aligner: AlignerState) -> bool:
+    return any_is_full(aligner)
 
 
 _look_is_due: Final = direct(_any_is_full)
