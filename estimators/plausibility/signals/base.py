@@ -46,7 +46,7 @@ class StreamFrames(NamedTuple):
     grown: Floats  # (frames − 1,) by how many samples the counter grows, at most half a turn; NaN: that is unknown
 
 
-class Frames(Layout):
+class FramesState(Layout):
     """The same for kernels: what they look at, in room for more."""
 
     arrivals: Annotated[Integers, "room"]
@@ -63,9 +63,9 @@ class Frames(Layout):
         )
 
 
-def frames_of(stream: StreamFacts) -> Frames:
+def frames_of(stream: StreamFacts) -> FramesState:
     """Room for the frames of a look."""
-    return Frames(
+    return FramesState(
         arrivals=np.zeros(stream.room, np.int64),
         counters=np.zeros(stream.room, np.int64),
         values=np.zeros((stream.room, stream.channels)),
@@ -110,27 +110,27 @@ class Validator(Protocol):
         """What cannot be in these frames, None where all can: asked where its kernel has something to say."""
 
 
-class History(Layout):
+class BlockHistory(Layout):
     """What was found in the last blocks, a number of each; zeros before there were as many."""
 
     values: Annotated[Vector, "blocks"]
     next: int = 0  # place of the next one
 
 
-def history(blocks: int) -> History:
+def history(blocks: int) -> BlockHistory:
     """The history of so many blocks."""
-    return History(values=np.zeros(blocks))
+    return BlockHistory(values=np.zeros(blocks))
 
 
 @inline
-def note(value: float, past: History) -> None:
+def note(value: float, past: BlockHistory) -> None:
     """Take what was found in another block."""
     past.values[past.next] = value
     past.next = (past.next + 1) % len(past.values)
 
 
 @inline
-def take(frames: FrameBlock, facts: Facts, whole: Frames, own: Frames) -> None:
+def take(frames: FrameBlock, facts: Facts, whole: FramesState, own: FramesState) -> None:
     """Take a block of frames behind the last one of the look before; own: without those that the counter shows to be
     there already, which the aligner drops."""
     if whole.count > 0:
@@ -152,7 +152,7 @@ def take(frames: FrameBlock, facts: Facts, whole: Frames, own: Frames) -> None:
 
 
 @inline
-def _append(source: Frames, first: int, end: int, target: Frames) -> None:
+def _append(source: FramesState, first: int, end: int, target: FramesState) -> None:
     """Append some frames to others."""
     at, count = target.count, target.count + end - first
     target.arrivals[at:count], target.counters[at:count] = source.arrivals[first:end], source.counters[first:end]
@@ -161,7 +161,7 @@ def _append(source: Frames, first: int, end: int, target: Frames) -> None:
 
 
 @inline
-def _grow(facts: Facts, frames: Frames) -> None:
+def _grow(facts: Facts, frames: FramesState) -> None:
     """Write by how much the counter grows from frame to frame; modulo 0: it has none."""
     modulo = facts.modulo
     for i in range(frames.count - 1):

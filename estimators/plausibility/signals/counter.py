@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.plausibility.signals.base import Facts, Frames, StreamFacts, StreamFrames
+from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, StreamFrames
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Layout
@@ -121,7 +121,7 @@ class CounterValidator:
 
 
 @inline
-def is_irregular(frames: Frames, facts: Facts, state: CounterState) -> bool:
+def is_irregular(frames: FramesState, facts: Facts, state: CounterState) -> bool:
     """Whether a counter does not say that each frame is the next sample, or starts again too early."""
     if facts.modulo == 0:
         return False

@@ -11,7 +11,15 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.plausibility.signals.base import Facts, Frames, History, StreamFacts, StreamFrames, history, note
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    note,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Layout, Vector
@@ -38,7 +46,7 @@ class DeadZoneState(Layout):
 
     smallest: Vector  # (torques,) N·m (N), steps of each
     edges: Vector  # (torques,) N·m (N), size at which each last came to zero
-    runs: History  # dead zones that were passed, by block
+    runs: BlockHistory  # dead zones that were passed, by block
 
 
 class DeadZoneValidator:
@@ -56,7 +64,7 @@ class DeadZoneValidator:
 
 
 @inline
-def skips_small(frames: Frames, facts: Facts, state: DeadZoneState) -> bool:
+def skips_small(frames: FramesState, facts: Facts, state: DeadZoneState) -> bool:
     """Whether a torque is zero where it is small."""
     runs = 0
     for number in range(len(state.smallest)):

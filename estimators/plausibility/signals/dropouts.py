@@ -9,7 +9,15 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.plausibility.signals.base import Facts, Frames, History, StreamFacts, StreamFrames, history, note
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    note,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Layout, Vector
@@ -33,9 +41,9 @@ class DropsState(Layout):
     """State of one torque."""
 
     values: Vector  # (room,) N·m (N), behind the last ones of the block before
-    drops: History  # by block, as the next two: drops, …
-    silent: History  # … frames in them, …
-    frames: History  # … and all frames
+    drops: BlockHistory  # by block, as the next two: drops, …
+    silent: BlockHistory  # … frames in them, …
+    frames: BlockHistory  # … and all frames
     count: int = 0  # values
 
 
@@ -69,7 +77,7 @@ class DropoutValidator:
 
 
 @inline
-def drops_out(frames: Frames, facts: Facts, state: DropoutState) -> bool:
+def drops_out(frames: FramesState, facts: Facts, state: DropoutState) -> bool:
     """Whether a torque is zero in too many single frames."""
     for number in range(len(state.torques)):
         torque, place = state.torques[number], facts.efforts[number]

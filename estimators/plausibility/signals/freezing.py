@@ -11,7 +11,16 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.plausibility.signals.base import Facts, Frames, History, StreamFacts, StreamFrames, history, moved, note
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    moved,
+    note,
+)
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Layout
@@ -33,7 +42,7 @@ KNOWN: Final = 100
 class FrozenState(Layout):
     """State of one encoder."""
 
-    bounds: History  # largest change of speed, block by block
+    bounds: BlockHistory  # largest change of speed, block by block
     known: int = 0  # changes of speed
     smallest: float = np.inf  # step
     run: int = 0  # frames for which it has been the same, up to the last one
@@ -64,7 +73,7 @@ class FreezingValidator:
 
 
 @inline
-def freezes(frames: Frames, facts: Facts, state: FreezingState) -> bool:
+def freezes(frames: FramesState, facts: Facts, state: FreezingState) -> bool:
     """Whether an encoder was frozen in these frames."""
     apart, found = _apart(frames.arrivals[: frames.count], frames.grown, facts.period), False
     for number in range(len(state.encoders)):

@@ -12,7 +12,16 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.plausibility.signals.base import Facts, Frames, History, StreamFacts, StreamFrames, history, moved, note
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    moved,
+    note,
+)
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Integers, Layout, Matrix
@@ -36,7 +45,7 @@ LOOKED: Final = 60.0
 class WaysState(Layout):
     """State of one encoder."""
 
-    farthest: History  # rad (m), in one frame, by block
+    farthest: BlockHistory  # rad (m), in one frame, by block
     smallest: float = np.inf  # step, rad (m)
     known: int = 0  # ways that were not zero
 
@@ -72,7 +81,7 @@ class LeapValidator:
 
 
 @inline
-def leaps(frames: Frames, facts: Facts, state: LeapState) -> bool:
+def leaps(frames: FramesState, facts: Facts, state: LeapState) -> bool:
     """Whether an encoder leaps and stays there."""
     values, came, first = state.values, state.came, state.count - state.kept
     values[: state.kept], came[: state.kept] = values[first : state.count].copy(), came[first : state.count].copy()

@@ -14,9 +14,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from estimators.numerics.jit import inline
 from estimators.plausibility.signals.base import (
+    BlockHistory,
     Facts,
-    Frames,
-    History,
+    FramesState,
     StreamFacts,
     StreamFrames,
     history,
@@ -61,7 +61,7 @@ class OrderState(Layout):
     values: Matrix  # (room, channels) of frames, behind those of frames before where a block has few of them
     smallest: Vector  # (encoders,) rad (m), steps of each
     turns: Flags  # (encoders,) whether each has a window that may make a detour
-    found: History  # windows out of order, by block
+    found: BlockHistory  # windows out of order, by block
     count: int = 0  # frames
     kept: int = 0  # of them, the last ones, that are looked at again
 
@@ -130,7 +130,7 @@ class OrderValidator:
 
 
 @inline
-def turns_back(frames: Frames, facts: Facts, state: OrderState) -> bool:
+def turns_back(frames: FramesState, facts: Facts, state: OrderState) -> bool:
     """Whether any encoder has a window that may make a detour."""
     values, first = state.values, state.count - state.kept
     values[: state.kept] = values[first : state.count].copy()

@@ -17,7 +17,7 @@ import numpy as np
 from estimators.alignment.clock_rate import FASTEST_DRIFT, MOST_DRIFTED, MOST_PACE, PROPORTIONAL, WINDOW
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.numerics.jit import inline, kernel
-from estimators.plausibility.signals.base import Facts, Frames, StreamFacts, StreamFrames
+from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, StreamFrames
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Integers, Layout, Vector
@@ -118,7 +118,7 @@ class RateValidator:
 
 
 @inline
-def _owes(frames: Frames, facts: Facts, state: RateState) -> bool:
+def _owes(frames: FramesState, facts: Facts, state: RateState) -> bool:
     """Whether a silence is between these frames, or they still come faster since they waited in one before."""
     period, count, silent = facts.period, frames.count - 1, 0
     for i in range(count):
@@ -132,7 +132,7 @@ def _owes(frames: Frames, facts: Facts, state: RateState) -> bool:
 
 
 @inline
-def _add(frames: Frames, state: RateState) -> None:
+def _add(frames: FramesState, state: RateState) -> None:
     """Take another block, and leave out what no window reaches any more."""
     ends = state.ends
     if state.blocks == 0:
@@ -244,7 +244,7 @@ def _line_of_blocks(
 
 
 @inline
-def is_off(frames: Frames, facts: Facts, state: RateState) -> bool:
+def is_off(frames: FramesState, facts: Facts, state: RateState) -> bool:
     """Whether the first half of a window shows another rate."""
     if _owes(frames, facts, state):
         state.blocks = 0

@@ -13,7 +13,16 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.plausibility.signals.base import Facts, Frames, History, StreamFacts, StreamFrames, history, moved, note
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    moved,
+    note,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Integers, Layout, Vector
@@ -47,9 +56,9 @@ NEARLY_ALL: Final = 0.9
 class HeldState(Layout):
     """State of one encoder."""
 
-    halted: History  # whether it halted in a block
-    late: History  # changes that it cannot have made if it was sampled each time, …
-    changes: History  # … and all of them
+    halted: BlockHistory  # whether it halted in a block
+    late: BlockHistory  # changes that it cannot have made if it was sampled each time, …
+    changes: BlockHistory  # … and all of them
     smallest: float = np.inf  # step, rad (m)
 
 
@@ -82,7 +91,7 @@ class RepeatsValidator:
 
 
 @inline
-def come_again(frames: Frames, facts: Facts, state: RepeatsState) -> bool:
+def come_again(frames: FramesState, facts: Facts, state: RepeatsState) -> bool:
     """Whether frames or positions say more than once what they say."""
     count, values = frames.count - 1, frames.values[: frames.count]
     if count < FEWEST:

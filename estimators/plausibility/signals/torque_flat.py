@@ -10,7 +10,16 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.plausibility.signals.base import Facts, Frames, History, StreamFacts, StreamFrames, history, moved, note
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    moved,
+    note,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Layout
@@ -36,7 +45,7 @@ KNOWN: Final = 200
 class StaysState(Layout):
     """State of one torque."""
 
-    clipped: History  # how often it stayed where it did the time before, by block
+    clipped: BlockHistory  # how often it stayed where it did the time before, by block
     known: int = 0  # frames
     changed: int = 0  # of them, those that changed the torque
     run: int = 0  # frames for which it has been the same, up to the last one, …
@@ -79,7 +88,7 @@ class FlatTorqueValidator:
 
 
 @inline
-def stays(frames: Frames, facts: Facts, state: FlatState) -> bool:
+def stays(frames: FramesState, facts: Facts, state: FlatState) -> bool:
     """Whether a torque stays the same although the joint moves."""
     count = frames.count
     if len(facts.positions) == 0 or count < 2:

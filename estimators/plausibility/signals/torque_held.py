@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.plausibility.signals.base import Facts, Frames, StreamFacts, StreamFrames
+from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, StreamFrames
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Flags, Integers, Layout, Matrix
@@ -74,7 +74,7 @@ class TorqueHeldValidator:
 
 
 @inline
-def repeats_some(frames: Frames, facts: Facts, state: TorqueHeldState) -> bool:
+def repeats_some(frames: FramesState, facts: Facts, state: TorqueHeldState) -> bool:
     """Whether a torque repeats what it said in some frames and not in nearly all."""
     state.newest = (state.newest + 1) % BLOCKS
     found, count = False, frames.count - 1

@@ -10,7 +10,7 @@ from estimators.alignment.frame_block import SPAN, FrameBlock, is_full
 from estimators.alignment.resampler import AlignerState, Stream
 from estimators.numerics.jit import inline, kernel
 from estimators.plausibility.signals import VALIDATORS
-from estimators.plausibility.signals.base import Facts, Frames, StreamFacts, frames_of, take
+from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, frames_of, take
 from estimators.plausibility.signals.counter import CounterState, is_irregular
 from estimators.plausibility.signals.dead_zone import DeadZoneState, skips_small
 from estimators.plausibility.signals.dropouts import DropoutState, drops_out
@@ -37,8 +37,8 @@ class WatchState(Layout):
     """What kernels know of one stream, and have found in its last look."""
 
     facts: Facts
-    whole: Frames  # that are looked at
-    own: Frames  # of them, those that the counter does not show to be there already
+    whole: FramesState  # that are looked at
+    own: FramesState  # of them, those that the counter does not show to be there already
     counter: CounterState
     repeats: RepeatsState
     order: OrderState
