@@ -67,6 +67,8 @@ class JointEstimator:
         self._bandwidth_checks: dict[int, BandwidthCheck] = {}  # by channel, under a kernel that an encoder asked for
         self._faults: tuple[Reason, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
+        self._law: FrictionSettings | None = None  # whose settings were last asked for, …
+        self._fixed: dict[str, Any] = {}  # … and these
         self._look = PlausibilityLook(settings, self.channels, period, looks)
         self._begin(first=True)
 
@@ -274,7 +276,9 @@ class JointEstimator:
         """Settings of the friction law in use that are not searched."""
         law = self.phases.law() or self._friction.law
         assert isinstance(law, FrictionSettings)
-        return law.fixed(self._friction.axis)
+        if law is not self._law:  # it is asked for once a second, and is another one after a search at most
+            self._law, self._fixed = law, law.fixed(self._friction.axis)
+        return self._fixed
 
     def keep(self) -> dict[str, Any] | None:
         """State for another start of the program; None while nothing is settled, or a mistake was found."""
