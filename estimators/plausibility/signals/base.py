@@ -130,6 +130,15 @@ def note(value: float, past: BlockHistory) -> None:
 
 
 @inline
+def copy_rows(source: Floats, first: int, end: int, target: Floats, at: int) -> None:
+    """Copy rows (…, columns) to `at` and the next ones, which may be the same ones farther ahead; loops, since numba
+    compiles an assignment of a slice for a fifth of a second."""
+    for i in range(end - first):
+        for k in range(source.shape[1]):
+            target[at + i, k] = source[first + i, k]
+
+
+@inline
 def take(frames: FrameBlock, facts: Facts, whole: FramesState, own: FramesState) -> None:
     """Take a block of frames behind the last one of the look before; own: without those that the counter shows to be
     there already, which the aligner drops."""
@@ -137,10 +146,8 @@ def take(frames: FrameBlock, facts: Facts, whole: FramesState, own: FramesState)
         last = whole.count - 1
         whole.count = 0
         _append(whole, last, last + 1, whole)
-    count, first = frames.count, whole.count
-    whole.count = end = first + count
-    whole.arrivals[first:end], whole.counters[first:end] = frames.arrivals[:count], frames.counters[:count]
-    whole.values[first:end] = frames.values[:count]
+    _append(frames, 0, frames.count, whole)
+    end = whole.count
     _grow(facts, whole)
     own.count = begin = 0
     for i in range(end):
@@ -152,12 +159,12 @@ def take(frames: FrameBlock, facts: Facts, whole: FramesState, own: FramesState)
 
 
 @inline
-def _append(source: FramesState, first: int, end: int, target: FramesState) -> None:
+def _append(source: FramesState | FrameBlock, first: int, end: int, target: FramesState) -> None:
     """Append some frames to others."""
-    at, count = target.count, target.count + end - first
-    target.arrivals[at:count], target.counters[at:count] = source.arrivals[first:end], source.counters[first:end]
-    target.values[at:count] = source.values[first:end]
-    target.count = count
+    copy_rows(source.values, first, end, target.values, target.count)
+    for i in range(first, end):
+        target.arrivals[target.count], target.counters[target.count] = source.arrivals[i], source.counters[i]
+        target.count += 1
 
 
 @inline

@@ -82,7 +82,8 @@ def drops_out(frames: FramesState, facts: Facts, state: DropoutState) -> bool:
     for number in range(len(state.torques)):
         torque, place = state.torques[number], facts.efforts[number]
         kept = min(torque.count, LONGEST + 1)
-        torque.values[:kept] = torque.values[torque.count - kept : torque.count].copy()
+        for i in range(kept):
+            torque.values[i] = torque.values[torque.count - kept + i]
         for i in range(1, frames.count):
             torque.values[kept + i - 1] = frames.values[i, place]
         torque.count = kept + frames.count - 1

@@ -18,6 +18,7 @@ from estimators.plausibility.signals.base import (
     FramesState,
     StreamFacts,
     StreamFrames,
+    copy_rows,
     history,
     moved,
     note,
@@ -84,11 +85,14 @@ class LeapValidator:
 def leaps(frames: FramesState, facts: Facts, state: LeapState) -> bool:
     """Whether an encoder leaps and stays there."""
     values, came, first = state.values, state.came, state.count - state.kept
-    values[: state.kept], came[: state.kept] = values[first : state.count].copy(), came[first : state.count].copy()
-    new, first = min(1, state.kept), state.kept  # the first frame may be there
-    state.count = first + frames.count - new
-    values[first : state.count] = frames.values[new : frames.count]
-    came[first : state.count] = frames.arrivals[new : frames.count]
+    copy_rows(values, first, state.count, values, 0)
+    for i in range(state.kept):
+        came[i] = came[first + i]
+    copied = min(1, state.kept)  # the first frame may be there
+    copy_rows(frames.values, copied, frames.count, values, state.kept)
+    state.count = state.kept + frames.count - copied
+    for i in range(state.kept, state.count):
+        came[i] = frames.arrivals[copied + i - state.kept]
     state.kept = min(frames.count, 2 * QUIET)
     state.seen += frames.count - 1
     leapt = state.turned = False

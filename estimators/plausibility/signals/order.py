@@ -19,6 +19,7 @@ from estimators.plausibility.signals.base import (
     FramesState,
     StreamFacts,
     StreamFrames,
+    copy_rows,
     history,
     moved,
     note,
@@ -133,12 +134,10 @@ class OrderValidator:
 def turns_back(frames: FramesState, facts: Facts, state: OrderState) -> bool:
     """Whether any encoder has a window that may make a detour."""
     values, first = state.values, state.count - state.kept
-    values[: state.kept] = values[first : state.count].copy()
-    if state.kept == 0:
-        values[0] = frames.values[0]
-    first = max(1, state.kept)
-    state.count = first + frames.count - 1
-    values[first : state.count] = frames.values[1 : frames.count]
+    copy_rows(values, first, state.count, values, 0)
+    copied = min(1, state.kept)  # the first frame may be there
+    copy_rows(frames.values, copied, frames.count, values, state.kept)
+    state.count = state.kept + frames.count - copied
     state.kept = min(state.count, LONG - WINDOW) if frames.count < LONG else 0
     found = False
     for number in range(len(state.smallest)):

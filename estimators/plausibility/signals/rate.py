@@ -139,15 +139,15 @@ def _add(frames: FramesState, state: RateState) -> None:
         state.arrivals[0], ends[0] = frames.arrivals[0], 0
     if state.blocks == len(ends) - 1:
         cut, end = ends[1], ends[state.blocks]
-        state.arrivals[: end + 1 - cut] = state.arrivals[cut : end + 1].copy()
-        state.grown[: end - cut] = state.grown[cut:end].copy()
+        for i in range(end + 1 - cut):
+            state.arrivals[i], state.grown[i] = state.arrivals[cut + i], state.grown[cut + i]
         for i in range(state.blocks):
             ends[i] = ends[i + 1] - cut
         state.blocks -= 1
     begin = ends[state.blocks]
     end = begin + frames.count - 1
-    state.arrivals[begin + 1 : end + 1] = frames.arrivals[1 : frames.count]
-    state.grown[begin:end] = frames.grown[: frames.count - 1]
+    for i in range(end - begin):
+        state.arrivals[begin + i + 1], state.grown[begin + i] = frames.arrivals[i + 1], frames.grown[i]
     state.blocks += 1
     ends[state.blocks] = end
 
