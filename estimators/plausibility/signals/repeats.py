@@ -86,8 +86,10 @@ class RepeatsValidator:
 
     def reason(self, _: StreamFrames) -> Reason:
         """See Validator."""
-        kind = "frames_repeated" if self.state.repeated else "values_held"
-        return Reason(kind, None, {"percent": self.state.percent}, self._words)
+        percent = {"percent": self.state.percent}
+        if self.state.repeated:
+            return Reason("frames_repeated", None, percent, self._words)
+        return Reason("values_held", None, percent, self._words)
 
 
 @inline
