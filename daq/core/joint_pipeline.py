@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from daq.config.sections import JointSection
 from daq.core.align import Aligner
-from daq.core.batch_pass import Readings
+from daq.core.batch_pass import BesideState, Readings
 from daq.core.changes.drift import Comparison
 from daq.core.followers.joint_silence import STALE_EVERY, JointSilence
 from daq.core.followers.joint_summary import JointSummary
@@ -95,6 +95,7 @@ class JointPipeline:
         self.comparison.causes = causes = cause_watch_of(channels, self._period / 1e9, looks)
         self.followers = SampleFollowers(name, channels, 1e9 / self._period, self._unit, causes, self.clearance)
         use, records = self.followers.use, self.comparison.records
+        self.beside = BesideState(followers=self.followers.state, rows=self.silence.rows)
         self._summary = JointSummary(joint.model.kind, self._unit, units, publication, use, records)
 
     def absorb(
@@ -160,6 +161,12 @@ class JointPipeline:
         self.review_due = arrival + self._arrival_of(ahead) if ahead else NEVER
         return messages
 
+    def attend(self) -> None:
+        """Tell the pass whether every turn has to be seen in Python, and what is to be done in those that have not."""
+        step = self.estimator.step_of(self.followers.use.position)
+        given, lacks = self.followers.prepare(step, self._was_valid), self.faults or self.silence.stale
+        self.beside.attended = given or bool(lacks) or self.estimator.attends
+
     def _feed_followers(self, state: EstimatorState) -> int:
         """Give the aligned samples to those that follow them; returns the time of the last one (ns), 0: none."""
         step = self.estimator.step_of(self.followers.use.position)
@@ -215,7 +222,7 @@ class JointPipeline:
             messages.append(self._publication.event("fault", joined(silence.missing), (now + epoch) / 1e9))
         if now - self._last_update < STALE_EVERY:
             return messages
-        return messages + self._update(self.estimator.estimate(), now, silence.last_arrival, epoch, now)
+        return messages + self._update(self.estimator.estimate(), now, silence.rows.last_arrival, epoch, now)
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""

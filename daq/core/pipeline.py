@@ -91,7 +91,11 @@ class Pipeline:
         self.due: Nanoseconds = np.zeros(len(self.joints), np.int64)
         names = [joint.name for joint in self.joints]
         columns = {joint.name: joint.estimator.channels for joint in self.joints}
-        self._pass = BatchPass(Sorter(routes(config), names, columns), [joint.state for joint in self.joints])
+        self._pass = BatchPass(
+            Sorter(routes(config), names, columns),
+            [joint.state for joint in self.joints],
+            [joint.beside for joint in self.joints],
+        )
         introduced = {name: described(joint) for name, joint in config.joints.items()}
         self.robot = _robot_pipeline(config, boot, interval, executor)
         self.mechanism = _mechanism_pipeline(config, boot, interval)
@@ -128,6 +132,28 @@ class Pipeline:
         self._bring_reviews_forward(int(readings["time"][-1]))
         for pipeline in self.of_all_joints:
             yield pipeline.messages_due(epoch)
+
+    def absorb_turns(self, readings: NDArray[np.void], ends: NDArray[np.int64]) -> Iterator[list[Message]]:
+        """Take the readings of many turns of a replay, and look for silences behind each; yields the messages of each.
+
+        ends: (turns,) number of the reading behind each. Only for joints that nothing knows together.
+        """
+        done = 0
+        for joint in self.joints:
+            joint.attend()
+        for turn, latest, stopped in self._pass.through_turns(readings, ends, lambda: self._silence_due):
+            now, messages = int(readings["time"][ends[turn] - 1]), list[Message]()
+            for index, own in stopped:
+                messages += self.joints[index].handle_stops(own, 0, lambda now=now: now)  # type: ignore[misc]
+                self.joints[index].attend()
+            if latest >= self._silence_due:
+                messages += self.check_silence(latest, 0)
+                for joint in self.joints:
+                    joint.attend()
+            yield from ([] for _ in range(turn - done))
+            yield messages
+            done = turn + 1
+        yield from ([] for _ in range(len(ends) - done))
 
     def _bring_reviews_forward(self, now: int) -> None:
         """Let the readings of a joint be taken before its update is due, where a review that takes long comes first.

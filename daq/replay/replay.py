@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
@@ -17,8 +18,9 @@ from drivers.base import DriverError
 from drivers.reading import empty
 
 BOOT: Final = 1  # the same in every run
-SLICE: Final = 20_000_000  # ns of recording in one batch, as much as a busy core takes at once
+SLICE: Final = 20_000_000  # ns of recording in one turn, as much as a busy core takes at once
 SILENCE: Final = 500_000_000  # ns between two checks of a silence in the recording
+TURNS: Final = 25  # turns that are handed over together, so that no such silence lies between them
 LONGEST_SILENCE: Final = 20  # checks of one silence, at most
 
 
@@ -46,33 +48,43 @@ def turns(
 ) -> Iterator[list[Message]]:
     """The messages of each turn, one turn a batch of SLICE; as `play`."""
     begin = time.monotonic()
-    for batch in _sliced(source):
-        now, messages = int(batch["time"][-1]), list[Message]()
+    together = speed is None and not pipeline.of_all_joints
+    for batch in _sliced(source, SLICE * TURNS if together else SLICE):
+        ends = _ends(batch["time"] // SLICE)
+        now, messages = int(batch["time"][ends[0] - 1]), list[Message]()
         if played.readings:
             for silent in range(played.last + SILENCE, min(now, played.last + LONGEST_SILENCE * SILENCE), SILENCE):
                 messages += pipeline.check_silence(silent, 0)
         played.note(batch)
         if speed is not None:
             time.sleep(max(0.0, begin + (now - played.first) * 1e-9 / speed - time.monotonic()))
+        if together:
+            parts = pipeline.absorb_turns(batch, ends)
+            yield messages + next(parts)
+            yield from parts
+            continue
         messages += pipeline.absorb(batch, 0, lambda now=now: now)  # type: ignore[misc]
         yield messages + pipeline.check_silence(played.last, 0)
 
 
-def _sliced(source: Iterator[Batch]) -> Iterator[Batch]:
-    """Cut the readings into batches that end with a slice of time."""
+def _sliced(source: Iterator[Batch], span: int) -> Iterator[Batch]:
+    """Cut the readings into batches that end with a slice of time, of `span` ns."""
     rest = empty()
     for part in _to_the_end(source):
         if isinstance(part, Exception):
             yield from [rest] if len(rest) else []
             raise part
         rest = np.concatenate([rest, part])
-        slots = rest["time"] // SLICE
-        cuts = np.flatnonzero(np.diff(slots)) + 1
-        pieces = np.split(rest, cuts)
-        yield from (piece for piece in pieces[:-1] if len(piece))
+        pieces = np.split(rest, _ends(rest["time"] // span)[:-1])
+        yield from pieces[:-1]
         rest = pieces[-1]
     if len(rest):
         yield rest
+
+
+def _ends(slots: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number of the reading behind each of the parts with one slot (readings,); of none, one part without any."""
+    return np.append(np.flatnonzero(np.diff(slots)) + 1, len(slots))
 
 
 def _to_the_end(source: Iterator[Batch]) -> Iterator[Batch | Exception]:

@@ -73,18 +73,18 @@ class SignatureFormer:
         curve /= 0.5 * (curve * at**2).sum()  # … and for parabolas
         self._taps = np.stack([kernel, slope / period, curve / period**2])
         self._step = max(1, round(ROW / period))
-        self._needed = round(CHUNK / period) + 2 * self._half  # samples that make a chunk of rows
+        self.chunk = round(CHUNK / period) + 2 * self._half  # samples that make a chunk of rows
         width = len(self._columns)
         self._room = 0  # samples that there is room for
         self.state = StoredSamples(
             columns=np.array(self._columns, np.int64), times=np.zeros(0, np.int64), values=np.zeros((0, width))
         )
-        self.reserve(self._needed)
+        self.reserve(self.chunk)
 
     @property
     def full(self) -> bool:
         """Whether there are samples for a chunk of rows."""
-        return self.state.count >= self._needed
+        return self.state.count >= self.chunk
 
     def absorb(self, times: Nanoseconds, values: Floats) -> SignatureRows | None:
         """Take samples (n,) ns, (n, channels); returns the rows of a chunk once it is full."""
@@ -98,7 +98,7 @@ class SignatureFormer:
         if state.count + count <= self._room:
             return
         times, values = state.times[: state.count], state.values[: state.count]
-        self._room = room = state.count + count + self._needed
+        self._room = room = state.count + count + self.chunk
         state.times, state.values = np.zeros(room, np.int64), np.zeros((room, len(self._columns)))
         state.times[: len(times)], state.values[: len(times)] = times, values
 

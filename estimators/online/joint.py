@@ -69,6 +69,8 @@ class JointEstimator:
         self._bandwidth_checks: dict[int, BandwidthCheck] = {}  # by channel, under a kernel that an encoder asked for
         self._faults: tuple[Reason, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
+        self._law: FrictionSettings | None = None  # whose settings were last asked for, …
+        self._fixed: dict[str, Any] = {}  # … and these
         self._look = PlausibilityLook(settings, self.channels, period, looks)
         self._begin(first=True)
 
@@ -257,6 +259,17 @@ class JointEstimator:
         return kept.phase, self.state.resting, kept.spectrum, self.phases.parts.validity.kept.changes
 
     @property
+    def attends(self) -> bool:
+        """Whether something in Python needs the samples of every pass."""
+        look = self._look
+        return (
+            look.open
+            or look.pending is not None
+            or bool(self._bandwidth_checks)
+            or self.preprocessor.follower is not None
+        )
+
+    @property
     def settled(self) -> bool:
         """Whether a plausibility look was made and has found nothing."""
         return self._look.settled
@@ -270,7 +283,9 @@ class JointEstimator:
         """Settings of the friction law in use that are not searched."""
         law = self.phases.law() or self._friction.law
         assert isinstance(law, FrictionSettings)
-        return law.fixed(self._friction.axis)
+        if law is not self._law:  # it is asked for once a second, and is another one after a search at most
+            self._law, self._fixed = law, law.fixed(self._friction.axis)
+        return self._fixed
 
     def keep(self) -> dict[str, Any] | None:
         """State for another start of the program; None while nothing is settled, or a mistake was found."""

@@ -6,14 +6,26 @@ import numpy as np
 
 from daq.config.sections import JointSection
 from estimators.base import Estimate, Phase, Status
+from estimators.numerics.jit import inline, kernel
 from estimators.online.joint import JointEstimator
 from estimators.reasons import Reason
+from jointwatch_numba.direct import direct
+from jointwatch_numba.layout import Layout
 
 #: ns, argued: Time between two updates of a joint that has no data.
 STALE_EVERY: Final = 500_000_000
 ROWLESS: Final = ("no_rows", "channel_dead")  # codes where readings arrive and no row can be formed
 #: rows, argued: Least number of row periods without a row before a joint is faulted, where `stale` is shorter.
 FEWEST_ROWS: Final = 3
+
+
+class RowsState(Layout):
+    """When readings and rows of one joint came, ns."""
+
+    last_arrival: int = 0  # of readings
+    newest: int = 0  # last sample of the newest window without a gap, …
+    row_arrival: int = 0  # … and when that came
+    clipped: int = 0  # samples at saturation up to that window
 
 
 class JointSilence:
@@ -25,22 +37,17 @@ class JointSilence:
         self.stale = False  # whether an event has reported it
         self.due = 0  # earliest time at which a channel can have been silent for too long
         self.seen = np.zeros(len(channels) + 1, np.int64)  # last arrival of each column; the compiled pass writes it
-        self.last_arrival = 0
+        self.rows = RowsState()
         self._sources = [(role, joint.channels[role].signal) for role in channels]
         rates = [joint.channels[role].rate or joint.rate for role in channels]
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])
-        self._newest = 0  # last sample of the newest window without a gap, and when that came
-        self._row_arrival = 0
-        self._clipped = 0  # samples at saturation up to that window
 
     def note_rows(self, arrival: int, refused: bool, estimator: JointEstimator) -> None:
         """Note when the newest window of samples without a gap came. refused: the joint's frames are not used."""
-        self.last_arrival = arrival
-        newest = estimator.conditioner.former.newest
-        silent = bool(self.missing) and self.missing[0].code not in ROWLESS  # no row is to be expected meanwhile
-        if newest != self._newest or not self._row_arrival or silent or refused:
-            self._newest, self._row_arrival = newest, arrival
-            self._clipped = estimator.preprocessor.state.clipped
+        rows = self.rows
+        if refused or (self.missing and self.missing[0].code not in ROWLESS):  # no row is to be expected meanwhile
+            rows.row_arrival = 0
+        _note(arrival, estimator.conditioner.former.newest, estimator.preprocessor.state.clipped, rows)
 
     def recovers(self, now: int, estimator: JointEstimator) -> bool:
         """Whether the joint was silent until now."""
@@ -51,12 +58,12 @@ class JointSilence:
 
     def look(self, now: int, estimator: JointEstimator) -> None:
         """Update what is missing."""
-        if self.last_arrival == 0:
-            self.last_arrival = now
+        if self.rows.last_arrival == 0:
+            self.rows.last_arrival = now
         self.seen[self.seen == 0] = now
         self.missing = self._unusable(now, estimator)
         if not self.missing:
-            rows_due = self._row_arrival + self._rowless_after(estimator)
+            rows_due = self.rows.row_arrival + self._rowless_after(estimator)
             self.due = min(int((self.seen[:-1] + self._stale_after).min()), rows_due)
 
     def faulted(self, estimate: Estimate, mistakes: tuple[Reason, ...]) -> Estimate:
@@ -97,13 +104,30 @@ class JointSilence:
 
     def _missing_rows(self, estimator: JointEstimator) -> tuple[Reason, ...]:
         """The reason why readings that arrive form no row, if there is one."""
-        waited = self.last_arrival - self._row_arrival
-        if not self._row_arrival or waited < self._rowless_after(estimator):
+        waited = self.rows.last_arrival - self.rows.row_arrival
+        if not self.rows.row_arrival or waited < self._rowless_after(estimator):
             return ()
         support, former = estimator.conditioner.support, estimator.conditioner.former
         finite = np.isfinite(former.raw[max(0, former.filled - support) : former.filled])
         dead = [role for (role, _), there in zip(self._sources, finite.T, strict=False) if not there.any()]
-        clipped = estimator.preprocessor.state.clipped - self._clipped >= support  # left out, although they are numbers
+        # left out, although they are numbers
+        clipped = estimator.preprocessor.state.clipped - self.rows.clipped >= support
         if dead and len(finite) == support and not clipped:
             return tuple(Reason("channel_dead", role, {"seconds": round(waited / 1e9, 1)}) for role in dead)
         return (Reason("no_rows", None, {"seconds": waited / 1e9, "samples": float(support)}),)
+
+
+@inline
+def note_rows(arrival: int, newest: int, clipped: int, rows: RowsState) -> None:
+    """Note when readings came, and whether a newer window came with them."""
+    rows.last_arrival = arrival
+    if newest != rows.newest or rows.row_arrival == 0:
+        rows.newest, rows.row_arrival, rows.clipped = newest, arrival, clipped
+
+
+@kernel(("i8", "i8", "i8", RowsState))
+def _note_rows(arrival: int, newest: int, clipped: int, rows: RowsState) -> None:
+    note_rows(arrival, newest, clipped, rows)
+
+
+_note: Final = direct(_note_rows)

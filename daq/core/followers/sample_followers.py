@@ -11,7 +11,7 @@ from daq.core.followers.joint_use import JointUse, JointUseState, absorb_use
 from daq.core.mechanisms.clearance_pipeline import ClearancePipeline
 from estimators.causes.sample_rows import StoredSamples, store_samples
 from estimators.causes.watch import CauseWatch
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Layout
@@ -22,6 +22,10 @@ class FollowersState(Layout):
 
     use: JointUseState
     stored: StoredSamples  # for the watch of causes
+    samples: int = 0  # that were taken
+    step: float = 0.0  # of the encoder, rad (m), 0 if not known
+    stores: bool = False  # whether samples are stored
+    chunk: int = 0  # stored samples that the watch waits for
 
 
 NOT_STORED: Final = StoredSamples(
@@ -42,7 +46,6 @@ class SampleFollowers:
         clearance: ClearancePipeline | None,
     ) -> None:
         """channels: the columns of the samples; rate: Hz; unit: of the joint's torque or force."""
-        self.samples = 0
         self.use = JointUse(channels, unit)
         self.channel_watch: ChannelWatch | None = None  # while somebody asks for the samples
         self.of_all_joints: tuple[Callable[[str, Nanoseconds, Floats], None], ...] = ()  # a robot's or mechanism's
@@ -50,7 +53,7 @@ class SampleFollowers:
         self._name, self._channels, self._rate = name, channels, rate
         self._causes, self._clearance = causes, clearance
         stored = NOT_STORED if causes is None else causes.former.state
-        self._state = FollowersState(use=self.use.state, stored=stored)
+        self.state = FollowersState(use=self.use.state, stored=stored)
 
     def absorb(self, ticks: Nanoseconds, samples: Floats, count: int, step: float, trusted: bool) -> int:
         """Take samples that were just aligned; returns the time of the last one (ns), 0 where there is none.
@@ -58,16 +61,27 @@ class SampleFollowers:
         ticks: ns, samples: (…, channels), of which the first `count` are meant; step: of the encoder, rad (m), 0 if not
         known; trusted: the joint's estimate has been valid.
         """
-        self.samples += count
+        self.state.samples += count
         causes = self._causes if trusted else None
         if causes is not None:
             causes.former.reserve(count)
-        last = _follow(ticks, samples, count, step, causes is not None, self._state)
+        last = _follow(ticks, samples, count, step, causes is not None, self.state)
         if causes is not None and causes.due:
             self.diagnosed |= causes.look()
         if self._beside:
             self._absorb_beside(ticks[:count], samples[:count])
         return last
+
+    def prepare(self, step: float, trusted: bool) -> bool:
+        """Let `follow_on` take samples, see `absorb`; returns whether anything has to be given all of them."""
+        causes, state = self._causes if trusted else None, self.state
+        state.step, state.stores, state.chunk = step, causes is not None, 0 if causes is None else causes.former.chunk
+        return self._beside or (causes is not None and causes.due)
+
+    @property
+    def samples(self) -> int:
+        """How many samples there were."""
+        return self.state.samples
 
     @property
     def _beside(self) -> bool:
@@ -98,6 +112,19 @@ def cause_watch_of(channels: tuple[str, ...], period: float, executor: Executor 
         return None
     link = channels.index("link_position") if "link_position" in channels else None
     return CauseWatch(period, (channels.index("position"), channels.index("torque"), link), executor)
+
+
+@inline
+def follow_on(ticks: Nanoseconds, samples: Floats, count: int, state: FollowersState) -> bool:
+    """Take the first samples, unless the watch of causes would have to look at them; returns whether they were."""
+    if state.stores and state.stored.count + count >= state.chunk:
+        return False
+    if count > 0:
+        absorb_use(ticks[:count], samples[:count], state.step, state.use)
+    if state.stores:
+        store_samples(ticks[:count], samples[:count], state.stored)
+    state.samples += count
+    return True
 
 
 @kernel(("i8[::1]", "f8[:, ::1]", "i8", "f8", "b1", FollowersState))

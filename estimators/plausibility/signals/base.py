@@ -1,15 +1,15 @@
 """What a validator of signals gets and says: the frames of one stream, block by block."""
 
 import math
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol
+from typing import Annotated, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from estimators.numerics.jit import inline, kernel
+from estimators.alignment.frame_block import FrameBlock
+from estimators.numerics.jit import inline
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
-from jointwatch_numba.layout import Flags, Integers
+from jointwatch_numba.layout import Integers, Layout, Matrix, Vector
 
 #: changes, argued: Changes from frame to frame without which nothing is known of a sensor.
 FEWEST_CHANGES: Final = 8
@@ -26,6 +26,8 @@ class StreamFacts(NamedTuple):
     wraps: tuple[float, ...] = ()  # of each: rad (m) after which it starts again; 0: never
     efforts: tuple[int, ...] = ()  # places of torques and forces among its channels
     limit: float = math.inf  # N·m (N), from which a torque or force is not used in any case: the drive may clip it
+    channels: int = 0  # how many it has
+    room: int = 0  # for frames that are looked at together
 
     @property
     def stamped(self) -> bool:
@@ -38,87 +40,146 @@ class StreamFacts(NamedTuple):
         return 1e9 / self.period
 
 
-@dataclass(slots=True, eq=False)
-class StreamFrames:
+class StreamFrames(NamedTuple):
     """Frames of one stream in order of arrival; the first was the last one of the look before, where there was one."""
 
     arrivals: Nanoseconds  # (frames,) ns
     counters: Integers  # (frames,) -1: none
     values: Floats  # (frames, channels) SI; NaN: none
-    _steps: Floats | None = field(default=None, init=False, repr=False)  # what was asked for before
-    _distinct: "StreamFrames | None" = field(default=None, init=False, repr=False)
+    grown: Floats  # (frames − 1,) by how many samples the counter grows, at most half a turn; NaN: that is unknown
 
-    def part(self, which: slice | Flags) -> "StreamFrames":
-        """Some of them."""
-        return StreamFrames(self.arrivals[which], self.counters[which], self.values[which])
 
-    @property
-    def repeated(self) -> tuple[Flags, Flags]:
-        """(frames − 1,) each: whether any value changes from frame to frame, whether all are known to be the same."""
-        before, after = self.values[:-1], self.values[1:]
-        same = (before == after).all(axis=1)
-        changed = (np.isfinite(before) & np.isfinite(after) & (before != after)).any(axis=1)
-        return changed, same
+class FramesState(Layout):
+    """The same for kernels: what they look at, in room for more."""
+
+    arrivals: Annotated[Integers, "room"]
+    counters: Annotated[Integers, "room"]
+    values: Annotated[Matrix, "room", "channels"]
+    grown: Annotated[Vector, "room"]
+    count: int = 0
+
+    def told(self) -> StreamFrames:
+        """For Python, in the same memory."""
+        count = self.count
+        return StreamFrames(
+            self.arrivals[:count], self.counters[:count], self.values[:count], self.grown[: max(0, count - 1)]
+        )
+
+
+def frames_of(stream: StreamFacts) -> FramesState:
+    """Room for the frames of a look."""
+    return FramesState(
+        arrivals=np.zeros(stream.room, np.int64),
+        counters=np.zeros(stream.room, np.int64),
+        values=np.zeros((stream.room, stream.channels)),
+        grown=np.zeros(stream.room),
+    )
+
+
+class Facts(Layout):
+    """What is configured about one stream, for kernels."""
+
+    period: float
+    modulo: int
+    unit: float
+    limit: float
+    positions: Integers
+    wraps: Vector
+    efforts: Integers
+
+    @classmethod
+    def of(cls, stream: StreamFacts) -> "Facts":
+        """The same facts."""
+        return cls(
+            period=stream.period,
+            modulo=stream.modulo,
+            unit=stream.unit,
+            limit=stream.limit,
+            positions=np.array(stream.positions, np.int64),
+            wraps=np.array(stream.wraps, np.float64),
+            efforts=np.array(stream.efforts, np.int64),
+        )
 
 
 class Validator(Protocol):
-    """Looks for one kind of lie in the frames of one stream."""
+    """Looks for one kind of lie in the frames of one stream.
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block of frames, none of which was left out; returns what cannot be, None where all can."""
+    Its state is a layout, and a kernel of its module looks at another block of frames, none of which was left out.
+    """
 
+    state: Any
 
-def steps(frames: StreamFrames, stream: StreamFacts) -> Floats:
-    """(frames − 1,) how much the counter grows from frame to frame, in samples, at most half a turn; NaN: unknown."""
-    if frames._steps is None:
-        frames._steps = _grown(frames.counters, stream.modulo, stream.unit)
-    return frames._steps
+    def reason(self, frames: StreamFrames) -> Reason | None:
+        """What cannot be in these frames, None where all can: asked where its kernel has something to say."""
 
 
-@kernel("f8[::1](i8[::1], i8, f8)")
-def _grown(counters: Integers, modulo: int, unit: float) -> Floats:
-    """Growth of a counter from frame to frame (frames − 1,), in samples; modulo 0: it has none."""
-    grown = np.full(max(0, len(counters) - 1), np.nan)
-    if modulo == 0:
-        return grown
-    for i in range(len(grown)):
-        if counters[i] >= 0 and counters[i + 1] >= 0:
-            step = float((counters[i + 1] - counters[i]) % modulo)
-            grown[i] = (step - modulo if step > modulo / 2 else step) / unit
-    return grown
+class BlockHistory(Layout):
+    """What was found in the last blocks, a number of each; zeros before there were as many."""
+
+    values: Annotated[Vector, "blocks"]
+    next: int = 0  # place of the next one
 
 
-def distinct(frames: StreamFrames, stream: StreamFacts) -> StreamFrames:
-    """The frames without those that the counter shows to be there already, which the aligner drops."""
-    if stream.modulo == 0:
-        return frames
-    if frames._distinct is None:
-        grown = steps(frames, stream)
-        frames._distinct = frames if _never(grown, 0.0) else frames.part(np.append(True, grown != 0.0))
-    return frames._distinct
+def history(blocks: int) -> BlockHistory:
+    """The history of so many blocks."""
+    return BlockHistory(values=np.zeros(blocks))
 
 
-def is_regular(frames: StreamFrames, stream: StreamFacts) -> bool:
-    """Whether a counter says that each frame is the next sample."""
-    return stream.modulo > 0 and _always(steps(frames, stream), 1.0)
+@inline
+def note(value: float, past: BlockHistory) -> None:
+    """Take what was found in another block."""
+    past.values[past.next] = value
+    past.next = (past.next + 1) % len(past.values)
 
 
-@kernel("b1(f8[::1], f8)")
-def _never(values: Floats, one: float) -> bool:
-    """Whether no value is this one."""
-    found = False
-    for i in range(len(values)):
-        found = found or values[i] == one
-    return not found
+@inline
+def copy_rows(source: Floats, first: int, end: int, target: Floats, at: int) -> None:
+    """Copy rows (…, columns) to `at` and the next ones, which may be the same ones farther ahead; loops, since numba
+    compiles an assignment of a slice for a fifth of a second."""
+    for i in range(end - first):
+        for k in range(source.shape[1]):
+            target[at + i, k] = source[first + i, k]
 
 
-@kernel("b1(f8[::1], f8)")
-def _always(values: Floats, one: float) -> bool:
-    """Whether all values are this one."""
-    found = True
-    for i in range(len(values)):
-        found = found and values[i] == one
-    return found
+@inline
+def take(frames: FrameBlock, facts: Facts, whole: FramesState, own: FramesState) -> None:
+    """Take a block of frames behind the last one of the look before; own: without those that the counter shows to be
+    there already, which the aligner drops."""
+    if whole.count > 0:
+        last = whole.count - 1
+        whole.count = 0
+        _append(whole, last, last + 1, whole)
+    _append(frames, 0, frames.count, whole)
+    end = whole.count
+    _grow(facts, whole)
+    own.count = begin = 0
+    for i in range(end):
+        if i > 0 and whole.grown[i - 1] == 0.0:
+            _append(whole, begin, i, own)
+            begin = i + 1
+    _append(whole, begin, end, own)
+    _grow(facts, own)
+
+
+@inline
+def _append(source: FramesState | FrameBlock, first: int, end: int, target: FramesState) -> None:
+    """Append some frames to others."""
+    copy_rows(source.values, first, end, target.values, target.count)
+    for i in range(first, end):
+        target.arrivals[target.count], target.counters[target.count] = source.arrivals[i], source.counters[i]
+        target.count += 1
+
+
+@inline
+def _grow(facts: Facts, frames: FramesState) -> None:
+    """Write by how much the counter grows from frame to frame; modulo 0: it has none."""
+    modulo = facts.modulo
+    for i in range(frames.count - 1):
+        before, after = frames.counters[i], frames.counters[i + 1]
+        frames.grown[i] = np.nan
+        if modulo > 0 and before >= 0 and after >= 0:
+            step = float((after - before) % modulo)
+            frames.grown[i] = (step - modulo if step > modulo / 2 else step) / facts.unit
 
 
 def unwrapped(increments: Floats, wrap: float) -> Floats:

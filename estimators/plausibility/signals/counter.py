@@ -5,9 +5,11 @@ from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, is_regular, steps
+from estimators.numerics.jit import inline
+from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, StreamFrames
 from estimators.quantities import Floats
 from estimators.reasons import Reason
+from jointwatch_numba.layout import Layout
 
 #: steps, argued: A block with fewer steps of a counter says nothing of it.
 FEWEST: Final = 16
@@ -34,22 +36,29 @@ SMALLEST: Final = 8
 BACKWARDS: Final = 0.1
 
 
+class CounterState(Layout):
+    """What a kernel has to know of a counter, and has found."""
+
+    turns: bool = False  # whether it is known to start again too early
+    regular: bool = False  # whether there was a regular block since it was last irregular
+
+
 class CounterValidator:
     """Tells a counter that is stuck, counts down or too fast, jumps about, is smaller, or shows frames out of order."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._stream = stream
+        self._stream, self.state = stream, CounterState()
         self._turn = 0  # counts after which it starts again, where that is less than what is configured
         self._fast = deque[tuple[float, float, float]](maxlen=BLOCKS)  # samples a frame, frames, periods, by block
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        if self._stream.modulo == 0:
-            return None
-        if is_regular(frames, self._stream) and not self._turn:  # none starts again too early, either
+    def reason(self, frames: StreamFrames) -> Reason | None:
+        """See Validator; frames: all of them, those that are there already among them."""
+        if self.state.regular:
             self._fast.clear()
-            return None
-        return self._smaller(frames) or self._irregular(frames)
+            self.state.regular = False
+        found = self._smaller(frames) or self._irregular(frames)
+        self.state.turns = self._turn > 0
+        return found
 
     def _smaller(self, frames: StreamFrames) -> Reason | None:
         """A counter that starts again before it should: it is 0 behind one less than a power of two."""
@@ -70,16 +79,17 @@ class CounterValidator:
 
     def _irregular(self, frames: StreamFrames) -> Reason | None:
         """A counter that does not grow by one from frame to frame."""
-        if is_regular(frames, self._stream):
+        grown = frames.grown
+        if (grown == 1.0).all():
             self._fast.clear()
             return None
-        grown = steps(frames, self._stream)
         known = np.isfinite(grown)
         count = int(known.sum())
         if count < FEWEST:
             return None
         words = {"signal": self._stream.signal}
-        changed, _ = frames.repeated
+        before, after = frames.values[:-1], frames.values[1:]
+        changed = (np.isfinite(before) & np.isfinite(after) & (before != after)).any(axis=1)
         if (known & (grown == 0.0) & changed).sum() > STUCK * count:
             return Reason("counter_stuck", None, {}, words)
         grown = grown[known]
@@ -108,3 +118,16 @@ class CounterValidator:
         if len(usual) < BLOCKS or usual.min() < FAST or abs(periods.sum() / count.sum() - 1.0) > COARSE:
             return None
         return float(np.median(usual))
+
+
+@inline
+def is_irregular(frames: FramesState, facts: Facts, state: CounterState) -> bool:
+    """Whether a counter does not say that each frame is the next sample, or starts again too early."""
+    if facts.modulo == 0:
+        return False
+    for i in range(frames.count - 1):
+        if frames.grown[i] != 1.0:
+            return True
+    if not state.turns:
+        state.regular = True
+    return state.turns

@@ -6,15 +6,24 @@ there; nor is one that goes to zero and leaves it at the same value each time. A
 comes to any values, and a coarse sensor changes by single steps elsewhere too.
 """
 
-from collections import deque
 from typing import Final
 
 import numpy as np
 
-from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import FEWEST_CHANGES, StreamFacts, StreamFrames, distinct
+from estimators.numerics.jit import inline
+from estimators.plausibility.signals.base import (
+    FEWEST_CHANGES,
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    note,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
+from jointwatch_numba.layout import Layout, Vector
 
 #: frames, argued: Noise does not keep a fine torque at zero for so long.
 LONGEST: Final = 3
@@ -31,30 +40,42 @@ RUNS: Final = 3
 REMEMBERED: Final = 50
 
 
+class DeadZoneState(Layout):
+    """State of one stream."""
+
+    smallest: Vector  # (torques,) N·m (N), steps of each
+    edges: Vector  # (torques,) N·m (N), size at which each last came to zero
+    runs: BlockHistory  # dead zones that were passed, by block
+
+
 class DeadZoneValidator:
     """Tells a torque that is zero where it is small."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._stream = stream
-        self._smallest = np.full(len(stream.efforts), np.inf)  # N·m (N), steps of each
-        self._edges = np.full(len(stream.efforts), np.nan)  # N·m (N), size at which each last came to zero
-        self._runs: deque[int] = deque(maxlen=REMEMBERED)  # dead zones that were passed, by block
+        self._words, torques = {"signal": stream.signal}, len(stream.efforts)
+        self.state = DeadZoneState(
+            smallest=np.full(torques, np.inf), edges=np.full(torques, np.nan), runs=history(REMEMBERED)
+        )
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        frames, runs = distinct(frames, self._stream), 0
-        for number, place in enumerate(self._stream.efforts):
-            self._smallest[number], self._edges[number], passed = _passed(
-                frames.values, place, self._smallest[number], self._edges[number]
-            )
-            runs += passed
-        self._runs.append(runs)
-        if sum(self._runs) < RUNS:
-            return None
-        return Reason("torque_dead_zone", None, {}, {"signal": self._stream.signal})
+    def reason(self, _: StreamFrames) -> Reason:
+        """See Validator."""
+        return Reason("torque_dead_zone", None, {}, self._words)
 
 
-@kernel("Tuple((f8, f8, i8))(f8[:, ::1], i8, f8, f8)")
+@inline
+def skips_small(frames: FramesState, facts: Facts, state: DeadZoneState) -> bool:
+    """Whether a torque is zero where it is small."""
+    runs = 0
+    for number in range(len(state.smallest)):
+        state.smallest[number], state.edges[number], passed = _passed(
+            frames.values[: frames.count], facts.efforts[number], state.smallest[number], state.edges[number]
+        )
+        runs += passed
+    note(runs, state.runs)
+    return bool(state.runs.values.sum() >= RUNS)
+
+
+@inline
 def _passed(values: Floats, place: int, smallest: float, edge: float) -> tuple[float, float, int]:
     """Smallest step of a sensor so far, the size at which it last came to zero, and how often it passes a dead zone.
 

@@ -4,15 +4,24 @@ A measured torque that is far from zero before and behind, and nearly the same t
 between. Such zeros make inertia, friction and gravity smaller by their share, and look like noise.
 """
 
-from collections import deque
 from typing import Final
 
 import numpy as np
 
-from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import FEWEST_CHANGES, StreamFacts, StreamFrames, distinct
+from estimators.numerics.jit import inline
+from estimators.plausibility.signals.base import (
+    FEWEST_CHANGES,
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    note,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
+from jointwatch_numba.layout import Layout, Vector
 
 #: frames, argued: A drop is over in as many; longer ones are of a drive that is switched off.
 LONGEST: Final = 3
@@ -27,29 +36,68 @@ SHARE: Final = 0.005
 REMEMBERED: Final = 25
 
 
+class DropsState(Layout):
+    """State of one torque."""
+
+    values: Vector  # (room,) N·m (N), behind the last ones of the block before
+    drops: BlockHistory  # by block, as the next two: drops, …
+    silent: BlockHistory  # … frames in them, …
+    frames: BlockHistory  # … and all frames
+    count: int = 0  # values
+
+
+class DropoutState(Layout):
+    """State of one stream."""
+
+    torques: tuple[DropsState, ...]
+    percent: float = 0.0  # of frames that are zero
+
+
 class DropoutValidator:
     """Tells a torque that is zero in single frames."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._stream = stream
-        self._tails = [np.zeros(0) for _ in stream.efforts]  # the last values of the block before
-        self._drops = [deque[tuple[int, int, int]](maxlen=REMEMBERED) for _ in stream.efforts]  # drops, zeros, frames
+        self._words = {"signal": stream.signal}
+        self.state = DropoutState(
+            torques=tuple(
+                DropsState(
+                    values=np.zeros(stream.room + LONGEST + 1),
+                    drops=history(REMEMBERED),
+                    silent=history(REMEMBERED),
+                    frames=history(REMEMBERED),
+                )
+                for _ in stream.efforts
+            )
+        )
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        frames = distinct(frames, self._stream)
-        for number, place in enumerate(self._stream.efforts):
-            torques = np.concatenate((self._tails[number], frames.values[1:, place]))
-            self._tails[number] = torques[-LONGEST - 1 :]
-            drops, zeros = _dropped(torques, len(torques) - LONGEST)
-            self._drops[number].append((drops, zeros, len(frames.values) - 1))
-            drops, zeros, count = map(sum, zip(*self._drops[number], strict=True))
-            if drops >= DROPS and zeros >= SHARE * count:
-                return Reason("torque_drops", None, {"percent": 100.0 * zeros / count}, {"signal": self._stream.signal})
-        return None
+    def reason(self, _: StreamFrames) -> Reason:
+        """See Validator."""
+        return Reason("torque_drops", None, {"percent": self.state.percent}, self._words)
 
 
-@kernel("Tuple((i8, i8))(f8[::1], i8)")
+@inline
+def drops_out(frames: FramesState, facts: Facts, state: DropoutState) -> bool:
+    """Whether a torque is zero in too many single frames."""
+    for number in range(len(state.torques)):
+        torque, place = state.torques[number], facts.efforts[number]
+        kept = min(torque.count, LONGEST + 1)
+        for i in range(kept):
+            torque.values[i] = torque.values[torque.count - kept + i]
+        for i in range(1, frames.count):
+            torque.values[kept + i - 1] = frames.values[i, place]
+        torque.count = kept + frames.count - 1
+        drops, zeros = _dropped(torque.values[: torque.count], torque.count - LONGEST)
+        note(drops, torque.drops)
+        note(zeros, torque.silent)
+        note(frames.count - 1, torque.frames)
+        found, count = torque.silent.values.sum(), torque.frames.values.sum()
+        if torque.drops.values.sum() >= DROPS and found >= SHARE * count:
+            state.percent = 100.0 * found / count
+            return True
+    return False
+
+
+@inline
 def _dropped(torques: Floats, end: int) -> tuple[int, int]:
     """How often a torque (frames,) drops to zero ahead of frame `end`, and the frames in which it is there."""
     sizes, count = np.empty(len(torques)), 0

@@ -6,13 +6,21 @@ a while, or one that leaps that far after it has been the same, was frozen. At a
 are as large as increments, the bound is wide and nothing is said.
 """
 
-from collections import deque
 from typing import Final
 
 import numpy as np
 
-from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved, steps
+from estimators.numerics.jit import inline
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    moved,
+    note,
+)
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Layout
@@ -34,59 +42,63 @@ KNOWN: Final = 100
 class FrozenState(Layout):
     """State of one encoder."""
 
+    bounds: BlockHistory  # largest change of speed, block by block
     known: int = 0  # changes of speed
-    smallest: float = 0.0  # step
+    smallest: float = np.inf  # step
     run: int = 0  # frames for which it has been the same, up to the last one
     speed: float = 0.0  # a frame, before them
     frozen: bool = False  # whether that stop was none of the joint's
+
+
+class FreezingState(Layout):
+    """State of one stream."""
+
+    fewest: int  # frames for which a frozen encoder says the same
+    encoders: tuple[FrozenState, ...]
 
 
 class FreezingValidator:
     """Tells an encoder that freezes."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._stream = stream
-        self._encoders = [
-            _EncoderHistory(stream, place, wrap) for place, wrap in zip(stream.positions, stream.wraps, strict=True)
-        ]
-
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        frames = distinct(frames, self._stream)
-        apart = _apart(frames.arrivals, steps(frames, self._stream), self._stream.period)
-        frozen = [one.frozen(frames, apart) for one in self._encoders]
-        return Reason("encoder_frozen", None, {}, {"signal": self._stream.signal}) if any(frozen) else None
-
-
-class _EncoderHistory:
-    """What one encoder has shown so far."""
-
-    def __init__(self, stream: StreamFacts, place: int, wrap: float) -> None:
-        self._place, self._wrap, self._fewest = place, wrap, max(FEWEST, round(STILL * stream.rate))
-        self._bounds: deque[float] = deque([0.0], maxlen=REMEMBERED)  # largest change of speed, block by block
-        self._state = FrozenState(smallest=np.inf)
-
-    def frozen(self, frames: StreamFrames, apart: Floats) -> bool:
-        """Look at another block; returns whether it was frozen in it. apart: samples from frame to frame."""
-        found, bound = _frozen(
-            self._state, frames.values, self._place, self._wrap, apart, self._fewest, max(self._bounds)
+        self._words = {"signal": stream.signal}
+        self.state = FreezingState(
+            fewest=max(FEWEST, round(STILL * stream.rate)),
+            encoders=tuple(FrozenState(bounds=history(REMEMBERED)) for _ in stream.positions),
         )
+
+    def reason(self, _: StreamFrames) -> Reason:
+        """See Validator."""
+        return Reason("encoder_frozen", None, {}, self._words)
+
+
+@inline
+def freezes(frames: FramesState, facts: Facts, state: FreezingState) -> bool:
+    """Whether an encoder was frozen in these frames."""
+    apart, found = _apart(frames.arrivals[: frames.count], frames.grown, facts.period), False
+    for number in range(len(state.encoders)):
+        encoder = state.encoders[number]
+        frozen, bound = _frozen(
+            encoder, frames.values[: frames.count], facts.positions[number], facts.wraps[number], apart, state.fewest,
+            encoder.bounds.values.max(),
+        )  # fmt: skip
         if bound >= 0.0:
-            self._bounds.append(bound)
-        return found
+            note(bound, encoder.bounds)
+        found = found or frozen
+    return found
 
 
-@kernel("f8[::1](i8[::1], f8[::1], f8)")
+@inline
 def _apart(arrivals: Nanoseconds, gaps: Floats, period: float) -> Floats:
     """Samples from frame to frame (frames − 1,), by the counter if it is known, else by arrivals; 1 at least."""
-    found = np.empty(len(gaps))
-    for i in range(len(gaps)):
+    found = np.empty(len(arrivals) - 1)
+    for i in range(len(found)):
         late = np.rint((arrivals[i + 1] - arrivals[i]) / period)
         found[i] = max(1.0, gaps[i] if np.isfinite(gaps[i]) else late)
     return found
 
 
-@kernel((FrozenState, "f8[:, ::1]", "i8", "f8", "f8[::1]", "i8", "f8"))
+@inline
 def _frozen(
     state: FrozenState, values: Floats, place: int, wrap: float, apart: Floats, fewest: int, before: float
 ) -> tuple[bool, float]:

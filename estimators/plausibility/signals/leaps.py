@@ -7,15 +7,25 @@ starts again, is set to zero or loses a turn stays where it leapt to, and what w
 """
 
 import math
-from collections import deque
 from typing import Final
 
 import numpy as np
 
-from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved
+from estimators.numerics.jit import inline
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    copy_rows,
+    history,
+    moved,
+    note,
+)
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
+from jointwatch_numba.layout import Integers, Layout, Matrix
 
 #: 1, argued: A leap is this many times the largest way that the encoder ever went in one frame: frames that were lost
 #: without a counter, or held for a while, make smaller ones.
@@ -33,44 +43,76 @@ WHOLE: Final = 0.02
 LOOKED: Final = 60.0
 
 
+class WaysState(Layout):
+    """State of one encoder."""
+
+    farthest: BlockHistory  # rad (m), in one frame, by block
+    smallest: float = np.inf  # step, rad (m)
+    known: int = 0  # ways that were not zero
+
+
+class LeapState(Layout):
+    """State of one stream."""
+
+    values: Matrix  # (room, channels) of frames, behind those in which a leap could not be judged yet, …
+    came: Integers  # (room,) … and when these arrived, ns
+    encoders: tuple[WaysState, ...]
+    count: int = 0  # frames
+    kept: int = 0  # of them, the last ones, in which a leap cannot be judged yet
+    seen: int = 0  # frames so far
+    turned: bool = False  # whether an encoder has leapt by a whole turn
+
+
 class LeapValidator:
     """Tells an encoder that leaps and stays there."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._stream = stream
-        self._farthest = [deque[float](maxlen=REMEMBERED) for _ in stream.positions]  # rad (m), in one frame, by block
-        self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
-        self._known = np.zeros(len(stream.positions), np.int64)  # ways that were not zero
-        self._seen = 0  # frames
-        self._values: Floats = np.zeros((0, 0))  # of frames in which a leap could not be judged yet, …
-        self._came: Nanoseconds = np.zeros(0, np.int64)  # … and when these arrived
+        self._words, room = {"signal": stream.signal}, stream.room + 2 * QUIET
+        self.state = LeapState(
+            values=np.zeros((room, stream.channels)),
+            came=np.zeros(room, np.int64),
+            encoders=tuple(WaysState(farthest=history(REMEMBERED)) for _ in stream.positions),
+        )
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        frames = distinct(frames, self._stream)
-        values, came = frames.values, frames.arrivals
-        if len(self._came):
-            values, came = np.concatenate((self._values, values[1:])), np.concatenate((self._came, came[1:]))
-        self._values, self._came = frames.values[-2 * QUIET :], frames.arrivals[-2 * QUIET :]
-        self._seen += len(frames.arrivals) - 1
-        leapt = False
-        for number, place in enumerate(self._stream.positions):
-            known = self._known[number] >= KNOWN
-            farthest = max(self._farthest[number], default=0.0)
-            found, largest, self._smallest[number], count = _leap(
-                values, came, self._stream.period, place, self._stream.wraps[number], farthest, self._smallest[number],
-                known,
-            )  # fmt: skip
-            self._farthest[number].append(largest)
-            self._known[number] += count
-            turned = abs(found - 2.0 * math.pi) < WHOLE * 2.0 * math.pi
-            if turned and self._seen > LOOKED * self._stream.rate:
-                return Reason("position_wraps", None, {"jumps": 1.0})
-            leapt = leapt or (found > 0.0 and not turned)
-        return Reason("encoder_leaps", None, {}, {"signal": self._stream.signal}) if leapt else None
+    def reason(self, _: StreamFrames) -> Reason:
+        """See Validator."""
+        if self.state.turned:
+            return Reason("position_wraps", None, {"jumps": 1.0})
+        return Reason("encoder_leaps", None, {}, self._words)
 
 
-@kernel("Tuple((f8, f8, f8, i8))(f8[:, ::1], i8[::1], f8, i8, f8, f8, f8, b1)")
+@inline
+def leaps(frames: FramesState, facts: Facts, state: LeapState) -> bool:
+    """Whether an encoder leaps and stays there."""
+    values, came, first = state.values, state.came, state.count - state.kept
+    copy_rows(values, first, state.count, values, 0)
+    for i in range(state.kept):
+        came[i] = came[first + i]
+    copied = min(1, state.kept)  # the first frame may be there
+    copy_rows(frames.values, copied, frames.count, values, state.kept)
+    state.count = state.kept + frames.count - copied
+    for i in range(state.kept, state.count):
+        came[i] = frames.arrivals[copied + i - state.kept]
+    state.kept = min(frames.count, 2 * QUIET)
+    state.seen += frames.count - 1
+    leapt = state.turned = False
+    for number in range(len(state.encoders)):
+        encoder = state.encoders[number]
+        found, largest, encoder.smallest, count = _leap(
+            values[: state.count], came[: state.count], facts.period, facts.positions[number], facts.wraps[number],
+            encoder.farthest.values.max(), encoder.smallest, encoder.known >= KNOWN,
+        )  # fmt: skip
+        note(largest, encoder.farthest)
+        encoder.known += count
+        turned = abs(found - 2.0 * math.pi) < WHOLE * 2.0 * math.pi
+        if turned and state.seen > LOOKED * (1e9 / facts.period):
+            state.turned = True
+            return True
+        leapt = leapt or (found > 0.0 and not turned)
+    return leapt
+
+
+@inline
 def _leap(
     values: Floats,
     came: Nanoseconds,

@@ -7,16 +7,27 @@ median has a chance below 1e-11. Where many frames in a row are turned round, ne
 few between them lead farther the other way.
 """
 
-from collections import deque
 from typing import Final
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved, unwrapped
+from estimators.numerics.jit import inline
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    copy_rows,
+    history,
+    moved,
+    note,
+    unwrapped,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
+from jointwatch_numba.layout import Flags, Layout, Matrix, Vector
 
 #: frames, argued: Frames in which a motion goes one way and hardly changes its speed.
 WINDOW: Final = 32
@@ -45,33 +56,44 @@ WINDOWS: Final = 3
 BLOCKS: Final = 5
 
 
+class OrderState(Layout):
+    """State of one stream."""
+
+    values: Matrix  # (room, channels) of frames, behind those of frames before where a block has few of them
+    smallest: Vector  # (encoders,) rad (m), steps of each
+    turns: Flags  # (encoders,) whether each has a window that may make a detour
+    found: BlockHistory  # windows out of order, by block
+    count: int = 0  # frames
+    kept: int = 0  # of them, the last ones, that are looked at again
+
+
 class OrderValidator:
     """Tells frames that come out of order."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._stream = stream
-        self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
-        self._last: Floats | None = None  # values of frames before, where a block has few of them
-        self._found: deque[int] = deque(maxlen=BLOCKS)  # windows out of order, by block
+        self._stream, encoders = stream, len(stream.positions)
+        self.state = OrderState(
+            values=np.zeros((stream.room + LONG, stream.channels)),
+            smallest=np.full(encoders, np.inf),
+            turns=np.zeros(encoders, np.bool_),
+            found=history(BLOCKS),
+        )
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        frames, found = distinct(frames, self._stream), 0
-        before = frames.values[:1] if self._last is None else self._last
-        values = np.concatenate((before, frames.values[1:]))
-        self._last = values[max(0, len(values) - LONG + WINDOW) :].copy() if len(frames.values) < LONG else None
+    def reason(self, _: StreamFrames) -> Reason | None:
+        """See Validator."""
+        state, found = self.state, 0
+        values = state.values[: state.count]
         for number, place in enumerate(self._stream.positions):
-            self._smallest[number], turns = _detours(values, place, self._stream.wraps[number], self._smallest[number])
-            if not turns:
+            if not state.turns[number]:
                 continue
             increments = unwrapped(np.diff(values[:, place]), self._stream.wraps[number])
             way = values[0, place] + np.append(0.0, np.cumsum(increments))
-            found += 2 * self._sawtooth(increments, self._smallest[number])
+            found += 2 * self._sawtooth(increments, state.smallest[number])
             windows = len(way) // WINDOW
             places = way[: windows * WINDOW].reshape(windows, WINDOW)
-            found += self._disordered(places[np.isfinite(places).all(axis=1)], self._smallest[number])
-        self._found.append(found)
-        if not found or sum(self._found) < WINDOWS:  # a block without any is clean, whatever was before
+            found += self._disordered(places[np.isfinite(places).all(axis=1)], state.smallest[number])
+        state.found.values[state.found.next - 1] = found
+        if not found or state.found.values.sum() < WINDOWS:  # a block without any is clean, whatever was before
             return None
         return Reason("frames_zigzag", None, {}, {"signal": self._stream.signal})
 
@@ -108,7 +130,26 @@ class OrderValidator:
         return int((even & (usual >= STEPS * step)).sum())
 
 
-@kernel("Tuple((f8, b1))(f8[:, ::1], i8, f8, f8)")
+@inline
+def turns_back(frames: FramesState, facts: Facts, state: OrderState) -> bool:
+    """Whether any encoder has a window that may make a detour."""
+    values, first = state.values, state.count - state.kept
+    copy_rows(values, first, state.count, values, 0)
+    copied = min(1, state.kept)  # the first frame may be there
+    copy_rows(frames.values, copied, frames.count, values, state.kept)
+    state.count = state.kept + frames.count - copied
+    state.kept = min(state.count, LONG - WINDOW) if frames.count < LONG else 0
+    found = False
+    for number in range(len(state.smallest)):
+        state.smallest[number], state.turns[number] = _detours(
+            values[: state.count], facts.positions[number], facts.wraps[number], state.smallest[number]
+        )
+        found = found or state.turns[number]
+    note(0.0, state.found)
+    return found
+
+
+@inline
 def _detours(values: Floats, place: int, wrap: float, smallest: float) -> tuple[float, bool]:
     """The smallest step of an encoder so far, and whether there is a window that may make a detour."""
     increments, found = moved(values, place, wrap), False

@@ -17,9 +17,10 @@ import numpy as np
 from estimators.alignment.clock_rate import FASTEST_DRIFT, MOST_DRIFTED, MOST_PACE, PROPORTIONAL, WINDOW
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.numerics.jit import inline, kernel
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, steps
+from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, StreamFrames
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
+from jointwatch_numba.layout import Integers, Layout, Vector
 
 #: 1, derived: What the clock of a stream can follow: its drift, and its offset moved window by window.
 FOLLOWED: Final = FASTEST_DRIFT + PROPORTIONAL * MOST_DRIFTED / WINDOW
@@ -56,48 +57,36 @@ class _RateLine(NamedTuple):
     walks: bool  # whether gaps between arrivals add up to a walk
 
 
+class RateState(Layout):
+    """The frames of the last blocks."""
+
+    arrivals: Integers  # (room,) ns
+    grown: Vector  # (room,) samples from each to the next
+    ends: Integers  # frames where a block begins and ends: each ends with the next one's first
+    blocks: int = 0
+    owed: float = 0.0  # ns of samples that a silence may have kept back
+
+
 class RateValidator:
     """Tells a stream that arrives at another rate than the configured one."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._stream = stream
-        self._owed = 0.0  # ns of samples that a silence may have kept back
-        self._arrivals: Nanoseconds = np.zeros(0, np.int64)  # of the frames of the last blocks, …
-        self._grown: Floats = np.zeros(0)  # … the samples from each to the next, …
-        self._ends: list[int] = []  # … and the frames where a block begins and ends: each ends with the next's first
+        self._stream, blocks = stream, max(WINDOWS)
+        self.state = RateState(
+            arrivals=np.zeros(blocks * stream.room, np.int64),
+            grown=np.zeros(blocks * stream.room),
+            ends=np.zeros(blocks + 1, np.int64),
+        )
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        frames = distinct(frames, self._stream)
-        if self._owes(frames.arrivals):
-            self._ends = []
-            return None
-        self._add(frames)
-        last = len(self._ends) - 1
+    def reason(self, _: StreamFrames) -> Reason | None:
+        """See Validator."""
+        last = self.state.blocks
         for window in WINDOWS:
             rate = self._wrong(last - window, last) if last >= window else None
             if rate is not None:
                 numbers = {"arrives": rate, "configured": self._stream.rate}
                 return Reason("wrong_rate", None, numbers, {"signal": self._stream.signal})
         return None
-
-    def _add(self, frames: StreamFrames) -> None:
-        """Take another block, and leave out what no window reaches any more."""
-        if not self._ends:
-            self._arrivals, self._grown, self._ends = frames.arrivals[:1], np.zeros(0), [0]
-        cut = self._ends[max(0, len(self._ends) - max(WINDOWS))]
-        self._arrivals = np.concatenate((self._arrivals[cut:], frames.arrivals[1:]))
-        self._grown = np.concatenate((self._grown[cut:], steps(frames, self._stream)))
-        self._ends = [end - cut for end in self._ends if end >= cut] + [len(self._arrivals) - 1]
-
-    def _owes(self, arrivals: Nanoseconds) -> bool:
-        """Whether a silence is between these arrivals, or frames still come faster since they waited in one before."""
-        period, count = self._stream.period, len(arrivals) - 1
-        silent = _silence(arrivals, LONGEST_LOSS * period)
-        surplus = count * period - (float(arrivals[-1] - arrivals[0]) - silent)
-        self._owed = self._owed - surplus if surplus > FOLLOWED * period * count else 0.0
-        self._owed = max(0.0, self._owed) + silent
-        return self._owed > 0.0
 
     def _wrong(self, first: int, last: int) -> float | None:
         """The rate that these blocks (of `_ends`) show (Hz), where the configured one is wrong."""
@@ -109,7 +98,7 @@ class RateValidator:
         if late is None or whole is None or abs(late.off) <= late.limit or early.off * late.off < 0.0:
             return None
         if whole.walks:
-            gaps = np.diff(self._arrivals[self._ends[first] : self._ends[last] + 1])
+            gaps = np.diff(self.state.arrivals[self.state.ends[first] : self.state.ends[last] + 1])
             usual = float(np.median(gaps)) / self._stream.period - 1.0
             agree = abs((1.0 + whole.off) / (1.0 + usual) - 1.0) < COARSE if usual > -1.0 else False
             if min(abs(whole.off), abs(usual)) < SLOWED or not agree:
@@ -122,12 +111,45 @@ class RateValidator:
 
         only_wrong: of a slope that a clock may have nothing but `off` is asked.
         """
-        stream, begin, end = self._stream, self._ends[first], self._ends[last]
-        arrivals, grown = self._arrivals[begin : end + 1], self._grown[begin:end]
-        known, off, limit, walks = _line_of(
-            arrivals, grown, stream.period, stream.modulo > 0, stream.stamped, only_wrong
+        known, off, limit, walks = _line_of_blocks(
+            self.state, first, last, self._stream.period, self._stream.modulo > 0, self._stream.stamped, only_wrong
         )
         return _RateLine(off, limit, walks) if known else None
+
+
+@inline
+def _owes(frames: FramesState, facts: Facts, state: RateState) -> bool:
+    """Whether a silence is between these frames, or they still come faster since they waited in one before."""
+    period, count, silent = facts.period, frames.count - 1, 0
+    for i in range(count):
+        gap = frames.arrivals[i + 1] - frames.arrivals[i]
+        if gap > LONGEST_LOSS * period:
+            silent += gap
+    surplus = count * period - (float(frames.arrivals[count] - frames.arrivals[0]) - silent)
+    state.owed = state.owed - surplus if surplus > FOLLOWED * period * count else 0.0
+    state.owed = max(0.0, state.owed) + silent
+    return state.owed > 0.0
+
+
+@inline
+def _add(frames: FramesState, state: RateState) -> None:
+    """Take another block, and leave out what no window reaches any more."""
+    ends = state.ends
+    if state.blocks == 0:
+        state.arrivals[0], ends[0] = frames.arrivals[0], 0
+    if state.blocks == len(ends) - 1:
+        cut, end = ends[1], ends[state.blocks]
+        for i in range(end + 1 - cut):
+            state.arrivals[i], state.grown[i] = state.arrivals[cut + i], state.grown[cut + i]
+        for i in range(state.blocks):
+            ends[i] = ends[i + 1] - cut
+        state.blocks -= 1
+    begin = ends[state.blocks]
+    end = begin + frames.count - 1
+    for i in range(end - begin):
+        state.arrivals[begin + i + 1], state.grown[begin + i] = frames.arrivals[i + 1], frames.grown[i]
+    state.blocks += 1
+    ends[state.blocks] = end
 
 
 @inline
@@ -173,15 +195,11 @@ def _line_through(arrivals: Floats, instants: Floats, only_wrong: bool) -> tuple
     return slope - 1.0, FOLLOWED + spread, walks
 
 
-@kernel("Tuple((b1, f8, f8, b1))(i8[::1], f8[::1], f8, b1, b1, b1)")
+@inline
 def _line_of(
     times: Nanoseconds, grown: Floats, period: float, has_counter: bool, stamped: bool, only_wrong: bool
 ) -> tuple[bool, float, float, bool]:
-    """The line through arrivals (frames,): whether one can be said, and what _RateLine has.
-
-    grown: (frames − 1,) samples from frame to frame by the counter, NaN: unknown; stamped: it is a device's time;
-    only_wrong: see _line_through.
-    """
+    """The same of arrivals (frames,), and of samples from each to the next by the counter; NaN: unknown."""
     count = len(times) - 1
     arrivals = (times - times[0]).astype(np.float64)
     if count + 1 < FEWEST or arrivals[count] <= 0.0:
@@ -213,12 +231,30 @@ def _line_of(
     return True, off, max(limit, COARSE), walks
 
 
-@kernel("i8(i8[::1], f8)")
-def _silence(arrivals: Nanoseconds, longest: float) -> int:
-    """ns of all gaps between arrivals that are longer than the longest."""
-    found = 0
-    for i in range(len(arrivals) - 1):
-        gap = arrivals[i + 1] - arrivals[i]
-        if gap > longest:
-            found += gap
-    return found
+@kernel((RateState, "i8", "i8", "f8", "b1", "b1", "b1"))
+def _line_of_blocks(
+    state: RateState, first: int, last: int, period: float, has_counter: bool, stamped: bool, only_wrong: bool
+) -> tuple[bool, float, float, bool]:
+    """The line through the arrivals of some blocks: whether one can be said, and what _RateLine has.
+
+    stamped: the counter is a device's time; only_wrong: see _line_through.
+    """
+    begin, end = state.ends[first], state.ends[last]
+    return _line_of(state.arrivals[begin : end + 1], state.grown[begin:end], period, has_counter, stamped, only_wrong)
+
+
+@inline
+def is_off(frames: FramesState, facts: Facts, state: RateState) -> bool:
+    """Whether the first half of a window shows another rate."""
+    if _owes(frames, facts, state):
+        state.blocks = 0
+        return False
+    _add(frames, state)
+    has_counter, stamped = facts.modulo > 0, facts.unit > 1.0
+    for window in WINDOWS:
+        first, half = state.blocks - window, state.blocks - window // 2
+        if first >= 0:
+            known, off, limit, _ = _line_of_blocks(state, first, half, facts.period, has_counter, stamped, True)
+            if known and abs(off) > limit:
+                return True
+    return False

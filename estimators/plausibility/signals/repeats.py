@@ -8,16 +8,24 @@ sampled with each of them, since it would have moved before; and one that moves 
 and in the frame behind does not stay in the frame between.
 """
 
-from collections import deque
 from typing import Final
 
 import numpy as np
 
-from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved
+from estimators.numerics.jit import inline
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    moved,
+    note,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
-from jointwatch_numba.layout import Integers
+from jointwatch_numba.layout import Integers, Layout, Vector
 
 #: 1, argued: Share of frames that repeat all values of the one before, from which it is no chance.
 REPEATED: Final = 0.4
@@ -45,49 +53,76 @@ MOST: Final = 0.5
 NEARLY_ALL: Final = 0.9
 
 
+class HeldState(Layout):
+    """State of one encoder."""
+
+    halted: BlockHistory  # whether it halted in a block
+    late: BlockHistory  # changes that it cannot have made if it was sampled each time, …
+    changes: BlockHistory  # … and all of them
+    smallest: float = np.inf  # step, rad (m)
+
+
+class RepeatsState(Layout):
+    """State of one stream."""
+
+    least: Vector  # (channels,) smallest change of each
+    encoders: tuple[HeldState, ...]
+    repeated: bool = False  # whether it is whole frames that come again, faster than the rate says
+    percent: float = 0.0  # of frames that say nothing new
+
+
 class RepeatsValidator:
     """Tells frames that come more than once, and positions that are held."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._stream = stream
-        self._smallest = np.full(len(stream.positions), np.inf)  # rad (m), steps of each encoder
-        self._halted = [deque[bool](maxlen=BLOCKS) for _ in stream.positions]  # of each encoder, block by block
-        self._late = [deque[tuple[int, int]](maxlen=BLOCKS) for _ in stream.positions]  # late changes, and all changes
-        self._steps: Floats = np.zeros(0)  # smallest change of each channel
-        self._own = np.array(stream.positions, np.int64)
+        self._words = {"signal": stream.signal}
+        self.state = RepeatsState(
+            least=np.full(stream.channels, np.inf),
+            encoders=tuple(
+                HeldState(halted=history(BLOCKS), late=history(BLOCKS), changes=history(BLOCKS))
+                for _ in stream.positions
+            ),
+        )
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        frames = distinct(frames, self._stream)
-        count = len(frames.arrivals) - 1
-        if not len(self._steps):
-            self._steps = np.full(frames.values.shape[1], np.inf)
-        if count < FEWEST:
-            return None
-        words = {"signal": self._stream.signal}
-        same, turns, lively = _repeated(frames.values, self._own, self._steps)
-        if same >= REPEATED * count and turns >= MOST * same and lively:
-            span = float(frames.arrivals[-1] - frames.arrivals[0])
-            share = 100.0 * same / count
-            if count * self._stream.period > SURPLUS * span:
-                return Reason("frames_repeated", None, {"percent": share}, words)
-            return Reason("values_held", None, {"percent": share}, words)
-        for number, place in enumerate(self._stream.positions):
-            late, changes, halting, self._smallest[number] = _held(
-                frames.values, place, self._stream.wraps[number], self._smallest[number]
-            )
-            self._halted[number].append(halting >= HALTING)
-            self._late[number].append((late, changes))
-            if changes < FEWEST:  # the last blocks together have more
-                late, changes = np.sum(self._late[number], axis=0)
-            share = late / changes if changes >= FEWEST else 0.0
-            if share >= NEARLY_ALL or sum(self._halted[number]) >= HALTED:
-                share = max(share, halting)
-                return Reason("values_held", None, {"percent": 100.0 * share}, words)
-        return None
+    def reason(self, _: StreamFrames) -> Reason:
+        """See Validator."""
+        percent = {"percent": self.state.percent}
+        if self.state.repeated:
+            return Reason("frames_repeated", None, percent, self._words)
+        return Reason("values_held", None, percent, self._words)
 
 
-@kernel("Tuple((i8, i8, b1))(f8[:, ::1], i8[::1], f8[::1])")
+@inline
+def come_again(frames: FramesState, facts: Facts, state: RepeatsState) -> bool:
+    """Whether frames or positions say more than once what they say."""
+    count, values = frames.count - 1, frames.values[: frames.count]
+    if count < FEWEST:
+        return False
+    same, turns, lively = _repeated(values, facts.positions, state.least)
+    if same >= REPEATED * count and turns >= MOST * same and lively:
+        span = float(frames.arrivals[count] - frames.arrivals[0])
+        state.repeated, state.percent = count * facts.period > SURPLUS * span, 100.0 * same / count
+        return True
+    state.repeated = False
+    for number in range(len(state.encoders)):
+        encoder = state.encoders[number]
+        late, changes, halting, encoder.smallest = _held(
+            values, facts.positions[number], facts.wraps[number], encoder.smallest
+        )
+        note(1.0 if halting >= HALTING else 0.0, encoder.halted)
+        note(late, encoder.late)
+        note(changes, encoder.changes)
+        some, all_of_them = float(late), float(changes)
+        if changes < FEWEST:  # the last blocks together have more
+            some, all_of_them = encoder.late.values.sum(), encoder.changes.values.sum()
+        share = some / all_of_them if all_of_them >= FEWEST else 0.0
+        if share >= NEARLY_ALL or encoder.halted.values.sum() >= HALTED:
+            state.percent = 100.0 * max(share, halting)
+            return True
+    return False
+
+
+@inline
 def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, bool]:
     """How many frames say the same as the one before, how often that changes, and whether a channel is too fine for it.
 
@@ -125,7 +160,7 @@ def _repeated(values: Floats, own: Integers, least: Floats) -> tuple[int, int, b
     return same, turns, finest / changes >= NEARLY_ALL
 
 
-@kernel("Tuple((i8, i8, f8, f8))(f8[:, ::1], i8, f8, f8)")
+@inline
 def _held(values: Floats, place: int, wrap: float, smallest: float) -> tuple[int, int, float, float]:
     """What speaks for a position that is held, and the smallest step of its encoder so far.
 

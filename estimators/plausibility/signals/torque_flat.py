@@ -5,13 +5,21 @@ measurement; one that comes to the same value again and again, stays there, and 
 off there.
 """
 
-from collections import deque
 from typing import Final
 
 import numpy as np
 
-from estimators.numerics.jit import kernel
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct, moved
+from estimators.numerics.jit import inline
+from estimators.plausibility.signals.base import (
+    BlockHistory,
+    Facts,
+    FramesState,
+    StreamFacts,
+    StreamFrames,
+    history,
+    moved,
+    note,
+)
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from jointwatch_numba.layout import Layout
@@ -34,52 +42,73 @@ HALF: Final = 0.5
 KNOWN: Final = 200
 
 
-class FlatState(Layout):
+class StaysState(Layout):
     """State of one torque."""
 
+    clipped: BlockHistory  # how often it stayed where it did the time before, by block
     known: int = 0  # frames
     changed: int = 0  # of them, those that changed the torque
     run: int = 0  # frames for which it has been the same, up to the last one, …
     moving: int = 0  # … and those in which the joint moved
     came: float = 0.0  # N·m (N), before them
-    top: float = 0.0  # N·m (N), where it last stayed and fell again, …
-    bottom: float = 0.0  # … and where it last stayed and rose again
+    top: float = np.nan  # N·m (N), where it last stayed and fell again, …
+    bottom: float = np.nan  # … and where it last stayed and rose again
     limit: float = 0.0  # the one of them that was last confirmed
     stays: int = 0  # how often it stayed where it did the time before
     frozen: bool = False
+
+
+class FlatState(Layout):
+    """State of one stream."""
+
+    longest: int  # frames for which a frozen torque stays
+    clipped: int  # frames for which a clipped one stays
+    torques: tuple[StaysState, ...]
+    frozen: bool = False  # whether it is a frozen torque that was found
+    value: float = 0.0  # N·m (N), where it stays
 
 
 class FlatTorqueValidator:
     """Tells a torque that stays although the joint moves."""
 
     def __init__(self, stream: StreamFacts) -> None:
-        self._stream = stream
-        self._states = [FlatState(top=np.nan, bottom=np.nan) for _ in stream.efforts]
-        self._clipped = [deque[int](maxlen=REMEMBERED) for _ in stream.efforts]
-        self._longest = round(FROZEN * stream.rate), max(FEWEST, round(CLIPPED * stream.rate))
+        self._words = {"signal": stream.signal}
+        self.state = FlatState(
+            longest=round(FROZEN * stream.rate),
+            clipped=max(FEWEST, round(CLIPPED * stream.rate)),
+            torques=tuple(StaysState(clipped=history(REMEMBERED)) for _ in stream.efforts),
+        )
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        frames = distinct(frames, self._stream)
-        if not self._stream.positions or len(frames.arrivals) < 2:
-            return None
-        words = {"signal": self._stream.signal}
-        ways = np.zeros(len(frames.arrivals) - 1)
-        for place, wrap in zip(self._stream.positions, self._stream.wraps, strict=True):
-            _note_onward(frames.values, place, wrap, ways)
-        for number, place in enumerate(self._stream.efforts):
-            state, before = self._states[number], self._states[number].stays
-            _stays(state, frames.values, place, ways, *self._longest, self._stream.limit)
-            self._clipped[number].append(state.stays - before)
-            value = {"value": float(frames.values[-1, place])}
-            if state.frozen:
-                return Reason("torque_frozen", None, value, words)
-            if sum(self._clipped[number]) >= RUNS:
-                return Reason("torque_clipped", None, {"limit": abs(state.limit)}, words)
-        return None
+    def reason(self, _: StreamFrames) -> Reason:
+        """See Validator."""
+        value = self.state.value
+        if self.state.frozen:
+            return Reason("torque_frozen", None, {"value": value}, self._words)
+        return Reason("torque_clipped", None, {"limit": abs(value)}, self._words)
 
 
-@kernel("void(f8[:, ::1], i8, f8, f8[::1])")
+@inline
+def stays(frames: FramesState, facts: Facts, state: FlatState) -> bool:
+    """Whether a torque stays the same although the joint moves."""
+    count = frames.count
+    if len(facts.positions) == 0 or count < 2:
+        return False
+    values, ways = frames.values[:count], np.zeros(count - 1)
+    for number in range(len(facts.positions)):
+        _note_onward(values, facts.positions[number], facts.wraps[number], ways)
+    for number in range(len(state.torques)):
+        torque, place = state.torques[number], facts.efforts[number]
+        before = torque.stays
+        _stays(torque, values, place, ways, state.longest, state.clipped, facts.limit)
+        note(torque.stays - before, torque.clipped)
+        state.frozen = torque.frozen
+        state.value = values[count - 1, place] if torque.frozen else torque.limit
+        if torque.frozen or torque.clipped.values.sum() >= RUNS:
+            return True
+    return False
+
+
+@inline
 def _note_onward(values: Floats, place: int, wrap: float, ways: Floats) -> None:
     """Raise ways (frames − 1,) to how far an encoder goes on in the direction of its way before.
 
@@ -93,9 +122,9 @@ def _note_onward(values: Floats, place: int, wrap: float, ways: Floats) -> None:
             before = own[i]
 
 
-@kernel((FlatState, "f8[:, ::1]", "i8", "f8[::1]", "i8", "i8", "f8"))
+@inline
 def _stays(
-    state: FlatState, values: Floats, place: int, ways: Floats, longest: int, clipped: int, limit: float
+    state: StaysState, values: Floats, place: int, ways: Floats, longest: int, clipped: int, limit: float
 ) -> None:
     """Go through a block. ways: (frames − 1,) of the joint; longest, clipped: frames; limit: that is known, N·m (N)."""
     state.frozen = False

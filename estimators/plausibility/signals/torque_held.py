@@ -4,15 +4,16 @@ A torque of many steps hardly ever says the same twice in a row. One that does s
 as a clock ticks, is repeated by the device: it is late by half of the time between two changes, and unevenly so.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from estimators.plausibility.signals.base import StreamFacts, StreamFrames, distinct
+from estimators.numerics.jit import inline
+from estimators.plausibility.signals.base import Facts, FramesState, StreamFacts, StreamFrames
 from estimators.quantities import Floats
 from estimators.reasons import Reason
+from jointwatch_numba.layout import Flags, Integers, Layout, Matrix
 
 #: 1, argued: Share of frames that repeat the torque before, from which it is held: fine torques repeat by chance in a
 #: fortieth of them.
@@ -32,31 +33,65 @@ REPEATS: Final = 24
 BLOCKS: Final = 5
 
 
+class LastTorques(Layout):
+    """One torque in the last blocks."""
+
+    values: Matrix  # (BLOCKS, room)
+    count: Integers  # (BLOCKS,) frames
+
+
+class TorqueHeldState(Layout):
+    """State of one stream."""
+
+    torques: tuple[LastTorques, ...]
+    repeats: Flags  # (torques,) whether each says the same in some frames and not in nearly all
+    newest: int = -1  # place of the newest block
+
+
 class TorqueHeldValidator:
     """Tells a torque that is new in some frames only."""
 
     def __init__(self, stream: StreamFacts) -> None:
         self._stream = stream
-        self._torques = [deque[Floats](maxlen=BLOCKS) for _ in stream.efforts]  # block by block
+        self.state = TorqueHeldState(
+            torques=tuple(
+                LastTorques(values=np.zeros((BLOCKS, stream.room)), count=np.zeros(BLOCKS, np.int64))
+                for _ in stream.efforts
+            ),
+            repeats=np.zeros(len(stream.efforts), np.bool_),
+        )
 
-    def look(self, frames: StreamFrames) -> Reason | None:
-        """Look at another block."""
-        frames = distinct(frames, self._stream)
-        for place, blocks in zip(self._stream.efforts, self._torques, strict=True):
-            blocks.append(frames.values[1:, place].copy())
-            every = _every(blocks)
+    def reason(self, _: StreamFrames) -> Reason | None:
+        """See Validator."""
+        newest = self.state.newest
+        for torque, repeats in zip(self.state.torques, self.state.repeats, strict=True):
+            blocks = [torque.values[at, : torque.count[at]] for at in range(newest + 1 - BLOCKS, newest + 1)]
+            every = _every(blocks) if repeats else None
             if every is not None:
                 numbers = {"samples": every, "arrives": self._stream.rate / every}
                 return Reason("torque_held", None, numbers, {"signal": self._stream.signal})
         return None
 
 
+@inline
+def repeats_some(frames: FramesState, facts: Facts, state: TorqueHeldState) -> bool:
+    """Whether a torque repeats what it said in some frames and not in nearly all."""
+    state.newest = (state.newest + 1) % BLOCKS
+    found, count = False, frames.count - 1
+    for number in range(len(state.torques)):
+        torque, place, changes = state.torques[number], facts.efforts[number], 0
+        torque.count[state.newest] = count
+        for i in range(count):
+            torque.values[state.newest, i] = frames.values[i + 1, place]
+            changes += i > 0 and frames.values[i + 1, place] != frames.values[i, place]
+        state.repeats[number] = changes >= 2 and changes <= count / (1.0 + REPEATED)
+        found = found or state.repeats[number]
+    return found
+
+
 def _every(blocks: Sequence[Floats]) -> float | None:
     """Frames from one change of a held torque to the next; None where it is not held. blocks: (frames,) each."""
-    newest = blocks[-1]
-    if not 2 <= np.count_nonzero(newest[1:] != newest[:-1]) <= len(newest) / (1.0 + REPEATED):
-        return None  # as nearly always
-    torques = np.concatenate(blocks)
+    newest, torques = blocks[-1], np.concatenate(blocks)
     sizes = np.abs(np.diff(torques))
     changes = np.flatnonzero(sizes)
     if len(changes) < FEWEST or not np.isfinite(sizes).all():

@@ -19,6 +19,7 @@ from drivers.reading import READING
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 MS = 10**6  # ns
+FAST = 1e12  # times real time: turns are handed over one by one, and none waits
 
 
 class Noting(Pipeline):
@@ -53,7 +54,7 @@ def readings(*times: int) -> np.ndarray:
 
 def played(*parts: np.ndarray) -> tuple[Noting, Played]:
     pipeline, counted = Noting(), Played()
-    list(play(pipeline, iter(parts), counted))
+    list(play(pipeline, iter(parts), counted, FAST))
     return pipeline, counted
 
 
@@ -108,7 +109,7 @@ def test_of_a_recording_that_breaks_off_everything_before_is_played(failure: Exc
 
     pipeline, counted = Noting(), Played()
     with pytest.raises(type(failure), match="it broke off"):
-        list(play(pipeline, source(), counted))
+        list(play(pipeline, source(), counted, FAST))
     assert pipeline.batches() == [[10**12, 10**12 + MS]]
     assert counted.readings == 2
 
