@@ -201,7 +201,7 @@ class _Kept(FunctionCache):
     def _load(self, key: Any) -> tuple[Any, ...] | None:
         """A kernel as it is on the disk; None where it is not."""
         found = self._cache_file.load(key)  # type: ignore[no-untyped-call]
-        return found or (self._carried.load(key) if self._carried else None)  # type: ignore[no-untyped-call]
+        return found or (self._carried.load(key) if self._carried else None)
 
     def carry(self, folder: Path) -> int:
         """Copy what is compiled for this processor; returns how many files. Raises OSError."""
