@@ -28,6 +28,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.sigutils import _parse_signature_string as parsed
 from numba.core.types import unliteral
 
+from jointwatch_numba import numba_alone  # noqa: F401  # before numba
 from jointwatch_numba.jit import Signature
 from jointwatch_numba.library import Unpickler, prepare
 
@@ -189,8 +190,18 @@ class _Kept(FunctionCache):
         prepare(target_context)
         with self._guard_against_spurious_io_errors():
             key = self._index_key(sig, target_context.codegen())  # type: ignore[no-untyped-call]
-            data = self._cache_file.load(key) or (self._carried.load(key) if self._carried else None)  # type: ignore[no-untyped-call]
-            return None if data is None else self._impl.rebuild(target_context, data)
+            data = self._load(key)
+            if data is None:
+                return None
+            found = self._impl.rebuild(target_context, data)
+            found = found._replace(type_annotation="")  # 14 kB, for numba's own reports
+            found.library.leave_on_disk(lambda: self._load(key)[0])  # type: ignore[index]
+            return found
+
+    def _load(self, key: Any) -> tuple[Any, ...] | None:
+        """A kernel as it is on the disk; None where it is not."""
+        found = self._cache_file.load(key)  # type: ignore[no-untyped-call]
+        return found or (self._carried.load(key) if self._carried else None)
 
     def carry(self, folder: Path) -> int:
         """Copy what is compiled for this processor; returns how many files. Raises OSError."""

@@ -24,6 +24,7 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
+from jointwatch_numba import numba_alone  # noqa: F401  # before numba
 from jointwatch_numba.compiled import typed
 from jointwatch_numba.layout import Field, Layout, copy
 

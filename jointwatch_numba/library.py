@@ -46,11 +46,12 @@ def _setter(engine: Any, otherwise: Callable[[str, Any], None]) -> Callable[[str
 class Library(JITCodeLibrary):
     """Code of one function and of what it calls.
 
-    Of one that was loaded the intermediate code is parsed only when it is linked into another: 0.2 MB and 2 ms for
-    each, and a service that has all its kernels in the disk cache compiles nothing.
+    Of one that was loaded the intermediate code is read and parsed only when it is linked into another: 0.2 MB and 2 ms
+    for each, and a service that has all its kernels in the disk cache compiles nothing.
     """
 
-    _intermediate: bytes | None = None  # LLVM bitcode; None once it is parsed, or where this process compiled it
+    # gives LLVM bitcode; None once it is parsed, or where this process compiled it
+    _intermediate: Callable[[], bytes] | None = None
     _machine_code = False  # whether it is optimised and there is machine code
 
     def _optimize_final_module(self) -> None:
@@ -78,8 +79,7 @@ class Library(JITCodeLibrary):
         """Address of a function of this code, 0 where it has none of this name."""
         self._ensure_finalized()  # type: ignore[no-untyped-call]
         if self._intermediate is not None:
-            found = self._machine_code and name.encode() in self._intermediate
-            return int(self._codegen._engine.get_function_address(name)) if found else 0
+            return int(self._codegen._engine.get_function_address(name)) if self._machine_code else 0
         if not self._machine_code:
             if name not in {one.name for one in self._final_module.functions if not one.is_declaration}:
                 return 0
@@ -97,22 +97,33 @@ class Library(JITCodeLibrary):
         name, kind, data = state
         self = codegen.create_library(name)
         if kind == "bitcode":
-            self._intermediate, self._finalized = data, True
+            self._intermediate, self._finalized = (lambda: data), True
         else:
-            machine, self._intermediate = data
-            self._machine_code = True
+            machine, bitcode = data
+            self._intermediate, self._machine_code = (lambda: bitcode), True
             self.enable_object_caching()
             self._set_compiled_object(machine)
             self._finalize_final_module()
         return self
 
+    def leave_on_disk(self, read: Callable[[], Any]) -> None:
+        """Forget the intermediate code, which `read` gives again as it was kept: 3 MB of all kernels of a service."""
+        if self._intermediate is not None:
+            self._intermediate = lambda: _bitcode(read())
+
     def _get_module_for_linking(self) -> Any:
         if self._intermediate is not None:
-            self._shared_module = llvm.parse_bitcode(self._intermediate)
+            self._shared_module = llvm.parse_bitcode(self._intermediate())
             if self._machine_code:
                 self._codegen._engine._load_defined_symbols(self._shared_module)  # type: ignore[no-untyped-call]
             self._intermediate = None
         return super()._get_module_for_linking()  # type: ignore[no-untyped-call]
+
+
+def _bitcode(kept: tuple[str, str, Any]) -> bytes:
+    """The intermediate code of what `Library.serialize_using_object_code` gave."""
+    _, kind, data = kept
+    return cast(bytes, data if kind == "bitcode" else data[1])
 
 
 class Unpickler(pickle.Unpickler):

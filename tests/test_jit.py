@@ -250,6 +250,20 @@ def test_the_intermediate_code_of_a_kept_kernel_is_parsed_when_another_one_is_co
     )
 
 
+def test_a_kept_kernel_holds_no_intermediate_code(tmp_path: Path, run: Run) -> None:
+    """One with a constant of 131 kB in it: neither its code for others nor numba's report stays in memory."""
+    constant = "import numpy as np\nfrom jointwatch_numba.jit import kernel\n\nTABLE = np.arange(16384.0)\n\n\n"
+    write(tmp_path, {"top/mod.py": constant + "@kernel('f8(i8)')\ndef answer(at):\n    return TABLE[at]\n"})
+    program = (
+        "import gc; from top.mod import answer; print(answer(7), answer.stats.cache_hits.total(), end=' ')\n"
+        "library = answer.overloads[answer.signatures[0]].library\n"
+        "print(len(library._intermediate()) > 1e5 if library._intermediate else 'made here', end=' ')\n"
+        "gc.collect(); print([len(one) > 1e5 for one in gc.get_referents(library.__dict__) if isinstance(one, bytes)])"
+    )
+    run(program)
+    assert run(program) == "7.0 1 True []"
+
+
 def test_a_kept_kernel_is_loaded_without_the_modules_of_numba_that_it_was_compiled_from(
     tmp_path: Path, run_anew: Run
 ) -> None:

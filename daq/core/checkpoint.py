@@ -24,6 +24,7 @@ from daq.core.changes.change_records import change_state_name
 from daq.core.gear_pipeline import gear_state_name
 from daq.core.mechanisms.clearance_pipeline import clearance_state_name
 from daq.core.pipeline import Pipeline
+from daq.processes.kernels import kept_text
 from daq.processes.logs import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
 from daq.stream.sockets import Socket, open_publisher
@@ -49,7 +50,12 @@ CLEARANCE: Final = clearance_state_name("")  # the same of clearances
 
 @cache
 def edition() -> str:
-    """A digest of the code that a state depends on; comments, docstrings and line breaks do not change it.
+    """A digest of the code that a state depends on, which is made once of these sources: 0.25 s and 10 MB."""
+    return kept_text("edition", digest)
+
+
+def digest() -> str:
+    """The same, made anew; comments, docstrings and line breaks do not change it.
 
     Another edition of the code may mean something else by the same names.
     """

@@ -56,20 +56,20 @@ class JointPipeline:
         offset: int = 0,
         looks: Executor | None = None,
         listened: bool = True,
-        first_look: float = 1.0,
+        place: float = 0.0,
     ) -> None:
         """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted; looks:
-        runs the plausibility look of a start; listened: somebody wants every update, see Pipeline; first_look: at
-        frames, see SignalWatch."""
+        runs the plausibility look of a start; listened: somebody wants every update, see Pipeline; place: of
+        the joint among all, from 0 to 1, so that what takes long does not come due for all at once."""
         self.name = name
-        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks)
+        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor, looks, place)
         self.estimator = self._build()
         channels = self.estimator.channels
         self.gear = gear_pipeline_of(joint, channels, publication)
         self.aligner = Aligner(joint, channels, watched=True)
         aligner = self.aligner.resampler.aligner
         signals, limit = self.aligner.signals, clipped_from(joint.saturation)
-        self._watch = SignalWatch(aligner, channels, signals, limit, first_look)
+        self._watch = SignalWatch(aligner, channels, signals, limit, 1.0 - place)
         self.refused: tuple[Reason, ...] = ()  # why the joint's frames are not used
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.updates = 0

@@ -82,7 +82,7 @@ class Pipeline:
                 offset=_offset(index, len(config.joints), interval),
                 looks=looks,
                 listened=listened,
-                first_look=1.0 - index / len(config.joints),
+                place=index / len(config.joints),
             )
             for index, (name, joint) in enumerate(config.joints.items())
             if only is None or name in only

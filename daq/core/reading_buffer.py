@@ -26,6 +26,8 @@ NOTHING: Final = empty()
 NEVER: Final = (1 << 63) - 1  # ns
 #: readings, argued: Readings for which there is room at once; it grows.
 FEW: Final = 1024
+#: 1, argued: Room, over the readings that wait, which is given back: what waited behind a pause was much, once.
+MUCH: Final = 16
 
 
 class ReadingBuffer:
@@ -48,8 +50,10 @@ class ReadingBuffer:
         end = self._count + len(more)
         if end == self._count:
             return
-        if end > len(self._waiting):
-            self._waiting = np.concatenate([self._waiting[: self._count], np.zeros((2 * end, WORDS), np.int64)])
+        if end > len(self._waiting) or len(self._waiting) > max(FEW, MUCH * end):
+            room = np.zeros((max(FEW, 2 * end), WORDS), np.int64)
+            room[: self._count] = self._waiting[: self._count]
+            self._waiting = room
         self._waiting[self._count : end] = words(more)
         if not self._count:
             self._oldest = int(self._waiting[0, 0])

@@ -134,6 +134,22 @@ def _mark(root: str) -> Path:
     return cache_folder() / f"compiled-{_edition()}-{root}"
 
 
+def kept_text(name: str, make: Callable[[], str]) -> str:
+    """A text that follows from these sources and takes long to make: made once, then read from a file beside the
+    kernels."""
+    file = cache_folder() / f"{name}-{_edition()}"
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if text := file.read_text(encoding="utf-8"):
+            return text
+    text = make()
+    with contextlib.suppress(OSError):  # without the file the next start makes it again
+        file.parent.mkdir(parents=True, exist_ok=True)
+        whole = file.with_name(f"{file.name}.{os.getpid()}")
+        whole.write_text(text, encoding="utf-8")
+        whole.replace(file)
+    return text
+
+
 def cache_folder() -> Path:
     """The folder of what this user's processes know about compiled kernels, beside these."""
     here = Path(__file__).parent

@@ -12,6 +12,9 @@ import msgpack
 SIZES: Final = ((0x80, b"", "B"), (1 << 8, b"\xcc", "B"), (1 << 16, b"\xcd", "H"), (1 << 32, b"\xce", "I"))
 LARGE: Final = (1 << 64, b"\xcf", "Q")  # of a count: below which number, msgpack's mark, struct's code
 FLOAT: Final = b"\xcb"
+# one for all messages of a process: a packer has a buffer of 256 kB, and a joint with three of its own held as much in
+# them as in all that it has learnt
+PACKER: Final = msgpack.Packer()
 
 
 class Form:
@@ -20,7 +23,6 @@ class Form:
     def __init__(self, body: Mapping[str, Any]) -> None:
         """body: one message of this form; everything that is neither a float nor `seq` stays as it is."""
         self.room, self._parts, self._format = 0, list[Any](), ">"
-        self._packer = msgpack.Packer()
         self._last = b""
         self._map(body)
         self._part(f"{len(self._last)}s", self._last)
@@ -35,9 +37,9 @@ class Form:
         return self._pack(*self._parts)
 
     def _map(self, body: Mapping[str, Any]) -> None:
-        self._last += self._packer.pack_map_header(len(body))
+        self._last += PACKER.pack_map_header(len(body))
         for key, value in body.items():
-            self._last += self._packer.pack(key)
+            self._last += PACKER.pack(key)
             if key == "seq":
                 self.room, mark, code = next((one for one in SIZES if value < one[0]), LARGE)
                 self._number(mark, code)
@@ -46,7 +48,7 @@ class Form:
             elif isinstance(value, Mapping):
                 self._map(value)
             else:
-                self._last += self._packer.pack(value)
+                self._last += PACKER.pack(value)
 
     def _number(self, mark: bytes, code: str) -> None:
         self._last += mark

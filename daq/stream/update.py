@@ -9,13 +9,13 @@ ignored. `daq/stream/schema/` describes every field.
 Topics between core, supervisor and outlet that never leave the machine are in ``INTERNAL``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgpack
 
-from daq.stream.form import Form
+from daq.stream.form import PACKER, Form
 from daq.stream.reasons import as_maps
 from estimators.base import Estimate, ParameterState
 
@@ -78,7 +78,6 @@ class Publication:
     boot: int  # drawn anew at every start of the core
     unit: str  # of the residual: N·m, or N for a prismatic joint
     sequence: dict[str, int] = field(default_factory=dict)
-    _pack: Callable[[Map], bytes] = field(default_factory=lambda: msgpack.Packer().pack, repr=False, compare=False)
     # of estimates: what the texts of the last one depend on, and its form; the form of residuals
     _words: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     _form: Form | None = field(default=None, repr=False, compare=False)
@@ -132,7 +131,7 @@ class Publication:
             body |= {"condition": spectrum.condition, "singular_values": spectrum.values, "weakest": spectrum.weakest}
         self._form = Form(body) if words == self._words else None  # words that change with each message pay for none
         self._words = words
-        return topic, self._pack(body)
+        return topic, PACKER.pack(body)
 
     @property
     def formed(self) -> bool:
@@ -172,7 +171,7 @@ class Publication:
         body = self.head("residual", timestamp)
         body |= {"measured": measured, "predicted": predicted, "residual": measured - predicted, "unit": self.unit}
         self._residuals = Form(body)
-        return topic, self._pack(body)
+        return topic, PACKER.pack(body)
 
     def drift(self, drift: Map, timestamp: float) -> tuple[bytes, bytes]:
         """`drift/<joint>`: a joint against its baseline, see daq.core.changes.drift."""

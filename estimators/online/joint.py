@@ -55,15 +55,17 @@ class JointEstimator:
         period: float,
         executor: Executor | None = None,
         looks: Executor | None = None,
+        place: float = 0.0,
     ) -> None:
         """period: s between raw rows; executor and looks: where refits and the plausibility look of a start run, by
-        default inline. Raises ValueError when the period is not a positive number."""
+        default inline; place: share of a block by which its first one is shorter, so that joints that begin together
+        are not reviewed at once. Raises ValueError when the period is not a positive number."""
         self._model = model = settings.model.build()
         self.channels = settings.roles()
         self.preprocessor = Preprocessor(
             model, self.channels, period, settings.rest, settings.saturation, settings.conditioning
         )
-        self._settings, self._executor = settings, executor
+        self._settings, self._executor, self._place = settings, executor, place
         self._earlier_events: list[Event] = []  # by phases that were given up
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
         self._bandwidth_checks: dict[int, BandwidthCheck] = {}  # by channel, under a kernel that an encoder asked for
@@ -91,6 +93,11 @@ class JointEstimator:
                 assembly.rows_alike(taps, conditioner.decimation),
             )  # fmt: skip
         parts = self.phases.parts
+        block = parts.loop.block
+        earlier = round(self._place * parts.fit.block)
+        parts.loop.kept.filled = earlier % block
+        whole = earlier - earlier % block
+        parts.fit.earlier = whole if 2 * whole <= parts.fit.block else whole - parts.fit.block
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
         seen = None if self._standstill is None else self._standstill.seen

@@ -185,6 +185,7 @@ class Phases:
                 parts.fit.close(parts.learner, now, parts.log.kept.time, settled=True)
                 parts.fit.roughen(parts.learner, parts.log.kept.time)
                 parts.validity.judge(parts.learner)
+            parts.fit.kept.due -= parts.fit.earlier
             parts.loop.accept()
             parts.loop.begin()
             self.kept.phase = Phase.NORMAL

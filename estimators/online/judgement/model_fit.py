@@ -76,7 +76,7 @@ LOADS: Final = frozenset({"inertia", "gravity_sin", "gravity_cos", "offset"})
 class ModelFit:
     """Judges how well the model of one estimator fits, and widens its deviations."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "_gate", "_steps"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "earlier", "_gate", "_steps"})
 
     def __init__(
         self,
@@ -108,6 +108,7 @@ class ModelFit:
         self._instant, self._prior = (sample**2 / 12.0, prior) if torque else (0.0, 0.0)  # s², variance
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
+        self.earlier = 0  # rows by which the first block of normal mode ends earlier, see JointEstimator
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
         self.kept = kept = FitState.of(p, self._owners, own, row, remembers, torque, unread)
         kept.sums.loads[:] = [one.name in LOADS for one in parameters]

@@ -9,6 +9,10 @@ arrival of the newest frame that went into an update to its being unpacked here;
 having made it. Shares are of one core. A point begins when every joint has ended its start, which costs more than what
 follows. Then other rigs in their own size: joints with a gear between two encoders, a mechanism,
 and a robot with its model (learnt first, in two minutes).
+`played` is the share of its samples that the rig had the time to send. A rig of 100 joints, the service and this
+subscriber want more than two processors have: below 100 % all other figures of the row are those of a device that
+stands still again and again, and sends in bursts. Of what is lost the causes are told below the table; `restart` is no
+sample that is missing: a joint's clock was set anew behind such a standstill.
 The floor is measured right after, on the same rig: a process that receives the same driver's messages and publishes as
 many updates of the same size, with nothing in between; `floor p50` is how long they are on the same way. Overload: the
 core gets a third of the processor time that it took (it is stopped and continued), then all of it again; told are what
@@ -19,6 +23,7 @@ import argparse
 import atexit
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -26,13 +31,13 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import msgpack
 import numpy as np
-from latency import losses
 from parts.floor import UPDATES, floor
 from parts.processes import cpu
 from robot_live import MOTION, identified
@@ -43,7 +48,12 @@ from daq.subscriber import Subscriber
 from hil_rig.live import Live
 
 PROCESSES: Final = ("core", "driver", "outlet", "rig", "recorder")
-KEYS: Final = ("p50", "p99", "core", "driver", "outlet", "rig", "floor", "lost", "made", "floor_p50", "floor_p99")
+KEYS: Final = (
+    *("p50", "p99", "core", "driver", "outlet", "rig", "floor", "lost", "causes", "played", "made", "floor_p50"),
+    "floor_p99",
+)
+ROW: Final = re.compile(r"jointwatch_(?P<name>samples|\w+_lost)_total(?P<labels>{.*})? (?P<value>\S+)$")
+CAUSE: Final = re.compile(r'cause="(\w+)"')
 TURN: Final = 0.05  # s of one stop and go in an overload
 LONGEST: Final = 60.0  # s waited for a recovery, and for the joints' starts
 
@@ -122,7 +132,8 @@ class Run:
         self.live.__enter__()
         self.subscriber = Subscriber(self.live.endpoint, ("estimate/",), timeout=30.0, priority=self.priority)
         self.subscriber.__enter__()
-        self.joints = len(load(self.live.config).joints)
+        joints = load(self.live.config).joints.values()
+        self.joints, self.samples = len(joints), sum(joint.rate for joint in joints)  # 1/s, of all
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -137,7 +148,21 @@ class Run:
         return {name: known[name] for name in PROCESSES if name in known} | {"rig": self.live.rig_pid}
 
     def lost(self) -> int:
-        return sum(self.subscriber.gaps.values()) + losses(f"{self.live.page}/metrics")
+        return sum(self.counted()[1].values())
+
+    def counted(self) -> tuple[int, Counter[str]]:
+        """Samples that came, and what was lost, by its cause; `messages` did not reach this subscriber."""
+        with urllib.request.urlopen(f"{self.live.page}/metrics") as answer:
+            rows = [ROW.match(line) for line in answer.read().decode().splitlines()]
+        lost = Counter(messages=sum(self.subscriber.gaps.values()))
+        came = 0
+        for row in filter(None, rows):
+            if row["name"] == "samples":
+                came += round(float(row["value"]))
+            else:
+                cause = CAUSE.search(row["labels"] or "")
+                lost[cause[1] if cause else row["name"].removesuffix("_lost")] += round(float(row["value"]))
+        return came, lost
 
     def listen(
         self, seconds: float, until: Callable[[float], bool] = lambda _: False
@@ -177,7 +202,9 @@ def measure(rig: list[str], seconds: float, warm_up: float) -> Result:
     """One point."""
     with Run(rig) as run:
         run.settle(warm_up)
-        pids, lost = run.pids(), run.lost()
+        pids = run.pids()
+        came, lost = run.counted()
+        since = time.monotonic()
         run.listen(0.5)  # what waited here while the page was asked
         before, began = {name: cpu(pid) for name, pid in pids.items()}, time.monotonic()
         latencies, made, update = run.listen(seconds)
@@ -186,7 +213,10 @@ def measure(rig: list[str], seconds: float, warm_up: float) -> Result:
         result["p50"], result["p99"] = np.quantile(latencies, [0.5, 0.99]).tolist()
         result["made"] = float(np.median(made))
         result["updates"] = len(latencies) / took / run.joints
-        result["lost"] = run.lost() - lost
+        more, causes = run.counted()
+        result["played"] = (more - came) / (time.monotonic() - since) / run.samples
+        result["causes"] = dict(causes - lost)
+        result["lost"] = sum(result["causes"].values())
         sizes = [len(msgpack.packb(one)) for one in (update, run.residual())]
         service = run.live.service
         assert service is not None
@@ -252,14 +282,19 @@ def table(points: Mapping[Any, Result], head: str = "joints") -> str:
         f"{head:>6} {'p50':>9} {'p99':>9} {'made':>9} {'floor p50':>10}  "
         + " ".join(f"{name:>8}" for name in (*PROCESSES, "floor"))
     ]
-    lines[0] += f" {'core/floor':>11} {'updates/s':>10} {'lost':>6}"
+    lines[0] += f" {'core/floor':>11} {'updates/s':>10} {'played':>7} {'lost':>6}"
     for joints, one in points.items():
         shares = " ".join(f"{one[name]:8.1%}" for name in (*PROCESSES, "floor"))
         lines.append(
             f"{joints:>6} {1e3 * one['p50']:6.2f} ms {1e3 * one['p99']:6.2f} ms {1e3 * one['made']:6.2f} ms"
             f" {1e3 * one['floor_p50']:7.2f} ms  {shares}"
-            f" {one['core'] / one['floor']:11.2f} {one['updates']:10.1f} {one['lost']:6}"
+            f" {one['core'] / one['floor']:11.2f} {one['updates']:10.1f} {one['played']:7.0%} {one['lost']:6}"
         )
+    lines += [
+        f"{joints}: lost by cause: {', '.join(f'{cause} {count}' for cause, count in one['causes'].items())}"
+        for joints, one in points.items()
+        if one["causes"]
+    ]
     return "\n".join(lines)
 
 

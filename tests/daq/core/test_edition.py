@@ -57,7 +57,7 @@ def package(copied: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def edition() -> str:
-    return checkpoint.edition.__wrapped__()
+    return checkpoint.digest()
 
 
 def test_a_comment_and_a_docstring_leave_the_edition_as_it_is(package: Path) -> None:

@@ -533,6 +533,9 @@ def test_a_review_is_over_before_the_update_of_its_joint_is_due_and_each_has_its
 
     monkeypatch.setattr(JointEstimator, "answer", noted)
     pipeline, room = Pipeline(both, boot=1), ReadingBuffer([0] * 3 + [1] * 3, ["bus"] * 6)
+    for joint in pipeline.joints:  # as where joints come to be reviewed at once, though they do not begin so
+        parts = joint.estimator.phases.parts
+        parts.fit.earlier = parts.loop.kept.filled = 0
     turns: list[tuple[int, bool]] = []  # ms at which something was reviewed, and whether an update came with it
     table = of_two(16.0)
     table["time"] += 14_000_000  # reviews follow the first reading, updates the clock: now 6 and 16 ms lie between them
@@ -549,6 +552,33 @@ def test_a_review_is_over_before_the_update_of_its_joint_is_due_and_each_has_its
     assert len(turns) >= 4
     assert not any(late for _, late in turns)
     assert (np.diff([at for at, _ in turns]) >= 2).all(), "none has to wait for the one before it"
+
+
+def test_joints_that_begin_together_are_not_reviewed_together(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five joints on one motion; reviews of normal mode, of which each has one a second, for three seconds."""
+    elbow, answer = config.joints["elbow"], JointEstimator.answer
+    reviewed, at = list[JointEstimator](), dict[JointEstimator, list[int]]()
+
+    def noted(joint: JointEstimator, before: int) -> None:
+        if joint.state.stop == REVIEW and joint.phases.phase is Phase.NORMAL:
+            reviewed.append(joint)
+        answer(joint, before)
+
+    monkeypatch.setattr(JointEstimator, "answer", noted)
+    pipeline = Pipeline(config.model_copy(update={"joints": {f"j{n}": elbow.model_copy() for n in range(5)}}), boot=1)
+    table = np.tile(readings(15.0).reshape(-1, 3), 5)
+    table["channel"] = np.arange(15)
+    for number, batch in enumerate(np.split(table, len(table) // 10)):
+        pipeline.absorb(batch.reshape(-1), 0, lambda: 0)
+        assert len(reviewed) <= 1 or number < 1200, "10 ms have one review at most"
+        for joint in reviewed:
+            at.setdefault(joint, []).append(number)
+        reviewed.clear()
+    assert len(at) == 5
+    assert all(len(one) >= 2 for one in at.values())
+    assert {tuple(np.diff(one[-2:])) for one in at.values()} == {(100,)}, "and each joint's come once a second"
+    places = sorted(one[-1] % 100 for one in at.values())
+    assert min(np.diff([*places, places[0] + 100])) >= 15, "with no other joint's near it"
 
 
 def test_frames_of_joints_that_begin_together_are_looked_at_in_turns_also_behind_a_pause(

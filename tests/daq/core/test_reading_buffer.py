@@ -66,6 +66,17 @@ def test_a_crowd_that_grows_loses_nobody() -> None:
     assert waiting.take_all().tobytes() == np.concatenate(sent).tobytes()
 
 
+def test_room_behind_a_crowd_is_given_back_and_who_waits_stays() -> None:
+    waiting, nobody = room(), np.full(2, 1 << 62)
+    waiting.add(frames(*((k % 3, k) for k in range(100_000))))
+    assert len(waiting.take_all()) == 100_000
+    waiting.add(frames((2, 7), (0, 8)))
+    assert waiting._waiting.nbytes < 1e5
+    assert not len(waiting.take(nobody, 8 * MS))
+    waiting.add(frames((1, 9)))
+    assert waiting.take_all()["channel"].tolist() == [2, 0, 1]
+
+
 def test_nobody_sleeps_beyond_what_is_due_and_a_silent_joint_wakes_nobody() -> None:
     waiting, due = room(), np.array([18, 14]) * MS
     waiting.add(frames((0, 10), (2, 10)))

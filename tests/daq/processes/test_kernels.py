@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from daq.config.load import load
-from daq.processes.kernels import SERVICE, ahead, build, cache_folder, jobs, turn
+from daq.processes.kernels import SERVICE, ahead, build, cache_folder, jobs, kept_text, turn
 from daq.processes.supervisor import needed
 from hil_rig.commands.compile import LIVE
 
@@ -207,3 +207,26 @@ def test_the_lock_follows_no_link_and_a_foreign_one_delays_for_a_time_only(
     lock.unlink()
     with turn(), turn(0.1):  # each opens the file anew, as another process does
         assert "locked by another process for 0.1 s" in caplog.text
+
+
+def test_what_follows_from_the_sources_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    made: list[int] = []
+
+    def text() -> str:
+        made.append(1)
+        return "words"
+
+    assert [kept_text("it", text) for _ in range(3)] == ["words"] * 3
+    assert len(made) == 1
+    [file] = (tmp_path / "jointwatch").glob("it-*")
+    file.write_text("")  # as a disk that was full leaves it
+    assert (kept_text("it", text), len(made)) == ("words", 2)
+    assert file.read_text() == "words"
+
+
+def test_where_nothing_can_be_kept_it_is_made_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "jointwatch").write_text("a file, where the folder would be")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    made = iter(["one", "two"])
+    assert [kept_text("it", lambda: next(made)) for _ in range(2)] == ["one", "two"]

@@ -91,16 +91,17 @@ def wire(
     """
     clock, taken, written, real = SimpleNamespace(now=100.0), queue.Queue(), queue.Queue(), checkpoint_file.replace
 
-    def unpackb(told: bytes, **more: Any) -> Any:
-        taken.put(found := msgpack.unpackb(told, **more))
-        return found
+    class Noted(dict[str, bytes]):
+        """States, of which the test hears when they are taken."""
+
+        def __setitem__(self, name: str, packed: bytes) -> None:
+            super().__setitem__(name, packed)
+            taken.put(msgpack.unpackb(packed, strict_map_key=False))
 
     def replace(file: Path, data: bytes, mode: int) -> None:
         written.put((clock.now, mode, msgpack.unpackb(unseal(data), strict_map_key=False)))
         real(file, data, mode)
 
-    packer = SimpleNamespace(unpackb=unpackb, packb=msgpack.packb, UnpackException=msgpack.UnpackException)
-    monkeypatch.setattr(checkpoint_file, "msgpack", packer)
     monkeypatch.setattr(checkpoint_file, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(checkpoint_file, "replace", replace)
     (tmp_path / "state").mkdir()
@@ -109,6 +110,7 @@ def wire(
         (tmp_path / "state" / "arm.checkpoint").chmod(0o600)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     writer = Writer(context, f"ipc://{tmp_path}/c", tmp_path / "state" / "arm.checkpoint")
+    writer._states = Noted(writer._states)
     writer.start()
     core = context.socket(zmq.PUB)
     core.linger = 0
