@@ -28,7 +28,7 @@ QUICK_OF_SLOW_JOINTS: Final = 15.0
 #: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
 SLOW: Final = 10.0
 #: Hz, tuned: The same where a joint was taught slowly. Noise of the speed, where friction turns, falls with it, too:
-#: from 2.1 times the error of `identify` on the same rows to 1.0 (decision 076).
+#: from 2.1 times the error of `identify` on the same rows to 1.0 (decision 073).
 SLOW_OF_SLOW_JOINTS: Final = 5.0
 #: 1, argued: Cut-off of the low-pass that teaches, of the rate of a slow recording or bus, at most: a half of what its
 #: samples can hold. Noise above that is as large as below, and no model explains it.
