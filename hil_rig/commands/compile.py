@@ -53,16 +53,17 @@ def main() -> int:
     except KeyboardInterrupt:
         why = "compile: interrupted: what is compiled is kept, and the same command goes on from there"
         return fail(why, EXIT_INTERRUPTED)
-    if code == 0:
-        keep(roots or [EVERYTHING])
+    if code != 0:
+        return fail("compile: the kernels of the modules that failed, named above, are missing", code)
+    keep(roots or [EVERYTHING])
     on_stderr(f"kernels compiled, in {time.monotonic() - began:.0f} s")
-    if code == 0 and options.into is not None:
+    if options.into is not None:
         try:
             count = fill(options.into, sources())
         except OSError as error:
             return fail(f"compile: {error.filename or options.into}: {error.strerror}")
         on_stderr(f"{count} kernels for this processor are in {options.into}")
-    return code
+    return 0
 
 
 if __name__ == "__main__":

@@ -43,3 +43,16 @@ def test_kernels_are_copied_into_a_folder_that_fits(
     monkeypatch.setattr(sys, "argv", ["compile", "--into", str(tmp_path / "file")])
     assert main() == 1
     assert str(tmp_path / "file") in capfd.readouterr().err
+
+
+def test_modules_that_fail_are_not_said_to_be_compiled(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("hil_rig.commands.compile.jobs", lambda roots: {frozenset({"hil_rig.no_such_module"}): set()})
+    monkeypatch.setattr(sys, "argv", ["compile"])
+    assert main() == 1
+    said = capfd.readouterr().err
+    assert "hil_rig.no_such_module" in said
+    assert "are missing" in said
+    assert "kernels compiled, in" not in said
