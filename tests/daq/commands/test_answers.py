@@ -27,6 +27,7 @@ from drivers.files.can_log import LogFile
 from drivers.files.player import FileSettings
 from estimators.numerics.named_arrays import named_columns
 from estimators.numerics.tables import bytes_read as bytes_of_tables
+from tests.support.processes.commands import log_handlers_restored
 from tests.support.tables.table_files import bag, truth
 
 DBC = """VERSION ""
@@ -61,7 +62,8 @@ def recording(file: Path, factor: float = 1.0) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
-    code = main([str(word) for word in words])
+    with log_handlers_restored():
+        code = main([str(word) for word in words])
     return code, capsys.readouterr().err
 
 
