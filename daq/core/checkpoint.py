@@ -55,7 +55,7 @@ def edition() -> str:
 
 
 def digest() -> str:
-    """The same, made anew; comments, docstrings and line breaks do not change it.
+    """`edition`, made anew; comments, docstrings and line breaks do not change it.
 
     Another edition of the code may mean something else by the same names.
     """

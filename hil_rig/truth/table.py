@@ -129,17 +129,24 @@ def main() -> int:
             cells = "".join(f"{table[name][figure]:9.2f}" for figure in FIGURES)
             print(f"{name:24}{cells}  {_verdict(name, missed[name], table[name])}".rstrip())
         print(f"{options.seeds} trials a row, {time.monotonic() - began:.0f} s on {workers} processors")
-        for name, figures in again.items():
-            told_of = f"rms z {figures['rms']:.2f} ± {figures['rms_deviation']:.2f}, >3σ {figures['beyond3']:.2f} %"
-            print(f"{name}: {told_of} in {AGAIN} further trials")
-        for name, counts in causes.items():
-            shares = ", ".join(f"{code} {100 * count / counts.total():.0f} %" for code, count in counts.most_common())
-            print(f"{name}: {shares or 'no misfit takes trust away'}")
-        for name in names:
-            for limit in missed[name]:
-                if limit in ROWS[name].beyond:
-                    print(f"{name}, {limit}: out of reach, {ROWS[name].beyond[limit]}")
+        _print_below(missed, again, causes)
     return 1 if any(map(_left, names, missed.values())) else 0
+
+
+def _print_below(
+    missed: Mapping[str, list[str]], again: Mapping[str, dict[str, float]], causes: Mapping[str, Counter[str]]
+) -> None:
+    """Print what stands below the table: further trials, causes that were named, and why limits are out of reach."""
+    for name, figures in again.items():
+        found = f"rms z {figures['rms']:.2f} ± {figures['rms_deviation']:.2f}, >3σ {figures['beyond3']:.2f} %"
+        print(f"{name}: {found} in {AGAIN} further trials")
+    for name, counts in causes.items():
+        shares = ", ".join(f"{code} {100 * count / counts.total():.0f} %" for code, count in counts.most_common())
+        print(f"{name}: {shares or 'no misfit takes trust away'}")
+    for name, limits in missed.items():
+        for limit in limits:
+            if limit in ROWS[name].beyond:
+                print(f"{name}, {limit}: out of reach, {ROWS[name].beyond[limit]}")
 
 
 def _left(name: str, missed: list[str]) -> list[str]:

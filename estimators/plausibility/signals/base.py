@@ -50,7 +50,7 @@ class StreamFrames(NamedTuple):
 
 
 class FramesState(Layout):
-    """The same for kernels: what they look at, in room for more."""
+    """Frames of one stream as kernels look at them, in room for more."""
 
     arrivals: Annotated[Integers, "room"]
     counters: Annotated[Integers, "room"]
@@ -58,8 +58,8 @@ class FramesState(Layout):
     grown: Annotated[Vector, "room"]
     count: int = 0
 
-    def told(self) -> StreamFrames:
-        """For Python, in the same memory."""
+    def as_frames(self) -> StreamFrames:
+        """What Python looks at, in the same memory."""
         count = self.count
         return StreamFrames(
             self.arrivals[:count], self.counters[:count], self.values[:count], self.grown[: max(0, count - 1)]
@@ -89,7 +89,7 @@ class Facts(Layout):
 
     @classmethod
     def of(cls, stream: StreamFacts) -> "Facts":
-        """The same facts."""
+        """These facts, as kernels read them."""
         return cls(
             period=stream.period,
             modulo=stream.modulo,

@@ -199,7 +199,7 @@ def _line_through(arrivals: Floats, instants: Floats, only_wrong: bool) -> tuple
 def _line_of(
     times: Nanoseconds, grown: Floats, period: float, has_counter: bool, stamped: bool, only_wrong: bool
 ) -> tuple[bool, float, float, bool]:
-    """The same of arrivals (frames,), and of samples from each to the next by the counter; NaN: unknown."""
+    """Whether the line counts, and what `_line_through` gives; grown (frames − 1,): samples, NaN: unknown."""
     count = len(times) - 1
     arrivals = (times - times[0]).astype(np.float64)
     if count + 1 < FEWEST or arrivals[count] <= 0.0:

@@ -141,7 +141,7 @@ class _WatchedStream:
     def _reason_of(self, at: int) -> Reason | None:
         """What a validator says; that of counters is told of all frames."""
         frames = self.state.whole if at == 0 else self.state.own
-        return self._validators[at].reason(frames.told())
+        return self._validators[at].reason(frames.as_frames())
 
 
 def _stream(stream: Stream, aligner: AlignerState, roles: Sequence[str], signals: Sequence[str]) -> StreamFacts:
@@ -164,7 +164,7 @@ def _stream(stream: Stream, aligner: AlignerState, roles: Sequence[str], signals
 
 @inline
 def _look_at(block: FrameBlock, state: WatchState) -> None:
-    """Ask all validators; what they look at stays until the next look."""
+    """Ask all validators, in the order of VALIDATORS; what they look at stays until the next look."""
     facts, own, speaks = state.facts, state.own, state.speaks
     take(block, facts, state.whole, own)
     speaks[0] = is_irregular(state.whole, facts, state.counter)

@@ -210,7 +210,7 @@ def test_friction_of_the_place_on_a_short_arc_leaves_coulomb_friction_unknown() 
 
 
 def test_an_error_of_the_position_that_nobody_declared_is_in_the_deviation_of_the_inertia() -> None:
-    """Of an encoder between its lines: it takes more than nine tenths of the inertia of this joint."""
+    """An encoder is off between its lines: this takes more than nine tenths of the inertia of this joint."""
     outcome = run(replace(left_out.subdivisional(9983), seconds=60.0))
     assert outcome.trusted > 50
     assert outcome.lying == 0, f"{outcome.worst:.0f} deviations of {outcome.worst_name}"

@@ -68,7 +68,7 @@ def equivalent(text: str, root: Path) -> dict[tuple[str, str, str], str]:
 
 
 class Score(NamedTuple):
-    """Of a draw, or of several."""
+    """What came of one draw of errors, or of several."""
 
     drawn: int
     noticed: int
@@ -77,7 +77,7 @@ class Score(NamedTuple):
 
     @property
     def share(self) -> str:
-        """Of those that mean something, as they were drawn."""
+        """Share of the noticed ones among those that mean something, as they were drawn."""
         rest = self.drawn - self.equivalent
         return f"{100.0 * self.noticed / rest:.0f} %" if rest else "-"
 
