@@ -55,7 +55,7 @@ class GearPipeline:
     @staticmethod
     def body(watch: LostMotion | OneEncoder) -> Map:
         """The content of `lost_motion/<joint>`."""
-        report, kept = watch.report(), watch.kept
+        report, kept = watch.report(), watch.state
         return {
             "parameters": dict(zip(watch.names, report.values.tolist(), strict=True)),
             "deviations": dict(zip(watch.names, report.deviations.tolist(), strict=True)),

@@ -59,7 +59,7 @@ def linear(
         MotionCount(row, start, LINEAR_PERIODS),
     )
     history = RowHistory(round(LOOK_BACK / row), whole=False)
-    weights = learner.kept
+    weights = learner.state
 
     def tempered(rows: Rows) -> Rows:
         return timing_weights.temper(
@@ -71,7 +71,7 @@ def linear(
     begin = LinearStart(
         tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
     )
-    recall, gradual = Recall(learner, fit.kept), GradualChange(learner)
+    recall, gradual = Recall(learner, fit.state), GradualChange(learner)
     parts = (tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit)
     return Phases(Parts(*parts, recall=recall, gradual=gradual))
 

@@ -58,20 +58,20 @@ class PhasesState:
 class ChangeHandling:
     """Carries out what follows from an alarm, a decision of the monitor or a refit that has ended."""
 
-    def __init__(self, parts: Parts, kept: PhasesState) -> None:
+    def __init__(self, parts: Parts, state: PhasesState) -> None:
         """kept: shared with the phases, which know when to ask."""
-        self.parts, self.kept = parts, kept
+        self.parts, self.state = parts, state
 
     def holds_again(self) -> bool:
         """Whether what was known before the last alarm holds again; if so it is in force."""
         parts, now = self.parts, self.parts.history.total
-        usable = parts.recall is not None and self.kept.phase in (Phase.NORMAL, Phase.TRANSIENT)
-        if parts.recall is None or not usable or not parts.recall.holds(parts.fit.kept.sums, parts.fit.block, now):
+        usable = parts.recall is not None and self.state.phase in (Phase.NORMAL, Phase.TRANSIENT)
+        if parts.recall is None or not usable or not parts.recall.holds(parts.fit.state.sums, parts.fit.block, now):
             return False
         parts.recall.restore()
-        self.kept.asking = False
+        self.state.asking = False
         parts.fit.begin(now, keep_identified=True)
-        parts.validity.kept.good = parts.recall.kept.trusted  # what was trusted is lost at twice the limit, as always
+        parts.validity.state.good = parts.recall.state.trusted  # what was trusted is lost at twice the limit, as always
         parts.validity.judge(parts.learner)
         self._recover("what was known before explains the motion again: it has passed")
         return True
@@ -84,7 +84,7 @@ class ChangeHandling:
         if parts.motion.period_wanted and parts.monitor.period_due(now):
             rows = parts.history.since(now - round(LOOK_BACK / parts.motion.row))
             parts.motion.found(motion_period(rows.y[:, 0]))
-        moment = parts.moment(self.kept.wanted)
+        moment = parts.moment(self.state.wanted)
         for asked in parts.monitor.routine(moment):
             self.consult(asked, moment)
 
@@ -92,29 +92,29 @@ class ChangeHandling:
         parts, state = self.parts, self.parts.learner.rls.state
         ago = state.since + state.onset
         window = parts.history.instants.span(ago)
-        self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.sure.copy()
-        self.kept.changed = window[0] if window else parts.log.kept.time
-        self.kept.before[:], self.kept.asking = parts.loop.good, True
+        self.state.phase, self.state.wanted = Phase.TRANSIENT, parts.validity.sure.copy()
+        self.state.changed = window[0] if window else parts.log.state.time
+        self.state.before[:], self.state.asking = parts.loop.good, True
         if parts.recall is not None:
             now, needed = parts.history.total, parts.motion.needed
-            anew = parts.recall.alarmed(parts.loop.kept.snapshot, now, needed, parts.validity.good)
+            anew = parts.recall.alarmed(parts.loop.state.snapshot, now, needed, parts.validity.good)
             if parts.gradual is not None:
-                parts.gradual.alarmed(now, self.kept.changed, anew)
+                parts.gradual.alarmed(now, self.state.changed, anew)
             parts.fit.consider_anew(parts.learner)
         # it may be of what was never identifiable, which is no change
         unidentified = parts.nonlinear is None and (
             parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN
         )
-        parts.motion.kept.count = 0
+        parts.motion.state.count = 0
         parts.fit.begin(parts.history.total, keep_identified=unidentified)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
-        own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
+        own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.state.wanted))
         if unidentified:
-            self.kept.asking = False
+            self.state.asking = False
         elif parts.nonlinear is None:
             parts.learner.doubt()
             # rounding is little of the residual that there is now: by weights of a smaller one nothing would be learnt
-            parts.fit.roughen(parts.learner, parts.log.kept.time)
+            parts.fit.roughen(parts.learner, parts.log.state.time)
         else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
@@ -123,11 +123,11 @@ class ChangeHandling:
         parts, now = self.parts, self.parts.history.total
         if gradual.follow(now, parts.fit.block, parts.motion.needed):
             self._goes_on(gradual)
-        if gradual.kept.told:
+        if gradual.state.told:
             parts.fit.begin_moving(parts.learner, now)
         gradual.widen(parts.fit.block)
-        if gradual.kept.told and not gradual.kept.going:
-            gradual.kept.told = False
+        if gradual.state.told and not gradual.state.going:
+            gradual.state.told = False
             parts.log.say("recovered", "what changed gradually changes no longer", self._since(gradual))
 
     def _continues(self, own: bool) -> bool:
@@ -135,12 +135,12 @@ class ChangeHandling:
         gradual, recall = self.parts.gradual, self.parts.recall
         if gradual is None or recall is None:
             return False
-        return gradual.recovered(recall.kept.learnt.state, self.parts.history.total, own)
+        return gradual.recovered(recall.state.learnt.state, self.parts.history.total, own)
 
     def _goes_on(self, gradual: GradualChange) -> None:
         """Say that what raised alarms goes on changing, and follow it."""
-        parts, rate = self.parts, gradual.kept.rate / self.parts.motion.row
-        self.kept.asking = False
+        parts, rate = self.parts, gradual.state.rate / self.parts.motion.row
+        self.state.asking = False
         if parts.recall is not None:
             parts.recall.give_up()
         rates = ", ".join(
@@ -148,11 +148,11 @@ class ChangeHandling:
             for i in np.flatnonzero(rate)
         )
         text = f"it goes on changing, gradually, and is followed: {rates}"
-        self._recover(text, self._since(gradual), "recovered" if gradual.kept.told else "gradual")
-        gradual.kept.told = True
+        self._recover(text, self._since(gradual), "recovered" if gradual.state.told else "gradual")
+        gradual.state.told = True
 
     def _since(self, gradual: GradualChange) -> tuple[int, int]:
-        return gradual.kept.began, self.parts.log.kept.time
+        return gradual.state.began, self.parts.log.state.time
 
     def consult(self, asked: WindowRequest | Decision, moment: Moment) -> None:
         """Compute a window that the monitor requests, and carry out what it decides."""
@@ -200,19 +200,19 @@ class ChangeHandling:
     def _recover(self, text: str, window: tuple[int, int] | None = None, kind: str = "recovered") -> None:
         """End a transient; window: of the new values, by default all since the change began; kind: of its event."""
         log = self.parts.log
-        self.kept.phase = Phase.NORMAL
+        self.state.phase = Phase.NORMAL
         self.parts.loop.accept()
-        log.say(kind, text, window or (self.kept.changed, log.kept.time))
+        log.say(kind, text, window or (self.state.changed, log.state.time))
 
     def ask_for_one_cause(self) -> None:
         """Whether all parameters have changed by one factor since the alarm; a constant torque may be a sensor's."""
-        parts, kept = self.parts, self.kept
-        kept.asking = parts.motion.seconds < ASKED
+        parts, state = self.parts, self.state
+        state.asking = parts.motion.seconds < ASKED
         which = np.array([not one.name.endswith("offset") for one in parts.parameters])
-        values, deviations = parts.learner.rls.theta, parts.learner.kept.deviations
-        if factor := one_factor(kept.before[0], kept.before[1], values, deviations, which):
-            kept.asking = False
-            parts.log.say("scaled", str(factor), (kept.changed, parts.log.kept.time))
+        values, deviations = parts.learner.rls.theta, parts.learner.state.deviations
+        if factor := one_factor(state.before[0], state.before[1], values, deviations, which):
+            state.asking = False
+            parts.log.say("scaled", str(factor), (state.changed, parts.log.state.time))
 
     def settled(self) -> EndedRefit | None:
         """Accept or reject the refits that have ended; return one of a start, which judges it itself."""
@@ -225,16 +225,16 @@ class ChangeHandling:
 
     def _settle(self, found: EndedRefit, nonlinear: Nonlinear) -> None:
         """Accept or reject a refit of normal mode."""
-        parts, pending, alarmed = self.parts, found.pending, self.kept.phase is Phase.TRANSIENT
+        parts, pending, alarmed = self.parts, found.pending, self.state.phase is Phase.TRANSIENT
         reason, explains = nonlinear.relearning.judge(found)
         if reason or found.outcome is None:
             nonlinear.refits.rejected(pending, reason, found.outcome.search if found.outcome else None)
             rejection = Rejection(pending.first, pending.last, explains, parts.motion.needed)
             self._carry_out(parts.monitor.rejected(rejection, alarmed), None)
             return
-        self.kept.spectrum = nonlinear.relearning.take(found.outcome, pending, alarmed)
+        self.state.spectrum = nonlinear.relearning.take(found.outcome, pending, alarmed)
         parts.fit.begin(parts.history.total)
         parts.monitor.learnt(parts.history.total)
-        parts.monitor.accepted(pending.purpose, pending.first, parts.moment(self.kept.wanted))
+        parts.monitor.accepted(pending.purpose, pending.first, parts.moment(self.state.wanted))
         if alarmed:
             self._recover("new values and new η", pending.window)

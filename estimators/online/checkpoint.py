@@ -1,6 +1,6 @@
 """Checkpoints: the states of parts as plain values, and back into parts that were built the same way.
 
-The state of a part is its `kept`: a layout (all but its scratch) or a dataclass of numbers, words, arrays and tuples of
+A part has a `state`: a layout (all but its scratch) or a dataclass of numbers, words, arrays and tuples of
 them, with a VERSION. Nothing else of a part outlives a restart of the program. No object is ever constructed from a
 checkpoint: a value replaces one of its own kind, and an array is written where it lies.
 """
@@ -23,7 +23,7 @@ class Part(Protocol):
     """Protocol of what has a state of its own."""
 
     @property
-    def kept(self) -> Any:
+    def state(self) -> Any:
         """State that outlives a restart of the program."""
 
 
@@ -33,17 +33,17 @@ class NotTheSameError(ValueError):
 
 def keep(parts: Mapping[str, Part]) -> dict[str, Any]:
     """Return the states of the parts by name, as values that msgpack can write."""
-    return {name: _of(part.kept) for name, part in parts.items()}
+    return {name: _of(part.state) for name, part in parts.items()}
 
 
-def resume(parts: Mapping[str, Part], kept: Mapping[str, Any]) -> None:
+def resume(parts: Mapping[str, Part], saved: Mapping[str, Any]) -> None:
     """Write a checkpoint into parts that were built with the same settings.
 
     Raises NotTheSameError where it is of other parts; then some of these are already changed.
     """
-    _same(kept, parts, "parts")
+    _same(saved, parts, "parts")
     for name, part in parts.items():
-        _resume(part.kept, kept[name], name)
+        _resume(part.state, saved[name], name)
 
 
 def _resume(ours: Any, theirs: Any, name: str) -> None:
@@ -64,15 +64,15 @@ def _same(found: Any, wanted: Any, name: str) -> None:
         raise NotTheSameError(f"{name}: expected {', '.join(sorted(wanted))}; one of the two has not: {odd}")
 
 
-def _of(kept: Any) -> dict[str, Any]:
-    return {VERSION: kept.VERSION, **{one: _plain(getattr(kept, one)) for one in names(kept)}}
+def _of(state: Any) -> dict[str, Any]:
+    return {VERSION: state.VERSION, **{one: _plain(getattr(state, one)) for one in names(state)}}
 
 
-def names(kept: Any) -> tuple[str, ...]:
+def names(state: Any) -> tuple[str, ...]:
     """Names of the fields of a state that a checkpoint contains."""
-    if isinstance(kept, Layout):
-        return tuple(one.name for one in kept.fields() if one.kept)
-    return tuple(one.name for one in fields(kept))
+    if isinstance(state, Layout):
+        return tuple(one.name for one in state.fields() if one.kept)
+    return tuple(one.name for one in fields(state))
 
 
 def _plain(value: Any) -> Any:
@@ -93,24 +93,24 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _restored(fresh: Any, kept: Any, name: str) -> Any:
+def _restored(fresh: Any, saved: Any, name: str) -> Any:
     if isinstance(fresh, np.ndarray):
-        return _array(fresh, kept, name)
+        return _array(fresh, saved, name)
     if isinstance(fresh, Enum):
-        return type(fresh)(kept)
-    if isinstance(fresh, tuple) and isinstance(kept, list):
+        return type(fresh)(saved)
+    if isinstance(fresh, tuple) and isinstance(saved, list):
         if hasattr(fresh, "_fields"):
-            return type(fresh)(*(_restored(*pair, name) for pair in zip(fresh, kept, strict=True)))
-        return tuple(kept)
-    if not isinstance(kept, type(fresh)) and not (type(kept) in NUMBERS and type(fresh) in NUMBERS):
-        raise NotTheSameError(f"{name}: expected {type(fresh).__name__}, found {type(kept).__name__}")
-    return kept
+            return type(fresh)(*(_restored(*pair, name) for pair in zip(fresh, saved, strict=True)))
+        return tuple(saved)
+    if not isinstance(saved, type(fresh)) and not (type(saved) in NUMBERS and type(fresh) in NUMBERS):
+        raise NotTheSameError(f"{name}: expected {type(fresh).__name__}, found {type(saved).__name__}")
+    return saved
 
 
-def _array(fresh: Any, kept: Any, name: str) -> Any:
-    if not isinstance(kept, Mapping) or set(kept) != {ARRAY}:
-        raise NotTheSameError(f"{name}: expected an array, found {type(kept).__name__}")
-    kind, shape, data = kept[ARRAY]
+def _array(fresh: Any, saved: Any, name: str) -> Any:
+    if not isinstance(saved, Mapping) or set(saved) != {ARRAY}:
+        raise NotTheSameError(f"{name}: expected an array, found {type(saved).__name__}")
+    kind, shape, data = saved[ARRAY]
     dtype = np.dtype(kind)
     if len(data) != dtype.itemsize * int(np.prod(shape)):
         raise NotTheSameError(f"{name}: expected {dtype} {tuple(shape)}, found {len(data)} bytes")

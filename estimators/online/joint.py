@@ -95,7 +95,7 @@ class JointEstimator:
         parts = self.phases.parts
         block = parts.loop.block
         earlier = round(self._place * parts.fit.block)
-        parts.loop.kept.filled = earlier % block
+        parts.loop.state.filled = earlier % block
         whole = earlier - earlier % block
         parts.fit.earlier = whole if 2 * whole <= parts.fit.block else whole - parts.fit.block
         found = settings.standstill is None and len(model.joints) == 1
@@ -166,7 +166,7 @@ class JointEstimator:
         """Let the plausibility look be made, where the start has come so far."""
         phases = self.phases
         idle = phases.phase in (Phase.WAITING, Phase.FAULTED)
-        self._look.decide(phases.parts.motion.seconds, idle, phases.kept.restarts)
+        self._look.decide(phases.parts.motion.seconds, idle, phases.state.restarts)
         self._earlier_events += self._look.answer()
 
     def _check_bandwidth(self, time: Nanoseconds, values: Floats) -> None:
@@ -189,7 +189,7 @@ class JointEstimator:
         self._earlier_events += self.phases.events()
         self._widen(wanted)
         text = f"steps of {steps.step:.2g} in {self.channels[channel]}: half_width = {wanted:.2g} s, was {now:.2g}"
-        self.phases.parts.log.kept.time = steps.since
+        self.phases.parts.log.state.time = steps.since
         self.phases.parts.log.say("kernel", text)
 
     def _widen(self, half_width: float) -> None:
@@ -258,12 +258,12 @@ class JointEstimator:
 
         To be called after a pass has written figures.
         """
-        kept = self.phases.kept
-        if not self.state.certain or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
+        state = self.phases.state
+        if not self.state.certain or state.phase is not Phase.NORMAL or self.phases.report.doubted:
             return None
         if self.preprocessor.channels.faults or self._faults or self._bandwidth_checks or self._look.reasons:
             return None
-        return kept.phase, self.state.resting, kept.spectrum, self.phases.parts.validity.kept.changes
+        return state.phase, self.state.resting, state.spectrum, self.phases.parts.validity.state.changes
 
     @property
     def attends(self) -> bool:
@@ -296,12 +296,12 @@ class JointEstimator:
 
     def keep(self) -> dict[str, Any] | None:
         """State for another start of the program; None while nothing is settled, or a mistake was found."""
-        kept = self.phases.keep() if self._look.settled else None
-        return None if kept is None else kept | {KERNEL: {"half_width": self.conditioner.half_width}}
+        state = self.phases.keep() if self._look.settled else None
+        return None if state is None else state | {KERNEL: {"half_width": self.conditioner.half_width}}
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, saved: Mapping[str, Any]) -> None:
         """Go on from a state of the same settings. Raises NotTheSameError; this object is unusable then."""
-        kernel, now = kept.get(KERNEL), self.conditioner.half_width
+        kernel, now = saved.get(KERNEL), self.conditioner.half_width
         if kernel is None:
             raise NotTheSameError(f"parts: expected {KERNEL} among what is kept, found none")
         width = kernel.get("half_width") if isinstance(kernel, Mapping) else None
@@ -311,7 +311,7 @@ class JointEstimator:
             if self._settings.conditioning.half_width is not None or not now < width <= WIDEST:
                 raise NotTheSameError(f"{KERNEL}: expected a half width of {now:.2g} s or more, found {width:.2g}")
             self._widen(width)
-        self.phases.resume({name: part for name, part in kept.items() if name != KERNEL})
+        self.phases.resume({name: part for name, part in saved.items() if name != KERNEL})
         self._look.skip()
         self.phases.ready()
 

@@ -85,13 +85,13 @@ class RowLearner:
             formed=formed,
             rows=formed.rows.alike(),
             nonlinear_columns=NOTHING,
-            gate=parts.gate.kept,
-            loop=parts.loop.kept,
-            learnt=parts.learner.kept,
-            judged=parts.validity.kept,
-            history=parts.history.state,
-            sums=parts.fit.kept.sums,
-            quantiser=parts.fit.kept.quantiser,
+            gate=parts.gate.state,
+            loop=parts.loop.state,
+            learnt=parts.learner.state,
+            judged=parts.validity.state,
+            history=parts.history.store,
+            sums=parts.fit.state.sums,
+            quantiser=parts.fit.state.quantiser,
             seen=seen,
             faster=parts.loop.faster,
             searched=self._eta is not None,
@@ -106,7 +106,7 @@ class RowLearner:
         state.every, state.due = due is None, due or 0
         state.idle, state.alarmed = phase in IDLE, phase is Phase.TRANSIENT
         state.gathers = phase in (*IDLE, Phase.STARTING) or parts.learner.unexcited.open
-        state.loop.total = parts.history.kept.total
+        state.loop.total = parts.history.state.total
         if self._eta is not None:
             self._update_columns(self._eta)
 
@@ -115,14 +115,14 @@ class RowLearner:
         if self._nonlinear_columns is None or self._nonlinear_columns.block is not eta.block:
             self._nonlinear_columns = NonlinearColumns(eta.block, eta.spring, len(self.state.formed.signals))
             self.state.nonlinear_columns = self._nonlinear_columns.state
-        self._nonlinear_columns.set(eta.kept.eta, eta.kept.zero)
+        self._nonlinear_columns.set(eta.state.eta, eta.state.zero)
 
     def note(self) -> None:
         """Tell the parts how many rows have been learnt, and up to which instant."""
         state, parts = self.state, self._parts
-        parts.motion.kept.count += state.moved
-        parts.history.kept.total, state.moved = state.loop.total, 0
-        parts.log.kept.time = state.time or parts.log.kept.time
+        parts.motion.state.count += state.moved
+        parts.history.state.total, state.moved = state.loop.total, 0
+        parts.log.state.time = state.time or parts.log.state.time
 
 
 @inline

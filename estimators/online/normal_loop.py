@@ -69,10 +69,10 @@ class NormalLoop:
         self._learner, self._gate, self._history = learner, gate, history
         self.weighed, self.faster = weighed, faster
         rls = learner.rls
-        self.kept = LoopState(
+        self.state = LoopState(
             block=max(1, round(REVIEW_EVERY / motion.row)),
             good_values=rls.theta.copy(),
-            good_deviations=learner.kept.deviations.copy(),
+            good_deviations=learner.state.deviations.copy(),
             snapshot=rls.state.copied(),
             keeps=keeps or history.whole,
             phi=np.zeros((rls.m, rls.p)),
@@ -82,48 +82,51 @@ class NormalLoop:
     @property
     def block(self) -> int:
         """Rows between two decisions."""
-        return self.kept.block
+        return self.state.block
 
     @property
     def seen(self) -> int:
         """Number of the first row behind the state that is gone back to."""
-        return self.kept.seen
+        return self.state.seen
 
     @property
     def good(self) -> Floats:
         """(2, parameters) values and deviations while nothing pointed to an alarm."""
-        return np.array([self.kept.good_values, self.kept.good_deviations])
+        return np.array([self.state.good_values, self.state.good_deviations])
 
     def alarm(self) -> bool:
         """Whether there is an alarm that has not been handled."""
-        return self._learner.rls.state.alarms > self.kept.alarms
+        return self._learner.rls.state.alarms > self.state.alarms
 
     def crossed(self) -> bool | None:
         """Whether the joint rests, if that has changed; else None."""
         resting = self._gate.resting
-        if self.kept.at_rest == resting:
+        if self.state.at_rest == resting:
             return None
-        self.kept.at_rest = resting
+        self.state.at_rest = resting
         return resting
 
     def remember(self) -> None:
         """Remember the present values as good, unless something points to an alarm."""
-        self.kept.total = self._history.total
-        _remember_now(self._learner.kept, self._gate.kept, self.kept)
+        self.state.total = self._history.total
+        _remember_now(self._learner.state, self._gate.state, self.state)
 
     def accept(self) -> None:
         """Remember the present values as good in any case, and count all alarms as handled."""
-        self.kept.good_values[:], self.kept.good_deviations[:] = self._learner.rls.theta, self._learner.kept.deviations
-        self.kept.alarms = self._learner.rls.state.alarms
+        self.state.good_values[:], self.state.good_deviations[:] = (
+            self._learner.rls.theta,
+            self._learner.state.deviations,
+        )
+        self.state.alarms = self._learner.rls.state.alarms
 
     def begin(self) -> None:
         """Begin normal mode, in motion."""
-        self.kept.at_rest = False
+        self.state.at_rest = False
 
     def copy_state(self) -> None:
         """Remember the present state as the one to go back to."""
-        copy(self._learner.rls.state, self.kept.snapshot)
-        self.kept.seen = self._history.total
+        copy(self._learner.rls.state, self.state.snapshot)
+        self.state.seen = self._history.total
 
 
 @inline

@@ -81,8 +81,8 @@ class Parts:
             capacity=self.history.capacity,
             searching=self.searching,
             suspicious=rls.state.cusum > 0.0,
-            basis=0 if nonlinear is None else nonlinear.eta.kept.basis,
-            moved=motion.kept.count,
+            basis=0 if nonlinear is None else nonlinear.eta.state.basis,
+            moved=motion.state.count,
             elapsed=rls.state.since * motion.row,
             variance=rls.recent_variance(),
             level=rls.variance(),
@@ -106,7 +106,7 @@ class Parts:
     def _same(self) -> bool:
         (value, deviation), learner = self.loop.good, self.learner
         apart = np.abs(learner.rls.theta - value)
-        return bool((apart <= SAME * np.hypot(deviation, learner.kept.deviations)).all())
+        return bool((apart <= SAME * np.hypot(deviation, learner.state.deviations)).all())
 
     @property
     def searching(self) -> bool:
@@ -115,7 +115,7 @@ class Parts:
 
     def keeping(self) -> dict[str, Part]:
         """Parts whose state outlives a restart of the program, by name."""
-        kept: dict[str, Part] = {
+        found: dict[str, Part] = {
             "learner": self.learner,
             "unexcited": self.learner.unexcited,
             "gate": self.gate,
@@ -128,13 +128,13 @@ class Parts:
             "fit": self.fit,
         }
         if self.recall is not None:
-            kept["recall"] = self.recall
+            found["recall"] = self.recall
         if self.gradual is not None:
-            kept["gradual"] = self.gradual
+            found["gradual"] = self.gradual
         if self.nonlinear is not None:
-            kept |= {
+            found |= {
                 "eta": self.nonlinear.eta,
                 "lookback": self.nonlinear.lookback,
                 "refits": self.nonlinear.refits,
             }
-        return kept
+        return found

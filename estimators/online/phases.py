@@ -42,15 +42,15 @@ class Phases:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.kept = PhasesState(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
-        self.changes = ChangeHandling(parts, self.kept)
+        self.state = PhasesState(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
+        self.changes = ChangeHandling(parts, self.state)
         self.report = report.EstimateReport(parts)
         self.learner: RowLearner | None = None
 
     @property
     def phase(self) -> Phase:
         """Present phase; at rest it stays normal."""
-        return self.kept.phase
+        return self.state.phase
 
     def attach(self, formed: FormedRows, seen: Seen | None = None) -> RowLearner:
         """Learn the rows that are written into `formed` from now on; seen: of a Standstill."""
@@ -98,12 +98,12 @@ class Phases:
     def ready(self) -> None:
         """Tell the pass and the report what has been decided."""
         if self.learner is not None:
-            self.learner.ready(self.kept.phase, self.due())
-        self.report.ready(self.kept.phase)
+            self.learner.ready(self.state.phase, self.due())
+        self.report.ready(self.state.phase)
 
     def _hand_over(self, state: Learning) -> None:
         """Give rows that have just taught to a start, and to the directions that are not identifiable yet."""
-        parts, phase = self.parts, self.kept.phase
+        parts, phase = self.parts, self.state.phase
         which = state.begun + np.flatnonzero(state.taught[state.begun : state.first])
         part = state.rows.part(0, state.first).part(which)
         if not state.moving:
@@ -129,7 +129,7 @@ class Phases:
         self._collect()
         if self.phase in report.IDLE:
             if parts.motion.seconds >= SCALE_WINDOW and parts.start.begin():
-                self.kept.phase, self.kept.spectrum = Phase.STARTING, parts.start.spectrum
+                self.state.phase, self.state.spectrum = Phase.STARTING, parts.start.spectrum
                 self._unknown_fit()
             return
         if cause := sick(parts.learner):
@@ -138,22 +138,22 @@ class Phases:
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
             if self.changes.holds_again():
                 return
-            parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
-            if parts.gradual is not None and parts.gradual.kept.going:
+            parts.fit.close(parts.learner, parts.history.total, parts.log.state.time, self.phase is Phase.NORMAL)
+            if parts.gradual is not None and parts.gradual.state.going:
                 self.changes.follow(parts.gradual)
-            parts.validity.kept.renew = True
+            parts.validity.state.renew = True
             if parts.nonlinear is None:
                 parts.fit.follow(parts.learner, self.phase is Phase.NORMAL)
-            if self.kept.asking and self.phase is Phase.NORMAL:
+            if self.state.asking and self.phase is Phase.NORMAL:
                 self.changes.ask_for_one_cause()
         parts.validity.judge(parts.learner)
         if self.phase is Phase.STARTING:
             self._take(parts.start.verdict(resting))
             self._collect()
         elif self.phase is Phase.TRANSIENT:
-            if parts.nonlinear is None and self.kept.asking and parts.learner.rls.state.since < parts.loop.block:
+            if parts.nonlinear is None and self.state.asking and parts.learner.rls.state.since < parts.loop.block:
                 parts.learner.doubt()  # another one: what the first rows behind the change told is not true, either
-            moment = parts.moment(self.kept.wanted)
+            moment = parts.moment(self.state.wanted)
             self.changes.consult(parts.monitor.transient(moment), moment)
         elif parts.loop.alarm():
             self.changes.alarm()
@@ -169,7 +169,7 @@ class Phases:
     def _take(self, verdict: Verdict) -> None:
         """Carry out the verdict of a start."""
         parts = self.parts
-        self.kept.spectrum = parts.start.spectrum
+        self.state.spectrum = parts.start.spectrum
         if isinstance(verdict, Failed):
             self._restart(verdict.cause)
         elif isinstance(verdict, Started):
@@ -179,16 +179,16 @@ class Phases:
                 parts.fit.review(parts.history.since(verdict.first), parts.learner, now)
                 parts.validity.judge(parts.learner)
             elif parts.learner.rls.m > 1:
-                parts.fit.correct(parts.learner, parts.log.kept.time)
+                parts.fit.correct(parts.learner, parts.log.state.time)
                 parts.fit.begin(now)  # the rows so far were weighed otherwise
             else:
-                parts.fit.close(parts.learner, now, parts.log.kept.time, settled=True)
-                parts.fit.roughen(parts.learner, parts.log.kept.time)
+                parts.fit.close(parts.learner, now, parts.log.state.time, settled=True)
+                parts.fit.roughen(parts.learner, parts.log.state.time)
                 parts.validity.judge(parts.learner)
-            parts.fit.kept.due -= parts.fit.earlier
+            parts.fit.state.due -= parts.fit.earlier
             parts.loop.accept()
             parts.loop.begin()
-            self.kept.phase = Phase.NORMAL
+            self.state.phase = Phase.NORMAL
             parts.log.say("started", verdict.text, verdict.window)
 
     def _unknown_fit(self) -> None:
@@ -197,11 +197,11 @@ class Phases:
 
     def _restart(self, cause: str) -> None:
         parts = self.parts
-        self.kept.phase, self.kept.spectrum = Phase.FAULTED, UNKNOWN
-        self.kept.restarts += 1
+        self.state.phase, self.state.spectrum = Phase.FAULTED, UNKNOWN
+        self.state.restarts += 1
         parts.start.restart()
         parts.motion.restart()
-        parts.log.say("fault", f"{cause}: starting again (restart {self.kept.restarts})")
+        parts.log.say("fault", f"{cause}: starting again (restart {self.state.restarts})")
         if parts.nonlinear is not None:
             parts.history.clear()
             parts.nonlinear.refits.drop()
@@ -217,7 +217,7 @@ class Phases:
         """Report; never learns; figured: see EstimateReport."""
         if figured is None and self.learner is not None:
             self.learner.note()
-        return self.report.estimate(self.kept.phase, self.kept.spectrum, figured)
+        return self.report.estimate(self.state.phase, self.state.spectrum, figured)
 
     def events(self) -> list[Event]:
         """Return what happened since the last call."""
@@ -225,7 +225,7 @@ class Phases:
 
     def counters(self) -> dict[str, int]:
         """Totals: of the learner, restarts, and refits by their fate where there are any."""
-        found = self.parts.learner.counters() | {"restarts": self.kept.restarts}
+        found = self.parts.learner.counters() | {"restarts": self.state.restarts}
         return found if self.parts.nonlinear is None else found | self.parts.nonlinear.refits.counters()
 
     def law(self) -> Settings | None:
@@ -251,15 +251,15 @@ class Phases:
             return None
         return checkpoint.keep(self.keeping())
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, saved: Mapping[str, Any]) -> None:
         """Go on from a state of the same settings; it has no rows, so what looks back begins anew.
 
         Raises NotTheSameError; this object is unusable then.
         """
         parts = self.parts
-        if parts.nonlinear is not None and kept["eta"]["law"] != parts.nonlinear.eta.kept.law:
+        if parts.nonlinear is not None and saved["eta"]["law"] != parts.nonlinear.eta.state.law:
             raise checkpoint.NotTheSameError("another friction law was found meanwhile: it is searched again")
-        checkpoint.resume(self.keeping(), kept)
+        checkpoint.resume(self.keeping(), saved)
         parts.monitor.resume(parts.history.total)
         if parts.nonlinear is not None:
             parts.loop.copy_state()

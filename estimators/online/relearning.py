@@ -52,7 +52,7 @@ class Relearning:
         """
         self._refits.drop()
         if own:
-            self._lookback.before = self._lookback.prior(self._loop.kept.snapshot)
+            self._lookback.before = self._lookback.prior(self._loop.state.snapshot)
         text = f"values from before stand; the change began {self._lookback.ago(onset)} s before"
         self._log.say("transient", text, self._history.span(onset))
 
@@ -68,7 +68,7 @@ class Relearning:
     def restore(self) -> str:
         """Go on from before the alarm; returns the text of the event."""
         missed = self._history.since(self._loop.seen)
-        self._learner.restore(self._loop.kept.snapshot, missed.phi, missed.y)
+        self._learner.restore(self._loop.state.snapshot, missed.phi, missed.y)
         return "nothing changed: values from before the alarm go on"
 
     def learn_theta(self, evidence: Evidence, score: Score) -> str:
@@ -82,7 +82,7 @@ class Relearning:
 
     def give_up(self, first: int) -> str:
         """Learn θ from row `first` on, and accept its residual as usual; returns the text of the event."""
-        learner, usual = self._learner, self._lookback.kept
+        learner, usual = self._learner, self._lookback.state
         rows = self._history.since(first)
         learner.relearn(self._lookback.nothing, learner.rls.theta.copy(), rows.phi, rows.y, self._motion.memory)
         self._validity.judge(learner)
@@ -112,10 +112,10 @@ class Relearning:
         limit, eta, rows = self._lookback.limit(pending.first), self._eta, pending.last - pending.first
         if not self._checked:
             return "", not outcome.residual > limit
-        usual = self._lookback.kept.usual
+        usual = self._lookback.state.usual
         of_s = eta.of_s(outcome)
         reason = implausible(
-            eta.block, outcome, of_s, eta.kept.eta, limit, usual, eta.limits, long=rows >= self._motion.needed
+            eta.block, outcome, of_s, eta.state.eta, limit, usual, eta.limits, long=rows >= self._motion.needed
         )
         return reason, not outcome.residual > limit
 
@@ -137,5 +137,5 @@ class Relearning:
 
     def _suspect(self, first: int, score: Score, searched: RefitOutcome | None = None) -> None:
         """Check known constants by the rows since `first`, with the noise of these rows."""
-        noise = self._learner.rls.noise * max(self._lookback.kept.usual, score.variance)
+        noise = self._learner.rls.noise * max(self._lookback.state.usual, score.variance)
         self._lookback.suspect(self._history.since(first), self._learner.rls.theta, noise, searched)

@@ -33,7 +33,7 @@ class WindowSolution(NamedTuple):
 
 
 @dataclass(slots=True)
-class BlocksKept:
+class BlocksState:
     """What Blocks keep."""
 
     VERSION: ClassVar[int] = 1
@@ -49,12 +49,12 @@ class Blocks:
     def __init__(self, columns: int, blocks: int, rows: int) -> None:
         """rows: of a block."""
         self.columns, self.blocks, self.rows = columns, blocks, rows
-        self.kept = BlocksKept(np.zeros((blocks, columns, columns)), np.zeros((blocks, columns)))
+        self.state = BlocksState(np.zeros((blocks, columns, columns)), np.zeros((blocks, columns)))
 
     @property
     def filled(self) -> int:
         """Blocks ever finished."""
-        return self.kept.filled
+        return self.state.filled
 
     def full(self) -> bool:
         """Whether the window is whole."""
@@ -63,12 +63,12 @@ class Blocks:
     def add(self, information: Floats, moments: Floats) -> None:
         """A finished block. information: (columns, columns), moments: (columns,)."""
         place = self.filled % self.blocks
-        self.kept.information[place], self.kept.moments[place] = information, moments
-        self.kept.filled += 1
+        self.state.information[place], self.state.moments[place] = information, moments
+        self.state.filled += 1
 
     def forget(self) -> None:
         """Begin again."""
-        self.kept.information[:], self.kept.moments[:], self.kept.filled = 0.0, 0.0, 0
+        self.state.information[:], self.state.moments[:], self.state.filled = 0.0, 0.0, 0
 
     def last(self, count: int | None = None) -> NDArray[np.int64]:
         """Places of the last blocks, the newest last; None: of all that are remembered."""
@@ -80,13 +80,13 @@ class Blocks:
         """The coefficients of a window; which: (n,) places of its blocks; columns: of the fit, None for all."""
         fitted = np.arange(self.columns) if columns is None else np.array(columns)
         theta, left_out = np.full(len(fitted), np.nan), np.full((len(which), len(fitted)), np.nan)
-        information = np.ascontiguousarray(self.kept.information[np.ix_(which, fitted, fitted)])
-        _jackknife(information, np.ascontiguousarray(self.kept.moments[np.ix_(which, fitted)]), theta, left_out)
+        information = np.ascontiguousarray(self.state.information[np.ix_(which, fitted, fitted)])
+        _jackknife(information, np.ascontiguousarray(self.state.moments[np.ix_(which, fitted)]), theta, left_out)
         return WindowSolution(theta, left_out)
 
     def imitated(self, column: int, which: NDArray[np.int64], others: Sequence[int]) -> float:
         """R² of a column on others, about its mean (column 0 is the constant); 1 where nothing is left of it."""
-        A = self.kept.information[which].sum(axis=0)
+        A = self.state.information[which].sum(axis=0)
         order = np.append(np.array(others), column)
         about_mean = A[column, column] - A[0, column] ** 2 / max(A[0, 0], LEAST_DIVISOR)
         if not about_mean > TINY * A[column, column]:

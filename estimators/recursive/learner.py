@@ -55,7 +55,7 @@ class Learner:
         """period: s between rows."""
         self.rls = RecursiveLeastSquares(parameters, outputs, period, forgetting)
         self.unexcited = Unexcited(parameters, LARGEST)
-        self.kept = kept = Learnt.zeros(
+        self.state = state = Learnt.zeros(
             state=self.rls.state,
             leverage=np.ones(parameters),
             honesty=np.ones(parameters),
@@ -68,28 +68,28 @@ class Learner:
             outputs=outputs,
         )
         self.reversal, self.leverage, self.honesty, self.searched = (
-            kept.reversal, kept.leverage, kept.honesty, kept.searched
+            state.reversal, state.leverage, state.honesty, state.searched
         )  # fmt: skip
-        self.correlated, self.misfit = kept.correlated, kept.misfit
+        self.correlated, self.misfit = state.correlated, state.misfit
 
     def learn(self, phi: Floats, y: Floats, noise: Floats, leverage: Floats, signal: float, theta: Floats) -> None:
         """Begin from a wide prior around theta (parameters,), with these rows.
 
         phi (rows, outputs, parameters), y (rows, outputs); noise: (outputs,) variances; leverage, signal: as in Learnt.
         """
-        self.leverage[:], self.kept.signal = leverage, signal
+        self.leverage[:], self.state.signal = leverage, signal
         self.rls.begin(noise, self.leverage)
         self.rls.theta[:] = theta
         self.rls.absorb(phi, y)
         self.unexcited.begin(phi, noise, self.leverage, signal)
         usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
         flat = (phi / np.sqrt(noise)[:, None])[usable]
-        self.kept.gram[:], self.kept.power = flat.T @ flat / max(len(y), 1), signal**2
+        self.state.gram[:], self.state.power = flat.T @ flat / max(len(y), 1), signal**2
 
     def doubt(self) -> None:
         """Doubt all that was known: after an alarm each direction is not identifiable until rows excite it again."""
         self.rls.doubt()
-        self.unexcited.begin(np.zeros((0, self.rls.m, self.rls.p)), self.rls.noise, self.leverage, self.kept.signal)
+        self.unexcited.begin(np.zeros((0, self.rls.m, self.rls.p)), self.rls.noise, self.leverage, self.state.signal)
 
     def relearn(self, before: Prior, theta: Floats, phi: Floats, y: Floats, memory: float) -> None:
         """Learn θ and P from rows and what was known before; theta: where no data pull; memory: as of settle()."""
@@ -114,7 +114,7 @@ class Learner:
 
     def row_variance(self) -> Floats:
         """Recent residual variance of rows as they came, before their weights: (outputs,), in the unit of y squared."""
-        return np.asarray(self.rls.variance() * self.rls.noise / self.kept.weighed)
+        return np.asarray(self.rls.variance() * self.rls.noise / self.state.weighed)
 
     @property
     def threshold(self) -> Threshold:

@@ -22,7 +22,7 @@ ENOUGH: Final = 0.5
 
 
 @dataclass(slots=True)
-class UnexcitedKept:
+class UnexcitedState:
     """State of an Unexcited."""
 
     VERSION: ClassVar[int] = 1
@@ -39,40 +39,40 @@ class Unexcited:
     def __init__(self, parameters: int, largest: float) -> None:
         """largest: P∞."""
         self._prior = 2.0 / largest  # rows that it weighs
-        self.kept = UnexcitedKept(np.zeros((parameters, parameters)), np.ones(parameters), 0.0, False)
+        self.state = UnexcitedState(np.zeros((parameters, parameters)), np.ones(parameters), 0.0, False)
 
     @property
     def open(self) -> bool:
         """Whether any direction is not identifiable yet."""
-        return self.kept.open
+        return self.state.open
 
     def begin(self, phi: Floats, noise: Floats, scale: Floats, signal: float) -> None:
         """Begin with these rows: phi (rows, outputs, parameters).
 
         noise: (outputs,) variances; scale: (parameters,) rms of each column, signal: rms of y, both whitened.
         """
-        kept = self.kept
-        kept.gram[:], kept.scale[:], kept.signal, kept.open = 0.0, scale, signal, True
+        state = self.state
+        state.gram[:], state.scale[:], state.signal, state.open = 0.0, scale, signal, True
         self.add(phi, noise)
 
     def add(self, phi: Floats, noise: Floats) -> None:
         """Add more rows; arguments as of begin()."""
-        if self.kept.open:
-            scale = self.kept.scale
-            _add(phi, 1.0 / np.sqrt(noise), 1.0 / scale, np.empty(len(scale)), self.kept.gram)
+        if self.state.open:
+            scale = self.state.scale
+            _add(phi, 1.0 / np.sqrt(noise), 1.0 / scale, np.empty(len(scale)), self.state.gram)
 
     def covariance(self, variance: float) -> Floats:
         """What is added to the covariance of θ: (parameters, parameters). variance: of the residual, whitened."""
-        kept = self.kept
-        if not kept.open:
-            return np.zeros_like(kept.gram)
-        information, directions = np.linalg.eigh(kept.gram)
+        state = self.state
+        if not state.open:
+            return np.zeros_like(state.gram)
+        information, directions = np.linalg.eigh(state.gram)
         information = np.maximum(information, 0.0)
-        kept.open = bool(information[0] < ENOUGH)
+        state.open = bool(information[0] < ENOUGH)
         with np.errstate(divide="ignore", invalid="ignore"):
-            least = np.fmin(kept.signal**2, variance / information)
+            least = np.fmin(state.signal**2, variance / information)
         added = np.maximum(least - variance / (information + self._prior), 0.0)
-        ways = directions / kept.scale[:, None]
+        ways = directions / state.scale[:, None]
         return np.asarray((ways * added) @ ways.T)
 
 

@@ -30,17 +30,17 @@ class Numbered:
 class RowHistory:
     """The last `capacity` rows, in order; a row keeps its number for good."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"instants", "state", "_slopes", "_rows", "_stale", "_refill"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"instants", "store", "_slopes", "_rows", "_stale", "_refill"})
 
     def __init__(self, capacity: int, whole: bool = True) -> None:
         """whole: whether rows are there to be looked at; else only their numbers and instants."""
         self.capacity = capacity
         self.room = int(SLACK * capacity) + 1
         self.whole = whole
-        self.kept = Numbered()
+        self.state = Numbered()
         self.instants = Instants(capacity)
         nothing = RowStore.room(0, 0, 0, 0, 0, 0)  # its rows, once there are some
-        self.state = HistoryState(rows=nothing, instants=self.instants.state, whole=whole)
+        self.store = HistoryState(rows=nothing, instants=self.instants.state, whole=whole)
         self._slopes = Slopes()
         self._rows: Rows | None = None
         self._stale = 0  # rows before this number are refilled before anyone sees them
@@ -49,21 +49,21 @@ class RowHistory:
     @property
     def total(self) -> int:
         """Rows ever added: the number of the next one."""
-        return self.kept.total
+        return self.state.total
 
     @property
     def filled(self) -> int:
         """Rows that are there."""
-        return self.state.filled
+        return self.store.filled
 
     @property
     def oldest(self) -> int:
         """Number of the first row that is still there."""
-        return self.kept.total - self.filled
+        return self.state.total - self.filled
 
     def clear(self) -> None:
         """Forget all rows; numbers go on."""
-        self.state.filled = 0
+        self.store.filled = 0
 
     def make_room(self, like: RowStore) -> None:
         """A pass wants to write as many rows as there are in another store behind those that are there."""
@@ -73,13 +73,13 @@ class RowHistory:
         left = min(self.capacity, self.room - len(like.time))
         for column in self._rows:
             column[:left] = column[self.filled - left : self.filled].copy()
-        self.state.filled = left
+        self.store.filled = left
 
     def _allocate(self, rows: Rows) -> None:
         self._rows = Rows(*(np.zeros((self.room, *column.shape[1:]), column.dtype) for column in rows))
         time, phi, y, speed, _, motion = self._rows
         samples = self._rows.flat_samples()
-        self.state.rows = RowStore(time=time, phi=phi, y=y, speed=speed, samples=samples, motion=motion)
+        self.store.rows = RowStore(time=time, phi=phi, y=y, speed=speed, samples=samples, motion=motion)
 
     def largest(self, output: int, column: int) -> float:
         """Largest absolute value of one entry of phi, 0 when there is none."""
@@ -102,7 +102,7 @@ class RowHistory:
 
     def slopes(self, rows: Rows, block: NonlinearBlock, eta: Floats) -> Floats:
         """Slopes of the last rows (as `since` gave them); in the ring row n has the place n % size."""
-        return self._slopes.since(self.kept.total, self.room, rows, block, eta)
+        return self._slopes.since(self.state.total, self.room, rows, block, eta)
 
     def take_slopes(self, slopes: Floats, first: int, block: NonlinearBlock, eta: Floats) -> None:
         """Take slopes (rows, moving, nonlinear) that were formed elsewhere, of rows from number `first` on."""
@@ -110,7 +110,7 @@ class RowHistory:
 
     def span(self, number: int) -> tuple[int, int] | None:
         """First and last instant, ns, of the rows from this number on; None without any."""
-        return self.instants.span(self.kept.total - number)
+        return self.instants.span(self.state.total - number)
 
     def outdate(self, number: int, refill: Callable[[Rows], None]) -> None:
         """Rows before this number are to be refilled, but no sooner than someone looks back so far."""

@@ -118,7 +118,7 @@ class Observer:
 
     def _judge(self, now: float) -> None:
         """Judge a trusted estimate: the values that it says are known."""
-        truth, learnt, trial = self._trial.truth(), self._estimator.phases.parts.learner.kept, self._trial
+        truth, learnt, trial = self._trial.truth(), self._estimator.phases.parts.learner.state, self._trial
         estimate, known = self._estimate, self._estimate.known
         told = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
         self._last = {name: (value, deviation, truth[name]) for name, value, deviation in told if name in truth}

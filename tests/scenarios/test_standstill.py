@@ -85,7 +85,7 @@ class Standing:
         """All that the rest must leave as it is: θ, P and the monitor's memory; η and its covariance."""
         estimate, parts = self.joint.estimate(), self.joint.phases.parts
         assert parts.nonlinear is not None
-        eta = parts.nonlinear.eta.kept
+        eta = parts.nonlinear.eta.state
         learnt = parts.learner.rls.state.as_dict()
         kept = (estimate.values, estimate.deviations, *learnt.values(), eta.covariance, eta.sigma)
         return [np.array(one) for one in kept]

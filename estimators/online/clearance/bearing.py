@@ -83,12 +83,12 @@ class BearingWatch:
             return None
         return ClearanceState(VERSION, self.first, self.first_deviation, self.since)._asdict()
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `keep` gave. Raises ValueError where it is of another version."""
-        if kept.get("version") != VERSION:
+        if saved.get("version") != VERSION:
             raise ValueError("what was kept of the clearance is of another version: it starts anew")
-        self.first, self.first_deviation = float(kept["first"]), float(kept["first_deviation"])
-        self.since = int(kept["since"])
+        self.first, self.first_deviation = float(saved["first"]), float(saved["first_deviation"])
+        self.since = int(saved["since"])
 
     def refer(self) -> None:
         """Measure growth against the next window."""

@@ -55,18 +55,18 @@ class EtaInForce:
         law = self.block.settings.model_dump()
         start = np.array(self.block.law.start, np.float64)
         none = np.zeros((count, count))
-        self.kept = EtaState(start, np.full(count, np.inf), none, none.copy(), np.zeros(count), law)
+        self.state = EtaState(start, np.full(count, np.inf), none, none.copy(), np.zeros(count), law)
 
     def shaped(self, rows: Rows) -> Rows:
         """Return rows with the law's columns for η in force, and with the encoders' zeros corrected."""
         rows = rows._replace(phi=rows.phi.copy())
-        self.block.refill(rows, self.kept.eta)
+        self.block.refill(rows, self.state.eta)
         self.recentre(rows)
         return rows
 
     def recentre(self, rows: Rows) -> None:
         """Subtract the difference of the encoders' zeros from the spring's twist, in place."""
-        self.move_zero(rows, self.kept.zero)
+        self.move_zero(rows, self.state.zero)
 
     def move_zero(self, rows: Rows, zero: float) -> None:
         """Move the zero of the spring's twist in the rows' phi, in place; zero: rad."""
@@ -75,7 +75,7 @@ class EtaInForce:
 
     def refill(self) -> Callable[[Rows], None]:
         """Return a function that writes the law's columns for the present η into rows, in place."""
-        return partial(self.block.refill, eta=self.kept.eta)
+        return partial(self.block.refill, eta=self.state.eta)
 
     def write(self, columns: Floats, first: int, last: int, history: RowHistory, slopes: Floats | None = None) -> None:
         """Write the law's columns under the present η into the history, and their slopes where they are known.
@@ -86,13 +86,13 @@ class EtaInForce:
         gone = len(columns) - len(rows.time)
         rows.phi[:, self.block.place.output, self.block.moving] = columns[gone:]
         if slopes is not None:
-            history.take_slopes(slopes[gone:], last - len(rows.time), self.block, self.kept.eta)
-        self.block.refill(history.since(last), self.kept.eta)
+            history.take_slopes(slopes[gone:], last - len(rows.time), self.block, self.state.eta)
+        self.block.refill(history.since(last), self.state.eta)
         history.outdate(first, self.refill())
 
     def of_s(self, outcome: RefitOutcome) -> Floats:
         """Deviations of s (nonlinear,) by a refit."""
-        q = len(self.kept.eta)
+        q = len(self.state.eta)
         return self.block.deviations(outcome.eta, np.sqrt(np.diag(outcome.covariance))[-q:])
 
     def noise(self, noise: Floats) -> float:
@@ -101,35 +101,35 @@ class EtaInForce:
 
     def accept(self, outcome: RefitOutcome, basis: int) -> str:
         """Put the η of a refit in force; basis: rows of its window. Returns in words by how much it moved."""
-        kept, q = self.kept, len(self.kept.eta)
+        state, q = self.state, len(self.state.eta)
         words = ", ".join(
             f"{parameter.name} {before:.4g} → {after:.4g} {parameter.unit}"
-            for parameter, before, after in zip(self.block.nonlinear, kept.eta, outcome.eta, strict=True)
+            for parameter, before, after in zip(self.block.nonlinear, state.eta, outcome.eta, strict=True)
         )
-        kept.eta = outcome.eta.copy()
+        state.eta = outcome.eta.copy()
         # a search counts rows that overlap as if they did not
-        kept.sigma = self.of_s(outcome) * math.sqrt(self.overlap)
-        per_s = self.block.deviations(kept.eta, np.ones(q))
-        kept.covariance = outcome.covariance[-q:, -q:] * np.outer(per_s, per_s)
-        kept.covariance *= self.overlap
-        kept.basis = basis
+        state.sigma = self.of_s(outcome) * math.sqrt(self.overlap)
+        per_s = self.block.deviations(state.eta, np.ones(q))
+        state.covariance = outcome.covariance[-q:, -q:] * np.outer(per_s, per_s)
+        state.covariance *= self.overlap
+        state.basis = basis
         return words
 
     def step(self, s: Floats, sigma: Floats, covariance: Floats, basis: int) -> str:
         """Move η by s (nonlinear,), with these deviations and covariance of s; returns in words where to."""
-        kept = self.kept
-        kept.eta = self.block.shift(kept.eta, s)
-        kept.sigma, kept.covariance, kept.basis = sigma, covariance, basis
+        state = self.state
+        state.eta = self.block.shift(state.eta, s)
+        state.sigma, state.covariance, state.basis = sigma, covariance, basis
         return ", ".join(
             f"{parameter.name} {value:.4g} {parameter.unit} ± {100 * one:.1g} %"
-            for parameter, value, one in zip(self.block.nonlinear, kept.eta, sigma, strict=True)
+            for parameter, value, one in zip(self.block.nonlinear, state.eta, sigma, strict=True)
         )
 
     def adopt(self, law: FrictionSettings) -> str:
         """Use another law with the same columns; returns in words how it differs."""
         ours, theirs = self.block.settings.model_dump(), law.model_dump()
         self.block = self.block.with_law(law)
-        self.other_law, self.kept.law = law, theirs
+        self.other_law, self.state.law = law, theirs
         return ", ".join(f"{key} = {value}" for key, value in theirs.items() if value != ours[key])
 
     @property
@@ -141,12 +141,12 @@ class EtaInForce:
     @property
     def steps(self) -> Floats:
         """Covariance of s (nonlinear, nonlinear) by the encoders' steps, beyond what residuals have told of them."""
-        return beyond(self.kept.steps, self.kept.white, np.diag(self.kept.covariance))
+        return beyond(self.state.steps, self.state.white, np.diag(self.state.covariance))
 
     @property
     def covariance(self) -> Floats:
         """Covariance of s (nonlinear, nonlinear), with that of the encoders' steps."""
-        return self.kept.covariance + self.steps
+        return self.state.covariance + self.steps
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -154,13 +154,13 @@ class EtaInForce:
         steps = np.sqrt(np.diag(self.steps))
         return tuple(
             Reason("nonlinear_encoder_steps", one.name, {"value": value, "percent": 100.0 * step}, {"unit": one.unit})
-            for one, value, step in zip(self.block.nonlinear, self.kept.eta.tolist(), steps.tolist(), strict=True)
+            for one, value, step in zip(self.block.nonlinear, self.state.eta.tolist(), steps.tolist(), strict=True)
             if step > self.limits.certain
         )
 
     @property
     def deviations(self) -> Floats:
         """Standard deviations of η (nonlinear,), NaN while they are not known."""
-        if not np.isfinite(self.kept.sigma).all():
-            return np.full(len(self.kept.eta), np.nan)
-        return self.block.absolute(self.kept.eta, np.sqrt(self.kept.sigma**2 + np.diag(self.steps)))
+        if not np.isfinite(self.state.sigma).all():
+            return np.full(len(self.state.eta), np.nan)
+        return self.block.absolute(self.state.eta, np.sqrt(self.state.sigma**2 + np.diag(self.steps)))

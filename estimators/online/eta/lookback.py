@@ -47,7 +47,7 @@ class Lookback:
     def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, validity: Validity, row: float) -> None:
         """row: s between rows."""
         self._learner, self._history, self._eta, self._validity, self._row = learner, history, eta, validity, row
-        self.kept = LookbackState(np.zeros((0, 0)), np.zeros(learner.rls.p), np.zeros(learner.rls.p))
+        self.state = LookbackState(np.zeros((0, 0)), np.zeros(learner.rls.p), np.zeros(learner.rls.p))
         self.before = self.nothing  # what was known of θ before the change that is looked into
 
     @property
@@ -58,12 +58,12 @@ class Lookback:
     @property
     def wrong(self) -> tuple[Reason, ...]:
         """Known constants that are so wrong that nothing may be trusted."""
-        return (Reason.of(self.kept.wrong),) if self.kept.wrong else ()
+        return (Reason.of(self.state.wrong),) if self.state.wrong else ()
 
     @property
     def around(self) -> Prior:
         """What is known now of the columns that are not friction, as a prior."""
-        return self.prior(self._learner.kept.state)
+        return self.prior(self._learner.rls.state)
 
     def prior(self, state: RecursiveState) -> Prior:
         """Prior of the columns that are not friction, from a state: a change is first looked for in the friction."""
@@ -72,9 +72,9 @@ class Lookback:
         if len(rest):
             covariance, variance = learner.variance_of(state)
             factor = learner.honesty[rest]
-            spread = covariance[np.ix_(rest, rest)] * np.outer(factor, factor) * max(1.0, variance / self.kept.usual)
+            spread = covariance[np.ix_(rest, rest)] * np.outer(factor, factor) * max(1.0, variance / self.state.usual)
             own = np.diag(spread)
-            wider = np.sqrt(1.0 + learner.searched[rest] / (self._eta.overlap * self.kept.usual * own))
+            wider = np.sqrt(1.0 + learner.searched[rest] / (self._eta.overlap * self.state.usual * own))
             spread *= np.outer(wider, wider)
             prior.information[np.ix_(rest, rest)] = np.linalg.inv(spread)
         return prior
@@ -82,7 +82,7 @@ class Lookback:
     def explain(self, first: int, before: Prior, noise: Floats | None = None) -> Score:
         """Score test of the rows since `first` with η frozen; noise: (outputs,) variances, by default the learner's."""
         rows, noise = self._history.since(first), self._learner.rls.noise if noise is None else noise
-        slopes = self._history.slopes(rows, self._eta.block, self._eta.kept.eta)
+        slopes = self._history.slopes(rows, self._eta.block, self._eta.state.eta)
         return explain(rows, slopes, self._history.total - len(rows.time), self._eta.block, noise, before)
 
     def noise(self, score: Score, least: bool = True) -> float:
@@ -90,7 +90,7 @@ class Lookback:
 
         Least: whether that of the window counts where it is larger.
         """
-        return self._eta.overlap * (max(self.kept.usual, score.variance) if least else self.kept.usual)
+        return self._eta.overlap * (max(self.state.usual, score.variance) if least else self.state.usual)
 
     def gain(self, score: Score, noise: float) -> float:
         """χ² of the step of η that explains a window best, given that η in force is not known exactly either."""
@@ -100,23 +100,23 @@ class Lookback:
 
     def reach(self, score: Score) -> float:
         """Variance that a window leaves in the torque of the whole motion, as a multiple of a row's noise variance."""
-        return self._eta.overlap * float(np.sum(score.inverse * self.kept.motions))
+        return self._eta.overlap * float(np.sum(score.inverse * self.state.motions))
 
     def limit(self, first: int) -> float:
         """Residual variance δ² up to which the rows since `first` count as explained."""
         rows = self._history.since(first)
         usable = np.isfinite(rows.y)
         signal = float(np.mean((rows.y / np.sqrt(self._learner.rls.noise))[usable] ** 2))
-        return delta(self.kept.usual, signal, self._eta.limits)
+        return delta(self.state.usual, signal, self._eta.limits)
 
     def inflate(self, score: Score) -> None:
         """Set the variance of θ because η is uncertain: (dθ/ds) cov(s) (dθ/ds)ᵀ. More rows do not reduce it.
 
         For encoder steps it is their effect on θ and η together, or that of η alone, whichever is larger.
         """
-        along, kept = self._along(score), self._eta.kept
-        known, steps = (np.einsum("ij,jk,ik->i", along, one, along) for one in (kept.covariance, self._eta.steps))
-        self._learner.searched[:] = known + np.maximum(steps, self.kept.owed) + self.kept.constants
+        along, state = self._along(score), self._eta.state
+        known, steps = (np.einsum("ij,jk,ik->i", along, one, along) for one in (state.covariance, self._eta.steps))
+        self._learner.searched[:] = known + np.maximum(steps, self.state.owed) + self.state.constants
         self._validity.judge(self._learner)
 
     def weigh_steps(self, outcome: RefitOutcome) -> None:
@@ -126,8 +126,8 @@ class Lookback:
         p, white = self._learner.rls.p, outcome.white
         if white is None:
             white = np.zeros(len(outcome.steps))
-        self._eta.kept.steps, self._eta.kept.white = outcome.steps[p:, p:].copy(), white[p:].copy()
-        self.kept.owed[:] = np.diag(beyond(outcome.steps, white, math.inf))[:p]
+        self._eta.state.steps, self._eta.state.white = outcome.steps[p:, p:].copy(), white[p:].copy()
+        self.state.owed[:] = np.diag(beyond(outcome.steps, white, math.inf))[:p]
 
     def _along(self, score: Score) -> Floats:
         """dθ/ds (parameters, nonlinear)."""
@@ -141,7 +141,7 @@ class Lookback:
         deviations of θ contain the effect of the worst error. An error that encoder steps can imitate is no error of a
         constant; if it would be grave, the steps are the reason.
         """
-        block, eta, last = self._eta.block, self._eta.kept.eta, self._history.total
+        block, eta, last = self._eta.block, self._eta.state.eta, self._history.total
         ring = self._history.slopes(rows, block, eta)
         slopes = ring[np.arange(last - len(rows.time), last) % len(ring)]
         found = suspected(block, rows, eta, theta, noise, self._eta.overlap, slopes)
@@ -154,13 +154,13 @@ class Lookback:
                 steps = searched.imitated
             told = [one for one in found if one.beyond(steps.get(one.name, 0.0))]
             if not told:
-                self.kept.constants[:] = 0.0
-                self.kept.wrong = too_coarse(found[0]).plain if found[0].grave else {}
+                self.state.constants[:] = 0.0
+                self.state.wrong = too_coarse(found[0]).plain if found[0].grave else {}
                 return []
             found = told
         done = [one.shift[:p] ** 2 + one.unsure[:p] ** 2 for one in found]
-        self.kept.constants[:] = np.max(done, axis=0) if done else 0.0
-        self.kept.wrong = accused(found)[0].plain if any(one.grave for one in found) else {}
+        self.state.constants[:] = np.max(done, axis=0) if done else 0.0
+        self.state.wrong = accused(found)[0].plain if any(one.grave for one in found) else {}
         return found
 
     def told_apart(self, score: Score, parameters: tuple[Parameter, ...]) -> Spectrum:

@@ -53,7 +53,7 @@ class EtaRefits:
         self._learner, self._history, self._eta, self._log = learner, history, eta, log
         self._row, self._settings, self._executor = row, settings, executor or Inline()
         self.pending: Pending | None = None
-        self.kept = RefitsState()
+        self.state = RefitsState()
 
     def ask(self, purpose: str, first: int, noise: Floats, before: Prior) -> None:
         """Start a search of η over the rows from number `first` on; noise: (outputs,) variances; before: prior.
@@ -63,7 +63,7 @@ class EtaRefits:
         rows, last, eta = self._history.since(first), self._history.total, self._eta
         count = last - max(first, last - len(rows.time))
         text, window = f"{purpose}, {count * self._row:.2f} s of motion", self._history.instants.span(count)
-        self.kept.started += 1
+        self.state.started += 1
         self._log.say("refit_started", text, window)
         start = purpose == "start"
         task = job(eta.block, rows, noise, before, start, self._settings)
@@ -71,12 +71,12 @@ class EtaRefits:
             laws = eta.block.settings.alternatives()
             task = replace(task, overlap=eta.overlap, laws=laws, better=eta.limits.better)
         else:
-            task = replace(task, learner=(self._learner.kept.state.as_dict(), self._learner.leverage.copy()))
+            task = replace(task, learner=(self._learner.rls.state.as_dict(), self._learner.leverage.copy()))
         law, far = eta.encoders
         last_rows = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
         again = None if law is None else shifted_window(eta.block, last_rows, law, far)
         future = self._executor.submit(run, replace(task, block=eta.block, shifted_window=again))
-        self.pending = Pending(future, purpose, first, last, self.kept.epoch, text, window)
+        self.pending = Pending(future, purpose, first, last, self.state.epoch, text, window)
 
     def poll(self) -> EndedRefit | None:
         """Return the refit that was under way, once it has ended."""
@@ -85,7 +85,7 @@ class EtaRefits:
             return None
         self.pending = None
         late = (self._history.total - pending.last) * self._row
-        if pending.epoch != self.kept.epoch:
+        if pending.epoch != self.state.epoch:
             return EndedRefit(None, "stale: another change came meanwhile", pending)
         if late > STALE:
             return EndedRefit(None, f"stale: its window ended {late:.2f} s of motion ago", pending)
@@ -97,22 +97,22 @@ class EtaRefits:
     def drop(self) -> None:
         """Discard the refit that is under way."""
         self.pending = None
-        self.kept.epoch += 1
+        self.state.epoch += 1
 
     def accepted(self, pending: Pending, words: str, search: SearchReport | None = None) -> None:
         """Note that a result is accepted; words: by how much it moved η; search: how it was found."""
-        self.kept.accepted += 1
+        self.state.accepted += 1
         self._log.say("refit_accepted", pending.text, pending.window, _details(search))
         self._log.say("refit", f"{pending.text}: {words}", pending.window)
 
     def rejected(self, pending: Pending, reason: str, search: SearchReport | None = None) -> None:
         """Note that a result is rejected; search: how it was found, where there is one."""
-        self.kept.rejected += 1
+        self.state.rejected += 1
         self._log.say("refit_rejected", f"{pending.text}: {reason}", pending.window, _details(search))
 
     def counters(self) -> dict[str, int]:
         """Totals of started, accepted and rejected refits."""
-        return {f"refits_{fate}": getattr(self.kept, fate) for fate in ("started", "accepted", "rejected")}
+        return {f"refits_{fate}": getattr(self.state, fate) for fate in ("started", "accepted", "rejected")}
 
 
 def _details(search: SearchReport | None) -> dict[str, Any] | None:

@@ -116,7 +116,7 @@ class LostMotion:
         fit = windows(max(2, round(SMOOTHING / period)), period)
         self._rows = max(COLUMNS, round(settings.block / (period * every)))
         self.blocks = Blocks(COLUMNS, settings.blocks, self._rows)
-        self.state = GearState.zeros(
+        self.block_state = GearState.zeros(
             inertia_motor=settings.inertia_motor,
             inertia_link=settings.inertia_link,
             gravity=settings.gravity,
@@ -134,7 +134,7 @@ class LostMotion:
             filters=np.zeros((COLUMNS + 1, 4)),
             columns=COLUMNS,
         )
-        self.kept = LostMotionState(np.zeros((settings.blocks, 3)))
+        self.state = LostMotionState(np.zeros((settings.blocks, 3)))
         self._last = 0  # ns, the last sample's
         self._events: list[Event] = []
         self._report: GearReport | None = None
@@ -148,7 +148,7 @@ class LostMotion:
         while last < len(time):
             first, last = last, int(unbroken(time, last, self._last, step))
             if last == first:
-                self.state.restart()
+                self.block_state.restart()
                 self._last = 0
             else:
                 self._learn(time[first:last], values[first:last])
@@ -158,25 +158,25 @@ class LostMotion:
         """Learn from rows without a break between them."""
         done = 0
         while done < len(values):
-            done += absorb(values[done:], self._rows, self.state)
-            if self.state.used >= self._rows:
+            done += absorb(values[done:], self._rows, self.block_state)
+            if self.block_state.used >= self._rows:
                 self._finish(int(time[done - 1]))
 
     def keep(self) -> dict[str, Any] | None:
         """State for another start of the program; None while there is no whole block."""
         return checkpoint.keep({"lost_motion": self, "blocks": self.blocks}) if self.blocks.filled else None
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, saved: Mapping[str, Any]) -> None:
         """Go on from a state of the same settings. Raises NotTheSameError; this object is unusable then."""
-        checkpoint.resume({"lost_motion": self, "blocks": self.blocks}, kept)
-        self.state.dry, self.state.viscous = self.kept.dry, self.kept.viscous
+        checkpoint.resume({"lost_motion": self, "blocks": self.blocks}, saved)
+        self.block_state.dry, self.block_state.viscous = self.state.dry, self.state.viscous
         self._report = None
 
     def _finish(self, now: int) -> None:
         """End a block."""
-        state = self.state
+        state = self.block_state
         place = self.blocks.filled % self.blocks.blocks
-        self.kept.tallies[place] = state.used, state.positive, state.turns
+        self.state.tallies[place] = state.used, state.positive, state.turns
         self.blocks.add(state.information, state.moments)
         state.begin_block()
         self._report = None
@@ -187,24 +187,24 @@ class LostMotion:
 
     def _allow(self) -> None:
         """Assume a larger friction of the link, if it is certainly larger than assumed so far."""
-        report, kept = self.report(), self.kept
+        report, state = self.report(), self.state
         dry = float(report.values[LINK_FRICTION])
-        more = dry - CERTAIN * float(report.deviations[LINK_FRICTION]) > kept.dry
-        if more or report.viscous[0] - CERTAIN * report.viscous[1] > kept.viscous:
-            kept.dry, kept.viscous = max(kept.dry, MARGIN * dry), max(kept.viscous, MARGIN * report.viscous[0])
-            self.state.dry, self.state.viscous = kept.dry, kept.viscous
-            kept.above = 0
+        more = dry - CERTAIN * float(report.deviations[LINK_FRICTION]) > state.dry
+        if more or report.viscous[0] - CERTAIN * report.viscous[1] > state.viscous:
+            state.dry, state.viscous = max(state.dry, MARGIN * dry), max(state.viscous, MARGIN * report.viscous[0])
+            self.block_state.dry, self.block_state.viscous = state.dry, state.viscous
+            state.above = 0
             self.blocks.forget()
             self._report = None
 
     def _watch(self, now: int) -> None:
         """Look for growth of the last blocks against the first window, whose spread counts for both."""
-        first, deviation = self.kept.reference
+        first, deviation = self.state.reference
         if not math.isfinite(first):
             report = self.report()
             lost, deviation = float(report.values[LOST_MOTION]), float(report.deviations[LOST_MOTION])
             if math.isfinite(lost):
-                self.kept.reference = (lost, deviation)
+                self.state.reference = (lost, deviation)
                 text = f"lost motion {_micro(lost)} ± {_micro(deviation)} µrad"
                 self._events.append(Event(now, "lost_motion_known", text))
             return
@@ -213,13 +213,13 @@ class LostMotion:
         if not math.isfinite(lost):
             return
         limit = max(self.settings.growth * abs(first), LASTING_CHANGE * deviation * math.sqrt(1.0 + 1.0 / RECENT))
-        self.kept.above = self.kept.above + 1 if lost - first > limit else 0
-        if self.kept.above >= CONFIRMED and not self.kept.told:
-            self.kept.told = True
+        self.state.above = self.state.above + 1 if lost - first > limit else 0
+        if self.state.above >= CONFIRMED and not self.state.told:
+            self.state.told = True
             text = f"lost motion has grown from {_micro(first)} µrad, the last rows say {_micro(lost)}"
             self._events.append(Event(now, "lost_motion_grown", text))
-        elif self.kept.told and lost - first < 0.5 * limit:
-            self.kept.told = False
+        elif self.state.told and lost - first < 0.5 * limit:
+            self.state.told = False
 
     def report(self) -> GearReport:
         """Report what the window says; never learns."""
@@ -236,7 +236,7 @@ class LostMotion:
 
     def _judge(self, which: NDArray[np.int64]) -> GearReport:
         """Report what these blocks say."""
-        used, positive, turns = self.kept.tallies[which].sum(axis=0)
+        used, positive, turns = self.state.tallies[which].sum(axis=0)
         share = min(positive, used - positive) / used if used else 0.0
         imitated = self.blocks.imitated(GAP, which, BY_TORQUE[:-1])
         needed = REVERSALS * (len(which) / self.blocks.blocks)

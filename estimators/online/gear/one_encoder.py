@@ -84,7 +84,7 @@ class OneEncoder:
         self._samples = np.zeros((0, 2))
         self._last = 0  # ns
         levels = len(LEVELS)
-        self.kept = OneEncoderState(
+        self.state = OneEncoderState(
             np.zeros((levels, EVENTS, SUMS)), np.zeros(levels), np.zeros((DRIVES, DRIVES)), np.zeros(DRIVES),
             np.zeros(2),
         )  # fmt: skip
@@ -116,26 +116,26 @@ class OneEncoder:
             self._samples = self._samples[self._step :]
 
     def _learn(self, samples: Floats, now: int) -> None:
-        settings, kept = self.settings, self.kept
+        settings, state = self.settings, self.state
         columns = columns_of(samples[:, 0], samples[:, 1], settings.inertia_motor, settings.ratio, self.period)
         inner = slice(self._margin, self._margin + self._step)
         speed, place = columns.speed[inner], columns.position[inner]
         second = np.gradient(columns.speed, self.period)[inner]
         X = np.stack([second, np.sin(place), np.cos(place), np.sign(speed), speed, np.ones_like(speed)], axis=1)
         X, y = X[np.abs(speed) > STILL], columns.torque[inner][np.abs(speed) > STILL]
-        kept.information = FADE * kept.information + X.T @ X
-        kept.moments = FADE * kept.moments + X.T @ y
-        found = np.maximum(np.linalg.lstsq(kept.information, kept.moments)[0][3:5], 0.0)
+        state.information = FADE * state.information + X.T @ X
+        state.moments = FADE * state.moments + X.T @ y
+        found = np.maximum(np.linalg.lstsq(state.information, state.moments)[0][3:5], 0.0)
         usual = float(np.abs(speed).mean())
-        if abs(found - kept.friction) @ (1.0, usual) > MOVED * float(found @ (1.0, usual)):
-            kept.counts[:], kept.friction, self._report = 0.0, found, None
-        dry, viscous = kept.friction.tolist()
+        if abs(found - state.friction) @ (1.0, usual) > MOVED * float(found @ (1.0, usual)):
+            state.counts[:], state.friction, self._report = 0.0, found, None
+        dry, viscous = state.friction.tolist()
         fresh = False
         for level, share in enumerate(LEVELS):
             friction = ReversalFriction(share * dry, share * viscous)
             for sums in events_of(columns, friction, share, inner.start, inner.stop, self.period):
-                kept.sums[level, int(kept.counts[level]) % EVENTS] = sums
-                kept.counts[level] += 1
+                state.sums[level, int(state.counts[level]) % EVENTS] = sums
+                state.counts[level] += 1
                 fresh = True
         if fresh:
             self._report = None
@@ -143,11 +143,11 @@ class OneEncoder:
 
     def keep(self) -> dict[str, Any] | None:
         """State for another start of the program; None while there is no event."""
-        return checkpoint.keep({"one_encoder": self}) if self.kept.counts.any() else None
+        return checkpoint.keep({"one_encoder": self}) if self.state.counts.any() else None
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, saved: Mapping[str, Any]) -> None:
         """Go on from a state of the same settings. Raises NotTheSameError; this object is unusable then."""
-        checkpoint.resume({"one_encoder": self}, kept)
+        checkpoint.resume({"one_encoder": self}, saved)
         self._report = None
 
     def report(self) -> GearReport:
@@ -164,7 +164,7 @@ class OneEncoder:
     def _judge(self, most: int) -> GearReport:
         """Report what the last events say."""
         values, deviations = np.full((2, len(PARAMETERS)), np.nan)
-        counts = np.minimum(self.kept.counts, most).astype(np.int64)
+        counts = np.minimum(self.state.counts, most).astype(np.int64)
         least = min(LEAST, most)
         progress = min(100.0, 100.0 * float(counts.max()) / least)
         if counts.max() < least:
@@ -189,8 +189,8 @@ class OneEncoder:
 
     def _fit(self, level: int, count: int) -> tuple[Floats, Floats, float]:
         """Unknowns (COMMON,), their deviations by leaving each event out, and the residual's variance."""
-        at = (int(self.kept.counts[level]) - 1 - np.arange(count)) % EVENTS
-        every = self.kept.sums[level, at]
+        at = (int(self.state.counts[level]) - 1 - np.arange(count)) % EVENTS
+        every = self.state.sums[level, at]
         A, d = every[:, : COMMON**2].reshape(-1, COMMON, COMMON), every[:, COMMON**2 : -2]
         whole, moments = A.sum(axis=0), d.sum(axis=0)
         theta = np.linalg.solve(whole, moments)
@@ -200,12 +200,12 @@ class OneEncoder:
 
     def _watch(self, now: int) -> None:
         """Compare the newest events with the first reported value, and report growth."""
-        kept, (first, deviation) = self.kept, self.kept.reference
+        state, (first, deviation) = self.state, self.state.reference
         if not math.isfinite(first):
             report = self.report()
             lost, deviation = float(report.values[LOST_MOTION]), float(report.deviations[LOST_MOTION])
             if math.isfinite(lost):
-                kept.reference = (lost, deviation)
+                state.reference = (lost, deviation)
                 text = f"lost motion {1e6 * lost:.1f} ± {1e6 * deviation:.1f} µrad, from the motor alone"
                 self._events.append(Event(now, "lost_motion_known", text))
             return
@@ -216,10 +216,10 @@ class OneEncoder:
         limit = max(
             self.settings.growth * first, LASTING_CHANGE * math.hypot(deviation, recent.deviations[LOST_MOTION])
         )
-        kept.above = kept.above + 1 if lost - first > limit else 0
-        if kept.above >= CONFIRMED and not kept.told:
-            kept.told = True
+        state.above = state.above + 1 if lost - first > limit else 0
+        if state.above >= CONFIRMED and not state.told:
+            state.told = True
             text = f"lost motion has grown from {1e6 * first:.1f} µrad to {1e6 * lost:.1f}, from the last reversals"
             self._events.append(Event(now, "lost_motion_grown", text))
-        elif kept.told and lost - first < 0.5 * limit:
-            kept.told = False
+        elif state.told and lost - first < 0.5 * limit:
+            state.told = False

@@ -22,7 +22,7 @@ class EventLog:
     WORKING: ClassVar[frozenset[str]] = frozenset({"_events"})
 
     def __init__(self) -> None:
-        self.kept = EventLogState()
+        self.state = EventLogState()
         self._events: list[Event] = []
 
     def say(
@@ -33,7 +33,7 @@ class EventLog:
         details: Mapping[str, Any] | None = None,
     ) -> None:
         """Add an event; window: ns, first and last instant of the rows that it is about; details: plain data."""
-        self._events.append(Event(self.kept.time, kind, text, window, details))
+        self._events.append(Event(self.state.time, kind, text, window, details))
 
     def taken(self) -> list[Event]:
         """Return what happened since the last call."""

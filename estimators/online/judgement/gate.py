@@ -34,21 +34,21 @@ class Gate:
     def __init__(self, standstill: float, period: float, owners: Sequence[int] = (0,)) -> None:
         """standstill: rad/s (m/s); period: s between rows; owners: the joint of each output, of which there is one."""
         self.owners = np.array(owners, np.int64)
-        self.kept = GateState(standstill=standstill, wake=WAKE * standstill, patience=max(1.0, REST / period))
+        self.state = GateState(standstill=standstill, wake=WAKE * standstill, patience=max(1.0, REST / period))
 
     @property
     def standstill(self) -> float:
         """Speed below which the joint rests, rad/s (m/s)."""
-        return self.kept.standstill
+        return self.state.standstill
 
     @standstill.setter
     def standstill(self, speed: float) -> None:
-        self.kept.standstill, self.kept.wake = speed, WAKE * speed
+        self.state.standstill, self.state.wake = speed, WAKE * speed
 
     @property
     def resting(self) -> bool:
         """Whether the joint was at rest at the last row."""
-        return self.kept.resting
+        return self.state.resting
 
 
 @inline

@@ -28,12 +28,12 @@ class MotionCount:
         """row: s between rows; start: s of motion, and periods of it, that a start takes at least; configured: s."""
         self.row, self._start, self._periods = row, start, periods
         self._configured = 0 if configured is None else round(configured / row)
-        self.kept = MotionState(cycle=self._configured)
+        self.state = MotionState(cycle=self._configured)
 
     @property
     def seconds(self) -> float:
         """Seconds of motion since the phase began."""
-        return self.kept.count * self.row
+        return self.state.count * self.row
 
     @property
     def length(self) -> float:
@@ -43,17 +43,17 @@ class MotionCount:
     @property
     def needed(self) -> float:
         """Rows of motion that a start takes at least."""
-        return max(self._start / self.row, self._periods * self.kept.cycle)
+        return max(self._start / self.row, self._periods * self.state.cycle)
 
     @property
     def memory(self) -> float:
         """Rows that a resting memory reaches at least."""
-        return MEMORY_PERIODS * self.kept.cycle
+        return MEMORY_PERIODS * self.state.cycle
 
     @property
     def span(self) -> int:
         """Rows of one motion period; of the start's length where there is none."""
-        return self.kept.cycle or round(self._start / self.row)
+        return self.state.cycle or round(self._start / self.row)
 
     @property
     def patience(self) -> float:
@@ -63,13 +63,13 @@ class MotionCount:
     @property
     def period_wanted(self) -> bool:
         """Whether the motion's period is not known, and may be looked for."""
-        return not self.kept.cycle and not self._configured
+        return not self.state.cycle and not self._configured
 
     def found(self, cycle: int) -> None:
         """Set the rows of one motion period, unless it is configured."""
         if not self._configured:
-            self.kept.cycle = cycle
+            self.state.cycle = cycle
 
     def restart(self) -> None:
         """Count from zero, for another motion."""
-        self.kept.count, self.kept.cycle = 0, self._configured
+        self.state.count, self.state.cycle = 0, self._configured

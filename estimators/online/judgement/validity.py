@@ -82,7 +82,7 @@ class Validity:
         self._cubic = cubic
         self._told: tuple[int, tuple[ParameterState, ...]] = (-1, ())  # states, and after how many changes
         unknown = np.full(len(parameters), np.inf)
-        self.kept = ValidityState.zeros(
+        self.state = ValidityState.zeros(
             parameters=len(parameters),
             states=np.full(len(parameters), DOUBTFUL),
             values=unknown.copy(),
@@ -94,8 +94,8 @@ class Validity:
 
     def judge(self, learner: Learner) -> None:
         """Judge the present values and deviations of a learner."""
-        learner.kept.unexcited[:] = learner.unexcited.covariance(learner.rls.variance())
-        _judge_learner(learner.kept, self.kept)
+        learner.state.unexcited[:] = learner.unexcited.covariance(learner.rls.variance())
+        _judge_learner(learner.state, self.state)
 
     def weigh(self, values: Floats, deviations: Floats, leverage: Floats, signal: float) -> None:
         """Judge other values and deviations (parameters,), each by itself: the prediction is good when all are known.
@@ -103,38 +103,38 @@ class Validity:
         leverage: rms of each column; signal: rms of y. A deviation is small against the value itself, or against what
         the torque would notice.
         """
-        kept = self.kept
-        kept.values[:], kept.variances[:] = values, deviations**2
-        kept.covariance[:] = kept.whole[:] = np.diag(deviations**2)
-        _judge(kept, leverage, signal)
+        state = self.state
+        state.values[:], state.variances[:] = values, deviations**2
+        state.covariance[:] = state.whole[:] = np.diag(deviations**2)
+        _judge(state, leverage, signal)
 
     @property
     def valid(self) -> NDArray[np.bool_]:
         """Which parameters are known: (parameters,)."""
-        return self.kept.valid
+        return self.state.valid
 
     @property
     def sure(self) -> NDArray[np.bool_]:
         """Which parameters would be known if there were no torque of the angle that the model lacks: (parameters,)."""
-        return self.kept.sure
+        return self.state.sure
 
     @property
     def good(self) -> bool:
         """Whether the prediction may be trusted."""
-        return self.kept.good
+        return self.state.good
 
     @property
     def readiness(self) -> float:
         """How near the parameters are to known on average, 0 … 1."""
-        return float(np.mean(1.0 / np.maximum(self.kept.excess, 1.0)))
+        return float(np.mean(1.0 / np.maximum(self.state.excess, 1.0)))
 
     @property
     def states(self) -> tuple[ParameterState, ...]:
         """State of each parameter."""
-        kept = self.kept
-        if self._told[0] != kept.changes:
-            codes, bits = kept.states.tolist(), kept.partners.tolist()
-            self._told = kept.changes, tuple(map(self._state, codes, bits))
+        state = self.state
+        if self._told[0] != state.changes:
+            codes, bits = state.states.tolist(), state.partners.tolist()
+            self._told = state.changes, tuple(map(self._state, codes, bits))
         return self._told[1]
 
     def _state(self, code: int, bits: int) -> ParameterState:
@@ -148,7 +148,9 @@ class Validity:
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """Why the prediction may not be trusted."""
-        return () if self.kept.good else tuple(self._reason(which) for which in self._doubted()) or (self._uncertain(),)
+        return (
+            () if self.state.good else tuple(self._reason(which) for which in self._doubted()) or (self._uncertain(),)
+        )
 
     @property
     def missing(self) -> tuple[Reason, ...]:
@@ -167,33 +169,33 @@ class Validity:
         nothing else; starting: whether it is told of each parameter that is not known, while a person can still choose
         the motion.
         """
-        if self.kept.good and not starting:
+        if self.state.good and not starting:
             return ()
         which = self._unknown() if starting else self._doubted()
         if not which:
-            if self.kept.good:
+            if self.state.good:
                 return ()
             return of_all() or (self._uncertain(),)
-        return tuple(one for i in which for one in self._caused(i, causes(i, float(self.kept.deviations[i]))))
+        return tuple(one for i in which for one in self._caused(i, causes(i, float(self.state.deviations[i]))))
 
     def _unknown(self) -> list[int]:
         """Parameters that are not known, or outside their range."""
-        return [int(i) for i in np.flatnonzero(~self.kept.valid)]
+        return [int(i) for i in np.flatnonzero(~self.state.valid)]
 
     def _doubted(self) -> list[int]:
         """Parameters that are doubtful, not identifiable whatever the others are, or outside their range."""
-        kept = self.kept
-        told = zip(kept.states.tolist(), kept.partners.tolist(), strict=True)
+        state = self.state
+        told = zip(state.states.tolist(), state.partners.tolist(), strict=True)
         alone = [code == DOUBTFUL or (code == NOT_IDENTIFIABLE and not bits) for code, bits in told]
-        return [i for i, weak in enumerate(alone) if weak or not plausible(kept, i)]
+        return [i for i, weak in enumerate(alone) if weak or not plausible(state, i)]
 
     def _uncertain(self) -> Reason:
         """That all of θ together is not certain enough, though each parameter may be."""
-        return Reason("prediction_uncertain", None, {"percent": 100.0 * float(self.kept.prediction)})
+        return Reason("prediction_uncertain", None, {"percent": 100.0 * float(self.state.prediction)})
 
     def _caused(self, which: int, causes: tuple[Reason, ...]) -> tuple[Reason, ...]:
         """Those of one parameter: each cause with its value, else that the motion does not show it."""
-        if not causes or not plausible(self.kept, which):
+        if not causes or not plausible(self.state, which):
             return (self._reason(which),)
         parameter, numbers = self._parameters[which], self._numbers(which)
         return tuple(
@@ -202,14 +204,14 @@ class Validity:
         )
 
     def _numbers(self, which: int) -> dict[str, float]:
-        deviation = float(np.sqrt(max(self.kept.whole[which, which], 0.0)))
-        return {"value": float(self.kept.values[which]), "deviation": deviation}
+        deviation = float(np.sqrt(max(self.state.whole[which, which], 0.0)))
+        return {"value": float(self.state.values[which]), "deviation": deviation}
 
     def _reason(self, which: int) -> Reason:
         """What the motion does not show of a parameter, or that its value cannot be."""
-        parameter, kept, numbers = self._parameters[which], self.kept, self._numbers(which)
-        name, peak, excess = parameter.name, kept.peak, float(kept.excess[which])
-        if not plausible(kept, which):
+        parameter, state, numbers = self._parameters[which], self.state, self._numbers(which)
+        name, peak, excess = parameter.name, state.peak, float(state.excess[which])
+        if not plausible(state, which):
             limits = {"value": numbers["value"], "low": parameter.low, "high": parameter.high}
             return Reason("implausible_value", name, limits, {"unit": parameter.unit})
         if not math.isfinite(numbers["deviation"]):
@@ -348,7 +350,7 @@ def sick(learner: Learner) -> str:
     A value is runaway when it is beyond 10⁴ times what explains y with the column at its typical size.
     """
     theta, d = learner.rls.theta, learner.rls.d
-    if _healthy(theta, d, learner.rls.bound, learner.kept.signal):
+    if _healthy(theta, d, learner.rls.bound, learner.state.signal):
         return ""
     if not (np.isfinite(theta).all() and np.isfinite(d).all()):
         return "a parameter is not finite"

@@ -54,54 +54,54 @@ class Widening(NamedTuple):
     inertia: int | None  # which parameter it is, of the only joint
 
 
-def directions_of(kept: FitState, learner: Learner) -> Directions:
+def directions_of(state: FitState, learner: Learner) -> Directions:
     """What the rows so far tell of θ."""
     p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
-    return Directions.of(np.ascontiguousarray(scores.products(kept.scores.gram, weight, p)[:p, :p]))
+    return Directions.of(np.ascontiguousarray(scores.products(state.scores.gram, weight, p)[:p, :p]))
 
 
-def widen(kept: FitState, learner: Learner, directions: Directions, left: Floats, known: Widening) -> None:
+def widen(state: FitState, learner: Learner, directions: Directions, left: Floats, known: Widening) -> None:
     """Write into a learner what the rows say of the covariance of θ.
 
     directions: see directions_of; left: (p, p) covariance that the steps of encoders leave; known: of the rows.
     """
-    rls, judged = learner.rls, kept.scores
-    p, blocks, rows = rls.p, judged.effective_blocks, max(float(kept.rows.sum()), 1.0)
+    rls, judged = learner.rls, state.scores
+    p, blocks, rows = rls.p, judged.effective_blocks, max(float(state.rows.sum()), 1.0)
     weight = rls.noise[0] / rls.noise
     free, inverse = blocks / max(blocks - p, 0.5 * blocks), directions.inverse
     noise = free * inverse @ judged.covariance[:p, :p] @ inverse
 
-    straight = judged.theta + kept.steps if known.corrected else judged.theta
-    kept.behind[:], pulled = directions.beyond_noise(
-        noise, rls.theta - kept.trail[:-1] / kept.trail[-1], rls.theta - straight
+    straight = judged.theta + state.steps if known.corrected else judged.theta
+    state.behind[:], pulled = directions.beyond_noise(
+        noise, rls.theta - state.trail[:-1] / state.trail[-1], rls.theta - straight
     )
-    lagging = float(kept.behind @ directions.gram @ kept.behind) / (float(rls.noise[0]) * rows)
+    lagging = float(state.behind @ directions.gram @ state.behind) / (float(rls.noise[0]) * rows)
     least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
     floor = _floor(learner, least, blocks / (blocks + KNOWN), known)
     back = np.linalg.inv(_root(learner))
     learner.correlated[:] = floor.mixed(back @ noise @ back.T)
 
     outputs = len(weight)
-    near = contrast(directions, scores.products(kept.sums.special[outputs:-outputs], weight, p), judged.theta, noise)
-    kept.effects[:] = left
-    for effect in (pulled, near, kept.behind, *kept.late):
-        kept.effects += np.outer(effect, effect)
-    widen_unidentifiable(kept, learner)
-    _consider(kept, learner, directions, floor, known)
+    near = contrast(directions, scores.products(state.sums.special[outputs:-outputs], weight, p), judged.theta, noise)
+    state.effects[:] = left
+    for effect in (pulled, near, state.behind, *state.late):
+        state.effects += np.outer(effect, effect)
+    widen_unidentifiable(state, learner)
+    _consider(state, learner, directions, floor, known)
     if known.inertia is not None and known.linear:
-        steps = kept.steps if known.corrected else np.zeros(p)
-        effect = position_error(directions, kept.slow[0], judged.theta + steps, noise, left, known.inertia)
+        steps = state.steps if known.corrected else np.zeros(p)
+        effect = position_error(directions, state.slow[0], judged.theta + steps, noise, left, known.inertia)
         if effect.any():
             square = np.outer(effect, effect)
-            learner.kept.seen += square
-            learner.kept.unmodelled += square
+            learner.state.seen += square
+            learner.state.unmodelled += square
 
 
-def consider(kept: FitState, learner: Learner, directions: Directions, known: Widening) -> None:
+def consider(state: FitState, learner: Learner, directions: Directions, known: Widening) -> None:
     """Write what torques of the angle may have done at the end of a start, before there are scores enough."""
-    blocks = kept.scores.effective_blocks
+    blocks = state.scores.effective_blocks
     floor = _floor(learner, 1.0, blocks / (blocks + KNOWN), known)
-    _consider(kept, learner, directions, floor, known)
+    _consider(state, learner, directions, floor, known)
 
 
 def _root(learner: Learner) -> Floats:
@@ -119,28 +119,28 @@ def _floor(learner: Learner, least: float, share: float, known: Widening) -> Flo
     """
     lowest = least
     if known.linear:
-        rounding = float((learner.kept.grain * learner.kept.usual).max(initial=0.0))
+        rounding = float((learner.state.grain * learner.state.usual).max(initial=0.0))
         lowest = (least + (known.overlap - 1.0) * max(least - rounding, 0.0)) / float(np.mean(learner.honesty**2))
     return Floor(share, least, lowest)
 
 
-def widen_unidentifiable(kept: FitState, learner: Learner) -> None:
+def widen_unidentifiable(state: FitState, learner: Learner) -> None:
     """Widen along directions that no row identifies, or, of a joint that has moved one way only, only rows at stops.
 
     This needs no residuals, so it follows at once where a motion begins to identify what it did not. Rows clear of any
     stop count from before an alarm, too, where the alarm was of what had not been identifiable (model_fit.py).
     """
     p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
-    whole = scores.products(kept.scores.gram, weight, p)
-    clear = scores.products(kept.sums.special[2 * len(weight) :], weight, p)
-    learner.misfit[:] = kept.effects
-    if not kept.rows.any():
+    whole = scores.products(state.scores.gram, weight, p)
+    clear = scores.products(state.sums.special[2 * len(weight) :], weight, p)
+    learner.misfit[:] = state.effects
+    if not state.rows.any():
         return
     learner.misfit += _along_unidentifiable(whole + clear, p)
-    if not (np.minimum(kept.forth, kept.rows - kept.forth) >= EITHER).all():
+    if not (np.minimum(state.forth, state.rows - state.forth) >= EITHER).all():
         learner.misfit += _along_unidentifiable(clear, p)
-    rows = max(float(kept.rows.sum()), 1.0)
-    learner.kept.gram[:], learner.kept.power = whole[:p, :p] / rows, float(whole[p, p]) / rows
+    rows = max(float(state.rows.sum()), 1.0)
+    learner.state.gram[:], learner.state.power = whole[:p, :p] / rows, float(whole[p, p]) / rows
 
 
 def _along_unidentifiable(products: Floats, p: int) -> Floats:
@@ -148,33 +148,33 @@ def _along_unidentifiable(products: Floats, p: int) -> Floats:
     return Directions.of(np.ascontiguousarray(products[:p, :p])).unidentifiable(float(products[p, p]))
 
 
-def _consider(kept: FitState, learner: Learner, directions: Directions, floor: Floor, known: Widening) -> None:
+def _consider(state: FitState, learner: Learner, directions: Directions, floor: Floor, known: Widening) -> None:
     """Write what torques that the model lacks may have done to θ: those that are seen, and any torque of the angle.
 
     At the poses of this motion they make the prediction right, so they are no part of Σ.
     """
     rls = learner.rls
-    learner.kept.unmodelled[:] = learner.kept.seen[:] = np.outer(kept.scores.bias, kept.scores.bias)
-    learner.kept.seen -= (1.0 - SHARE) * kept.late.T @ kept.late  # it is in Σ as a whole
-    kept.prior[:] = 0.0
+    learner.state.unmodelled[:] = learner.state.seen[:] = np.outer(state.scores.bias, state.scores.bias)
+    learner.state.seen -= (1.0 - SHARE) * state.late.T @ state.late  # it is in Σ as a whole
+    state.prior[:] = 0.0
     if not known.prior > 0.0 or not known.linear or known.own < columns(turns=True):
         return
-    factor, covariance = float(np.mean(learner.honesty**2)), kept.scores.covariance
+    factor, covariance = float(np.mean(learner.honesty**2)), state.scores.covariance
     floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
     for output in range(len(rls.noise)):
         considered = [(one, known.prior) for one in (ANGLE, PLACE)] + [(one, SMALL) for one in (ELASTIC, TORQUE, LOAD)]
         for cause, size in considered:
-            found = _of_cause(kept, learner, directions, covariance, floor, known, (output, cause, size))
+            found = _of_cause(state, learner, directions, covariance, floor, known, (output, cause, size))
             if found is None:
                 continue
-            learner.kept.seen[:] += found.seen
-            learner.kept.unmodelled[:] += found.whole
+            learner.state.seen[:] += found.seen
+            learner.state.unmodelled[:] += found.whole
             if cause == ANGLE:
-                kept.prior[:] += found.prior
+                state.prior[:] += found.prior
 
 
 def _of_cause(
-    kept: FitState,
+    state: FitState,
     learner: Learner,
     directions: Directions,
     covariance: Floats,
@@ -185,7 +185,7 @@ def _of_cause(
     """Possible effect of one cause on θ by one output; covariance: of the scores; what: output, cause, and its size as
     a share of the torque."""
     (output, cause, size), rls, p = what, learner.rls, learner.rls.p
-    gram, rows = kept.scores.gram[output], max(float(kept.rows[output]), 1.0)
+    gram, rows = state.scores.gram[output], max(float(state.rows[output]), 1.0)
     taken, own = _places(p, known.own, output, cause, len(gram))
     products = gram[taken]
     most = math.sqrt(products[-1, -1] / rows)
@@ -195,7 +195,7 @@ def _of_cause(
     products *= rls.noise[0] / rls.noise[output]
     variance = rls.variance() * float(rls.noise[0])
     return unmodelled_torque(
-        directions, products, covariance[own], kept.scores.theta, variance, floor, size * most, most
+        directions, products, covariance[own], state.scores.theta, variance, floor, size * most, most
     )
 
 

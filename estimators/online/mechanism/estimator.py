@@ -99,11 +99,11 @@ class MechanismEstimator:
             "adopted": [level.adopted for level in self.levels],
         }
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `keep` gave. Raises ValueError where it is of another version or mechanism."""
-        found = [np.array(kept.get(name, ()), np.float64) for name in ("thresholds", "deviations", "adopted")]
+        found = [np.array(saved.get(name, ()), np.float64) for name in ("thresholds", "deviations", "adopted")]
         right = all(one.shape == (len(self.drives),) and np.isfinite(one).all() for one in found)
-        if kept.get("version") != VERSION or not right:
+        if saved.get("version") != VERSION or not right:
             raise ValueError("what was kept of the mechanism is of another model or version: it starts anew")
         self._contact.resume(found[0], found[1])
         for level, share in zip(self.levels, found[2].tolist(), strict=True):

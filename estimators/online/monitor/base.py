@@ -136,7 +136,7 @@ class Rejection(NamedTuple):
 class Monitor:
     """Follows up alarms and looks after what is in force. Where a design says nothing else, nothing follows."""
 
-    kept: Any  # what outlives a restart of the program, a dataclass
+    state: Any  # what outlives a restart of the program, a dataclass
 
     @property
     def settled(self) -> bool:

@@ -67,7 +67,7 @@ class FastMonitor(Monitor):
     def __init__(self, row: float, settings: MonitorSettings | None = None) -> None:
         """row: s between rows."""
         settings = settings or MonitorSettings()
-        self.kept = Nothing()
+        self.state = Nothing()
         self.change = ChangeInquiry()
         self.drift = DriftWatch(self.change, settings.accept)
         self._row, self._accept = row, settings.accept

@@ -65,66 +65,68 @@ class GradualChange:
 
     def __init__(self, learner: Learner) -> None:
         self._learner, p = learner, learner.rls.p
-        self.kept = GradualState(np.zeros(p), np.zeros(p), np.zeros(p))
+        self.state = GradualState(np.zeros(p), np.zeros(p), np.zeros(p))
 
     def alarmed(self, now: int, began: int, anew: bool) -> None:
         """Take an alarm; now: number of the row; began: ns, since when; anew: whether none was shortly before."""
-        kept, state = self.kept, self._learner.rls.state
-        kept.slow = state.limit <= (QUIET - 1.0) * state.allowance * state.onset
-        kept.going = False
+        state, learnt = self.state, self._learner.rls.state
+        state.slow = learnt.limit <= (QUIET - 1.0) * learnt.allowance * learnt.onset
+        state.going = False
         if anew:
-            kept.alarm = now - state.since - state.onset
-        if anew and not kept.told:
-            kept.way[:], kept.began = 0.0, began
+            state.alarm = now - learnt.since - learnt.onset
+        if anew and not state.told:
+            state.way[:], state.began = 0.0, began
 
     def recovered(self, before: RecursiveState, now: int, own: bool) -> bool:
         """Take new values behind an alarm; returns whether they go on with the change of the alarm before.
 
         before: the learner's state before the alarm; own: whether nothing has changed; now: as above.
         """
-        kept, learner, gram = self.kept, self._learner, self._learner.kept.gram
+        state, learner, gram = self.state, self._learner, self._learner.state.gram
         way = np.zeros(learner.rls.p) if own else self._way(before)
         if not way.any():
             return False
-        size = float(np.sqrt((way @ gram @ way) * (kept.way @ gram @ kept.way)))
-        alike = float(way @ gram @ kept.way) > ALIKE * size
-        if alike or kept.slow:
+        size = float(np.sqrt((way @ gram @ way) * (state.way @ gram @ state.way)))
+        alike = float(way @ gram @ state.way) > ALIKE * size
+        if alike or state.slow:
             self._know_again(before, way)
-            kept.going, kept.rate[:] = True, way / max(now - kept.alarm, 1)
-        kept.way[:], kept.values[:], kept.row = way, learner.rls.theta, now
+            state.going, state.rate[:] = True, way / max(now - state.alarm, 1)
+        state.way[:], state.values[:], state.row = way, learner.rls.theta, now
         return alike
 
     def follow(self, now: int, block: int, needed: float) -> bool:
         """End a block of this many rows of a change that is followed; returns whether that has told it for the first
         time."""
-        kept, learner, news = self.kept, self._learner, False
-        rows, theta, gram = now - kept.row, learner.rls.theta, learner.kept.gram
+        state, learner, news = self.state, self._learner, False
+        rows, theta, gram = now - state.row, learner.rls.theta, learner.state.gram
         if rows >= needed:
-            changes = kept.way != 0.0
-            way = np.where(changes, theta - kept.values, 0.0)
-            expected = rows * kept.rate if kept.told else kept.way  # before an alarm it may have moved unseen for long
-            kept.going = float(way @ gram @ expected) > ALIKE * float(expected @ gram @ expected)
-            kept.rate[:], kept.values[:], kept.row = way / rows, theta, now
-            news = kept.going and not kept.told
-        elif kept.going and not kept.told and self._has_jumped(rows):
-            kept.going = False
-        if kept.going:
-            learner.rls.walk(block * kept.rate)
+            changes = state.way != 0.0
+            way = np.where(changes, theta - state.values, 0.0)
+            expected = (
+                rows * state.rate if state.told else state.way
+            )  # before an alarm it may have moved unseen for long
+            state.going = float(way @ gram @ expected) > ALIKE * float(expected @ gram @ expected)
+            state.rate[:], state.values[:], state.row = way / rows, theta, now
+            news = state.going and not state.told
+        elif state.going and not state.told and self._has_jumped(rows):
+            state.going = False
+        if state.going:
+            learner.rls.walk(block * state.rate)
         return news
 
     def _has_jumped(self, rows: int) -> bool:
         """Whether θ surely stands still, so many rows after it had new values: it moves by less than half of what the
         slowest change would, and half of that is more than its deviation can be."""
-        kept, learner = self.kept, self._learner
-        rls, slowest = learner.rls, UNSEEN * rows * kept.rate
-        weight = learner.kept.gram @ slowest
-        moved, half = float(weight @ (rls.theta - kept.values)), 0.5 * float(weight @ slowest)
+        state, learner = self.state, self._learner
+        rls, slowest = learner.rls, UNSEEN * rows * state.rate
+        weight = learner.state.gram @ slowest
+        moved, half = float(weight @ (rls.theta - state.values)), 0.5 * float(weight @ slowest)
         deviation = float(np.sqrt(rls.variance() * rls.share() * (weight @ rls.covariance() @ weight)))
         return half > SURE * deviation and moved < half
 
     def widen(self, block: int) -> None:
         """Add to a learner's covariance what θ may move by in the next block."""
-        way = block * self.kept.rate * self.kept.going
+        way = block * self.state.rate * self.state.going
         self._learner.misfit += np.outer(way, way)
 
     def _way(self, before: RecursiveState) -> Floats:

@@ -44,14 +44,14 @@ class PaperMonitor(Monitor):
     def __init__(self, row: float, settings: MonitorSettings | None = None) -> None:
         """row: s between rows."""
         settings = settings or MonitorSettings()
-        self.kept = PaperState()
+        self.state = PaperState()
         hold = settings.hold or 0.0
         self._threshold = None if settings.delta is None else ErrorThreshold(settings.delta, hold, row)
         self._relative = ErrorThreshold(USUAL, hold, row)
 
     def started(self, noise: float, _first: int, _now: int) -> None:
         """Begin normal mode."""
-        self.kept.usual = noise
+        self.state.usual = noise
 
     def transient(self, _moment: Moment) -> WindowRequest | Decision:
         """Go on with what the least squares have learnt."""
@@ -60,7 +60,7 @@ class PaperMonitor(Monitor):
     def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
         """Compare the error with δ."""
         if self._threshold is None:
-            ratio = (moment.variance / self.kept.usual) ** 0.5 if self.kept.usual > 0.0 else 0.0
+            ratio = (moment.variance / self.state.usual) ** 0.5 if self.state.usual > 0.0 else 0.0
             exceeded = self._relative.exceeded(moment._replace(error=ratio))
         else:
             exceeded = self._threshold.exceeded(moment)

@@ -35,15 +35,15 @@ class PlainMonitor(Monitor):
     """Ends transients, and decides nothing else."""
 
     def __init__(self) -> None:
-        self.kept = PlainState()
+        self.state = PlainState()
 
     def started(self, noise: float, _first: int, _now: int) -> None:
         """Begin normal mode."""
-        self.kept.quiet = QUIET * noise
+        self.state.quiet = QUIET * noise
 
     def alarmed(self, _began: int, moment: Moment) -> bool:
         """Take an alarm, which is always a change of its own."""
-        self.kept.soon = moment.now - self.kept.ended <= SOON * moment.needed
+        self.state.soon = moment.now - self.state.ended <= SOON * moment.needed
         return True
 
     def due(self, searching: bool) -> int | None:
@@ -52,13 +52,13 @@ class PlainMonitor(Monitor):
 
     def transient(self, moment: Moment) -> WindowRequest | Decision:
         """Wait until new values are there, or as long as a start takes."""
-        quiet, own = moment.variance <= self.kept.quiet, self.kept.soon and moment.same
+        quiet, own = moment.variance <= self.state.quiet, self.state.soon and moment.same
         if moment.elapsed >= RECOVERY and quiet and moment.covered:
-            self.kept.ended = moment.now
+            self.state.ended = moment.now
             return Recover(f"new values after {moment.moved * moment.row:.1f} s of motion", own=own)
         if moment.moved < moment.needed:
             return Wait()
-        self.kept.ended = moment.now
-        self.kept.quiet = max(self.kept.quiet, QUIET * moment.level)
+        self.state.ended = moment.now
+        self.state.quiet = max(self.state.quiet, QUIET * moment.level)
         why = "some lack excitation" if quiet else "the residual stays larger than before"
         return Recover(f"new values; {why}", usual=True, own=own)

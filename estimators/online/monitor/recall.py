@@ -45,9 +45,9 @@ class Recall:
 
     def __init__(self, learner: Learner, fit: FitState) -> None:
         self._learner, self._fit = learner, fit
-        learnt = learner.kept.copied()
-        learnt.state = learner.kept.state.copied()
-        self.kept = RecallState(learnt=learnt, fit=fit.copied())  # whose sums begin anew, and so may be shared
+        learnt = learner.state.copied()
+        learnt.state = learner.rls.state.copied()
+        self.state = RecallState(learnt=learnt, fit=fit.copied())  # whose sums begin anew, and so may be shared
 
     def alarmed(self, good: RecursiveState, now: int, needed: float, trusted: bool) -> bool:
         """Keep what was known before an alarm; returns whether it is of an event of its own.
@@ -56,39 +56,39 @@ class Recall:
 
         now: number of the row; needed: rows that a start takes.
         """
-        kept, until = self.kept, round(now + SOON * needed)
-        kept.explained = 0
-        if now <= kept.until:
-            kept.until = -1 if kept.recalled else until
+        state, until = self.state, round(now + SOON * needed)
+        state.explained = 0
+        if now <= state.until:
+            state.until = -1 if state.recalled else until
             return False
-        kept.until, kept.recalled, kept.open = until, False, self._learner.unexcited.open
-        kept.trusted = trusted
-        copy(self._learner.kept, kept.learnt)
-        copy(good, kept.learnt.state)
-        copy(self._fit, kept.fit)
+        state.until, state.recalled, state.open = until, False, self._learner.unexcited.open
+        state.trusted = trusted
+        copy(self._learner.state, state.learnt)
+        copy(good, state.learnt.state)
+        copy(self._fit, state.fit)
         return True
 
     def holds(self, sums: BlockSums, rows: float, now: int) -> bool:
         """Whether what was known before holds again; sums: of a block that ends; rows: that a full one has."""
-        kept, state, count = self.kept, self.kept.learnt.state, float(sums.count.sum())
-        if now > kept.until or kept.recalled or count < ENOUGH * rows:
+        own, before, count = self.state, self.state.learnt.state, float(sums.count.sum())
+        if now > own.until or own.recalled or count < ENOUGH * rows:
             return False
-        left = sum(reversals.left(sums.products[o], state.theta) / state.noise[o] for o in range(len(state.noise)))
-        usual = max(float(np.mean(state.long)), state.alarm_noise)
-        kept.explained = kept.explained + 1 if left <= QUIET * usual * count else 0
-        return kept.explained >= AGAIN
+        left = sum(reversals.left(sums.products[o], before.theta) / before.noise[o] for o in range(len(before.noise)))
+        usual = max(float(np.mean(before.long)), before.alarm_noise)
+        own.explained = own.explained + 1 if left <= QUIET * usual * count else 0
+        return own.explained >= AGAIN
 
     def give_up(self) -> None:
         """Give up what was known before: the change goes on."""
-        self.kept.until = -1
+        self.state.until = -1
 
     def restore(self) -> Floats:
         """Go back to what was known; returns its values."""
         state = self._learner.rls.state
         alarms = state.alarms
-        copy(self.kept.learnt, self._learner.kept)
-        copy(self.kept.learnt.state, state)
-        copy(self.kept.fit, self._fit)
+        copy(self.state.learnt, self._learner.state)
+        copy(self.state.learnt.state, state)
+        copy(self.state.fit, self._fit)
         state.alarms, state.cusum, state.since = alarms, 0.0, 0
-        self._learner.unexcited.kept.open, self.kept.recalled = self.kept.open, True
+        self._learner.unexcited.state.open, self.state.recalled = self.state.open, True
         return np.asarray(state.theta)

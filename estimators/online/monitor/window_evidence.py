@@ -48,7 +48,7 @@ class Windows:
             moment.now - request.first,
             moment.needed,
             moment.span,
-            lookback.kept.usual,
+            lookback.state.usual,
             eta.overlap,
             score.variance,
             score.signal,
@@ -57,7 +57,7 @@ class Windows:
             reach,
             score.step,
             score.sigma * math.sqrt(noise),
-            eta.kept.sigma,
+            eta.state.sigma,
             self._learner.rls.p,
         )
         return Shown(evidence, score)

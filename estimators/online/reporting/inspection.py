@@ -92,7 +92,7 @@ class Inspector:
             rows.time,
             points,
             self._excitation(rows.phi, passed),
-            learner.kept.state.cusum / limit if limit > 0 else math.nan,
+            learner.rls.state.cusum / limit if limit > 0 else math.nan,
             math.sqrt(noise) if noise > 0 else math.nan,
             None if law is None else law.model_dump(),
         )

@@ -49,18 +49,18 @@ class EstimateReport:
     """Reports the estimates of one estimator."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts, self._names, self._fit = parts, parts.names, parts.fit.kept
-        self._count, self._time = len(parts.names), parts.log.kept
+        self._parts, self._names, self._fit = parts, parts.names, parts.fit.state
+        self._count, self._time = len(parts.names), parts.log.state
         self._told = np.empty(2 * self._count + FIGURES + self._count)
         if parts.nonlinear is not None:
             self._names += tuple(one.name for one in parts.nonlinear.eta.block.nonlinear)
-            self._told = np.full(len(self._told) + 2 * len(parts.nonlinear.eta.kept.eta), np.nan)
+            self._told = np.full(len(self._told) + 2 * len(parts.nonlinear.eta.state.eta), np.nan)
         self._unsure = False  # whether something but its deviation speaks against η
         self.state = ReportState(
-            learnt=parts.learner.kept,
-            loop=parts.loop.kept,
-            gate=parts.gate.kept,
-            judged=parts.validity.kept,
+            learnt=parts.learner.state,
+            loop=parts.loop.state,
+            gate=parts.gate.state,
+            judged=parts.validity.state,
             told=self._told,
         )
 
@@ -79,7 +79,7 @@ class EstimateReport:
         if self._parts.nonlinear is None:
             return
         eta, count, all_of_them = self._parts.nonlinear.eta, self._count, len(self._names)
-        self._told[count:all_of_them] = np.nan if phase in IDLE else eta.kept.eta
+        self._told[count:all_of_them] = np.nan if phase in IDLE else eta.state.eta
         self._told[all_of_them + count : 2 * all_of_them] = eta.deviations
         self._unsure = bool(self._parts.nonlinear.lookback.wrong or eta.reasons)
 
@@ -215,5 +215,5 @@ def progress(phase: Phase, motion: MotionCount, validity: Validity) -> float:
         return 0.0
     if phase is not Phase.STARTING:
         return 100.0
-    share = min(motion.kept.count / motion.needed, validity.readiness)
+    share = min(motion.state.count / motion.needed, validity.readiness)
     return float(100.0 * min(1.0, max(share, motion.seconds / motion.patience)))

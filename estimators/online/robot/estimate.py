@@ -54,7 +54,7 @@ class RobotEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RobotEstimatorState:
     """State that outlives a restart."""
 
     version: int
@@ -72,8 +72,8 @@ class Kept:
     payload: Floats = field(default_factory=lambda: np.zeros((0, PARAMETERS)))  # see ResidualAttribution.keep
 
 
-def read_kept(kept: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
-    """Return the arrays of a kept state; p: parameters with the lags.
+def read_state(saved: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
+    """Return the arrays of a saved state; p: parameters with the lags.
 
     Raises ValueError where it is of another version or robot, or not finite.
     """
@@ -81,11 +81,11 @@ def read_kept(kept: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
         "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,),
         "friction_discrepancy": (n,), "moved": (p, n, len(KNOTS)), "seen": (SUMS, n, len(KNOTS)),
     }  # fmt: skip
-    found = {name: np.array(kept.get(name, ()), np.float64) for name in shapes}
-    right = kept.get("version") == VERSION and isinstance(kept.get("learnt"), int)
+    found = {name: np.array(saved.get(name, ()), np.float64) for name in shapes}
+    right = saved.get("version") == VERSION and isinstance(saved.get("learnt"), int)
     if not right or any(found[name].shape != shape for name, shape in shapes.items()):
         raise ValueError("what was kept of the robot is of another model or version: it starts anew")
-    payload = np.array(kept.get("payload", ()), np.float64)
+    payload = np.array(saved.get("payload", ()), np.float64)
     found["payload"] = payload.reshape(-1, PARAMETERS) if payload.size in (0, (1 + PARAMETERS) * PARAMETERS) else BAD
     if not all(np.isfinite(one).all() for one in found.values()):
         raise ValueError("what was kept of the robot is damaged: it starts anew")

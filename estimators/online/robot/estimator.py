@@ -21,7 +21,7 @@ from estimators.conditioning.finer_rows import FinerRows
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.change_handling import DOUBTFUL, RobotChangeHandling
-from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
+from estimators.online.robot.estimate import VERSION, Friction, RobotEstimate, RobotEstimatorState, read_state
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.quick_samples import QuickSamples
@@ -161,7 +161,7 @@ class RobotEstimator:
         """Learn nothing from the last seconds: what a joint has sent then may have been wrong."""
         self._learner.drop_waiting()
 
-    def keep(self) -> Kept | None:
+    def keep(self) -> RobotEstimatorState | None:
         """State that outlives a restart; None while the start lasts or something is wrong."""
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy
         if self._start.active or contact.reported.any() or self._findings.held.keys() - {BODY}:
@@ -169,24 +169,24 @@ class RobotEstimator:
         if self._watch.attribution.payload.mass < 0.0:  # something is wrong, and not carried
             return None
         bayesian = learner.bayesian
-        return Kept(
+        return RobotEstimatorState(
             VERSION, bayesian.theta, bayesian.covariance + learner.quantiser.covariance, learner.variance,
             contact.thresholds, contact.deviations, self.learnt, self._watch.compensation.keep(), discrepancy.spread,
             discrepancy.moved, discrepancy.seen, self._refits.etas, self._watch.attribution.keep(),
         )  # fmt: skip
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `keep` gave, as a map of lists. Raises ValueError where it is of another model or version."""
-        found, learner, watch = read_kept(kept, self._n, self.model.size + self._n), self._learner, self._watch
-        self._refits.resume(kept.get("etas", self._refits.etas))
+        found, learner, watch = read_state(saved, self._n, self.model.size + self._n), self._learner, self._watch
+        self._refits.resume(saved.get("etas", self._refits.etas))
         learner.follow_laws()
-        compensation = np.array(kept.get("compensation", np.zeros_like(watch.compensation.keep()) - 1.0))
+        compensation = np.array(saved.get("compensation", np.zeros_like(watch.compensation.keep()) - 1.0))
         watch.compensation.resume(compensation)
         learner.bayesian.begin(found["theta"], found["covariance"])
         learner.discrepancy.resume(found["friction_discrepancy"], found["moved"], found["seen"])
         learner.variance = found["variance"]
         watch.contact.resume(found["thresholds"], found["deviations"])
-        learner.learnt, self._start.active = int(kept["learnt"]), False
+        learner.learnt, self._start.active = int(saved["learnt"]), False
         learner.adopt()
         carried = watch.attribution.resume(found["payload"], learner.variance)
         if carried is not None:

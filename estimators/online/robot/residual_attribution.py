@@ -265,13 +265,13 @@ class ResidualAttribution:
         fitted = self.explanation.holding.get(BODY)
         return np.zeros((0, PARAMETERS)) if fitted is None else np.vstack([fitted.values, fitted.covariance])
 
-    def resume(self, kept: Floats, variance: Floats) -> Fitted | None:
+    def resume(self, saved: Floats, variance: Floats) -> Fitted | None:
         """Hold the payload that `keep` gave; variance: (n,) R. Its information counts as one look, and fades alike."""
         self._usual = variance + (BEYOND * self.discrepancy) ** 2
-        if not len(kept):
+        if not len(saved):
             return None
         cause, known = PayloadCause(), self.known(bare=True)
-        fitted = Fitted(cause, kept[0], kept[1:], 0.0, cause.moves(known))
+        fitted = Fitted(cause, saved[0], saved[1:], 0.0, cause.moves(known))
         self.explanation.hold(fitted)
         self.looks.resume(_as_look(fitted, cause.prior(known), self.columns, float(self.units[0])))
         self.open = True

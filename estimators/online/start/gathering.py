@@ -57,7 +57,7 @@ class Gathering:
         """Learn from what is there, with the outputs' power as noise; whether enough of it is finite."""
         if len(self.rows) * self._motion.row < 0.5 * SCALE_WINDOW:
             self.rows.clear()
-            self._motion.kept.count = 0
+            self._motion.state.count = 0
             return False
         self._learner.reversal[:] = 1.0
         self.learn(self.rows.power())
@@ -74,7 +74,7 @@ class Gathering:
 
     def due(self, block: int, resting: bool) -> bool:
         """Whether there is another second of motion to check; block: rows between two calls."""
-        return self._motion.kept.count % max(1, round(SCALE_WINDOW / self._motion.row)) < block and not resting
+        return self._motion.state.count % max(1, round(SCALE_WINDOW / self._motion.row)) < block and not resting
 
     def check(self) -> None:
         """Find the motion's period, and the factor that makes the deviations honest."""
@@ -96,7 +96,7 @@ class Gathering:
         if self._gate is None or self.rows.either_way(round(EITHER / self._motion.row)):
             return True
         factor = self.rows.rests_on_reversals(self._learner.rls.noise)
-        return bool(((factor * self._validity.kept.excess <= LOSE) | (factor <= reversals.GROSS)).all())
+        return bool(((factor * self._validity.state.excess <= LOSE) | (factor <= reversals.GROSS)).all())
 
     @property
     def shown(self) -> bool:
@@ -139,13 +139,13 @@ class Gathering:
         self.learn(self.noise())
         roughen(learner, self.rows.span[1] if self.rows.span else 0)
         lighten(self.rows.weigh(weighed, owners))
-        learner.kept.weighed[:] = self.rows.squared_weights(owners)
+        learner.state.weighed[:] = self.rows.squared_weights(owners)
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, self._least)
 
     @property
     def _least(self) -> float:
         """Information of a direction, whitened, below which it stays at 0."""
-        learner, signal = self._learner, self._learner.kept.signal
+        learner, signal = self._learner, self._learner.state.signal
         return learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
 
     def calibrate(self, threshold: Callable[[Floats], Threshold]) -> Threshold:
@@ -153,7 +153,7 @@ class Gathering:
 
         threshold: of the alarm, from squared residuals, whitened: (rows,).
         """
-        rows, rls, cycle = self.rows, self._learner.rls, self._motion.kept.cycle
+        rows, rls, cycle = self.rows, self._learner.rls, self._motion.state.cycle
         self.learn(self.noise())
         squared = rows.squared(rls)
         periods = len(squared) // cycle if cycle else 0

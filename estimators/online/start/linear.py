@@ -88,12 +88,12 @@ class LinearStart:
     def _is_ready(self) -> bool:
         """Whether there was enough motion for a prediction that is certain."""
         motion, length = self._motion, self._motion.length
-        enough = motion.kept.count >= max(IN_MOTION * length, motion.kept.cycle, self._try)
+        enough = motion.state.count >= max(IN_MOTION * length, motion.state.cycle, self._try)
         enough = enough and self.gathering.elapsed >= length * motion.row and self.gathering.shown
         if enough and self.gathering.prediction <= SMALL:
             return True
         if enough:
-            self._try = GROWN * motion.kept.count
+            self._try = GROWN * motion.state.count
         return False
 
     def found(self, _found: EndedRefit) -> Verdict:

@@ -88,7 +88,7 @@ class SearchedStart:
 
     def begin(self) -> bool:
         """Learn the scale of columns and outputs; returns whether enough rows are finite."""
-        self._try, self._first = 0, self._history.total - self._motion.kept.count
+        self._try, self._first = 0, self._history.total - self._motion.state.count
         if not self.gathering.begin():
             return False
         self._look(self.gathering.noise())
@@ -103,7 +103,7 @@ class SearchedStart:
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
             gathering.check()
-        if self._refits.pending is None and motion.kept.count >= max(motion.needed, self._try):
+        if self._refits.pending is None and motion.state.count >= max(motion.needed, self._try):
             self._refits.ask("start", self._first, gathering.noise(), self._lookback.nothing)
         return StartWait()
 
@@ -144,7 +144,7 @@ class SearchedStart:
         self.gathering.restart()
         self._before = self._residual = None
         self.spectrum, self._recentrings = UNKNOWN, 0
-        self._eta.kept.zero = 0.0
+        self._eta.state.zero = 0.0
 
     def _changed(self, outcome: RefitOutcome, pending: Pending) -> str:
         """Why the window holds rows from before and after a change, in words; "" where it does not.
@@ -182,7 +182,7 @@ class SearchedStart:
     def _again(self, pending: Pending, reason: str, search: SearchReport | None = None) -> None:
         """Reject a refit; the next one needs more motion."""
         self._refits.rejected(pending, reason, search)
-        self._try = round(GROWTH * self._motion.kept.count)
+        self._try = round(GROWTH * self._motion.state.count)
 
     def _accept(self, outcome: RefitOutcome, pending: Pending) -> Started:
         eta, history, learner, gathering = self._eta, self._history, self._learner, self.gathering
@@ -197,14 +197,14 @@ class SearchedStart:
         gathering.anchor = outcome.theta
         gathering.learn(outcome.noise)
         threshold = gathering.calibrate(self._threshold)
-        self._lookback.kept.usual = threshold.noise
+        self._lookback.state.usual = threshold.noise
         self._look(learner.rls.noise)
         self._peak()
         self._validity.judge(learner)
         weak = (*self._validity.missing, *accused(suspects))
         verdict = gathering.started(threshold, pending.first, str(self.spectrum), weak)
         score = self._lookback.explain(pending.first, self._lookback.nothing)
-        self._lookback.kept.motions = score.mean
+        self._lookback.state.motions = score.mean
         self._lookback.weigh_steps(outcome)
         self._lookback.inflate(score)
         return verdict
@@ -233,8 +233,8 @@ class SearchedStart:
         if abs(zero) > largest:
             return False
         self._recentrings += 1
-        eta.kept.zero += zero
-        reason = f"the encoders' zeros differ by {1e3 * eta.kept.zero:.3g} mrad, which is taken off"
+        eta.state.zero += zero
+        reason = f"the encoders' zeros differ by {1e3 * eta.state.zero:.3g} mrad, which is taken off"
         self._refits.rejected(pending, reason)
         eta.move_zero(self._history.since(0), zero)
         self._refits.ask("start", pending.first, outcome.noise, self._lookback.nothing)
@@ -254,5 +254,5 @@ class SearchedStart:
             return
         linear, cubic = self._learner.rls.theta[list(self._spring.columns)]
         twist = self._history.largest(self._spring.output, self._spring.columns[0])
-        kept = self._validity.kept
-        kept.peak = max(kept.peak, abs(linear * twist + cubic * twist**3))
+        state = self._validity.state
+        state.peak = max(state.peak, abs(linear * twist + cubic * twist**3))

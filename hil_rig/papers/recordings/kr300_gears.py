@@ -72,7 +72,7 @@ def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, GearReport, float
 
 def _doubled(blocks: Blocks) -> float:
     """The deviation of the stiffness by blocks twice as long: larger where rows are alike for longer than one block."""
-    which, kept = blocks.last(), blocks.kept
+    which, kept = blocks.last(), blocks.state
     pairs = Blocks(blocks.columns, len(which) // 2, 2 * blocks.rows)
     for pair in which[: 2 * pairs.blocks].reshape(-1, 2):
         pairs.add(kept.information[pair].sum(axis=0), kept.moments[pair].sum(axis=0))

@@ -334,5 +334,5 @@ def test_a_start_that_begins_anew_has_forgotten_everything(build: Callable[[], P
     phases.parts.start.restart()
     phases.parts.motion.restart()
     assert phases.parts.start.spectrum == UNKNOWN
-    assert phases.parts.motion.kept == fresh.parts.motion.kept
+    assert phases.parts.motion.state == fresh.parts.motion.state
     assert not phases.parts.start.begin(), "no row is left"

@@ -141,7 +141,7 @@ def test_a_restart_goes_on_with_the_number(motion: Floats) -> None:
     after.gear.resume(state)
     told = maps(play(after, motion[30_000:32_000], 32_000), "lost_motion")[0]
     assert told["known"]
-    assert told["first"] == before.gear.watch.kept.reference[0]
+    assert told["first"] == before.gear.watch.state.reference[0]
     with pytest.raises(NotTheSameError, match="version"):
         after.gear.resume(state | {"lost_motion": state["lost_motion"] | {"version": 0}})
     assert after.gear.watch.blocks.filled == 0
@@ -162,9 +162,9 @@ def test_a_hole_in_time_costs_rows_and_no_truth(motion: Floats) -> None:
     to = line(joint(**SHORT))
     play(to, motion[:15_000])
     assert to.gear is not None
-    before = to.gear.watch.kept.tallies[:, 0].sum()
+    before = to.gear.watch.state.tallies[:, 0].sum()
     told = maps(play(to, motion[20_000:39_000], 20_000), "lost_motion")[-1]
-    assert to.gear.watch.kept.tallies[:, 0].sum() >= before
+    assert to.gear.watch.state.tallies[:, 0].sum() >= before
     assert told["parameters"]["lost_motion"] == pytest.approx(150e-6, rel=0.15)
 
 

@@ -535,7 +535,7 @@ def test_a_review_is_over_before_the_update_of_its_joint_is_due_and_each_has_its
     pipeline, room = Pipeline(both, boot=1), ReadingBuffer([0] * 3 + [1] * 3, ["bus"] * 6)
     for joint in pipeline.joints:  # as where joints come to be reviewed at once, though they do not begin so
         parts = joint.estimator.phases.parts
-        parts.fit.earlier = parts.loop.kept.filled = 0
+        parts.fit.earlier = parts.loop.state.filled = 0
     turns: list[tuple[int, bool]] = []  # ms at which something was reviewed, and whether an update came with it
     table = of_two(16.0)
     table["time"] += 14_000_000  # reviews follow the first reading, updates the clock: now 6 and 16 ms lie between them

@@ -32,7 +32,7 @@ def outcome(eta: Floats, covariance: Floats) -> RefitOutcome:
 
 def test_before_a_search_it_is_what_is_configured_and_not_known() -> None:
     eta = in_force(omega_tanh=0.07, omega_stribeck=0.2)
-    assert eta.kept.eta.tolist() == [0.07, 0.2]
+    assert eta.state.eta.tolist() == [0.07, 0.2]
     assert np.isnan(eta.deviations).all()
     assert eta.reasons == ()
 
@@ -42,14 +42,14 @@ def test_a_search_counts_rows_that_overlap_as_if_they_did_not() -> None:
     covariance = np.array([[1e-6, 4e-7], [4e-7, 4e-6]])  # of η
     words = eta.accept(outcome(found, covariance), 1234)
     assert words == "omega_tanh 0.05 → 0.1 rad/s, omega_stribeck 0.14 → 0.2 rad/s"
-    assert eta.kept.eta.tolist() == [0.1, 0.2]
-    assert eta.kept.basis == 1234
+    assert eta.state.eta.tolist() == [0.1, 0.2]
+    assert eta.state.basis == 1234
     of_s = covariance / np.outer(found, found)  # of ln η
     assert eta.covariance == pytest.approx(OVERLAP * of_s)
-    assert eta.kept.sigma == pytest.approx(np.sqrt(OVERLAP * np.diag(of_s)))
+    assert eta.state.sigma == pytest.approx(np.sqrt(OVERLAP * np.diag(of_s)))
     assert eta.deviations == pytest.approx(np.sqrt(OVERLAP * np.diag(covariance)))
     found[0] = 9.0
-    assert eta.kept.eta[0] == 0.1, "what was found is nobody else's"
+    assert eta.state.eta[0] == 0.1, "what was found is nobody else's"
 
 
 def test_a_step_moves_the_logarithm() -> None:
@@ -57,19 +57,19 @@ def test_a_step_moves_the_logarithm() -> None:
     covariance = np.diag([4e-4, 1e-4])
     words = eta.step(np.log([1.5, 0.5]), np.array([0.02, 0.01]), covariance, 777)
     assert words == "omega_tanh 0.15 rad/s ± 2 %, omega_stribeck 0.1 rad/s ± 1 %"
-    assert eta.kept.eta == pytest.approx([0.15, 0.1])
+    assert eta.state.eta == pytest.approx([0.15, 0.1])
     assert eta.deviations == pytest.approx([0.02 * 0.15, 0.01 * 0.1])
-    assert (eta.kept.basis, eta.covariance.tolist()) == (777, covariance.tolist())
+    assert (eta.state.basis, eta.covariance.tolist()) == (777, covariance.tolist())
 
 
 def test_what_an_encoders_steps_may_have_done_is_published_with_it() -> None:
     eta = in_force(omega_tanh=0.1, omega_stribeck=0.2)
     eta.step(np.zeros(2), np.array([0.03, 0.03]), np.diag([9e-4, 9e-4]), 1)
-    eta.kept.steps = np.diag([16e-4, 0.0081**2])
+    eta.state.steps = np.diag([16e-4, 0.0081**2])
     assert eta.deviations == pytest.approx([0.05 * 0.1, np.hypot(0.03, 0.0081) * 0.2])
     assert eta.covariance == pytest.approx(np.diag([25e-4, 9e-4 + 0.0081**2]))
     assert eta.reasons == ()
-    eta.kept.steps = np.diag([0.09**2, 0.079**2])
+    eta.state.steps = np.diag([0.09**2, 0.079**2])
     (reason,) = eta.reasons
     assert str(reason).startswith("omega_tanh = 0.1 rad/s is uncertain by 9 %: where the joint turns")
 
@@ -79,7 +79,7 @@ def test_another_law_is_told_by_what_it_has_otherwise() -> None:
     other = TanhStribeckSettings(stiffness=True, exponent=2.0)
     assert eta.adopt(other) == "exponent = 2.0"
     assert eta.other_law == other
-    assert eta.kept.law == other.model_dump()
+    assert eta.state.law == other.model_dump()
 
 
 def rows(count: int) -> Rows:
@@ -107,7 +107,7 @@ def test_kept_rows_are_written_with_what_a_search_found_and_the_rest_with_eta_of
     put(history, given)
     own = np.arange(40.0).reshape(20, 2)
     eta.write(own, 10, 30, history)
-    eta.kept.eta = np.array([0.5, 0.9])  # of later: rows are owed those of then
+    eta.state.eta = np.array([0.5, 0.9])  # of later: rows are owed those of then
     expected = law(given.samples[:, 0, 0, 0], np.array([0.1, 0.2]))
     assert history.since(10, 30).phi[:, 0, :2].tolist() == own.tolist()
     assert history.since(30).phi[:, 0, :2] == pytest.approx(expected[30:], rel=1e-12)

@@ -73,11 +73,11 @@ def warmed(samples: Samples) -> Samples:
 def outcome(joint: JointEstimator, told: list[Any]) -> dict[str, Any]:
     """Everything that is kept and told at the end."""
     seen, estimate, parts = joint.inspect(), joint.estimate(), joint.phases.parts
-    kept = {name: repr(part.kept) for name, part in joint.phases.keeping().items() if name != "loop"}
-    loop = parts.loop.kept
+    kept = {name: repr(part.state) for name, part in joint.phases.keeping().items() if name != "loop"}
+    loop = parts.loop.state
     kept["loop"] = repr([getattr(loop, one.name) for one in loop.fields() if one.kept])
     found = {"told": told, "kept": kept, "counters": joint.counters(), "estimate": repr(estimate)}
-    found |= {"learnt": packed(parts.learner.rls.state), "gram": parts.fit.kept.scores.gram.tobytes()}
+    found |= {"learnt": packed(parts.learner.rls.state), "gram": parts.fit.state.scores.gram.tobytes()}
     if seen is not None:
         found |= {"points": seen.points.tobytes(), "excitation": seen.excitation.tobytes()}
     return found

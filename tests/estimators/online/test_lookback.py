@@ -29,12 +29,12 @@ def lookback(covariance: Floats, steps: Floats) -> tuple[Lookback, Any]:
     learner = SimpleNamespace(rls=SimpleNamespace(p=P), searched=np.zeros(P))
     eta = SimpleNamespace(
         overlap=OVERLAP,
-        kept=SimpleNamespace(covariance=covariance),
+        state=SimpleNamespace(covariance=covariance),
         steps=steps,
         covariance=covariance + steps,
     )
     found = Lookback(cast(Any, learner), cast(Any, None), cast(Any, eta), cast(Any, SimpleNamespace(judge=id)), 0.01)
-    found.kept.usual = USUAL
+    found.state.usual = USUAL
     return found, learner
 
 
@@ -42,7 +42,7 @@ def test_theta_owes_what_eta_takes_along() -> None:
     columns, score = window(3)
     covariance, steps = np.array([[0.04, 0.01], [0.01, 0.09]]), np.diag([0.25, 0.0])
     found, learner = lookback(covariance, steps)
-    found.kept.owed[:], found.kept.constants[:] = (0.0, 5.0, 0.0), (0.5, 0.0, 0.25)
+    found.state.owed[:], found.state.constants[:] = (0.0, 5.0, 0.0), (0.5, 0.0, 0.25)
     found.inflate(score)
     along = -np.linalg.lstsq(columns[:, :P], columns[:, P:])[0]  # θ of least squares where s is one more
     known, grid = (np.diag(along @ one @ along.T) for one in (covariance, steps))

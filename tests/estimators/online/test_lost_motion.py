@@ -96,7 +96,7 @@ def test_growth_is_told_within_a_minute_and_nothing_before() -> None:
 def test_batches_and_holes_do_not_matter() -> None:
     whole = watched(GearPlantSettings(), 140, hole=700)
     pieces = watched(GearPlantSettings(), 140, hole=700, batch=37)
-    assert packed(whole.state) == packed(pieces.state)
+    assert packed(whole.block_state) == packed(pieces.block_state)
     assert whole.report().values[LOST_MOTION] == pytest.approx(150e-6, rel=0.1)
 
 

@@ -167,13 +167,13 @@ def test_a_sick_estimate_starts_again_and_says_so() -> None:
     rows = simulate(30.0)
     joint = phases()
     joint.absorb(part(rows, 0.0, 10.0))
-    weights = joint.parts.learner.kept
+    weights = joint.parts.learner.state
     weights.grain[:], weights.usual[:], weights.held[:] = 3.0, 0.5, 2.0  # of what was learnt, and is gone with it
     joint.parts.learner.rls.theta[0] = np.nan
     joint.absorb(part(rows, 10.0, 10.2))
     estimate = joint.estimate()
     assert (estimate.phase, estimate.status) == (Phase.FAULTED, Status.FAULTED)
-    assert joint.kept.restarts == 1
+    assert joint.state.restarts == 1
     joint.absorb(part(rows, 10.2, 11.5))
     assert joint.estimate().phase is Phase.STARTING
     assert (weights.grain[0], weights.usual[0], weights.held[0]) == (0.0, 1.0, 0.0)

@@ -19,7 +19,7 @@ def under_way(total: int = 0) -> tuple[EtaRefits, "Future[RefitOutcome]", EventL
     """One whose window ended at row 1000, and `total` rows since."""
     nothing, log, future = cast(Any, None), EventLog(), Future[RefitOutcome]()
     refits = EtaRefits(nothing, cast(Any, SimpleNamespace(total=1000 + total)), nothing, log, ROW, nothing)
-    refits.pending = Pending(future, "change", 0, 1000, refits.kept.epoch, "change, 10.00 s of motion", (0, 7))
+    refits.pending = Pending(future, "change", 0, 1000, refits.state.epoch, "change, 10.00 s of motion", (0, 7))
     return refits, future, log
 
 
@@ -46,16 +46,16 @@ def test_after_thirty_seconds_of_motion_it_is_too_old(rows: int, stale: bool) ->
 
 def test_one_from_before_another_change_does_not_count() -> None:
     refits, future, _ = under_way()
-    refits.kept.epoch += 1
+    refits.state.epoch += 1
     future.set_result(DONE)
     found = refits.poll()
     assert found is not None
     assert (found.outcome, found.reason) == (None, "stale: another change came meanwhile")
     dropped, _, _ = under_way()
-    epoch = dropped.kept.epoch
+    epoch = dropped.state.epoch
     dropped.drop()
     assert dropped.pending is None
-    assert dropped.kept.epoch == epoch + 1
+    assert dropped.state.epoch == epoch + 1
 
 
 @pytest.mark.parametrize(("error", "said"), [(ValueError("no minimum"), "no minimum"), (KeyError(), "KeyError")])

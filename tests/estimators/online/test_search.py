@@ -85,7 +85,7 @@ def test_the_turn_that_takes_a_refit_reads_no_window_again(
             nonlinear, found = joint.phases.parts.nonlinear, worker.outcomes[-1].steps
             assert nonlinear is not None
             assert found is not None
-            assert np.array_equal(nonlinear.eta.kept.steps, found[-2:, -2:])
+            assert np.array_equal(nonlinear.eta.state.steps, found[-2:, -2:])
             taken += 1
         read[0] = 0
     assert taken >= 1
@@ -98,7 +98,7 @@ def test_what_the_steps_do_is_of_the_window_and_not_of_when_it_is_taken() -> Non
         for joint, kinds in turns(Worker(every), "friction"):
             nonlinear = joint.phases.parts.nonlinear
             if "refit_accepted" in kinds and nonlinear is not None:
-                steps.append(np.append(nonlinear.eta.kept.steps, nonlinear.lookback.kept.owed))
+                steps.append(np.append(nonlinear.eta.state.steps, nonlinear.lookback.state.owed))
         found.append(steps)
     assert found[0][0].any()
     assert np.array_equal(found[0][0], found[1][0])

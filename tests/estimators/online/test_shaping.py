@@ -61,8 +61,8 @@ def test_the_columns_are_those_of_finished_rows(which: str, zero: float) -> None
     eta = EtaInForce(model, conditioner.taps, 1.0)
     nonlinear_columns = NonlinearColumns(eta.block, eta.spring, len(conditioner.former.formed.signals))
     for factor in (1.3, 1.2, 0.4):
-        eta.kept.eta, eta.kept.zero = factor * eta.kept.eta, factor * zero
-        nonlinear_columns.set(eta.kept.eta, eta.kept.zero)
+        eta.state.eta, eta.state.zero = factor * eta.state.eta, factor * zero
+        nonlinear_columns.set(eta.state.eta, eta.state.zero)
         time, formed = ticks(len(values)) + conditioner.former.last + round(1e9 * PERIOD), conditioner.former.formed
         for cut in range(0, len(values), 140):
             rows = conditioner.absorb(time[cut : cut + 140], values[cut : cut + 140])

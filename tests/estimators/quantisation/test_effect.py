@@ -127,7 +127,7 @@ def test_tangents_are_slopes_of_what_the_kernel_makes_of_columns() -> None:
 
 def test_a_law_that_steps_move_too_far_is_a_reason() -> None:
     eta = EtaInForce(MODEL, np.ones(1), 1.0)
-    eta.kept.steps = np.diag(np.square([0.07, 0.09]))
+    eta.state.steps = np.diag(np.square([0.07, 0.09]))
     (reason,) = eta.reasons
     assert str(reason).startswith("omega_stribeck = 0.14 rad/s is uncertain by 9 %")
     assert reason.code == "nonlinear_encoder_steps"

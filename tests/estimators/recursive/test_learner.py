@@ -24,11 +24,11 @@ def test_deviations_are_those_of_the_covariance() -> None:
     share = state.squared_weight / state.weight
     root = np.linalg.cholesky(learner.rls.covariance()[::-1, ::-1])[::-1, ::-1]  # upper triangular, as U√D
     root = np.diag(learner.honesty) @ root * np.sqrt(learner.rls.variance() * share)
-    covariance = root @ learner.correlated @ root.T + learner.misfit + learner.kept.unexcited
-    assert validity.kept.covariance == pytest.approx(covariance, rel=1e-9)
+    covariance = root @ learner.correlated @ root.T + learner.misfit + learner.state.unexcited
+    assert validity.state.covariance == pytest.approx(covariance, rel=1e-9)
     wanted = np.sqrt(np.diag(covariance))
-    assert validity.kept.deviations == pytest.approx(wanted, rel=1e-9)
-    assert learner.kept.deviations == pytest.approx(np.sqrt(wanted**2 + (0.0, 0.0, 5.0)), rel=1e-9)
+    assert validity.state.deviations == pytest.approx(wanted, rel=1e-9)
+    assert learner.state.deviations == pytest.approx(np.sqrt(wanted**2 + (0.0, 0.0, 5.0)), rel=1e-9)
 
 
 def test_what_is_not_excited_widens_a_deviation() -> None:
@@ -37,5 +37,5 @@ def test_what_is_not_excited_widens_a_deviation() -> None:
     phi[:, 0, 0] = 1.0
     learner.learn(phi, phi[:, :, 0] * 3.0, np.ones(1), np.ones(2), 3.0, np.zeros(2))
     validity.judge(learner)
-    assert learner.kept.deviations[0] < 0.1
-    assert learner.kept.deviations[1] > 1.0, "all that explains y may be its"
+    assert learner.state.deviations[0] < 0.1
+    assert learner.state.deviations[1] > 1.0, "all that explains y may be its"

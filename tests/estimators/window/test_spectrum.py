@@ -176,7 +176,7 @@ def test_events_say_of_which_rows_they_speak() -> None:
     refit = next(event for event in events if event.kind == "refit" and event.time > 30e9)
     assert refit.window is not None
     assert refit.window[0] * 1e-9 == pytest.approx(30.0, abs=0.3)
-    assert np.abs(joint.parts.nonlinear.eta.kept.eta / (1.2 * OMEGAS) - 1.0).max() < 0.1
+    assert np.abs(joint.parts.nonlinear.eta.state.eta / (1.2 * OMEGAS) - 1.0).max() < 0.1
 
 
 def test_a_rigid_alarm_says_since_when() -> None:

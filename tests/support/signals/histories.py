@@ -41,10 +41,10 @@ def put(history: RowHistory, rows: Rows, which: NDArray[np.bool_] | None = None)
     which = np.ones(count, np.bool_) if which is None else np.asarray(which)
     for first in range(0, count, ROOM):
         few = slice(first, min(first + ROOM, count))
-        if history.whole and history.filled + few.stop - few.start > len(history.state.rows.time):
+        if history.whole and history.filled + few.stop - few.start > len(history.store.rows.time):
             history.make_room(store)
         _append(
             given.time[few], given.phi[few], given.y[few], given.speed[few], given.samples[few], given.motion[few],
-            which[few], history.state,
+            which[few], history.store,
         )  # fmt: skip
-        history.kept.total += int(which[few].sum())
+        history.state.total += int(which[few].sum())

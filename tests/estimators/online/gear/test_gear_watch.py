@@ -385,7 +385,7 @@ def test_growth_is_confirmed_by_three_blocks_one_after_the_other() -> None:
         found.absorb(stamps[row : row + 1], values[row : row + 1])
         if found.blocks.filled > filled and np.isfinite(lost):
             beyond = [*beyond, stamps[row]] if found.report().values[LOST_MOTION] > 1.25 * LOST else []
-        if found.kept.told:
+        if found.state.told:
             break
     assert len(beyond) == 3
     assert found.events()[1].time == beyond[2]
@@ -404,8 +404,8 @@ def test_friction_of_the_link_is_allowed_for_and_the_window_begins_anew() -> Non
         found.absorb(stamps[first : first + 20], values[first : first + 20])
         again += found.blocks.filled < filled
     assert again == 1
-    assert found.kept.dry == pytest.approx(1.25 * 6.0, rel=0.05)
-    assert found.kept.viscous == pytest.approx(1.25 * (MOTOR_VISCOUS + LINK_VISCOUS), rel=0.05)
+    assert found.state.dry == pytest.approx(1.25 * 6.0, rel=0.05)
+    assert found.state.viscous == pytest.approx(1.25 * (MOTOR_VISCOUS + LINK_VISCOUS), rel=0.05)
     # rows whose sign it hides are left out, but for the 1 % that the low pass remembers of them after 50 ms
     assert found.report().values[:4] == pytest.approx(TRUTH[:4], rel=1e-3)
 
@@ -441,10 +441,10 @@ def test_viscous_friction_alone_is_allowed_for_and_known_to_a_program_that_begin
 
     whole, before, after = part(), part(), part()
     whole.absorb(stamps, values)
-    assert whole.kept.viscous == pytest.approx(1.25 * (MOTOR_VISCOUS + LINK_VISCOUS), rel=0.05)
-    assert whole.kept.dry < 1.0, "there is none"
+    assert whole.state.viscous == pytest.approx(1.25 * (MOTOR_VISCOUS + LINK_VISCOUS), rel=0.05)
+    assert whole.state.dry < 1.0, "there is none"
     before.absorb(stamps[:cut], values[:cut])
-    assert before.kept.viscous > 0.0
+    assert before.state.viscous > 0.0
     kept = before.keep()
     assert kept is not None
     after.resume(kept)
@@ -458,7 +458,7 @@ def test_viscous_friction_alone_is_allowed_for_and_known_to_a_program_that_begin
 
 
 def test_a_watch_begins_without_allowance_reference_or_alarm() -> None:
-    kept = watch().kept
+    kept = watch().state
     assert (kept.dry, kept.viscous, kept.above, kept.told) == (0.0, 0.0, 0, False)
     assert all(map(math.isnan, kept.reference))
     report = watch().report()
@@ -507,7 +507,7 @@ def test_every_other_column_of_the_fit_may_imitate_the_loads_sign() -> None:
     t = np.arange(round(8.0 * RATE)) / RATE
     for wave in (np.sin(RATIO * place(t)), np.cos(RATIO * place(t)), np.sin(2.0 * RATIO * place(t))):
         found = learnt(samples(8.0, 30.0 * np.clip(5.0 * wave, -1.0, 1.0)), rows=200.0, still=0.01, block=0.2)
-        A = found.blocks.kept.information[found.blocks.last()].sum(axis=0)
+        A = found.blocks.state.information[found.blocks.last()].sum(axis=0)
         others = np.arange(8)  # of COLUMNS, all before the gap's
         explained = A[8, others] @ np.linalg.solve(A[np.ix_(others, others)], A[others, 8]) - A[0, 8] ** 2 / A[0, 0]
         share = explained / (A[8, 8] - A[0, 8] ** 2 / A[0, 0])
@@ -521,12 +521,12 @@ def test_friction_of_the_link_is_asked_for_from_ten_blocks_on() -> None:
     values = samples(seconds, LINK * place(t, 2) - GRAVITY * np.sin(place(t)), dry=6.0)[:, :3]
     found, stamps, first = watch(load=False, blocks=20, block=0.4), ticks(len(values)), 0
     most = 0
-    while found.kept.dry == 0.0:
+    while found.state.dry == 0.0:
         most = max(most, found.blocks.filled)
         found.absorb(stamps[first : first + 20], values[first : first + 20])
         first += 20
     assert most == 9, "with the tenth it begins anew"
-    assert found.kept.dry > 6.0
+    assert found.state.dry > 6.0
     assert found.blocks.filled == 0
 
 
@@ -549,8 +549,8 @@ def test_friction_is_allowed_for_once_it_exceeds_what_is_by_twice_its_uncertaint
     t = np.arange(round(seconds * RATE)) / RATE
     values = noisy(samples(seconds, LINK * place(t, 2) - GRAVITY * np.sin(place(t)), dry=rubs), sigma)[:, :3]
     found, twin = (watch(load=False, blocks=40, block=0.4) for _ in range(2))
-    found.kept.dry, found.kept.viscous = dry, viscous
-    twin.kept.dry = twin.kept.viscous = 1e9
+    found.state.dry, found.state.viscous = dry, viscous
+    twin.state.dry = twin.state.viscous = 1e9
     stamps, first, certain = ticks(len(values)), 0, list[bool]()
     while first < len(values) and not any(certain):
         filled = twin.blocks.filled
@@ -565,9 +565,9 @@ def test_friction_is_allowed_for_once_it_exceeds_what_is_by_twice_its_uncertaint
         certain.append(bool(rubbing - 2.0 * uncertain > dry or slows - 2.0 * unsure > viscous))
         assert (found.blocks.filled < twin.blocks.filled) is certain[-1]
     if certain[-1]:
-        assert found.kept.dry == pytest.approx(max(dry, 1.25 * rubbing), rel=1e-9)
-        assert found.kept.viscous == pytest.approx(max(viscous, 1.25 * slows), rel=1e-9)
-        assert (found.state.dry, found.state.viscous) == (found.kept.dry, found.kept.viscous)
+        assert found.state.dry == pytest.approx(max(dry, 1.25 * rubbing), rel=1e-9)
+        assert found.state.viscous == pytest.approx(max(viscous, 1.25 * slows), rel=1e-9)
+        assert (found.block_state.dry, found.block_state.viscous) == (found.state.dry, found.state.viscous)
 
 
 @pytest.mark.compiled
@@ -596,7 +596,7 @@ def test_growth_is_watched_in_the_last_third_of_a_window() -> None:
         filled = found.blocks.filled
         found.absorb(stamps[first : first + steps], values[first : first + steps])
         since += (found.blocks.filled - filled) * (stamps[first] * 1e-9 > change)
-        if found.kept.told:
+        if found.state.told:
             break
     value = float(found.events()[1].text.rpartition("say ")[2].removesuffix(" µrad"))
     # more than a quarter of 20 blocks is new, and three say so: the last of them that eight or nine of them are
@@ -624,8 +624,8 @@ def test_growth_is_told_with_the_third_block_beyond_ten_deviations() -> None:
             continue
         beyond = beyond + 1 if lost - first > max(0.25 * first, 10.0 * deviation) else 0
         said.append((lost - first) / deviation)
-        assert found.kept.told is (beyond >= 3)
-        if found.kept.told:
+        assert found.state.told is (beyond >= 3)
+        if found.state.told:
             break
     assert beyond == 3
     assert said[-3] - said[-4] < 2.0, "it went on slowly enough to tell ten deviations from twelve"
@@ -638,7 +638,7 @@ def test_a_soft_spring_is_said_where_five_deviations_say_so() -> None:
         lost = np.where(np.abs(load) < 12.0, 0.4, 1.0) * LOST
         found = learnt(noisy(samples(7.0, lost=lost), sigma), small=12.0)
         which, columns = found.blocks.last(), np.arange(10)  # NEAR is the last of them
-        A, c = found.blocks.kept.information[which], found.blocks.kept.moments[which]
+        A, c = found.blocks.state.information[which], found.blocks.state.moments[which]
         sums = [(A.sum(axis=0) - a, c.sum(axis=0) - b) for a, b in zip(A, c, strict=True)]
         left = [np.linalg.solve(a[np.ix_(columns, columns)], b[columns])[-1] for a, b in sums]
         deviation = math.sqrt(9.0 / 10.0 * np.sum((np.array(left) - np.mean(left)) ** 2))

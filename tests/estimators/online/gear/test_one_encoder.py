@@ -95,13 +95,13 @@ def test_a_gap_that_grows_is_told() -> None:
     watch = play(OneEncoder(KNOWN, 1e-3), samples(300e-6, 25, 140, 2.5))
     kinds = [one.kind for one in watch.events()]
     assert kinds == ["lost_motion_known", "lost_motion_grown"]
-    assert watch.kept.told
+    assert watch.state.told
 
 
 def test_the_cut_of_batches_changes_nothing() -> None:
     whole, small = (play(OneEncoder(KNOWN, 1e-3), samples(600e-6, 21)[:20000], cut) for cut in (20000, 77))
-    assert whole.kept.counts.max() > 5
-    np.testing.assert_array_equal(whole.kept.sums, small.kept.sums)
+    assert whole.state.counts.max() > 5
+    np.testing.assert_array_equal(whole.state.sums, small.state.sums)
 
 
 @pytest.mark.parametrize("missing", [10_000, 10_500])
@@ -110,17 +110,17 @@ def test_the_cut_of_batches_changes_nothing_where_a_sample_is_missing(missing: i
     values = samples(600e-6, 21)[:20000].copy()
     values[missing] = np.nan
     second, other = (play(OneEncoder(KNOWN, 1e-3), values, cut) for cut in (1000, 770))
-    assert second.kept.counts.max() > 5
-    np.testing.assert_array_equal(second.kept.sums, other.kept.sums)
+    assert second.state.counts.max() > 5
+    np.testing.assert_array_equal(second.state.sums, other.state.sums)
 
 
 def test_a_missing_sample_breaks_the_stretch_and_nothing_else() -> None:
     values = samples(600e-6, 21)[:20000].copy()
     values[10_000] = np.nan
     watch = play(OneEncoder(KNOWN, 1e-3), values)
-    assert np.isfinite(watch.kept.sums).all()
-    before = play(OneEncoder(KNOWN, 1e-3), samples(600e-6, 21)[:20000]).kept.counts.max()
-    assert before - 3 <= watch.kept.counts.max() <= before
+    assert np.isfinite(watch.state.sums).all()
+    before = play(OneEncoder(KNOWN, 1e-3), samples(600e-6, 21)[:20000]).state.counts.max()
+    assert before - 3 <= watch.state.counts.max() <= before
 
 
 def test_a_sample_that_never_came_breaks_the_stretch_as_one_that_is_not_a_number() -> None:
@@ -132,8 +132,8 @@ def test_a_sample_that_never_came_breaks_the_stretch_as_one_that_is_not_a_number
     values[~there] = np.nan
     for batch in np.split(np.arange(20000), 20):
         invalid.absorb(time[batch], values[batch])
-    assert absent.kept.counts.max() > 5
-    np.testing.assert_array_equal(absent.kept.sums, invalid.kept.sums)
+    assert absent.state.counts.max() > 5
+    np.testing.assert_array_equal(absent.state.sums, invalid.state.sums)
 
 
 @pytest.mark.parametrize(("deviation", "kinds"), [(1e-6, ["lost_motion_grown"]), (1e-3, [])])
@@ -142,7 +142,7 @@ def test_a_growth_is_told_where_it_is_beyond_the_deviations(deviation: float, ki
     assert kept is not None
     watch = OneEncoder(KNOWN, 1e-3)
     watch.resume(kept)
-    watch.kept.reference = (300e-6, deviation)
+    watch.state.reference = (300e-6, deviation)
     assert [one.kind for one in play(watch, samples(600e-6, 21)[:40000], first=60000).events()] == kinds
 
 
@@ -154,9 +154,9 @@ def test_a_growth_is_told_once_until_half_of_it_is_gone() -> None:
     watch.resume(kept)
     grown, seen = ["lost_motion_grown"], []
     for end, first in ((35_000, 300e-6), (37_000, 497e-6), (39_000, 300e-6), (41_000, 590e-6), (47_000, 300e-6)):
-        watch.kept.reference = (first, 1e-6)
+        watch.state.reference = (first, 1e-6)
         play(watch, samples(600e-6, 21)[begin:end], first=60_000 + begin)
-        seen.append(([one.kind for one in watch.events()], watch.kept.told))
+        seen.append(([one.kind for one in watch.events()], watch.state.told))
         begin = end
     assert seen == [(grown, True), ([], True), ([], True), ([], False), (grown, True)]
 

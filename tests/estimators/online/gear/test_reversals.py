@@ -172,9 +172,9 @@ def watch_with(noise: tuple[float, ...], theta: Floats, events: int = EVENTS) ->
         for at in range(events):
             X = rng.standard_normal((50, COMMON))
             y = X @ theta + size * rng.standard_normal(50)
-            watch.kept.sums[level, at] = np.concatenate([(X.T @ X).ravel(), X.T @ y, [y @ y, 47.0]])
+            watch.state.sums[level, at] = np.concatenate([(X.T @ X).ravel(), X.T @ y, [y @ y, 47.0]])
             rows[-1].append(np.column_stack([X, y]))
-    watch.kept.counts[:] = events
+    watch.state.counts[:] = events
     return watch, rows
 
 
@@ -205,7 +205,7 @@ def test_levels_that_fit_as_well_add_their_differences_to_the_deviation() -> Non
         for at, one in enumerate(rows[level]):
             one[:, -1] += (level - 2) * 1e-5 * one[:, 0]
             X, y = one[:, :-1], one[:, -1]
-            watch.kept.sums[level, at] = np.concatenate([(X.T @ X).ravel(), X.T @ y, [y @ y, 47.0]])
+            watch.state.sums[level, at] = np.concatenate([(X.T @ X).ravel(), X.T @ y, [y @ y, 47.0]])
     report = watch.report()
     fits = [solved(one) for one in rows]
     apart = np.std([2.0 * one[0] for one in fits])
@@ -232,12 +232,12 @@ def test_a_lost_motion_is_reported_where_two_of_its_deviations_are_a_fifth_of_it
 def test_only_the_newest_events_count_and_thirty_are_needed() -> None:
     theta = np.array([3e-4, 5e-5, 0.2, -4.0, 2.0, -0.3, 1e-4, -2e-4])
     watch, rows = watch_with((1e-4,) + (1.0,) * 4, theta)
-    watch.kept.counts[:] = 29
+    watch.state.counts[:] = 29
     (reason,) = watch.report().reasons
     assert (reason.code, reason.numbers) == ("gear_few_reversals", {"reversals": 29.0, "needed": 30.0})
     assert watch.report().progress == pytest.approx(100.0 * 29 / 30)
     again, _ = watch_with((1e-4,) + (1.0,) * 4, theta)
-    again.kept.counts[:] = 30
+    again.state.counts[:] = 30
     assert again.report().values[LOST_MOTION] == pytest.approx(2.0 * solved(rows[0][:30])[0], rel=1e-6)
     assert again.report().progress == 100.0
 

@@ -20,7 +20,7 @@ def _run(gate: GateState, speed: Floats, least: float, teaches: NDArray[np.bool_
 def moving(gate: Gate, speed: Floats, least: float = 0.0) -> NDArray[np.bool_]:
     """Which rows may teach; speed (rows,) rad/s."""
     teaches = np.empty(len(speed), np.bool_)
-    _run(gate.kept, np.asarray(speed, np.float64), least, teaches)
+    _run(gate.state, np.asarray(speed, np.float64), least, teaches)
     return teaches
 
 

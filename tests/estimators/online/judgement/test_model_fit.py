@@ -75,7 +75,7 @@ def test_noise_is_no_misfit_and_deviations_are_what_errors_are(memory: float) ->
         found, known = joint.estimate(), list(joint.estimate().known)
         assert not [reason for reason in found.reasons if "unexplained" in reason.numbers]
         assert memory or found.status is Status.VALID
-        allowed = np.diag(joint.parts.learner.kept.seen)[known]  # for torques of the angle, which this joint has not
+        allowed = np.diag(joint.parts.learner.state.seen)[known]  # for torques of the angle, which this joint has not
         error, variance = (found.values - THETA)[known], found.deviations[known] ** 2
         assert (variance > allowed).all()
         z.append(error / np.sqrt(variance - allowed))
@@ -163,9 +163,9 @@ def test_an_eccentric_encoder_has_a_name_where_it_may_be_one() -> None:
 
 def test_a_lag_that_explains_less_than_half_is_none() -> None:
     fit = phases().parts.fit
-    fit.kept.left, fit.kept.share = 0.1, 0.08
+    fit.state.left, fit.state.share = 0.1, 0.08
     for share, code in ((0.6, "torque_lag"), (0.4, "residual_not_noise")):
-        fit.kept.gains[0] = share * 0.1**2
+        fit.state.gains[0] = share * 0.1**2
         assert [one.code for one in fit.causes] == [code]
 
 
@@ -212,7 +212,7 @@ def test_how_rows_are_cut_does_not_matter() -> None:
     assert msgpack.packb(whole.keep()) == msgpack.packb(cut.keep())
     np.testing.assert_array_equal(whole.estimate().deviations, cut.estimate().deviations)
     assert whole.estimate().reasons == cut.estimate().reasons
-    assert whole.parts.fit.kept.left > 0.0
+    assert whole.parts.fit.state.left > 0.0
 
 
 def test_a_restart_of_the_program_knows_it_still() -> None:
@@ -231,29 +231,29 @@ def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
     joint.absorb(rows(20.0))
     parts = joint.parts
     fit, learner = parts.fit, parts.learner
-    fit.kept.left, fit.kept.share = 0.1, 0.0
-    fit.kept.late[:], learner.misfit[:] = 0.0, 0.0
-    fit.kept.steps[:] = 0.0
-    learner.kept.unmodelled[:] = 0.0
+    fit.state.left, fit.state.share = 0.1, 0.0
+    fit.state.late[:], learner.misfit[:] = 0.0, 0.0
+    fit.state.steps[:] = 0.0
+    learner.state.unmodelled[:] = 0.0
     assert fit.cause(learner, 0, 1e3) == (Reason("residual_not_noise"),)
-    learner.kept.unmodelled[0, 0] = 1e6
+    learner.state.unmodelled[0, 0] = 1e6
     assert fit.cause(learner, 0, 1e3) == (), "what no motion has shown is no residual"
     learner.misfit[0, 0] = 1e6
     assert fit.cause(learner, 0, 1e3) == (Reason("reversal_friction"),)
-    fit.kept.late[0, 0] = 1e3
+    fit.state.late[0, 0] = 1e3
     assert fit.cause(learner, 0, 1e3) == (Reason("instant_not_identifiable"),)
-    fit.kept.left = 0.0
+    fit.state.left = 0.0
     assert fit.cause(learner, 0, 1e3) == ()
 
 
 def test_an_elastic_drive_has_a_name() -> None:
     fit = phases().parts.fit
-    fit.kept.share = fit.kept.left = 0.1
-    fit.kept.gains[CAUSES.index(ELASTIC)] = 0.01
-    fit.kept.scores.theta[0] = 2.0  # inertia
-    fit.kept.found[CAUSES.index(ELASTIC)] = -1.5
+    fit.state.share = fit.state.left = 0.1
+    fit.state.gains[CAUSES.index(ELASTIC)] = 0.01
+    fit.state.scores.theta[0] = 2.0  # inertia
+    fit.state.found[CAUSES.index(ELASTIC)] = -1.5
     assert fit.causes == (Reason("drive_elastic"),)
-    fit.kept.found[CAUSES.index(ELASTIC)] = -2.5
+    fit.state.found[CAUSES.index(ELASTIC)] = -2.5
     assert fit.causes == (Reason("residual_not_noise"),), "no load lets go of more inertia than there is"
 
 
@@ -322,7 +322,7 @@ def test_steps_of_an_encoder_are_taken_off_however_samples_are_cut(half_width: f
     again.absorb(np.round(t * 1e9).astype(np.int64) + 26_000_000_000, values)
     assert again.conditioner.half_width == joint.conditioner.half_width
     assert "kernel" not in {one.kind for one in again.events()}
-    uncorrected = joint.phases.parts.fit.kept.steps[0]
+    uncorrected = joint.phases.parts.fit.state.steps[0]
     assert (uncorrected < 2e-3) if half_width is None else (uncorrected > 0.02)
 
 

@@ -17,7 +17,7 @@ def test_a_start_is_as_long_as_is_asked_for_and_as_so_many_periods() -> None:
 
 def test_seconds_are_those_of_rows_that_taught() -> None:
     motion = MotionCount(0.02, 12.0, 2.0)
-    motion.kept.count = 75
+    motion.state.count = 75
     assert motion.seconds == pytest.approx(1.5)
     motion.found(40)
     motion.restart()

@@ -64,7 +64,7 @@ def judged() -> tuple[Learner, Validity]:
 
 def test_what_a_learner_knows_is_judged() -> None:
     learner, validity = judged()
-    np.testing.assert_array_equal(validity.kept.values, learner.rls.theta)
+    np.testing.assert_array_equal(validity.state.values, learner.rls.theta)
     np.testing.assert_allclose(learner.rls.theta, [3.0, -0.7], atol=0.01)
     assert validity.valid.all()
 
@@ -72,13 +72,13 @@ def test_what_a_learner_knows_is_judged() -> None:
 def test_the_deviation_that_is_told_does_not_jump_where_a_parameter_is_no_longer_known() -> None:
     """Σ* of the first grows from nothing to three times its limit, and falls again."""
     learner, validity = judged()
-    own, told, states = float(validity.kept.deviations[0]), [], set[int]()
+    own, told, states = float(validity.state.deviations[0]), [], set[int]()
     way = np.concatenate([np.linspace(0.0, 0.45, 451), np.linspace(0.45, 0.0, 451)])  # the limit is 5 % of 3
     for deviation in way:
-        learner.kept.unmodelled[0, 0] = deviation**2
+        learner.state.unmodelled[0, 0] = deviation**2
         validity.judge(learner)
-        told.append(float(validity.kept.deviations[0]))
-        states.add(int(validity.kept.states[0]))
+        told.append(float(validity.state.deviations[0]))
+        states.add(int(validity.state.states[0]))
     assert len(states) > 1, "else it stayed known"
     assert np.abs(np.diff(told)).max() < 0.01
     assert told[0] == pytest.approx(own, rel=1e-3)
@@ -98,7 +98,7 @@ def test_the_deviation_that_is_told_does_not_jump_where_a_parameter_is_no_longer
 )
 def test_a_sick_estimate_is_called_so(theta: list[float], d: list[float], cause: str) -> None:
     learner = Learner(2, 1, 0.01, Alarm())
-    learner.rls.theta[:], learner.rls.d[:], learner.rls.bound[:], learner.kept.signal = theta, d, 100.0, 10.0
+    learner.rls.theta[:], learner.rls.d[:], learner.rls.bound[:], learner.state.signal = theta, d, 100.0, 10.0
     found = sick(learner)
     assert cause in found
     assert bool(found) == bool(cause)
@@ -121,7 +121,7 @@ def test_a_deviation_is_small_by_either_measure_and_infinite_by_none() -> None:
         (0.99, 0.1, True),
         (1.1, 0.1, False),
     ):
-        validity.kept.states[:] = DOUBTFUL
+        validity.state.states[:] = DOUBTFUL
         validity.weigh(np.array([1.0, 1.0]), np.full(2, deviation), np.full(2, leverage), 10.0)
         assert validity.valid.tolist() == [small] * 2
     validity.weigh(np.array([1.0, 1.0]), np.array([np.inf, 0.01]), np.ones(2), 10.0)
@@ -158,7 +158,7 @@ def test_another_cause_than_a_want_of_motion_is_told_with_value_and_deviation() 
 def test_an_elastic_gear_is_told_the_torque_it_needs() -> None:
     """Eight times too uncertain in the cube of the torque: twice the peak."""
     validity = Validity((PARAMETERS[0], Parameter("stiffness_cubic", "", 0.0, np.inf, "", needs="load")), cubic=1)
-    validity.kept.peak = 30.0
+    validity.state.peak = 30.0
     validity.weigh(np.array([1.0, 1.0]), np.array([0.01, 0.4]), np.array([1.0, 100.0]), 10.0)
     [reason] = validity.reasons
     assert (reason.code, reason.parameter) == ("torque_peaks_low", "stiffness_cubic")
@@ -175,7 +175,7 @@ def test_a_value_runs_away_beyond_ten_thousand_times_what_explains_the_torque(
 ) -> None:
     learner = Learner(2, 1, 0.01, Alarm())
     learner.rls.theta[:] = 1.0, sign * share * 1e4 * 10.0 * np.sqrt(4.0 / LARGEST)
-    learner.rls.d[:], learner.rls.bound[:], learner.kept.signal = 1.0, 4.0, 10.0
+    learner.rls.d[:], learner.rls.bound[:], learner.state.signal = 1.0, 4.0, 10.0
     assert (sick(learner) == "a parameter ran away") is sick_of_it
 
 
@@ -185,22 +185,22 @@ def test_the_prediction_may_be_good_where_two_parameters_are_not_told_apart() ->
     phi = np.repeat(np.random.default_rng(1).normal(size=(400, 1, 1)) + 2.0, 2, axis=2)
     y = phi @ np.array([3.0, 1.0]) + 0.01
     learner.learn(phi, y, np.array([1e-4]), np.array([220.0, 220.0]), 900.0, np.array([2.0, 2.0]))
-    learner.kept.misfit[:] = 4.0 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    learner.state.misfit[:] = 4.0 * np.array([[1.0, -1.0], [-1.0, 1.0]])
     validity.judge(learner)
     assert validity.good
-    assert validity.kept.prediction < 0.005
+    assert validity.state.prediction < 0.005
     assert [(one.knowledge.value, one.others) for one in validity.states] == [
         ("not_identifiable", ("offset",)), ("not_identifiable", ("inertia",))
     ]  # fmt: skip
     assert not validity.valid.any()
-    assert (validity.kept.deviations > 1.9).all()
+    assert (validity.state.deviations > 1.9).all()
 
 
 def test_a_prediction_that_is_uncertain_by_all_of_theta_together_says_so() -> None:
     learner, validity = Learner(2, 1, 0.01, Alarm()), Validity(PARAMETERS)
     phi = np.random.default_rng(1).normal(size=(400, 1, 2))
     learner.learn(phi, phi @ np.array([3.0, 3.0]), np.ones(1), np.ones(2), 4.2, np.array([3.0, 3.0]))
-    learner.kept.misfit[:] = np.diag([0.1**2, 0.1**2])  # each 3 % of its value, both together 3.3 % of the torque
+    learner.state.misfit[:] = np.diag([0.1**2, 0.1**2])  # each 3 % of its value, both together 3.3 % of the torque
     validity.judge(learner)
     assert validity.valid.all()
     assert not validity.good

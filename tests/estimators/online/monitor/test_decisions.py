@@ -404,7 +404,7 @@ def test_what_outlives_a_restart_goes_through_a_file(name: str) -> None:
     assert isinstance(before.transient(moment(5400, moved=1200, covered=False)), Recover) is (name != "fast")
     checkpoint.resume({"monitor": after}, checkpoint.keep({"monitor": before}))
     after.resume(7000)
-    assert after.kept == before.kept
+    assert after.state == before.state
     if name != "fast":
         after.alarmed(7500, moment(7510))
         quiet = after.transient(moment(7600, variance=6.0, moved=100, same=True))

@@ -23,7 +23,7 @@ def learnt(theta: Floats = TRUTH) -> Learner:
     y = PHI @ theta + NOISE[0]
     leverage = np.sqrt(np.mean(PHI**2, axis=0)) / SIGMA
     learner.learn(PHI[:, None], y[:, None], np.array([SIGMA**2]), leverage, 10.0, np.zeros(3))
-    learner.kept.gram[:] = PHI.T @ PHI / ROWS
+    learner.state.gram[:] = PHI.T @ PHI / ROWS
     return learner
 
 
@@ -31,8 +31,8 @@ def behind_an_alarm(change: Floats, slow: bool = True, way: Floats | None = None
     """What is followed 200 rows behind the beginning of an alarm, and whether it goes on with the way of before."""
     before, learner = learnt(), learnt(TRUTH + change)
     one = GradualChange(learner)
-    one.kept.slow, one.kept.alarm = slow, 1000
-    one.kept.way[:] = 0.0 if way is None else way
+    one.state.slow, one.state.alarm = slow, 1000
+    one.state.way[:] = 0.0 if way is None else way
     return one, one.recovered(before.rls.state, 1200, own=False)
 
 
@@ -43,11 +43,11 @@ def test_an_alarm_is_slow_where_its_rows_were_hardly_worse_than_it_allows(onset:
     learner.rls.state.limit, learner.rls.state.allowance = 60.0, 3.0
     learner.rls.state.onset, learner.rls.state.since = onset, 7
     one = GradualChange(learner)
-    one.kept.going, one.kept.way[:] = True, 1.0
+    one.state.going, one.state.way[:] = True, 1.0
     one.alarmed(500, 123, anew=True)
-    assert (one.kept.slow, one.kept.going, one.kept.began) == (slow, False, 123)
-    assert one.kept.alarm == 500 - 7 - onset, "its first row"
-    assert not one.kept.way.any()
+    assert (one.state.slow, one.state.going, one.state.began) == (slow, False, 123)
+    assert one.state.alarm == 500 - 7 - onset, "its first row"
+    assert not one.state.way.any()
 
 
 def test_an_alarm_soon_after_another_is_of_the_same_change_and_one_of_what_was_told_too() -> None:
@@ -55,11 +55,11 @@ def test_an_alarm_soon_after_another_is_of_the_same_change_and_one_of_what_was_t
         learner = learnt()
         learner.rls.state.limit, learner.rls.state.allowance, learner.rls.state.onset = 60.0, 3.0, 20
         one = GradualChange(learner)
-        one.kept.began, one.kept.alarm, one.kept.told, one.kept.way[:] = 77, 88, told, 1.0
+        one.state.began, one.state.alarm, one.state.told, one.state.way[:] = 77, 88, told, 1.0
         one.alarmed(500, 123, anew)
-        assert one.kept.began == 77
-        assert one.kept.way.all()
-        assert (one.kept.alarm == 88) is not anew
+        assert one.state.began == 77
+        assert one.state.way.all()
+        assert (one.state.alarm == 88) is not anew
 
 
 @pytest.mark.parametrize(("place", "size"), [(0, 0.6), (1, -0.4), (2, 0.9)])
@@ -67,7 +67,7 @@ def test_the_parameter_that_has_changed_is_followed_at_its_rate_and_the_others_a
     place: int, size: float
 ) -> None:
     one, alike = behind_an_alarm(size * np.eye(3)[place])
-    kept, rls = one.kept, one._learner.rls
+    kept, rls = one.state, one._learner.rls
     assert not alike
     assert kept.going
     assert np.flatnonzero(kept.way).tolist() == [place]
@@ -86,7 +86,7 @@ def test_what_was_known_before_counts_again_but_along_the_way() -> None:
     theta = now.rls.theta.copy()
     one, _ = behind_an_alarm(change)
     rls = one._learner.rls
-    old = before.rls.covariance() + SOON**2 * np.outer(one.kept.way, one.kept.way) / rls.variance()
+    old = before.rls.covariance() + SOON**2 * np.outer(one.state.way, one.state.way) / rls.variance()
     joint = np.linalg.inv(np.linalg.inv(P) + np.linalg.inv(old))
     expected = joint @ (np.linalg.solve(P, theta) + np.linalg.solve(old, before.rls.theta))
     np.testing.assert_allclose(rls.theta, expected, rtol=1e-6)
@@ -107,26 +107,26 @@ def test_a_change_goes_on_behind_a_slow_alarm_or_one_that_moves_as_the_one_befor
     slow: bool, way: list[float] | None, alike: bool, going: bool
 ) -> None:
     one, found = behind_an_alarm(np.array([0.6, 0.0, 0.0]), slow, None if way is None else np.array(way))
-    assert (found, one.kept.going) == (alike, going)
+    assert (found, one.state.going) == (alike, going)
 
 
 def test_a_change_of_all_parameters_is_not_followed() -> None:
     one, alike = behind_an_alarm(np.array([0.9, 0.45, -1.8]))
     assert not alike
-    assert not one.kept.going
+    assert not one.state.going
 
 
 def test_block_by_block_the_parameter_goes_on_by_its_rate_and_is_as_much_less_certain() -> None:
     one, _ = behind_an_alarm(np.array([0.6, 0.0, 0.0]))
     rls = one._learner.rls
-    theta, P, way = rls.theta.copy(), rls.covariance().copy(), 10 * one.kept.rate
+    theta, P, way = rls.theta.copy(), rls.covariance().copy(), 10 * one.state.rate
     assert not one.follow(1210, 10, needed=500.0)
     np.testing.assert_allclose(rls.theta, theta + way, rtol=1e-12)
     np.testing.assert_allclose(rls.covariance(), P + np.outer(way, way) / rls.variance(), rtol=1e-9, atol=1e-15)
     misfit = one._learner.misfit.copy()
     one.widen(10)
     np.testing.assert_allclose(one._learner.misfit - misfit, np.outer(way, way), rtol=1e-9)
-    one.kept.going = False
+    one.state.going = False
     one.widen(10)
     np.testing.assert_allclose(one._learner.misfit - misfit, np.outer(way, way), rtol=1e-9)
 
@@ -142,7 +142,7 @@ def test_a_change_is_told_once_it_has_gone_on_and_is_over_where_it_has_not(
     told: bool, moved: float, going: bool, news: bool
 ) -> None:
     one, _ = behind_an_alarm(np.array([0.6, 0.0, 0.0]))
-    kept, rls = one.kept, one._learner.rls
+    kept, rls = one.state, one._learner.rls
     way, rate = kept.way.copy(), kept.rate.copy()
     kept.told = told
     rls.theta[:] = rls.theta + moved * way
@@ -158,9 +158,9 @@ def test_a_change_is_told_once_it_has_gone_on_and_is_over_where_it_has_not(
 
 def test_of_a_change_that_goes_on_only_its_own_parameters_have_a_rate() -> None:
     one, _ = behind_an_alarm(np.array([0.6, 0.0, 0.0]))
-    one._learner.rls.theta[:] += (0.55 * one.kept.way[0], 0.3, -0.4)
+    one._learner.rls.theta[:] += (0.55 * one.state.way[0], 0.3, -0.4)
     assert one.follow(1700, 0, needed=500.0)
-    np.testing.assert_allclose(one.kept.rate, [0.55 * one.kept.way[0] / 500.0, 0.0, 0.0], rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(one.state.rate, [0.55 * one.state.way[0] / 500.0, 0.0, 0.0], rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize(("left", "taken"), [(4.0, [0]), (9.0, [0]), (12.0, [0, 1])])
@@ -181,4 +181,4 @@ def test_what_has_jumped_is_over_as_soon_as_it_surely_stands_still() -> None:
     for rows, going in ((20, True), (400, False)):
         one, _ = behind_an_alarm(np.array([0.6, 0.0, 0.0]))
         one.follow(1200 + rows, 0, needed=1e9)
-        assert one.kept.going is going
+        assert one.state.going is going

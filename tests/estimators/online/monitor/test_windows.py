@@ -61,7 +61,7 @@ def windows(oldest: int = 0) -> Windows:
     learner, history = Learner(4, 1, ROW, Alarm()), RowHistory(2 * ROWS)
     model = FrictionOnlySettings().build()
     eta, validity = EtaInForce(model, np.ones(1), OVERLAP), Validity(model.parameters)
-    eta.kept.eta, eta.kept.covariance, eta.kept.sigma = ETA.copy(), COVARIANCE.copy(), np.sqrt(np.diag(COVARIANCE))
+    eta.state.eta, eta.state.covariance, eta.state.sigma = ETA.copy(), COVARIANCE.copy(), np.sqrt(np.diag(COVARIANCE))
     leverage = np.sqrt(np.mean(phi**2, axis=0)) / SIGMA
     learner.learn(phi[:300, None], y[:300, None], np.array([SIGMA**2]), leverage, 10.0, BEFORE)
     for part in (slice(oldest), slice(oldest, ROWS)):
@@ -69,7 +69,7 @@ def windows(oldest: int = 0) -> Windows:
         put(history, Rows(time[part], phi[part, None], y[part, None], np.abs(v)[part, None], samples[part]))
     lookback = Lookback(learner, history, eta, validity, ROW)
     own = np.concatenate([phi[:300], tangents(BEFORE)[:300]], axis=1) / SIGMA
-    lookback.kept.usual, lookback.kept.motions, lookback.before = USUAL, own.T @ own / 300, PRIOR
+    lookback.state.usual, lookback.state.motions, lookback.before = USUAL, own.T @ own / 300, PRIOR
     return Windows(learner, history, eta, lookback)
 
 

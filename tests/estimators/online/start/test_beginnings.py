@@ -81,7 +81,7 @@ def test_it_ends_after_its_seconds_of_motion_with_what_least_squares_say_of_all_
     deviations = np.sqrt(np.mean((y - phi @ theta) ** 2) * np.diag(np.linalg.inv(phi.T @ phi)))
     # noise of the variance, of 200 rows, and of honesty's 12 batches less 4, which make no deviation smaller
     assert estimate.uncertainty is not None
-    allowed = joint.parts.learner.kept.seen  # for torques of the angle that this joint has not
+    allowed = joint.parts.learner.state.seen  # for torques of the angle that this joint has not
     ratio = np.sqrt(np.diag(estimate.uncertainty.covariance - allowed)) / deviations
     assert (ratio > 1.0 - 4.0 * np.sqrt(0.5 / count)).all()
     assert (ratio < np.sqrt(1.0 + 4.0 * np.sqrt(2.0 / 8.0)) * (1.0 + 4.0 * np.sqrt(0.5 / count))).all()

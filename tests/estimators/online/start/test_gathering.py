@@ -77,35 +77,35 @@ def test_without_a_gate_no_row_has_seen_a_reversal() -> None:
 def test_half_a_second_of_finite_rows_begins_a_start_and_one_row_less_does_not() -> None:
     for count, begins in ((24, False), (25, True)):
         one, learner, motion = gathering()
-        motion.kept.count = 50
+        motion.state.count = 50
         learner.reversal[:] = 0.3
         found = rows(count)
         one.absorb(found)
         assert one.begin() is begins
         if not begins:
-            assert (len(one.rows), one.rows.span, motion.kept.count) == (0, None, 0)
+            assert (len(one.rows), one.rows.span, motion.state.count) == (0, None, 0)
             continue
-        assert (len(one.rows), motion.kept.count) == (25, 50)
+        assert (len(one.rows), motion.state.count) == (25, 50)
         assert learner.reversal.tolist() == [1.0]
         assert learner.rls.noise == pytest.approx(np.mean(found.y**2, axis=0)), "nothing is known of the noise yet"
         assert learner.rls.theta == pytest.approx(np.linalg.lstsq(found.phi[:, 0], found.y[:, 0])[0], rel=0.01)
         assert learner.leverage * np.sqrt(learner.rls.noise) == pytest.approx([1.0, 1.0])
-        assert learner.kept.signal == pytest.approx(1.0)
+        assert learner.state.signal == pytest.approx(1.0)
 
 
 def test_it_is_checked_at_the_first_block_behind_each_second_unless_the_joint_rests() -> None:
     one, _, motion = gathering()
     due = []
     for count in range(0, 151, 10):
-        motion.kept.count = count
+        motion.state.count = count
         assert not one.due(10, resting=True)
         if one.due(10, resting=False):
             due.append(count)
     assert due == [0, 50, 100, 150]
-    motion.kept.count = 109
+    motion.state.count = 109
     assert one.due(10, resting=False)
     slow, _, motion = gathering(row=3.0)
-    for motion.kept.count in (0, 1, 2, 3):
+    for motion.state.count in (0, 1, 2, 3):
         assert slow.due(1, resting=False), "rows of three seconds: each of them"
 
 
@@ -116,12 +116,12 @@ def test_a_check_finds_the_period_and_how_honest_the_deviations_are() -> None:
     one.absorb(found)
     one.begin()
     one.check()
-    assert motion.kept.cycle == pytest.approx(160, abs=1)
+    assert motion.state.cycle == pytest.approx(160, abs=1)
     assert learner.honesty == pytest.approx(one.rows.honesty(learner.rls))
     one.rows.clear()
     one.absorb(rows(800))
     one.check()
-    assert motion.kept.cycle == 0, "of another motion: none"
+    assert motion.state.cycle == 0, "of another motion: none"
 
 
 # --- what is proven
@@ -172,7 +172,7 @@ def test_a_deviation_that_grows_without_the_stops_and_stays_small_enough_is_prov
     factor = one.rows.rests_on_reversals(learner.rls.noise)
     assert 5.0 < factor[1] < 40.0
     assert factor[0] < 2.0
-    one._validity.kept.excess[:] = 1e6, excess
+    one._validity.state.excess[:] = 1e6, excess
     assert one.proven is proven
 
 
@@ -180,7 +180,7 @@ def test_a_deviation_that_hardly_rests_on_stops_is_proven_however_uncertain_it_i
     one, *_ = gathering(gated())
     one.absorb(stopping(300, 1.0))
     one.begin()
-    one._validity.kept.excess[:] = 1e6
+    one._validity.state.excess[:] = 1e6
     assert one.proven
 
 
@@ -198,9 +198,9 @@ def test_a_direction_that_is_uncertain_by_half_of_the_torque_stays_at_zero(times
     found.y[:, 0] *= 2.0 * deviation * np.sqrt(times) / np.sqrt(np.mean(found.y**2))
     one.absorb(found)
     one.learn(np.ones(1))
-    learner.kept.state.long[:] = 1.0
+    learner.rls.state.long[:] = 1.0
     one.solve()
-    assert learner.kept.signal == pytest.approx(2.0 * deviation * np.sqrt(times))
+    assert learner.state.signal == pytest.approx(2.0 * deviation * np.sqrt(times))
     apart = one.anchor[0] - one.anchor[1]
     free = np.linalg.lstsq(found.phi[:, 0], found.y[:, 0])[0]
     if told:
@@ -216,7 +216,7 @@ def test_without_any_torque_nothing_is_told() -> None:
     found.y[:] = 0.0
     one.absorb(found)
     one.begin()
-    assert learner.kept.signal == 0.0
+    assert learner.state.signal == 0.0
     one.solve()
     assert one.anchor.tolist() == [0.0, 0.0]
 
@@ -269,7 +269,7 @@ def test_the_alarm_is_set_from_the_last_whole_periods_and_the_memory_holds_two()
     one.absorb(found)
     one.begin()
     for cycle, count in ((100, 200), (0, 230), (115, 230)):
-        motion.kept.cycle = cycle
+        motion.state.cycle = cycle
         squares = list[Floats]()
 
         def threshold(squared: Floats, seen: list[Floats] = squares) -> Threshold:
@@ -281,7 +281,7 @@ def test_the_alarm_is_set_from_the_last_whole_periods_and_the_memory_holds_two()
         assert len(squares[0]) == count
         assert learner.threshold == Threshold(1.5, 3.0, 80.0)
         assert learner.rls.state.least == pytest.approx(0.25 * 1.5)
-        assert learner.kept.state.starting is False
+        assert learner.rls.state.starting is False
         assert learner.honesty == pytest.approx(one.rows.honesty(learner.rls))
     assert learner.rls.noise == pytest.approx([0.01], rel=0.5), "of the residual, not of the torque"
 
@@ -336,7 +336,7 @@ def test_the_limit_of_the_alarm_counts_on_rows_that_overlap_to_be_alike() -> Non
         start, learner = started(overlap)
         start.absorb(rows(1000))
         start.begin()
-        start._motion.kept.count = 1000  # patience is over: it ends in any case
+        start._motion.state.count = 1000  # patience is over: it ends in any case
         assert not isinstance(start.verdict(resting=False), StartWait)
         limits.append(learner.threshold.limit)
     assert limits == pytest.approx([60.0 / 0.72, 60.0])
@@ -359,6 +359,6 @@ def test_it_ends_when_its_seconds_have_passed_and_half_of_them_or_a_period_was_m
     found = rows(count, np.where(np.arange(count) % 2, 1.0, -1.0), noise=0.001)
     start.absorb(found._replace(time=np.round(np.linspace(1e9, 1e9 + seconds * 1e9, count)).astype(np.int64)))
     start.begin()
-    start._motion.kept.count, start._motion.kept.cycle = count, cycle
+    start._motion.state.count, start._motion.state.cycle = count, cycle
     assert start.gathering.elapsed == pytest.approx(seconds)
     assert start._is_ready() is ends

@@ -214,9 +214,9 @@ def test_the_largest_torque_through_the_gear_is_that_of_the_present_spring_and_n
     spring = parts.nonlinear.eta.spring if parts.nonlinear else None
     assert spring is not None
     twist = np.nanmax(np.abs(history.since(0).phi[:, spring.output, spring.columns[0]]))
-    theta, kept = parts.learner.rls.theta, parts.validity.kept
+    theta, kept = parts.learner.rls.theta, parts.validity.state
     before = theta.copy()
-    parts.motion.kept.count, count = 0, parts.motion.kept.count
+    parts.motion.state.count, count = 0, parts.motion.state.count
     for linear, cubic in ((2.0, 0.0), (2.0, 1.0), (2.0, -1.0), (-2.0, 0.5), (0.0, 3.0)):
         kept.peak = 0.0
         theta[list(spring.columns)] = linear, cubic / twist**2
@@ -226,33 +226,33 @@ def test_the_largest_torque_through_the_gear_is_that_of_the_present_spring_and_n
     one.start.verdict(resting=True)
     assert kept.peak == pytest.approx(3.0 * twist)
     theta[:] = before
-    parts.motion.kept.count = count
+    parts.motion.state.count = count
 
 
 def test_a_refit_is_asked_for_with_enough_motion_and_only_while_none_is_pending() -> None:
     one = searched()
     motion, asked = one.joint.phases.parts.motion, one.online.refits
-    count, motion.kept.count = motion.kept.count, round(60.0 / motion.row) - 1
+    count, motion.state.count = motion.state.count, round(60.0 / motion.row) - 1
     one.start._try = 0
-    started = asked.kept.started
+    started = asked.state.started
     one.start.verdict(resting=True)
-    assert asked.kept.started == started, "one row is missing"
-    motion.kept.count += 1
-    one.start._try = motion.kept.count + 1
+    assert asked.state.started == started, "one row is missing"
+    motion.state.count += 1
+    one.start._try = motion.state.count + 1
     one.start.verdict(resting=True)
-    assert asked.kept.started == started, "a rejected one waits for more"
-    one.start._try = motion.kept.count
+    assert asked.state.started == started, "a rejected one waits for more"
+    one.start._try = motion.state.count
     asked.pending = one.found.pending
     one.start.verdict(resting=True)
-    assert asked.kept.started == started, "one is under way"
+    assert asked.state.started == started, "one is under way"
     asked.drop()
     one.start.verdict(resting=True)
-    assert asked.kept.started == started + 1
+    assert asked.state.started == started + 1
     pending = asked.pending
     history = one.joint.phases.parts.history
     assert (pending.purpose, pending.first, pending.last) == ("start", one.start._first, history.total)
     assert pending.last - pending.first == count, "of all rows since the start has begun"
-    asked.pending, motion.kept.count, one.start._try = None, count, 0
+    asked.pending, motion.state.count, one.start._try = None, count, 0
 
 
 def test_what_is_looked_back_on_from_a_start_is_all_of_its_motion_and_what_encoder_steps_do_to_it() -> None:
@@ -263,25 +263,25 @@ def test_what_is_looked_back_on_from_a_start_is_all_of_its_motion_and_what_encod
     steps = np.diag(1e-6 * np.arange(1.0, p + q + 1.0))
     found = one.found._replace(outcome=replace(one.found.outcome, steps=steps, white=None))
     assert isinstance(one.start.found(found), Started)
-    rows, kept = parts.history.since(one.found.pending.first), one.online.lookback.kept
+    rows, kept = parts.history.since(one.found.pending.first), one.online.lookback.state
     usable = np.isfinite(rows.y)
     whitened = (rows.phi / np.sqrt(parts.learner.rls.noise)[:, np.newaxis])[usable]
     assert kept.motions.shape == (p + q, p + q)
     np.testing.assert_allclose(kept.motions[:p, :p], whitened.T @ whitened / len(whitened), rtol=1e-6, atol=1e-9)
     assert np.isfinite(kept.motions).all()
     np.testing.assert_array_equal(kept.owed, np.diag(steps)[:p])
-    np.testing.assert_array_equal(one.online.eta.kept.steps, steps[p:, p:])
+    np.testing.assert_array_equal(one.online.eta.state.steps, steps[p:, p:])
 
 
 def test_a_start_has_the_largest_torque_of_its_first_spring_from_its_beginning_on() -> None:
     one = searched()
     parts, spring = one.joint.phases.parts, one.online.eta.spring
     assert spring is not None
-    before, parts.validity.kept.peak = parts.learner.rls.theta.copy(), 0.0
+    before, parts.validity.state.peak = parts.learner.rls.theta.copy(), 0.0
     assert one.start.begin()
     twist = np.nanmax(np.abs(parts.history.since(0).phi[:, spring.output, spring.columns[0]]))
     linear, cubic = parts.learner.rls.theta[list(spring.columns)]
-    assert 1.0 < parts.validity.kept.peak == pytest.approx(abs(linear * twist + cubic * twist**3))
+    assert 1.0 < parts.validity.state.peak == pytest.approx(abs(linear * twist + cubic * twist**3))
     parts.learner.rls.theta[:] = before
 
 
@@ -292,14 +292,14 @@ def test_a_start_that_begins_anew_knows_no_more_than_a_new_one() -> None:
     assert isinstance(start, SearchedStart)
     assert isinstance(fresh, SearchedStart)
     assert used.nonlinear is not None
-    start.spectrum, start._recentrings, used.nonlinear.eta.kept.zero = Spectrum((1.0,), "inertia"), 4, 1e-3
+    start.spectrum, start._recentrings, used.nonlinear.eta.state.zero = Spectrum((1.0,), "inertia"), 4, 1e-3
     start._before, start._residual = np.ones(9), np.ones(2)
     start.gathering.anchor[:] = 1.0
     start.absorb(searched().joint.phases.parts.history.since(0))
     start.restart()
     names = ("spectrum", "_recentrings", "_before", "_residual")
     assert [getattr(start, one) for one in names] == [getattr(fresh, one) for one in names]
-    assert used.nonlinear.eta.kept.zero == 0.0
+    assert used.nonlinear.eta.state.zero == 0.0
     assert (len(start.gathering.rows), start.gathering.rows.span) == (0, None)
     assert not start.gathering.anchor.any()
 
@@ -316,8 +316,8 @@ def test_a_start_that_ends_has_the_largest_torque_of_the_spring_that_was_found()
     one = late()
     parts, spring = one.joint.phases.parts, one.online.eta.spring
     assert spring is not None
-    parts.validity.kept.peak = 0.0
+    parts.validity.state.peak = 0.0
     assert isinstance(one.start.found(one.found), Started)
     twist = np.nanmax(np.abs(parts.history.since(0).phi[:, spring.output, spring.columns[0]]))
     linear, cubic = parts.learner.rls.theta[list(spring.columns)]
-    assert 1.0 < parts.validity.kept.peak == pytest.approx(abs(linear * twist + cubic * twist**3))
+    assert 1.0 < parts.validity.state.peak == pytest.approx(abs(linear * twist + cubic * twist**3))

@@ -22,7 +22,7 @@ class Pair(NamedTuple):
 
 
 @dataclass
-class Kept:
+class Counted:
     """One of everything."""
 
     VERSION: ClassVar[int] = 3
@@ -42,7 +42,7 @@ class Part:
     """It has one."""
 
     def __init__(self, **more: Any) -> None:
-        self.kept = Kept(**more)
+        self.state = Counted(**more)
 
 
 FULL: dict[str, Any] = {
@@ -64,18 +64,18 @@ def written(part: Part) -> Any:
 
 def test_everything_comes_back_where_it_was() -> None:
     fresh = Part()
-    table = fresh.kept.table
+    table = fresh.state.table
     resume({"part": fresh}, written(Part(**FULL)))
     for name, value in FULL.items():
-        np.testing.assert_array_equal(getattr(fresh.kept, name), value)
-        assert type(getattr(fresh.kept, name)) is type(value)
-    assert fresh.kept.table is table, "arrays stay where others look at them"
+        np.testing.assert_array_equal(getattr(fresh.state, name), value)
+        assert type(getattr(fresh.state, name)) is type(value)
+    assert fresh.state.table is table, "arrays stay where others look at them"
 
 
 def test_a_number_may_be_another_kind_of_number() -> None:
     fresh = Part()
     resume({"part": fresh}, written(Part(share=2, count=3.0)))
-    assert (fresh.kept.share, fresh.kept.count) == (2, 3.0)
+    assert (fresh.state.share, fresh.state.count) == (2, 3.0)
 
 
 @pytest.mark.parametrize(
