@@ -37,7 +37,7 @@ LOG: Final = logging.getLogger("jointwatch.rig")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play until the end, until --duration is over, or until told to stop."""
+    """Play until the end, until --duration is over, or until it is stopped."""
     parser = parser_of_rig()
     options = parser.parse_args(arguments)
     if options.list:
@@ -292,11 +292,11 @@ def _assignment(text: str) -> tuple[str, str]:
 
 def _stop_on_signals(duration: float | None) -> Callable[[], bool]:
     """A question that is answered yes after SIGINT, SIGTERM, SIGHUP, or the duration (s)."""
-    told = []
+    stopped = []
     for number in STOPPING:
-        signal.signal(number, lambda *_: told.append(True))
+        signal.signal(number, lambda *_: stopped.append(True))
     end = time.monotonic() + (duration or float("inf"))
-    return lambda: bool(told) or time.monotonic() >= end
+    return lambda: bool(stopped) or time.monotonic() >= end
 
 
 def _say(what: Mapping[str, Any] | str) -> None:

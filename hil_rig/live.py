@@ -167,8 +167,8 @@ class Live:
             self.farewell = json.loads(line)
 
     def _start_service(self) -> None:
-        told = subprocess.PIPE if self._quiet else None
-        self.service = Live.start("daq", "run", self.config, stdout=None, stderr=told)
+        log = subprocess.PIPE if self._quiet else None
+        self.service = Live.start("daq", "run", self.config, stdout=None, stderr=log)
         if self._quiet:
             self._read(self.service.stderr, self._words.append)
         deadline = time.monotonic() + START

@@ -112,16 +112,16 @@ class ServoJoint:
         wave = 1.0 + sensors["electric"] * np.sin(4.0 * settings.ratio * theta_m)
         noise = settings.noise * self.rng.standard_normal(count)
         true = torque * wave + noise
-        told = sensors["gain"] * sensors["limit"] * np.tanh(true / sensors["limit"]) + sensors["zero"]
+        sensed = sensors["gain"] * sensors["limit"] * np.tanh(true / sensors["limit"]) + sensors["zero"]
         late = round(sensors["delay"] * settings.rate)
-        series = np.concatenate([self._recent, told])
+        series = np.concatenate([self._recent, sensed])
         self._recent = series[-len(self._recent) :]
-        told = series[len(series) - count - late : len(series) - late]
+        sensed = series[len(series) - count - late : len(series) - late]
         link = encoder(theta_l + wrong, settings.bits)
         if not settings.two_encoders:
-            return np.column_stack([link, told])
+            return np.column_stack([link, sensed])
         motor = encoder(theta_m * settings.ratio, 17) / settings.ratio
-        return np.column_stack([motor, told, link])
+        return np.column_stack([motor, sensed, link])
 
 
 def rated_friction(values: Mapping[str, float]) -> float:

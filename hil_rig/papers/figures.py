@@ -107,21 +107,21 @@ def as_table(figures: Sequence[Figure]) -> str:
              for row in (heads, *rows)]  # fmt: skip
     marks = ["", *(f"  {one.mark}" for one in figures)]
     reasons = [f"Out of reach: {one.name}. {one.out_of_reach}" for one in figures if one.mark == "out of reach"]
-    told = [(line + mark).rstrip() for line, mark in zip(lines, marks, strict=True)]
-    return "\n".join([*told, *([""] if reasons else []), *reasons])
+    marked = [(line + mark).rstrip() for line, mark in zip(lines, marks, strict=True)]
+    return "\n".join([*marked, *([""] if reasons else []), *reasons])
 
 
-def as_json(told: Reproduced) -> str:
+def as_json(reproduced: Reproduced) -> str:
     """One object, as the head of this file describes it."""
     figures = [
         one._asdict()
         | {key: _finite(getattr(one, key)) for key in ("ours", "low", "high")}
         | {"reference": one.reference if isinstance(one.reference, str) else _finite(one.reference)}
         | {"beside": {key: _finite(value) for key, value in one.beside.items()}, "asked": one.asked, "ok": one.ok}
-        for one in told.figures
+        for one in reproduced.figures
     ]
     return json.dumps(
-        {"figures": figures, "words": list(told.words), "ok": not any(one.failed for one in told.figures)},
+        {"figures": figures, "words": list(reproduced.words), "ok": not any(one.failed for one in reproduced.figures)},
         allow_nan=False,
     )
 
@@ -155,14 +155,14 @@ def main(
     if seeds and options.seeds < 1:
         parser.error("expected at least one seed")
     try:
-        told = table(options)
+        reproduced = table(options)
         if plot is not None and options.plot is not None:
-            _draw(plot, options.plot, told.content)
+            _draw(plot, options.plot, reproduced.content)
     except (ReproductionError, OSError, KeyboardInterrupt) as error:
         print(f"jointwatch reproduce: {str(error) or 'stopped'}", file=sys.stderr)
         return EXIT_MISSED
-    print(as_json(told) if options.json else "\n\n".join([as_table(told.figures), *told.words]))
-    return EXIT_MISSED if any(one.failed for one in told.figures) else 0
+    print(as_json(reproduced) if options.json else "\n\n".join([as_table(reproduced.figures), *reproduced.words]))
+    return EXIT_MISSED if any(one.failed for one in reproduced.figures) else 0
 
 
 def _draw(plot: Plot, file: Path, content: Any) -> None:

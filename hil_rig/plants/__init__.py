@@ -7,7 +7,7 @@ from hil_rig.plants.base import PlantSettings
 
 
 class Rig(NamedTuple):
-    """Where the settings of its joints are, how many it has unless told otherwise, and what it is."""
+    """Where the settings of its joints are, how many it has by default, and what it is."""
 
     place: str  # below hil_rig.plants; loaded when asked for, since each has kernels of its own
     joints: int

@@ -154,8 +154,8 @@ def warming(seed: int, seconds: float = 1800.0) -> Trial:
 
 def ratio(seed: int, seconds: float = SECONDS) -> Trial:
     """A gear with lost motion, gear error and a late second encoder, whose configured ratio is 0.1 % too small."""
-    told = {"identify": "transmission", "ratio": 100.1, "ratio_told": 100.0, "skew": 0.0}
-    plant = GearPlantSettings.model_validate(told).build(1, seed, [])
+    settings = {"identify": "transmission", "ratio": 100.1, "ratio_told": 100.0, "skew": 0.0}
+    plant = GearPlantSettings.model_validate(settings).build(1, seed, [])
     state = {"count": 0}
 
     def sample(count: int) -> Sampled:

@@ -7,8 +7,8 @@ off (material), the worst such |z|, rms z of known values and its deviation over
 leaves (rms), and the share of trials that are trusted within 15 s of the first motion. A row misses the limits of rms
 z where so many trials tell (Student's t, 95 %), since the z of one trial are no independent draws. Of a hundred such
 tests some are missed by chance, most where a few trials happen to be alike: a row that misses rms z or >3σ is tried on
-eight further seeds, and has missed where these miss it, too. Below it stands what was told while a misfit took trust
-away, by shares of that time.
+eight further seeds, and has missed where these miss it, too. Below it stands what was reported while a misfit took
+trust away, by shares of that time.
 """
 
 import argparse
@@ -39,7 +39,7 @@ BEYOND: Final = 1.0  # %, in rows whose model is right
 RMS: Final = (0.7, 1.2)
 VALID: Final = 95.0  # % of the time, in rows whose model is right
 RIGHT_CAUSE: Final = 90.0  # % of the looks in which a misfit takes trust away
-BLOCK: Final = 10.0  # looks in which what is told of a misfit changes once at most: those of a second
+BLOCK: Final = 10.0  # looks in which what is reported of a misfit changes once at most: those of a second
 BY_SCATTER: Final = frozenset({"rms z", ">3σ"})  # limits that a row misses by the scatter of its trials
 AGAIN: Final = 8  # further trials of a row that does
 DOUBTED: Final = 0.025  # probability below which so few successes are no chance
@@ -104,7 +104,7 @@ def main() -> int:
     again = {name: together(tried[AGAIN * i : AGAIN * (i + 1)]) for i, name in enumerate(scattered)}
     for name, figures in again.items():
         missed[name] = missed_twice(missed[name], _missed(name, figures, AGAIN))
-    causes = {name: told(outcomes) for name, outcomes in found.items() if name in CAUSES}
+    causes = {name: named_causes(outcomes) for name, outcomes in found.items() if name in CAUSES}
     for name, counts in causes.items():
         missed[name] += [] if named_right(name, counts) else ["cause"]
     if options.reasons:
@@ -188,7 +188,7 @@ def _missed(name: str, figures: dict[str, float], trials: int) -> list[str]:
     return missed
 
 
-def told(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
+def named_causes(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
     """Count the looks in which each misfit was the first reason why nothing is trusted."""
     counts = Counter[str]()
     for outcome in outcomes:
@@ -198,7 +198,7 @@ def told(outcomes: Sequence[TrialOutcome]) -> Counter[str]:
 
 
 def named_right(name: str, counts: Counter[str]) -> bool:
-    """Whether the causes that are told of a row may be the right ones often enough, for all that so many looks tell."""
+    """Whether the causes that are named for a row are right often enough, as far as so many looks can show."""
     right, blocks = sum(counts[code] for code in CAUSES[name]) / BLOCK, math.ceil(counts.total() / BLOCK)
     return not too_few(math.ceil(right), blocks, RIGHT_CAUSE)
 
@@ -221,5 +221,5 @@ def possible(rms: float, deviation: float, trials: int) -> bool:
 def _explain(found: dict[str, list[TrialOutcome]]) -> None:
     for name, outcomes in found.items():
         for outcome in outcomes[:2]:
-            told = ", ".join(f"{one} {a:.5g}±{b:.2g} ({c:.5g})" for one, (a, b, c) in outcome.last.items())
-            print(f"{name}: worst {outcome.worst_name}; {dict(outcome.reasons)}; {told}", file=sys.stderr)
+            values = ", ".join(f"{one} {a:.5g}±{b:.2g} ({c:.5g})" for one, (a, b, c) in outcome.last.items())
+            print(f"{name}: worst {outcome.worst_name}; {dict(outcome.reasons)}; {values}", file=sys.stderr)

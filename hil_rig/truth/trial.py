@@ -120,8 +120,8 @@ class Observer:
         """Judge a trusted estimate: the values that it says are known."""
         truth, learnt, trial = self._trial.truth(), self._estimator.phases.parts.learner.state, self._trial
         estimate, known = self._estimate, self._estimate.known
-        told = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
-        self._last = {name: (value, deviation, truth[name]) for name, value, deviation in told if name in truth}
+        parameters = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
+        self._last = {name: (value, deviation, truth[name]) for name, value, deviation in parameters if name in truth}
         which = [i for i, name in enumerate(estimate.names) if name in truth and known[i]]
         wanted = np.array([truth[estimate.names[i]] for i in which])
         values, deviations = estimate.values[which], estimate.deviations[which]

@@ -41,7 +41,7 @@ BLURRED: Final = {
 ECCENTRIC: Final = {
     "lies": "the disc scales speed and acceleration by its mean over the arc, which no residual shows; none is material"
 }
-BELT: Final = {"lies": "below three deviations of its column a belt is not told from noise; none is material"}
+BELT: Final = {"lies": "below three deviations of its column a belt is not distinguished from noise; none is material"}
 SWITCHED: Final = (
     "the truth jumps as often as residuals remember: θ is the mean of two, and blocks of 1 s do not show it"
 )

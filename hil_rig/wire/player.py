@@ -35,7 +35,7 @@ class Player:
         self.started = False
 
     def play(self, stop: Callable[[], bool]) -> None:
-        """Wait for a reader, then play until the end or until told to stop."""
+        """Wait for a reader, then play until the end or until it is stopped."""
         if not self._wait_for_reader(stop):
             return
         self.started, self.began = True, time.time()

@@ -149,14 +149,14 @@ class BlindJoint(ServoJoint):
         near = np.exp(-(((theta_l - sensors["flutter_at"]) / 0.3) ** 2))
         wrong = wrong + sensors["flutter"] * (0.1 + near) * rng.standard_normal(count)
         torque = np.where(sensors["wanted"] > 0.0, wanted, true)
-        told = np.where(torque > 0.0, sensors["gain"], sensors["gain_back"]) * torque + sensors["zero"]
-        told = told + settings.noise * rng.standard_normal(count)
+        sensed = np.where(torque > 0.0, sensors["gain"], sensors["gain_back"]) * torque + sensors["zero"]
+        sensed = sensed + settings.noise * rng.standard_normal(count)
         scale = sensors["position_gain"]
         link = encoder((theta_l + wrong) * (1.0 if settings.two_encoders else scale), settings.bits)
         motor = encoder(theta_m * scale * settings.ratio, 17) / settings.ratio
-        told_rows = np.column_stack([motor if settings.two_encoders else link, told, link])
+        sensed_rows = np.column_stack([motor if settings.two_encoders else link, sensed, link])
         stale = rng.uniform(size=count) < sensors["stale"]
-        rows = np.concatenate([self._last, told_rows])
+        rows = np.concatenate([self._last, sensed_rows])
         keep = np.where(np.r_[False, stale], -1, np.arange(count + 1))
         rows = rows[np.maximum.accumulate(keep)]
         self._last = rows[-1:]

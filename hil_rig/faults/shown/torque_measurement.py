@@ -1,4 +1,4 @@
-"""The torque constant falls, or the current sensor's gain or zero moves: the same torque is told by another number."""
+"""The torque constant falls, or the current sensor's gain or zero moves: the same torque reads as another number."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The amplifier of the current sensor saturates: large torques are told too small, small ones are right."""
+"""The amplifier of the current sensor saturates: large torques are measured too small, small ones are right."""
 
 import numpy as np
 

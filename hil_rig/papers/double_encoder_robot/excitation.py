@@ -51,7 +51,7 @@ def describe(folder: Path) -> None:
 
 
 def excitation(folder: Path, evaluations: int, say: Callable[[str], None]) -> list[Figure]:
-    """Search and judge all of them. say: what is told of the progress."""
+    """Search and judge all of them. say: called with the progress, in words."""
     rows: list[Figure] = []
     limits: list[str | Path] = ["--limits", folder / "limits.toml", "--json"]
     conditions: dict[str, float] = {}

@@ -92,12 +92,12 @@ def searched(rows: Er16Run, lower: Floats, upper: Floats, name: str, seed: int) 
     def objective(points: Floats) -> Floats:
         return cost(rows, points)
 
-    def told(evaluations: int, _best: Floats, value: float) -> bool:
+    def record(evaluations: int, _best: Floats, value: float) -> bool:
         curve[min(evaluations // NESTS // batches, ITERATIONS)] = value
         return False
 
     budget = NESTS * (1 + batches * ITERATIONS)
-    found = minimise(search, objective, lower, upper, budget=budget, seed=seed, callback=told)
+    found = minimise(search, objective, lower, upper, budget=budget, seed=seed, callback=record)
     return np.array([found.value, *found.x]), np.fmin.accumulate(curve)
 
 

@@ -207,18 +207,18 @@ def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[Figure]
         error = {name: _rms(found[f"{name}_test"][:, j] - measured) for name in away}
         near = _near(speed[:, j], RATE / every)
         peak = {name: float(one[near].max()) for name, one in away.items()}
-        told = f"{before[0] / before[1]:.2f} [P]"
+        quoted = f"{before[0] / before[1]:.2f} [P]"
         rows.append(
             Figure(
                 f"held out, joint {j + 1}: rms bent / linear",
                 error["varpro"] / error["linear"],
                 high=most[0],
-                reference=told,
+                reference=quoted,
             )
         )
-        told = f"{before[2] / before[3]:.2f} [P]"
+        quoted = f"{before[2] / before[3]:.2f} [P]"
         name = f"near reversals, joint {j + 1}: peak bent / linear"
-        rows.append(Figure(name, peak["varpro"] / peak["linear"], high=most[1], reference=told))
+        rows.append(Figure(name, peak["varpro"] / peak["linear"], high=most[1], reference=quoted))
     return rows
 
 

@@ -118,7 +118,7 @@ def table(options: argparse.Namespace) -> Reproduced:
 
 
 def _covered(row: str, fits: list[FittedSibling], rings: list[tuple[float, float]], c: float) -> Figure:
-    """The largest error over its own deviation, of both measurements; what is not told is no error."""
+    """The largest error over its own deviation, of both measurements; what is not reported is no error."""
     values = [(one.theta[CLEARANCE], one.deviations[CLEARANCE]) for one in fits if one.significant()]
     worst = max(abs(value - c) / deviation for value, deviation in [*values, *rings])
     return Figure(f"{row}: error over its deviation, worst", worst, high=3.0, unit="σ")
@@ -182,9 +182,9 @@ def _lost() -> str:
         fits = siblings([run("two sines", True, c, sensors, rng), run("slow", False, c, sensors, rng)], TICK)
         again = [run("two sines", True, c, sensors, rng)]
         value = measured(again, fits["clearance"], sensors.ring, TICK)[0]
-        told = f"{fits['clearance'].verdict()}, ring {1e6 * value:.0f} µm"
-        told += f", by the ring's extremes at least {1e6 * least(again, sensors.ring, TICK):.1f} µm"
-        parts.append(f"{1e6 * c:.0f} µm: no contact {100 * away:.0f} % of the time, {told}")
+        words = f"{fits['clearance'].verdict()}, ring {1e6 * value:.0f} µm"
+        words += f", by the ring's extremes at least {1e6 * least(again, sensors.ring, TICK):.1f} µm"
+        parts.append(f"{1e6 * c:.0f} µm: no contact {100 * away:.0f} % of the time, {words}")
     return (
         "With two sines about a vertical axis the pin lets go, and the linear model is outside its own assumption: "
         + "; ".join(parts)

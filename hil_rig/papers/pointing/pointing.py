@@ -60,7 +60,7 @@ def table(options: argparse.Namespace) -> Reproduced:
         centre = np.append(truth, [settings.mu, settings.coulomb_2])
         # F_n of a CAD that is 5 % off belongs to a μ that is as much too low
         centre[-2] /= MASS_ERROR
-        bees.append(colony(found["clearance"], centre, 0.1, seed, None if curve else _told(curve)))
+        bees.append(colony(found["clearance"], centre, 0.1, seed, None if curve else _recorder(curve)))
     ideal, control, clear = np.median(errors, axis=0)
     better, fairly = (np.median([np.sum(one < 1.0) for one in many]) for many in (ratios, against))
     episode = float(played[round(FIRST / TICK) :, POWER].sum() * TICK)
@@ -132,14 +132,14 @@ def _rough(settings: PointingSettings, smooth: Floats) -> list[Figure]:
     ]
 
 
-def _told(curve: list[tuple[int, float]]) -> Callable[[int, Floats, float], bool]:
+def _recorder(curve: list[tuple[int, float]]) -> Callable[[int, Floats, float], bool]:
     """Keeps the colony's evaluations and best error so far, N·m."""
 
-    def told(evaluations: int, _best: Floats, value: float) -> bool:
+    def record(evaluations: int, _best: Floats, value: float) -> bool:
         curve.append((evaluations, float(np.sqrt(max(value, 0.0)))))
         return False
 
-    return told
+    return record
 
 
 def _beside(errors: tuple[float, float, float], better: float, fairly: float, count: int) -> str:

@@ -69,14 +69,14 @@ def table(options: argparse.Namespace) -> Reproduced:
     figures: list[Figure] = []
     drawn = {}
     for gap in GAPS:
-        found, told, alarms = [], [], 0
+        found, delays, alarms = [], [], 0
         for seed in seeds:
             settings = GearPlantSettings(half_gap=gap)
             _, events, history = play(settings, seed, 300, Jump(GROWS, "half_gap", 1.5))
             before = history[history[:, 0] <= GROWS]
             found.append(before[-1, 1] / gap - 1.0)
             times = [event.time * 1e-9 for event in events if event.kind == "lost_motion_grown"]
-            told.append(times[0] - GROWS if times and times[0] > GROWS else math.inf)
+            delays.append(times[0] - GROWS if times and times[0] > GROWS else math.inf)
             drawn[gap, seed] = history
             alarms += sum(event.kind == "lost_motion_grown" for event in play(settings, seed + 100, 3600)[1])
         label = f"half gap {1e6 * gap:.0f} µrad, 17 bit"
@@ -84,7 +84,7 @@ def table(options: argparse.Namespace) -> Reproduced:
             Figure(f"{label}: worst error", 100 * float(np.max(np.abs(found))), high=10.0, unit="%", reference="0.7")
         )
         figures.append(
-            Figure(f"{label}: growth by half told after, worst", max(told), high=60.0, unit="s", reference="37")
+            Figure(f"{label}: growth by half told after, worst", max(delays), high=60.0, unit="s", reference="37")
         )
         figures.append(Figure(f"{label}: alarms in an hour, all seeds", float(alarms), 0.0, 0.0, "", "0"))
     one_sided = GearPlantSettings(centre=1.5, motion=PointToPoint(reach=0.8, acceleration=3.0))

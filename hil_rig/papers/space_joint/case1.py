@@ -85,7 +85,7 @@ def measure(seed: int, dither: float = 0.0, sensor: bool = True) -> Case1Run:
         estimate = estimator.estimate()
         history.append((estimate.time * 1e-9, *estimate.values))
         for event in estimator.events():
-            searches += event.kind == "refit_started" and not event.text.startswith("start")
+            searches += event.kind == "refit_started" and started < np.inf  # those before are the start's own
             if event.kind == "started":
                 started = event.time * 1e-9
                 at_start = _errors(estimate.names, estimate.values, truth)

@@ -125,7 +125,7 @@ class Case2Run(NamedTuple):
     first: float  # s from the nonlinear jump to the first accepted refit
     refits: int  # accepted after it
     errors: Floats  # (6,) per cent, at the end
-    bound: float  # s, `settled` of least squares that are told the instant of the linear jump
+    bound: float  # s, `settled` of least squares that know the instant of the linear jump
 
 
 def measure(seed: int, noise: float, random_phase: bool, **monitor: Any) -> Case2Run:
@@ -146,7 +146,8 @@ def _figures(
     off = np.abs(values[between, :4] / run.linear[index] - 1.0).max(axis=1) > WITHIN
     late = np.flatnonzero(off)
     settled = np.inf if off[-1] else float(times[between][late[-1] + 1 if len(late) else 0] - linear_at)
-    searched = [e.time * 1e-9 for e in events if e.kind == "refit_started" and not e.text.startswith("start")]
+    started = next((i for i, e in enumerate(events) if e.kind == "started"), len(events))
+    searched = [e.time * 1e-9 for e in events[started:] if e.kind == "refit_started"]
     accepted = [e.time * 1e-9 - nonlinear_at for e in events if e.kind == "refit_accepted"]
     after = [time for time in accepted if time >= 0.0]
     truth = np.concatenate([run.linear[-1], run.omegas[-1]])
@@ -164,7 +165,7 @@ def _bound(run: Case, times: Floats, linear_at: float) -> float:
     """s from the linear jump until least squares over all rows since are within 5 % for good, ω free.
 
     Whoever sees a jump cannot know whether ω has moved with it: its tangents at the truth are columns too (Gauss–Newton
-    from the true minimum). No unbiased estimator has less variance (Gauss–Markov), and this one is told when the jump
+    from the true minimum). No unbiased estimator has less variance (Gauss–Markov), and this one knows when the jump
     was: what noise and the phase of the motion leave to anyone.
     """
     began = math.ceil(linear_at / PERIOD)

@@ -44,7 +44,7 @@ class GearPlantSettings(PlantSettings):
     soft_torque: float = Setting(default=0.0, ge=0, description="N·m up to which the spring is softer")
     soft_factor: float = Setting(default=1.67, ge=1, description="× softer there")
     ratio: float = Setting(default=100.0, ge=1, description="N")
-    ratio_told: float = Setting(default=0.0, ge=0, description="that the configuration is told; 0: the true one")
+    ratio_told: float = Setting(default=0.0, ge=0, description="that the configuration states; 0: the true one")
     identify: Literal["joint", "transmission"] = Setting(
         default="joint", description="what the written configuration identifies: the elastic joint, the gear's ratio"
     )

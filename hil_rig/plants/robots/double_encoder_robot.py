@@ -174,7 +174,7 @@ class DoubleEncoderRobot(Arm):
         motion = (amplitude, self._series.omega)
         _run(self.geometry, links, drives, *control, *motion, self._state, out)
         if not np.isfinite(out[-1]).all():
-            raise RigError("the arm flew apart: its controller does not hold what it was told to carry or to do")
+            raise RigError("the arm flew apart: its controller does not hold what it is to carry or to do")
         return out
 
     def measured(self, exact: Floats) -> Floats:

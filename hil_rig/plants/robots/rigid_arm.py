@@ -91,7 +91,7 @@ class RigidArm(Arm):
         motion = (amplitude, self.series.omega)
         _run(self.geometry, links, drag, self._gains, self._rotors, step, *motion, self._state, out)
         if not np.isfinite(out[-1]).all():
-            raise RigError("the arm flew apart: its controller does not hold what it was told to carry or to do")
+            raise RigError("the arm flew apart: its controller does not hold what it is to carry or to do")
         return out
 
     def encoded(self, exact: Floats, bits: int) -> Floats:

@@ -1,1 +1,1 @@
-"""Arms of four to seven axes in trials: drawn at random, disturbed, and what was told of them."""
+"""Arms of four to seven axes in trials: drawn at random, disturbed, and what was reported of them."""

@@ -138,7 +138,7 @@ def _ours(
         events += [one.time / 1e9 for one in estimator.events() if one.kind == "contact"]
         if first in due:
             states[due[first].at] = estimator.estimate().touch
-    told = []
+    detected = []
     for push in found:
         delay = next((at - push.at for at in events if 0.0 <= at - push.at < PUSHED + 0.1), np.inf)
         touch, error, z = states[push.at], np.nan, np.full(3, np.nan)
@@ -146,8 +146,8 @@ def _ours(
         if touch is not None and touch.link == push.link and push.outer and tells:
             error, z = float(np.linalg.norm(touch.force - push.force)), (touch.force - push.force) / touch.deviation
         link = None if touch is None else touch.link
-        told.append((push, DetectedPush(delay, link, error, float(np.linalg.norm(push.force)), z)))
-    return told, events
+        detected.append((push, DetectedPush(delay, link, error, float(np.linalg.norm(push.force)), z)))
+    return detected, events
 
 
 def _tells(arm: DrawnArm, q: Floats, link: int) -> bool:

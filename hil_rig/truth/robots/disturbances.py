@@ -67,7 +67,7 @@ def more_friction(arm: DrawnArm, _rng: np.random.Generator) -> Disturbance:
 
 
 def torque_constant(arm: DrawnArm, rng: np.random.Generator) -> Disturbance:
-    """A joint's torque is told 10 % too large."""
+    """A joint's torque is measured 10 % too large."""
     return Disturbance(("torque_constant",), joint=_weighed(arm, rng), scale=MORE_TORQUE)
 
 

@@ -1,4 +1,4 @@
-"""Hours of random motion that nobody disturbs, in which each contact that is told is false.
+"""Hours of random motion that nobody disturbs, in which each contact that is reported is false.
 
 An arm that is drawn from a seed moves along one random motion after the other: each is a Fourier series that begins
 and ends at rest in the same posture, so they join without a jump, and REST of them are a rest. What it is identified
@@ -26,13 +26,13 @@ SEED: Final = 59
 
 
 class QuietHours(NamedTuple):
-    """Declares what two detectors have told of an arm that nobody touches."""
+    """Declares what two detectors have reported of an arm that nobody touches."""
 
     axes: int
     hours: float
-    ours: list[float]  # s at which the live estimator has told a contact
-    observer: list[float]  # s at which the observer has told one, those within AFTER of another counted once
-    others: dict[str, int]  # kind of event → how many, of what else the live estimator has told
+    ours: list[float]  # s at which the live estimator has reported a contact
+    observer: list[float]  # s at which the observer has reported one, those within AFTER of another counted once
+    others: dict[str, int]  # kind of event → how many, of what else the live estimator has reported
     valid: float  # share of the seconds in which its values were valid
 
 

@@ -100,7 +100,7 @@ class ArmInMotion(RigidArm):
         return self.encoded(exact, self._bits), exact[:, :, TORQUE] + noise
 
     def reference_at(self, times: Floats) -> Floats:
-        """Positions (times, joints) that the controller is told to follow, rad."""
+        """Positions (times, joints) that the controller follows, rad."""
         return self.series.at(times)[0]
 
     def friction_at(self, speeds: Floats) -> Floats:

@@ -1,6 +1,6 @@
-"""Whole robots against their truth: what is told of arms drawn from a seed while one thing happens to each.
+"""Whole robots against their truth: what is reported of arms drawn from a seed while one thing happens to each.
 
-Every arm is identified from one motion and watched on another. Judged are the causes that are told, the friction of
+Every arm is identified from one motion and watched on another. Judged are the causes that are reported, the friction of
 each joint at two speeds, and the mass of a payload. A value lies materially where it is over four of its deviations,
 over 5 % of itself, and over 1 % of the joint's torque off while it is trusted.
 """
@@ -33,11 +33,11 @@ class Outcome(NamedTuple):
     looks: int  # one a second, behind the start
     trusted: int  # of them valid or held
     lying: int  # of them: a value lies materially
-    told: str  # cause of the first finding of what happened; NOTHING, or SEVERAL
-    right: bool | None  # whether that is its cause; None where nothing is told, or nobody can tell
+    reported: str  # cause of the first finding of what happened; NOTHING, or SEVERAL
+    right: bool | None  # whether that is its cause; None where nothing is reported, or nobody can know
     joint: bool  # whether it names the joint
     false: int  # findings beside it
-    delay: float  # s until it was told that something is so; NaN
+    delay: float  # s until it was reported that something is so; NaN
     z: Floats  # of the friction while trusted
     masses: Floats  # (looks, 2) error and deviation of a payload's mass
 
@@ -79,11 +79,11 @@ def run(name: str, seed: int) -> Outcome:
         far = (error > FAR * friction.deviations) & (error > share * np.abs(truth)) & (error > of_torque * rms)
         lying += bool(far.any())
         scores.append((friction.torque - truth) / friction.deviations)
-    told, right, joint, false = _judged(estimator.findings(), disturbance)
+    reported, right, joint, false = _judged(estimator.findings(), disturbance)
     if disturbance.slip and not _weighs(moves, disturbance, q, estimate.deviations):
         right = None
     z = np.array(scores).ravel()
-    return Outcome(looks, trusted, lying, told, right, joint, false, delay, z, np.array(masses).reshape(-1, 2))
+    return Outcome(looks, trusted, lying, reported, right, joint, false, delay, z, np.array(masses).reshape(-1, 2))
 
 
 def _weighs(moves: ArmInMotion, disturbance: Disturbance, q: Floats, usual: Floats) -> bool:
@@ -110,9 +110,9 @@ def _judged(findings: tuple[RobotFinding, ...], disturbance: Disturbance) -> tup
         return NOTHING, None if causes else True, False, others
     again = [one for one in mine[1:] if one.cause not in causes and _late(one, disturbance)]
     first = mine[0]
-    told = SEVERAL if first.others else first.cause
+    reported = SEVERAL if first.others else first.cause
     named = joint is None or first.joints == (f"joint{joint + 1}",) or f"joint{joint + 1}" in first.joints[:1]
-    return told, told in causes, named, others + len(again)
+    return reported, reported in causes, named, others + len(again)
 
 
 def _late(finding: RobotFinding, disturbance: Disturbance) -> bool:

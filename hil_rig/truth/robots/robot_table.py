@@ -1,8 +1,9 @@
 """`jointwatch bench truth --robots [--seeds N] [--first S] [--only ROW] [--json]`: whole robots, and their causes.
 
 Per row: share of the time behind the start that is trusted, material lies in it, trials whose cause is right, wrong
-(or several fit), and not told at all (or that nobody can tell), false findings an hour, the slowest telling, rms z of
-the friction; below, which cause was told of which. Exit 0 where every row meets its limits, but those of NOT_MET.
+(or several fit), and not reported at all (or that nobody can know), false findings an hour, the slowest report, rms z
+of the friction; below, which cause was reported for which. Exit 0 where every row meets its limits, but those of
+NOT_MET.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from hil_rig.truth.robots.robot_findings import ROWS, SEVERAL, Outcome, run
 
 LIES: Final = 0.5  # % of the time
 FALSE: Final = 1.0  # an hour
-RIGHT: Final = 90.0  # % of the trials in which a cause is told
+RIGHT: Final = 90.0  # % of the trials in which a cause is reported
 SOON: Final = 2.0  # s, of a payload
 WITHIN: Final = 5.0  # % of a payload's mass
 COVERED: Final = 90.0  # % of the looks in which a mass is inside two deviations
@@ -35,7 +36,7 @@ NOT_MET: Final[Mapping[str, Mapping[str, str]]] = {
         "lies": "what a second shows is learnt three seconds later, so friction that keeps falling is followed late",
     },
     "payload from the start": {
-        "right cause": "in the first seconds heavier links explain as much as a payload does, and may be told first",
+        "right cause": "in the first seconds heavier links explain as much as a payload does, and may come first",
         "false findings": "what is not known yet of a payload of the start may pass a small threshold, as a contact",
     },
 }
@@ -87,7 +88,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "lies": 100.0 * sum(one.lying for one in outcomes) / max(looks, 1),
         "right": sum(one.right is True for one in outcomes),
         "wrong": sum(one.right is False for one in outcomes),
-        "several": sum(one.right is False and one.told == SEVERAL for one in outcomes),
+        "several": sum(one.right is False and one.reported == SEVERAL for one in outcomes),
         "not_told": sum(one.right is None for one in outcomes),
         "false": 3600.0 * sum(one.false for one in outcomes) / (SECONDS * len(outcomes)),
         "slowest": max(delays, default=np.nan),
@@ -99,10 +100,10 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def limits(name: str, outcomes: Sequence[Outcome], row: Mapping[str, Any]) -> list[str]:
     """What a row does not meet."""
-    told = row["right"] + row["wrong"]
+    reported = row["right"] + row["wrong"]
     missed = ["lies"] if row["lies"] > LIES else []
-    missed += ["right cause"] if 100.0 * row["right"] < RIGHT * (told - row["several"]) else []
-    missed += ["one cause"] if 100.0 * (told - row["several"]) < RIGHT * told else []
+    missed += ["right cause"] if 100.0 * row["right"] < RIGHT * (reported - row["several"]) else []
+    missed += ["one cause"] if 100.0 * (reported - row["several"]) < RIGHT * reported else []
     missed += ["false findings"] if row["false"] > FALSE else []
     if name == "payload":
         missed += ["found in time"] if row["right"] < len(outcomes) or not row["slowest"] <= SOON else []
@@ -113,7 +114,7 @@ def limits(name: str, outcomes: Sequence[Outcome], row: Mapping[str, Any]) -> li
 
 
 def _causes(found: Mapping[str, Sequence[Outcome]]) -> dict[str, dict[str, int]]:
-    return {name: dict(Counter(one.told for one in outcomes)) for name, outcomes in found.items()}
+    return {name: dict(Counter(one.reported for one in outcomes)) for name, outcomes in found.items()}
 
 
 def _print(
@@ -125,14 +126,14 @@ def _print(
         cells += f"{row['false']:9.1f}{row['slowest']:9.1f}{row['rms']:9.2f}"
         verdicts = {"MISSED": [one for row, one in _left(missed) if row == name]}
         verdicts["not met, as below"] = [one for one in missed[name] if one not in verdicts["MISSED"]]
-        told = "; ".join(f"{key}: {', '.join(those)}" for key, those in verdicts.items() if those)
-        print(f"{name:24}{cells}  {told}".rstrip())
+        words = "; ".join(f"{key}: {', '.join(those)}" for key, those in verdicts.items() if those)
+        print(f"{name:24}{cells}  {words}".rstrip())
         if np.isfinite(row["mass_off"]):
             words = f"{row['mass_off']:.1f} % off at most, {row['mass_inside']:.0f} % inside two deviations"
             print(f"{'':24}  mass, from 5 s on: {words}")
     counts = _causes(found)
     causes = sorted({cause for row in counts.values() for cause in row} - {SEVERAL}) + [SEVERAL]
-    print(f"\n{'happened | told':24}" + "".join(f"{cause[:12]:>13}" for cause in causes))
+    print(f"\n{'happened | reported':24}" + "".join(f"{cause[:12]:>13}" for cause in causes))
     for name, row in counts.items():
         print(f"{name:24}" + "".join(f"{row.get(cause, 0) or '.':>13}" for cause in causes))
     print()

@@ -41,7 +41,7 @@ def test_a_coarse_encoder_gets_the_kernel_that_it_needs(bits: int, off: float) -
 
 
 @pytest.mark.parametrize("bits", [14, 12])
-def test_under_a_searched_law_too_and_what_the_lattice_does_is_in_the_deviations(bits: int) -> None:
+def test_under_a_searched_law_too_and_what_the_steps_do_is_in_the_deviations(bits: int) -> None:
     outcome = run(replace(stribeck(3, bits), seconds=45.0))
     assert outcome.lying == 0
     for name, (value, deviation, truth) in outcome.last.items():
@@ -220,9 +220,9 @@ def test_a_wrong_name_of_a_cause_is_a_miss() -> None:
     outcome = TrialOutcome(
         99, 1, 0, 0.0, np.empty(0), 0, 0, 0.0, {("torque_lag", "inertia"): 80, ("alarm_stands", ""): 50}
     )
-    assert table.told([outcome]) == {"torque_lag": 80}, "an alarm is no misfit"
-    assert table.named_right("torque 4 ms late", table.told([outcome]))
-    assert not table.named_right("encoder between lines", table.told([outcome]))
+    assert table.named_causes([outcome]) == {"torque_lag": 80}, "an alarm is no misfit"
+    assert table.named_right("torque 4 ms late", table.named_causes([outcome]))
+    assert not table.named_right("encoder between lines", table.named_causes([outcome]))
 
 
 def test_a_second_of_a_wrong_name_may_be_chance_and_two_are_not() -> None:

@@ -71,8 +71,8 @@ def test_a_row_misses_what_it_does_not_meet() -> None:
 
     assert missed(outcome(), outcome()) == []
     assert missed(outcome(lying=1), outcome()) == ["lies"]
-    assert missed(outcome(right=False, told="contact"), outcome()) == ["right cause", "found in time"]
-    assert missed(outcome(right=False, told=SEVERAL), outcome()) == ["one cause", "found in time"]
+    assert missed(outcome(right=False, reported="contact"), outcome()) == ["right cause", "found in time"]
+    assert missed(outcome(right=False, reported=SEVERAL), outcome()) == ["one cause", "found in time"]
     assert missed(outcome(false=1), outcome()) == ["false findings"]
     assert missed(outcome(delay=2.5), outcome()) == ["found in time"]
     assert missed(outcome(masses=np.array([[0.15, 0.2]])), outcome()) == ["mass"]
@@ -88,7 +88,7 @@ def test_a_limit_that_is_not_met_has_a_row_and_a_reason_and_any_other_is_missed(
 
 def test_two_kilograms_are_told_in_time_and_nothing_else() -> None:
     found = run("payload", 5)
-    assert (found.told, found.right, found.false) == ("payload", True, 0)
+    assert (found.reported, found.right, found.false) == ("payload", True, 0)
     assert found.delay < 2.0
     assert np.abs(found.masses[:, 0]).max() < 0.1
     assert found.lying == 0
@@ -97,4 +97,4 @@ def test_two_kilograms_are_told_in_time_and_nothing_else() -> None:
 def test_friction_that_falls_slowly_is_told_as_friction() -> None:
     """Each step of it is too small for a finding: without their sum nothing at all was told of this arm."""
     found = run("viscous -40 % in 40 s", 9871)
-    assert (found.told, found.right, found.false) == ("friction", True, 0)
+    assert (found.reported, found.right, found.false) == ("friction", True, 0)
