@@ -157,5 +157,5 @@ class DriverSettings(StrictSettings):
 
         It sends nothing that moves or sets anything.
         """
-        told = f"{place} with {', '.join(options) or 'no options'} for {seconds:g} s"
-        raise DriverError(f"{cls.__name__} cannot listen at {told}: configure it by hand (see docs/drivers.md)")
+        tried = f"{place} with {', '.join(options) or 'no options'} for {seconds:g} s"
+        raise DriverError(f"{cls.__name__} cannot listen at {tried}: configure it by hand (see docs/drivers.md)")

@@ -91,7 +91,7 @@ class Progress:
         printed = 0.0
         while not self._stop.wait(min(self._first, QUICK)):
             now = time.monotonic()
-            # by its stage: one that has begun is told soon, however long the one before took
+            # by its stage: one that has begun is reported soon, however long the one before took
             every = 0.0 if terminal else EVERY if now - self._since < LATER else LATER
             if now < max(self._begin + self._first, printed + every):
                 continue

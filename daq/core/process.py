@@ -146,7 +146,7 @@ class CoreProcess:
         self._checkpoints.send_next_state(self._pipeline)
         if self._transcript is not None:
             batch = Batch(
-                len(readings), epoch, checked, clock.told, finished, baselines, self._resumed, late, seen, worn
+                len(readings), epoch, checked, clock.answers, finished, baselines, self._resumed, late, seen, worn
             )
             self._transcript.note(readings, batch, messages)
             self._resumed = None

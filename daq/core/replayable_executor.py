@@ -1,9 +1,9 @@
 """An executor whose results count only between two batches, so that a replay can let them count at the same place.
 
 A worker finishes at any time, and a result that counted in the middle of a batch could not be replayed. Here a result
-counts when `release_finished` finds it or, in a replay, when `release` is told its number. Refits are numbered from 0
-in the order of submission, plausibility looks from LOOKS; ~number stands for one that failed, and it fails again in a
-replay.
+counts when `release_finished` finds it or, in a replay, when `release` is called with its number. Refits are numbered
+from 0 in the order of submission, plausibility looks from LOOKS; ~number stands for one that failed, and it fails again
+in a replay.
 """
 
 from collections.abc import Callable, Sequence

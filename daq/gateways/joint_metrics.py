@@ -1,4 +1,4 @@
-"""What a plant is told of a joint, by name: the values, whether they may be used and why not, what has changed."""
+"""What a plant gets of a joint, by name: the values, whether they may be used and why not, what has changed."""
 
 from collections.abc import Mapping
 from typing import Any, Final

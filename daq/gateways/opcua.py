@@ -114,8 +114,8 @@ class OpcuaServer:
         """Remember the newest values of each joint."""
         family, _, name = topic.partition("/")
         if topic == "meta":
-            for joint, told in update["joints"].items():
-                units = {parameter: one["unit"] for parameter, one in told["parameters"].items()}
+            for joint, fields in update["joints"].items():
+                units = {parameter: one["unit"] for parameter, one in fields["parameters"].items()}
                 self._joints.setdefault(joint, JointNodes()).units = units
         elif family == "estimate" and name in self._joints:  # before `meta` nothing is known of its units
             joint = self._joints[name]
@@ -143,13 +143,13 @@ class OpcuaServer:
         now = datetime.now(UTC)
         for key, value in joint.values.items():
             node = joint.nodes.get(key) or await self._add(name, joint, key, value)
-            told = ua.DataValue(
+            written = ua.DataValue(
                 Value=ua.Variant(value, TYPES[type(value)]),
                 StatusCode=ua.StatusCode(joint.status(key)),
                 SourceTimestamp=joint.time(key),
                 ServerTimestamp=now,
             )
-            await self._server.write_attribute_value(node.nodeid, told)
+            await self._server.write_attribute_value(node.nodeid, written)
             self.counts.sent += 1
 
     async def _add(self, name: str, joint: JointNodes, key: str, value: Change) -> Node:

@@ -71,9 +71,9 @@ async def _serve(name: str, gateway: Gateway, stream: Subscriber, status: Socket
             if begun >= due:
                 due = begun + REPORT_EVERY
                 counts = gateway.counts
-                told = {"start": start, "clients": counts.clients, "sent": counts.sent, "dropped": counts.dropped}
-                told["missed"] = stream.gaps.total()
-                status.send_multipart((f"gateway/{name}".encode(), msgpack.packb(told)))
+                body = {"start": start, "clients": counts.clients, "sent": counts.sent, "dropped": counts.dropped}
+                body["missed"] = stream.gaps.total()
+                status.send_multipart((f"gateway/{name}".encode(), msgpack.packb(body)))
             await asyncio.sleep(max(0.001, TURN - (time.monotonic() - begun)))
 
 

@@ -83,8 +83,8 @@ class Ros2Publisher:
         """Remember the newest message of each joint and process."""
         family, _, name = topic.partition("/")
         if topic == "meta":
-            for joint, told in update["joints"].items():
-                self._units[joint] = {one: parameter["unit"] for one, parameter in told["parameters"].items()}
+            for joint, fields in update["joints"].items():
+                self._units[joint] = {one: parameter["unit"] for one, parameter in fields["parameters"].items()}
         elif family == "estimate":
             self._estimates[name] = time.monotonic(), update
         elif family == "change":

@@ -38,16 +38,16 @@ FAREWELL: Final = 0.5  # s that the death certificate may take when the service 
 
 
 class Device:
-    """One joint: what was told of it last, and what is new."""
+    """One joint: what was published of it last, and what is new."""
 
     def __init__(self) -> None:
         self.unit: dict[str, str] = {}
         self.alive = False  # whether the broker has its birth
         self.seen = 0.0  # monotonic s of the last estimate
         self.values: dict[str, Change] = {}
-        self.told: dict[str, Change] = {}
+        self.published: dict[str, Change] = {}
         self.aliases: dict[str, int] = {}
-        self.quality = self.told_quality = Quality.GOOD  # of its values
+        self.quality = self.published_quality = Quality.GOOD  # of its values
         self.good: int | None = None  # Unix ms of the last estimate whose values counted
 
     def take(self, update: Mapping[str, Any]) -> None:
@@ -61,7 +61,7 @@ class Device:
 
     def metrics(self, values: Mapping[str, Change]) -> list[PayloadMetric]:
         """Sparkplug's metrics of some values."""
-        said = self.quality if (self.quality, self.told_quality) != (Quality.GOOD, Quality.GOOD) else None
+        said = self.quality if (self.quality, self.published_quality) != (Quality.GOOD, Quality.GOOD) else None
         good = None if self.quality == Quality.GOOD else self.good
         return [
             PayloadMetric(
@@ -72,21 +72,21 @@ class Device:
         ]  # fmt: skip
 
     def changed(self) -> dict[str, Change]:
-        """What differs from what was told last; a number that is not known equals itself.
+        """What differs from what was published last; a number that is not known equals itself.
 
         Every value does where it begins to count, or no longer does.
         """
-        turned = self.quality != self.told_quality
+        turned = self.quality != self.published_quality
         return {
             name: one
             for name, one in self.values.items()
-            if repr(one) != repr(self.told.get(name)) or (turned and is_value(name))
+            if repr(one) != repr(self.published.get(name)) or (turned and is_value(name))
         }
 
-    def note_told(self, values: Mapping[str, Change]) -> None:
-        """These have been told."""
-        self.told |= values
-        self.told_quality = self.quality
+    def note_published(self, values: Mapping[str, Change]) -> None:
+        """Note that these have been published."""
+        self.published |= values
+        self.published_quality = self.quality
 
 
 class SparkplugNode:
@@ -133,8 +133,8 @@ class SparkplugNode:
         """Remember the newest values of each joint."""
         family, _, joint = topic.partition("/")
         if topic == "meta":
-            for name, told in update["joints"].items():
-                units = {parameter: one["unit"] for parameter, one in told["parameters"].items()}
+            for name, fields in update["joints"].items():
+                units = {parameter: one["unit"] for parameter, one in fields["parameters"].items()}
                 folders = ("parameters", "deviations")
                 device = self._devices.setdefault(name, Device())
                 device.unit = {f"{folder}/{one}": unit for folder in folders for one, unit in units.items()}
@@ -158,22 +158,22 @@ class SparkplugNode:
             return
         self._due = time.monotonic() + 1 / self._settings.rate
         for name, device in self._devices.items():
-            self._tell(name, device)
+            self._publish_device(name, device)
 
-    def _tell(self, name: str, device: Device) -> None:
+    def _publish_device(self, name: str, device: Device) -> None:
         if time.monotonic() - device.seen > SILENT:
             if device.alive:
                 device.alive = False
                 self._publish("DDEATH", [], name, birth=False)
-        elif not device.alive or device.values.keys() != device.told.keys():
+        elif not device.alive or device.values.keys() != device.published.keys():
             for metric in device.values.keys() - device.aliases.keys():
                 self._aliases += 1
                 device.aliases[metric] = self._aliases
-            device.told = {}
+            device.published = {}
             device.alive = self._publish("DBIRTH", device.metrics(device.values), name, birth=True)
-            device.note_told(device.values)
+            device.note_published(device.values)
         elif (changed := device.changed()) and self._publish("DDATA", device.metrics(changed), name, birth=False):
-            device.note_told(changed)
+            device.note_published(changed)
 
     def _drop_due(self) -> None:
         """Count what would have been sent now."""
@@ -181,7 +181,7 @@ class SparkplugNode:
             self._due = time.monotonic() + 1 / self._settings.rate
             for device in self._devices.values():
                 self.counts.dropped += bool(device.changed())
-                device.note_told(device.values)
+                device.note_published(device.values)
 
     def _bear_node(self) -> None:
         """Publish the node's birth; its devices follow as they are due, which is now."""

@@ -108,7 +108,7 @@ class Connection(H11Protocol):
     def handle_websocket_upgrade(self, event: Any) -> None:
         """Upgrade to a WebSocket of a page, which has its own keep-alive and no time limit."""
         pages = sum(not isinstance(one, Connection) for one in self.connections)
-        if pages < room_for_pages(self.most) + self.most // 4:  # those beyond the pages are told why they are refused
+        if pages < room_for_pages(self.most) + self.most // 4:  # those beyond the pages learn why they are refused
             self._forget()
             super().handle_websocket_upgrade(event)
             return

@@ -155,7 +155,7 @@ class History:
             for joint, totals in update["joints"].items():
                 known = self._joint(joint)
                 known.losses.absorb(totals.get("lost", {}), update.get("boot"), update["timestamp"])
-                known.totals = {**totals, "losses": known.losses.told()}
+                known.totals = {**totals, "losses": known.losses.recent()}
         elif family == "estimate":
             self._estimate(self._joint(name), update, now)
         elif family == "residual":
@@ -388,9 +388,9 @@ def _state(joint: JointHistory, stale: Reason | None) -> Map:
 
 
 def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, stale: Reason | None) -> Map:
-    told: Map = {"state": _state(joint, stale), "totals": joint.totals}
+    found: Map = {"state": _state(joint, stale), "totals": joint.totals}
     if fresh:
-        told |= {
+        found |= {
             "drift": joint.drift,
             "changes": joint.changes,
             "wear": joint.wear,
@@ -408,11 +408,11 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
         "gears": joint.gears,
     }
     if joint.channels:
-        told["channels"] = {"names": joint.channels, "rows": joint.raw.all(base) if whole else joint.raw.fresh(base)}
-    told |= {name: trace.all(base) if whole else trace.fresh(base) for name, trace in traces.items()}
+        found["channels"] = {"names": joint.channels, "rows": joint.raw.all(base) if whole else joint.raw.fresh(base)}
+    found |= {name: trace.all(base) if whole else trace.fresh(base) for name, trace in traces.items()}
     if not whole:
-        return told
-    return told | {
+        return found
+    return found | {
         "unit": joint.label.unit,
         "names": joint.names,
         "units": [joint.label.parameters.get(name, "") for name in joint.names],

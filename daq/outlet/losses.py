@@ -27,7 +27,7 @@ class Losses:
         while len(self._reports) > 1 and timestamp - self._reports[0][0] > RECENT:
             self._reports.popleft()
 
-    def told(self) -> dict[str, dict[str, Any]]:
+    def recent(self) -> dict[str, dict[str, Any]]:
         """Cause → when it lost a sample last (Unix s) and the samples/s that it lost over the last ten seconds.
 
         Only of those that grew while the outlet watched.

@@ -88,8 +88,8 @@ TABLE: Final = (
     Metric("robot_payload_carried", Gauge, (), "", "1 while a body is carried that the whole robot's model lacks."),
     Metric("robot_payload_mass", Gauge, (), "", "Its mass as far as it is known, kg."),
     Metric("robot_payload_mass_deviation", Gauge, (), "", "Standard deviation of that mass, kg."),
-    Metric("robot_tool_differs", Gauge, (), "", "1 while what is carried is not what the controller was told."),
-    Metric("robot_tool_mass_difference", Gauge, (), "", "What is carried less what the controller was told, kg."),
+    Metric("robot_tool_differs", Gauge, (), "", "1 while what is carried differs from the controller's tool."),
+    Metric("robot_tool_mass_difference", Gauge, (), "", "What is carried less the controller's tool, kg."),
     Metric("robot_blocks_total", Counter, (), "", "Seconds of motion that have taught the whole robot's model."),
     Metric(
         "mechanism_residual", Gauge, ("joint",), "", "Torque that the mechanism's model does not explain, N·m or N."
@@ -315,10 +315,10 @@ class Metrics:
         self._get("update_timestamp_seconds", ROBOT).set(update["timestamp"])
         self._get("startup_progress_ratio", ROBOT).set(update["progress"] / 100)
         self._phase(ROBOT, update["phase"], update["health"]["status"])
-        for joint, told in update["joints"].items():
-            self._get("robot_residual", joint).set(told["residual"])
-            self._get("robot_residual_threshold", joint).set(told["threshold"])
-            self._get("robot_contact", joint).set(told["contact"])
+        for joint, values in update["joints"].items():
+            self._get("robot_residual", joint).set(values["residual"])
+            self._get("robot_residual_threshold", joint).set(values["threshold"])
+            self._get("robot_contact", joint).set(values["contact"])
         payload = update["payload"]
         self._get("robot_payload_carried").set(payload["carried"])
         self._get("robot_payload_mass").set(payload["mass"])
@@ -344,14 +344,14 @@ class Metrics:
             self._get("health", joint, status).set(status == health)
 
     def _mechanism(self, update: Mapping[str, Any]) -> None:
-        for drive, told in update["drives"].items():
-            self._get("mechanism_residual", drive).set(told["residual"])
-            self._get("mechanism_residual_threshold", drive).set(told["threshold"])
-            self._get("mechanism_contact", drive).set(told["contact"])
-            self._get("mechanism_friction_ratio", drive).set(told["friction_ratio"])
-            self._get("mechanism_friction_ratio_deviation", drive).set(told["friction_ratio_deviation"])
-        for joint, told in update["joints"].items():
-            self._get("mechanism_radial_force", joint).set(told["radial"])
+        for drive, values in update["drives"].items():
+            self._get("mechanism_residual", drive).set(values["residual"])
+            self._get("mechanism_residual_threshold", drive).set(values["threshold"])
+            self._get("mechanism_contact", drive).set(values["contact"])
+            self._get("mechanism_friction_ratio", drive).set(values["friction_ratio"])
+            self._get("mechanism_friction_ratio_deviation", drive).set(values["friction_ratio_deviation"])
+        for joint, values in update["joints"].items():
+            self._get("mechanism_radial_force", joint).set(values["radial"])
 
     def _process(self, name: str, update: Mapping[str, Any]) -> None:
         self._get("process_up", name).set(update["up"])

@@ -91,9 +91,9 @@ def give_pages_of_files_back() -> None:
     madvise = getattr(ctypes.CDLL(None), "madvise", None) if sys.platform == "linux" else None
     if madvise is None:
         return
-    with contextlib.suppress(OSError), SMAPS.open(encoding="utf-8", errors="surrogateescape") as told:
+    with contextlib.suppress(OSError), SMAPS.open(encoding="utf-8", errors="surrogateescape") as mappings:
         mapped: re.Match[str] | None = None
-        for line in told:
+        for line in mappings:
             if MAPPING.match(line):
                 mapped = READ_ONLY_FILE.match(line)
             elif mapped is not None and line.split() == NOTHING_WRITTEN:

@@ -92,9 +92,9 @@ class Silence:
     @property
     def words(self) -> str:
         """The cause that is reported."""
-        told = f"no sign of life for {self.length:.1f} s"
+        sentence = f"no sign of life for {self.length:.1f} s"
         lost = self.length - self.own
-        return f"{told}, in {lost:.1f} s of it no processor: the machine is too busy" if self.starved else told
+        return f"{sentence}, in {lost:.1f} s of it no processor: the machine is too busy" if self.starved else sentence
 
 
 def waited(pid: int) -> float:

@@ -212,8 +212,8 @@ def sources() -> str:
 @functools.cache
 def _edition() -> str:
     """A digest of these sources and where they are, this Python and this numba."""
-    told = f"{sys.version} {version('numba')} {Path(__file__).parent} {sources()}"
-    return hashlib.blake2b(told.encode(), digest_size=12).hexdigest()
+    environment = f"{sys.version} {version('numba')} {Path(__file__).parent} {sources()}"
+    return hashlib.blake2b(environment.encode(), digest_size=12).hexdigest()
 
 
 def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:

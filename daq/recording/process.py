@@ -205,7 +205,7 @@ class Recorder:
             self._fail(self._folder.full())
             return
         file = McapFile(path, "jointwatch")
-        file.metadata("configuration", {"digest": digest(self._config), "json": _told(self._config)})
+        file.metadata("configuration", {"digest": digest(self._config), "json": _recorded_configuration(self._config)})
         self._file, self._cause = file, ""
         self._channels = JsonChannels(file)
         self._began = self._room = time.monotonic()
@@ -247,7 +247,7 @@ class Recorder:
         self._written = said / 1e9
 
 
-def _told(config: Config) -> str:
+def _recorded_configuration(config: Config) -> str:
     """The configuration as JSON, without what concerns this machine only: keys, notifications, gateways."""
     without: dict[str, bool | set[str]] = {"folder": True, "notify": True, "gateways": True, "publish": {"curve"}}
     if not config.robot_model:

@@ -131,9 +131,9 @@ def break_of(file: Path) -> str:
 
 def configuration(file: Path) -> Config:
     """The configuration that the service had, without drivers and addresses. Raises RecordingError."""
-    told = _told(file)
+    recorded = _recorded_configuration(file)
     try:
-        whole = json.loads(told["json"])
+        whole = json.loads(recorded["json"])
         return Config.model_validate(whole | {"drivers": {}, "publish": {"rate": whole["publish"]["rate"]}})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -145,7 +145,7 @@ def configuration(file: Path) -> Config:
 
 def digest(file: Path) -> str:
     """The digest of the configuration that the service had. Raises RecordingError."""
-    return _told(file).get("digest", "")
+    return _recorded_configuration(file).get("digest", "")
 
 
 def before(file: Path) -> list[Path]:
@@ -166,7 +166,7 @@ def before(file: Path) -> list[Path]:
     return found
 
 
-def _told(file: Path) -> dict[str, str]:
+def _recorded_configuration(file: Path) -> dict[str, str]:
     for record in _records(file):
         if isinstance(record, Metadata) and record.name == "configuration":
             return record.metadata

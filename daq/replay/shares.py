@@ -52,7 +52,7 @@ class PlayedTurns(NamedTuple, Generic[Result]):
 
     heard: list[Heard]
     played: Played  # so far
-    read: int  # bytes of the recording since the last part; 0 where they are told as they are read
+    read: int  # bytes of the recording since the last part; 0 where they are reported as they are read
     ended: Ended[Result] | None
 
 
@@ -68,7 +68,7 @@ class Shares(Generic[Result]):
         speed: float | None = None,
         processors: int | None = None,
     ) -> None:
-        """result_of: what is told of a pipeline in the end, which can be pickled; listened: see Pipeline, and whether
+        """result_of: the result of a pipeline in the end, which can be pickled; listened: see Pipeline, and whether
         all messages are wanted: else only the events are; speed: see play(); processors: of this machine where left
         out."""
         self._results: dict[int, Result] = {}  # by process
@@ -96,11 +96,11 @@ class Shares(Generic[Result]):
 
     @property
     def results(self) -> list[Result]:
-        """What is told of the pipeline of each process that has come to the end, in the order of the joints."""
+        """The result of the pipeline of each process that has come to the end, in the order of the joints."""
         return [self._results[at] for at in sorted(self._results)]
 
     def messages(self, reached: Callable[[Played], None]) -> Iterator[Message]:
-        """Every message that is wanted; `reached` is told how far it is.
+        """Every message that is wanted; `reached` is called with how far it is.
 
         Raises ChildProcessError where a process has died.
         """

@@ -79,11 +79,11 @@ class RecordedClock:
     """The monotonic clock (ns), which remembers its answers."""
 
     def __init__(self) -> None:
-        self.told: list[int] = []
+        self.answers: list[int] = []
 
     def __call__(self) -> int:
-        self.told.append(time.monotonic_ns())
-        return self.told[-1]
+        self.answers.append(time.monotonic_ns())
+        return self.answers[-1]
 
 
 class Transcript:

@@ -80,7 +80,7 @@ class CanBusSettings(CanLayoutSettings):
             )
         if self.listen_only and self.interface not in SILENT:
             raise ValueError(
-                f"{self.interface} cannot be told to keep silent (for socketcan: `ip link set {self.channel} type can "
+                f"{self.interface} cannot be set to keep silent (for socketcan: `ip link set {self.channel} type can "
                 f"listen-only on`), found listen_only = true"
             )
         if self.interface != "socketcan" and (self.kernel_filter or not self.own_frames):

@@ -140,18 +140,18 @@ class ZenohTopic:
             self._ask()
         return found
 
-    def _is_next(self, told: MessageNumber | None) -> bool:
+    def _is_next(self, message: MessageNumber | None) -> bool:
         """Count the messages missing before this one; False where it came twice or after a later one."""
-        if told is None:
+        if message is None:
             self.counts["unnumbered"] += 1
             return True
-        newest = self._numbers.get(told.publisher)
-        if newest is not None and told.number <= newest:
+        newest = self._numbers.get(message.publisher)
+        if newest is not None and message.number <= newest:
             self.counts["stale"] += 1
             return False
         if newest is not None:
-            self.counts["lost"] += told.number - newest - 1
-        self._numbers[told.publisher] = told.number
+            self.counts["lost"] += message.number - newest - 1
+        self._numbers[message.publisher] = message.number
         return True
 
     def _ask(self) -> None:

@@ -146,13 +146,13 @@ def _progress() -> Any:
     """A function that prints the progress of the search every SAID seconds."""
     last = time.monotonic()
 
-    def told(count: int, best: float) -> None:
+    def report(count: int, best: float) -> None:
         nonlocal last
         if time.monotonic() - last > SAID:
             last = time.monotonic()
             print(f"{count:7} motions, best {best:.4g}", file=sys.stderr)
 
-    return told
+    return report
 
 
 def _tell(criteria: Criteria, verdicts: list[LimitCheck], names: tuple[str, ...], robot: RobotDescription) -> None:

@@ -47,8 +47,8 @@ def _left(left: Sequence[FleetTimeLeft]) -> str:
     if not left:
         return ""
     rows = [
-        (escape(one.robot), escape(one.joint), escape(readable(one.told.parameter)), f"{one.told.limit:g}",
-         escape(one.told.text))
+        (escape(one.robot), escape(one.joint), escape(readable(one.time_left.parameter)), f"{one.time_left.limit:g}",
+         escape(one.time_left.text))
         for one in left[:LISTED]
     ]  # fmt: skip
     table = stacked_table(("robot", "joint", "quantity", "limit", "time left"), rows)

@@ -37,7 +37,7 @@ def who_stands_out(judged: Sequence[JudgedQuantity], when: When) -> str:
 
 def anomaly_words(one: JudgedQuantity) -> str:
     """Name what is noticed about a quantity: odd, drifts, or both."""
-    return " and ".join(word for word, told in (("odd", one.odd), ("drifts", one.drifts)) if told)
+    return " and ".join(word for word, applies in (("odd", one.odd), ("drifts", one.drifts)) if applies)
 
 
 def digits(value: float) -> str:
@@ -72,7 +72,7 @@ def stacked_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<table class="stacked"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _row(one: JudgedQuantity, told: str) -> tuple[str, ...]:
+def _row(one: JudgedQuantity, since: str) -> tuple[str, ...]:
     before = one.value - one.change / 2.0  # roughly: the value is the middle of both halves
     change = f"{one.change:+.3g} ({_percent(one.change, before)})".replace("-", "−")
     return (
@@ -84,7 +84,7 @@ def _row(one: JudgedQuantity, told: str) -> tuple[str, ...]:
         digits(one.median),
         relative_difference(one),
         change if math.isfinite(one.change) else "–",
-        escape(told),
+        escape(since),
         f'<span title="z {one.z:.1f}, z of the change {one.change_z:.1f}">{one.worst:.1f} ×\u00a0limit</span>',
     )
 

@@ -91,7 +91,7 @@ def render(standing: FleetStanding, left: Sequence[FleetTimeLeft]) -> Renderable
     for name in ("robot", "joint", "", "quantity", "value", "siblings", "z", "change", "z of it"):
         table.add_column(name, justify="right" if name in ("z", "z of it", "value", "siblings", "change") else "left")
     for one in out[:LISTED]:
-        word = " and ".join(word for word, told in (("odd", one.odd), ("drifts", one.drifts)) if told)
+        word = " and ".join(word for word, applies in (("odd", one.odd), ("drifts", one.drifts)) if applies)
         table.add_row(
             one.robot, one.joint, Text(word, "bold #d55e00" if one.odd else "#e69f00"), one.quantity,
             f"{one.value:.4g} ± {one.deviation:.2g} {one.unit}".replace(" ± nan", ""), f"{one.median:.4g}",
@@ -100,7 +100,7 @@ def render(standing: FleetStanding, left: Sequence[FleetTimeLeft]) -> Renderable
     parts: list[RenderableType] = [Text(headline(standing), "bold"), *([table] if out else [])]
     if len(out) > LISTED:
         parts.append(Text(f"and {len(out) - LISTED} more"))
-    parts += [Text(f"{one.robot} {one.joint} {one.told.parameter} = {one.told.limit:g}: {one.told.text}")
+    parts += [Text(f"{one.robot} {one.joint} {one.time_left.parameter} = {one.time_left.limit:g}: {one.time_left.text}")
               for one in left[:LISTED]]  # fmt: skip
     return Group(*parts)
 

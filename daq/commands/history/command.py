@@ -87,8 +87,8 @@ def _of_joint(history: HistoryReader, joint: str, grain: Grain, start: float, en
     }
 
 
-def _as_map(told: TimeLeft) -> dict[str, Any]:
-    return told._asdict() | {"left": None if told.left is None else told.left._asdict()}
+def _as_map(found: TimeLeft) -> dict[str, Any]:
+    return found._asdict() | {"left": None if found.left is None else found.left._asdict()}
 
 
 def _print_csv(history: HistoryReader, joints: list[str], grain: Grain, start: float, end: float) -> None:

@@ -98,14 +98,14 @@ def _lines(before: Side, after: Side, both: Both, alone: list[str]) -> list[str]
         hours = [side.hours.get(joint, 0.0) for side in (before, after)]
         lines.append(f"{joint}: {hours[0]:.1f} h and {hours[1]:.1f} h in motion")
         lines.append(f"  {'':24}{'A':>22}{'B':>22}{'change':>10}{'z':>7}")
-        for quantity, (one, other, told) in both.items():
+        for quantity, (one, other, apart) in both.items():
             if quantity.joint != joint:
                 continue
             name = f"{quantity.name} {quantity.unit}".rstrip()
             values = [f"{side.value:.4g} ± {side.deviation:.2g}".replace(" ± nan", "") for side in (one, other)]
-            percent = "" if math.isnan(told.percent) else f"{told.percent:+.1f} %"
-            z = "" if math.isnan(told.z) else f"{told.z:+.1f}"
-            mark = "  changed" if abs(told.z) >= CHANGED and quantity.name != TEMPERATURE else ""
+            percent = "" if math.isnan(apart.percent) else f"{apart.percent:+.1f} %"
+            z = "" if math.isnan(apart.z) else f"{apart.z:+.1f}"
+            mark = "  changed" if abs(apart.z) >= CHANGED and quantity.name != TEMPERATURE else ""
             lines.append(f"  {name:24}{values[0]:>22}{values[1]:>22}{percent:>10}{z:>7}{mark}")
         warmth = both.get(Quantity(joint, TEMPERATURE, "°C"))
         if warmth is not None and abs(warmth[2].change) >= WARMER:
@@ -122,10 +122,10 @@ def _as_map(before: Side, after: Side, both: Both, alone: list[str]) -> dict[str
                 **quantity._asdict(),
                 "a": one._asdict(),
                 "b": other._asdict(),
-                **told._asdict(),
-                "changed": abs(told.z) >= CHANGED,
+                **apart._asdict(),
+                "changed": abs(apart.z) >= CHANGED,
             }
-            for quantity, (one, other, told) in both.items()
+            for quantity, (one, other, apart) in both.items()
         ],
         "alone": alone,
     }

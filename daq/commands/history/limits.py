@@ -1,8 +1,8 @@
 """`jointwatch history --limit PARAMETER=VALUE`: how long a parameter that has changed takes to a limit.
 
-Nothing is said before the service has told a change of the parameter (a record in `change/<joint>` that is not over):
-before an onset there is no trend. The clock is the way that the joint has made since the file began, or since the last
-repair: a fall towards the reference that stays. A day without motion does not count.
+Nothing is said before the service has reported a change of the parameter (a record in `change/<joint>` that is not
+over): before an onset there is no trend. The clock is the way that the joint has made since the file began, or since
+the last repair: a fall towards the reference that stays. A day without motion does not count.
 """
 
 import math

@@ -34,7 +34,7 @@ from estimators.quantities import Floats
 
 RINGS: Final = ("ring", "link_position")
 NEAR: Final = ("near_x", "near_y")
-GROWN: Final = 3.0  # deviations of a difference, from which growth is told
+GROWN: Final = 3.0  # deviations of a difference, from which growth is reported
 FASTEST: Final = 200.0  # Hz, of which a recording's ticks must be more: the pin is filtered at 40 Hz
 THIN: Final = 0.01  # s, between rows of the proximity sensors
 
@@ -78,8 +78,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"now": now, "before": before, "growth": growth}, ensure_ascii=False))
     else:
-        _tell(now, "")
-        _tell(before, "before, ")
+        _print(now, "")
+        _print(before, "before, ")
         for one in growth:
             print(f"{one['way']}: {one['text']}")
     return 0 if any(one["told"] for one in now) else EXIT_RUNTIME
@@ -158,8 +158,8 @@ def _by_motion(
         value, deviation = measured(runs, fitted, options.ring_radius, period)
         at_least = least(runs, options.ring_radius, period)
         flies = value < at_least - deviation  # what the law says is less than what the pin has moved
-        told = 2.0 * deviation < value < IMPLAUSIBLE and not flies
-        why = "" if told else f"at least {1e6 * at_least:.1f} µm by its extremes{', the pin flies' if flies else ''}"
+        sure = 2.0 * deviation < value < IMPLAUSIBLE and not flies
+        why = "" if sure else f"at least {1e6 * at_least:.1f} µm by its extremes{', the pin flies' if flies else ''}"
         found.append(_result(ring, value, deviation, why))
     return found
 
@@ -185,8 +185,8 @@ def _by_ring(
         found, _ = ring_rows(samples, options.ring_radius, smooth, stride)
         rows.append(found)
         directions.append(load_direction(RingRows(*found.T), bearing.pull, bearing.upright))
-    told, reasons = judged(RingRows(*np.concatenate(rows).T), np.concatenate(directions), options.ring_radius)
-    return _result(ring, told.clearance, told.deviation, "; ".join(map(str, reasons)))
+    measured_ring, reasons = judged(RingRows(*np.concatenate(rows).T), np.concatenate(directions), options.ring_radius)
+    return _result(ring, measured_ring.clearance, measured_ring.deviation, "; ".join(map(str, reasons)))
 
 
 def _period(files: list[Path], parts: list[dict[str, ChannelSeries]]) -> float:
@@ -218,7 +218,7 @@ def _growth(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     return {"way": now["way"], "change": change, "deviation": deviation, "grown": grown, "text": text}
 
 
-def _tell(found: list[dict[str, Any]], when: str) -> None:
+def _print(found: list[dict[str, Any]], when: str) -> None:
     for one in found:
         value = f"{1e6 * one['clearance']:.1f} ± {1e6 * one['deviation']:.1f} µm"
         print(f"{when}{one['way']}: {value}" if one["told"] else f"{when}{one['way']}: no number ({one['why']})")

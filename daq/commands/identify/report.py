@@ -107,7 +107,7 @@ def _joint(found: RobotIdentification, judged: JudgedPrediction, j: int, kind: s
             number(found.fit.theta[place], 5),
             number(found.found.spread()[place], 2),
             escape(term.unit),
-            _told(found, place),
+            _how_known(found, place),
         )
         for place, term in terms
     ]
@@ -156,7 +156,7 @@ def _friction(found: RobotIdentification, j: int) -> tuple[Floats, tuple[Floats,
     return np.column_stack([late, rows.dq[thin, j], left[thin]]), (speed, torque)
 
 
-def _told(found: RobotIdentification, place: int) -> str:
+def _how_known(found: RobotIdentification, place: int) -> str:
     if found.fit.held[place]:
         return '<span class="warn">held at zero</span>'
     return "learnt" if found.fit.learnt[place] else '<span class="none">mostly the prior</span>'
@@ -171,7 +171,7 @@ def _base(found: RobotIdentification) -> str:
             number(found.fit.theta[k], 5),
             number(found.found.spread()[k], 2),
             number(found.fit.prior[k], 5),
-            _told(found, k),
+            _how_known(found, k),
         )
         for k, (name, meaning) in enumerate(zip(model.names[: model.base], model.meanings[: model.base], strict=True))
     ]

@@ -17,7 +17,7 @@ from estimators.thresholds import AT_REST
 #: not change is above it.
 CHANGED: Final = 3.0
 #: 1, argued: Slow, middle and fast, as shares of the speed that both recordings have had: a law has two to four
-#: coefficients that are told apart by speed.
+#: coefficients that are distinguished by speed.
 SPEEDS: Final = (0.1, 0.4, 0.9)
 POSES: Final = 20  # of the range that both have had, over which friction by place and load is averaged
 

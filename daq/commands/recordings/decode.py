@@ -70,13 +70,13 @@ def run(options: argparse.Namespace) -> int:
         broken = str(error)
     except BrokenPipeError:
         return EXIT_RUNTIME
-    told = _told(decoder, recording, tally, in_si, broken)
+    summary = _summary(decoder, recording, tally, in_si, broken)
     stream = sys.stderr if options.values else sys.stdout
     if options.json:
-        print(json.dumps(told, ensure_ascii=False), file=stream)
+        print(json.dumps(summary, ensure_ascii=False), file=stream)
     else:
-        _print(told, stream)
-    if not broken and tally.frames and not told["decoded"]:
+        _print(summary, stream)
+    if not broken and tally.frames and not summary["decoded"]:
         broken = f"{options.log}: none of its frames is described by {options.dbc}: is it this bus's DBC?"
     return fail(broken) if broken else 0
 
@@ -105,7 +105,7 @@ def _tally_unknown(block: Frames, known: NDArray[np.uint32], tally: Tally) -> No
     tally.unknown.update(dict(zip(ids[strange].tolist(), counts[strange].tolist(), strict=True)))
 
 
-def _told(decoder: Decoder, recording: LogFile, tally: Tally, in_si: FrameLayout, broken: str) -> dict[str, Any]:
+def _summary(decoder: Decoder, recording: LogFile, tally: Tally, in_si: FrameLayout, broken: str) -> dict[str, Any]:
     counts = {**decoder.counts, **recording.counts}
     refused = sum(counts[cause] for cause in REFUSED)
     total = tally.reading + tally.decoding
@@ -129,21 +129,21 @@ def _told(decoder: Decoder, recording: LogFile, tally: Tally, in_si: FrameLayout
     }
 
 
-def _print(told: dict[str, Any], stream: TextIO) -> None:
+def _print(summary: dict[str, Any], stream: TextIO) -> None:
     for key in ("frames", "decoded", "unmatched", "values"):
-        print(f"{key:<14}{told[key]:>14,}", file=stream)
-    for cause, count in told["errors"].items():
+        print(f"{key:<14}{summary[key]:>14,}", file=stream)
+    for cause, count in summary["errors"].items():
         print(f"{cause:<14}{count:>14,}", file=stream)
-    print(f"{'frames/s':<14}{told['frames_per_second']:>14,}  with reading the file", file=stream)
-    print(f"{'':<14}{told['frames_per_second_decoding']:>14,}  decoding alone", file=stream)
-    if told["unknown_ids"]:
-        shown = told["unknown_ids"][:SHOWN]
+    print(f"{'frames/s':<14}{summary['frames_per_second']:>14,}  with reading the file", file=stream)
+    print(f"{'':<14}{summary['frames_per_second_decoding']:>14,}  decoding alone", file=stream)
+    if summary["unknown_ids"]:
+        shown = summary["unknown_ids"][:SHOWN]
         words = ", ".join(f"{one['id']} ({one['frames']:,})" for one in shown)
-        more = len(told["unknown_ids"]) - len(shown)
+        more = len(summary["unknown_ids"]) - len(shown)
         print(f"not in the DBC: {words}{f' and {more} more' if more else ''}", file=stream)
-    for name, why in told["unsound"].items():
+    for name, why in summary["unsound"].items():
         print(f"message {name} is left out: {why}", file=stream)
-    for name, why in told["needs_correction"].items():
+    for name, why in summary["needs_correction"].items():
         print(f"{name}: {why}", file=stream)
 
 

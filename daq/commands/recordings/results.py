@@ -19,7 +19,7 @@ from estimators.reasons import Reason
 
 CHANGES: Final = 5  # of each joint, at most
 KNOWN: Final = ("valid", "held")  # in which every value counts
-ORDINARY: Final = ("held", "moving")  # a joint that stops and goes on: told hundreds of times, and no change
+ORDINARY: Final = ("held", "moving")  # a joint that stops and goes on: reported hundreds of times, and no change
 
 
 class Changes:
@@ -47,7 +47,7 @@ class Changes:
 
 
 class Noticed(NamedTuple):
-    """What is told beside the estimates."""
+    """What is printed beside the estimates."""
 
     config: Config
     mistakes: Mistakes  # of a person, by joint
@@ -104,8 +104,8 @@ def tell_joint(
     if estimate.spectrum.values:
         print(f"    {estimate.spectrum}", file=stream)
     for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
-        told = f"{value:14.6g} ± {deviation:<9.2g}" if math.isfinite(value) else f"{'no value yet':26}"
-        line = f"    {parameter:20} {told} {units.get(parameter, '')}"
+        number = f"{value:14.6g} ± {deviation:<9.2g}" if math.isfinite(value) else f"{'no value yet':26}"
+        line = f"    {parameter:20} {number} {units.get(parameter, '')}"
         print(line.rstrip(), file=stream)
     for word, texts in (("noticed", noticed), ("changes", changes)):
         for text in texts:

@@ -145,8 +145,8 @@ def _curve(joint: JointRun, title: str, hint: str, column: int, law: Callable[[F
     points = joint.points[:, [0, column, column + 1]]
     known = points[np.isfinite(points).all(axis=1)]
     reach = GRID * (float(np.abs(known[:, 1]).max()) if len(known) else 0.0)
-    told, names = joint.drift.get("baseline", {}), joint.curves.names
-    before = np.array([told[name] for name in names], np.float64) if names and told.keys() >= set(names) else None
+    base, names = joint.drift.get("baseline", {}), joint.curves.names
+    before = np.array([base[name] for name in names], np.float64) if names and base.keys() >= set(names) else None
     last = joint.last()
     fitted = (reach, law(last, reach)) if len(last) else None
     old = (reach, law(before, reach)) if before is not None else None

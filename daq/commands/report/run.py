@@ -106,7 +106,7 @@ class ReportContent:
 
 
 def gather(files: Sequence[Path], stage: Callable[[str], None] = lambda _: None) -> ReportContent:
-    """Read consecutive recordings; stage is told what begins. Raises RecordingError."""
+    """Read consecutive recordings; stage is called with what begins. Raises RecordingError."""
     config = configuration(files[0])
     joints = {name: JointRun(name, joint) for name, joint in config.joints.items()}
     run = ReportContent(list(files), config, digest(files[0]), list(joints.values()))

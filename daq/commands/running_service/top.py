@@ -141,8 +141,8 @@ class Overview:
             self._past.append(state)
         for name, joint in state["joints"].items():
             self._trace(name, "error", joint.get("error"))
-            for parameter, told in joint["parameters"].items():
-                self._trace(name, parameter, told["value"])
+            for parameter, entry in joint["parameters"].items():
+                self._trace(name, parameter, entry["value"])
 
     def move(self, steps: int) -> None:
         """Choose another joint."""
@@ -211,15 +211,15 @@ class Overview:
             *self._wide("last seconds"),
             title=name,
         )
-        for parameter, told in joint["parameters"].items():
-            value, deviation = told["value"], told["deviation"]
+        for parameter, entry in joint["parameters"].items():
+            value, deviation = entry["value"], entry["deviation"]
             known = value is not None and deviation is not None
             excited = joint.get("excitation", {}).get(parameter)
             table.add_row(
                 f"  {parameter.replace('_', ' ')}",
                 Text("–" if value is None else f"{value:.5g}", "bold"),
                 "–" if deviation is None else f"{deviation:.2g}",
-                Text(told["unit"], "dim"),
+                Text(entry["unit"], "dim"),
                 _percent(abs(deviation / value)) if known and value else "–",
                 _percent(excited, 0),
                 _drift(joint.get("drift") or {}, parameter),

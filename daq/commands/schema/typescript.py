@@ -32,7 +32,7 @@ def typescript() -> str:
     prefixes, whole = [name for name in TOPICS if name.endswith("/")], [n for n in TOPICS if not n.endswith("/")]
     lines += [f'  "{family}": {type_name(family)};' for family in whole]
     lines += [f"  [topic: `{family}${{string}}`]: {type_name(family)};" for family in prefixes if family != "robot/"]
-    lines += ["}", "", "/** A message with its topic, told apart by it. */"]
+    lines += ["}", "", "/** A message with its topic, distinguished by it. */"]
     lines += ["export type Message = Topics[keyof Topics];", ""]
     return "\n".join(lines)
 

@@ -12,7 +12,7 @@ from jointwatch_numba.direct import direct
 from jointwatch_numba.layout import Integers, Layout, Matrix
 
 TEMPERATURE = "temperature"  # the channel's role
-#: ns, argued: Time between two instants whose counts are remembered, and between two summaries, which tell them: an
+#: ns, argued: Time between two instants whose counts are remembered, and between two summaries, which contain them: an
 #: estimate changes within seconds, and a fleet of thousands can be kept.
 EVERY: Final = 1_000_000_000
 #: 1, argued: Beginnings of seconds of which the counts are remembered: more than one batch of readings spans.
@@ -57,13 +57,13 @@ class JointUse:
             return self.totals()
         known = range(state.noted - 1, max(0, state.noted - SECONDS) - 1, -1)
         at = next((one for one in known if state.seconds[one % SECONDS] <= second), known[-1])
-        return self._told(*state.counts[at % SECONDS].tolist())
+        return self._as_map(*state.counts[at % SECONDS].tolist())
 
     def totals(self) -> Map:
         """The counts since the core's start, and the newest temperature (°C), for status/core."""
-        return self._told(*self.state.use.counts, self.state.temperature)
+        return self._as_map(*self.state.use.counts, self.state.temperature)
 
-    def _told(self, seconds: float, travel: float, reversals: float, starts: float, temperature: float) -> Map:
+    def _as_map(self, seconds: float, travel: float, reversals: float, starts: float, temperature: float) -> Map:
         found: Map = {"unit": self._unit, "seconds": seconds, "travel": travel}
         found |= {"reversals": int(reversals), "starts": int(starts)}
         return found if math.isnan(temperature) else found | {TEMPERATURE: temperature}

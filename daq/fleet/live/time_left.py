@@ -30,17 +30,18 @@ class FleetTimeLeft(NamedTuple):
 
     robot: str
     joint: str
-    told: TimeLeft
+    time_left: TimeLeft
 
     @property
     def soonest(self) -> float:
         """Days to the limit by the lower end of the interval; inf where nothing can be said."""
-        return float("inf") if self.told.left is None else self.told.left.low
+        return float("inf") if self.time_left.left is None else self.time_left.left.low
 
     def as_map(self) -> dict[str, Any]:
         """It as a JSON object."""
-        left = None if self.told.left is None else self.told.left._asdict()
-        found: dict[str, Any] = finite({"robot": self.robot, "joint": self.joint, **self.told._asdict(), "left": left})
+        one = self.time_left
+        left = None if one.left is None else one.left._asdict()
+        found: dict[str, Any] = finite({"robot": self.robot, "joint": self.joint, **one._asdict(), "left": left})
         return found
 
 

@@ -3,7 +3,7 @@
 const SILENCE = 5000; // ms without a message (the outlet sends at least one a second) after which the connection is dead
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 2000; // ms between attempts
 
-// returns a function that tells the service which joint's raw channels this page wants (null: none); it is told again
+// returns a function that tells the service which joint's raw channels this page wants (null: none); it is asked again
 // after every reconnection
 export function connect(onMessage, onState) {
   let pause = FIRST_PAUSE, wanted = null, current = null;

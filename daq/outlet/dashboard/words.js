@@ -46,7 +46,7 @@ const EVENTS = {
   baseline: "The baseline that drift is measured against from here on.",
   contact: "Torque of some joints that the model of all of them does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",
-  tool: "The tool that the controller was told of differs from what the robot carries.",
+  tool: "The tool configured in the controller differs from what the robot carries.",
   payload: "The robot carries a body that its model does not know, or has put it down.",
   friction: "The friction of one joint of the whole robot's model, or as a mechanism's drive feels it, has changed.",
   lost_motion_known: "The gear's lost motion between loads of either sign is known for the first time.",

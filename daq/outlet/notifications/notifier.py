@@ -1,7 +1,7 @@
 """Decides what is worth a notification: each change of a joint once, also across restarts of the service.
 
-The records of `change/<joint>` are the only source. A record that a person has acknowledged before it was told is not
-told. What a channel has delivered or given up is kept in a file, so that a restart tells nothing twice; a crash between
+The records of `change/<joint>` are the only source. A record that a person has acknowledged before it was sent is not
+sent. What a channel has delivered or given up is kept in a file, so that a restart sends nothing twice; a crash between
 a delivery and its note may, and the receiver can see that by the notification's id.
 """
 
@@ -29,7 +29,7 @@ MAIL_PASSWORD: Final = "JOINTWATCH_MAIL_PASSWORD"
 
 
 class Notifier:
-    """All channels, and what each has told."""
+    """All channels, and what each has sent."""
 
     def __init__(self, robot: str, page: str, file: Path) -> None:
         """robot: its name; page: the address that links begin with; file: what is remembered."""
@@ -37,13 +37,13 @@ class Notifier:
         self._channels: dict[str, DeliveryChannel] = {}
         self._unusable: dict[str, int] = {}  # channel without its secret → notifications that were dropped
         self._taken: dict[str, dict[str, None]] = {}  # channel → keys, the oldest first
-        self._told = _read(file)  # of these what is delivered or given up
+        self._sent = _read(file)  # of these what is delivered or given up
         self._notes: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         threading.Thread(target=self._remember, name="notify-notes", daemon=True).start()
 
     def add(self, name: str, send: Callable[[Notification], None] | None, **more: Any) -> None:
-        """Add a channel; send: how it delivers one, None where it cannot: what it should have told is then counted."""
-        self._taken[name] = dict.fromkeys(self._told.get(name, ()))
+        """Add a channel; send: how it delivers one, None where it cannot: what it should have sent is then counted."""
+        self._taken[name] = dict.fromkeys(self._sent.get(name, ()))
         if send is None:
             self._unusable[name] = 0
         else:
@@ -72,13 +72,13 @@ class Notifier:
         return found | {name: {"dropped_no_secret": count} for name, count in self._unusable.items()}
 
     def _remember(self) -> None:
-        """Write what is told to the file, in a thread of its own: a slow disk delays nothing."""
+        """Write what is sent to the file, in a thread of its own: a slow disk delays nothing."""
         trouble = ""
         while True:
             name, key = self._notes.get()
-            self._told[name] = [*self._told.get(name, ()), key][-REMEMBERED:]
+            self._sent[name] = [*self._sent.get(name, ()), key][-REMEMBERED:]
             try:
-                replace(self._file, json.dumps(self._told).encode(), 0o600)
+                replace(self._file, json.dumps(self._sent).encode(), 0o600)
                 trouble = ""
             except BaselineError as error:
                 if str(error) != trouble:

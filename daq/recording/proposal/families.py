@@ -96,7 +96,7 @@ def _si(unit: str) -> str:
 
 
 def _shape(name: str) -> str:
-    """Nothing; columns of one quantity are told apart by their keys. A place in a matrix keeps its matrix."""
+    """Nothing; columns of one quantity are distinguished by their keys. A place in a matrix keeps its matrix."""
     match = re.fullmatch(r"(.*)\[\d+\]", name)
     return match[1] if match and "joint" not in match[1].lower() else ""
 

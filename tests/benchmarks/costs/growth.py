@@ -149,7 +149,7 @@ def turn(
     room.set_next_due(pipeline.due, now)
     beside = pipeline.check_silence(now, 0)
     _publish(updates, beside)
-    batch = Batch(len(taken), 0, now, RecordedClock().told, [], None)
+    batch = Batch(len(taken), 0, now, RecordedClock().answers, [], None)
     transcript.note(taken, batch, messages + beside)
     receiver.keep(room.waiting())
 

@@ -197,7 +197,7 @@ def test_an_unknown_signal_gets_the_nearest_name() -> None:
         ({"frames": [frame()], "corrections": {"AXIS.position": {}}}, "corrections and messages are of a DBC"),
         ({"frames": [frame()], "interface": "slcanx"}, 'unknown interface "slcanx", did you mean "slcan"?'),
         ({"frames": [frame()], "interface": "socketcan", "bitrate": 500000}, "the host sets the bitrate of socketcan"),
-        ({"frames": [frame()], "listen_only": True}, "virtual cannot be told to keep silent"),
+        ({"frames": [frame()], "listen_only": True}, "virtual cannot be set to keep silent"),
         ({"frames": [frame()], "options": {"bitrate": 5}}, "expected bitrate as keys of the driver"),
         ({"frames": [frame()], "bitrat": 5}, "Extra inputs are not permitted"),
     ],

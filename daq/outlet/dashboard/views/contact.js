@@ -4,16 +4,16 @@
 import { element, mark, write } from "../elements.js";
 import * as format from "../format.js";
 
-const WIDE = 500; // N of deviation from which the joints do not tell a component; its prior is 1000 N
+const WIDE = 500; // N of deviation from which the joints do not identify a component; its prior is 1000 N
 const AXES = ["x", "y", "z"];
 
-const told = (deviation) => Number.isFinite(deviation) && deviation < WIDE;
+const identifiable = (deviation) => Number.isFinite(deviation) && deviation < WIDE;
 
-// |force| and its deviation along the force; null where the joints do not tell all of it
+// |force| and its deviation along the force; null where the joints do not identify all of it
 export function size({ force, force_deviation: deviation }) {
   const whole = Math.hypot(...force);
   const along = Math.hypot(...force.map((value, i) => value * deviation[i])) / (whole || 1);
-  return { force: whole, deviation: deviation.every(told) ? along : null };
+  return { force: whole, deviation: deviation.every(identifiable) ? along : null };
 }
 
 // "34 ± 2 N", or "at least 34 N" where a component is not identifiable
@@ -33,7 +33,7 @@ export class ContactPanel {
     this.node = element("article", { class: "panel part contact", "aria-label": "Contact" },
       element("header", {}, element("h3", {}, "Contact"), element("small", {}, "by the residual of all joints")),
       this.verdict, element("div", { class: "scroll" }, this.table));
-    this.last = null; // the newest contact that was told
+    this.last = null; // the newest contact
     this.since = null; // Unix s of its newest update
   }
 
@@ -47,7 +47,7 @@ export class ContactPanel {
     const where = `the link of ${last.link} (${format.percent(last.probability)})`;
     write(this.verdict, contact ? `Touched on ${where}: ${newtons(last)}.` : `Nothing touches it now. Last, ${format.duration(Math.max(1, now - this.since))} ago: ${where}, ${newtons(last)}.`);
     this.cells.forEach(([force, spread, point], i) => {
-      const known = told(last.force_deviation[i]);
+      const known = identifiable(last.force_deviation[i]);
       write(force, known ? format.significant(last.force[i], 2) : "–");
       write(spread, known ? format.significant(last.force_deviation[i], 1) : "not identifiable");
       write(point, last.point[i].toFixed(2).replace("-", "−"));

@@ -17,8 +17,8 @@ export function standing(state, silence = null) {
   const reasons = state.health?.reasons ?? [], worn = reasons.some(({ code }) => code === "mechanism_friction");
   const key = state.phase === "normal" && worn ? "changed" : state.phase ?? "waiting";
   const todo = reasons.map((one) => one.todo).filter(Boolean).join(" ");
-  const touched = Object.entries(state.drives ?? {}).filter(([, told]) => told.contact)
-    .map(([name, told]) => `${name}: ${amount(told.residual, told.unit)} unexplained, threshold ${amount(told.threshold, told.unit)}`);
+  const touched = Object.entries(state.drives ?? {}).filter(([, values]) => values.contact)
+    .map(([name, values]) => `${name}: ${amount(values.residual, values.unit)} unexplained, threshold ${amount(values.threshold, values.unit)}`);
   if (touched.length) return { key, text: touched.join("; "), todo };
   return { key, text: reasons.map(({ text }) => text).join("; ") || "The model explains the torque of every drive", todo };
 }
@@ -56,7 +56,7 @@ export class MechanismView {
     this.joints = new NumbersTable("What every joint carries", [
       ["joint", "of the tree, then the cuts"], ["radial", "force across the axis"], ["axial", "force along it (of a slide: moment about it)"],
       ["bending", "moment across the axis"], ["friction", "of its bearing"], ["position", "of joints without an encoder by the loops"]], Object.keys(joints));
-    this.residuals = Object.entries(drives).map(([name, told], i) => new Residual(name, told.unit, FIRST + i, robot.joints.has(name) ? name : ""));
+    this.residuals = Object.entries(drives).map(([name, values], i) => new Residual(name, values.unit, FIRST + i, robot.joints.has(name) ? name : ""));
     this.bar = new ViewBar(robot.name || "mechanism", () => this.columns());
     this.events = new EventLog(60, false);
     this.node = element("section", { class: "joint whole", "aria-label": "Mechanism" },
@@ -81,8 +81,8 @@ export class MechanismView {
     this.progress.update(state.phase === "starting", state.progress);
     this.drives.words((name) => {
       const one = state.drives[name], ratio = one.friction_ratio;
-      const told = Number.isFinite(ratio) ? `${(100 * ratio).toFixed(0)} ± ${Math.max(0.1, 100 * one.friction_ratio_deviation).toFixed(1)} %` : "not yet";
-      return [...["measured", "predicted", "residual", "threshold", "friction"].map((which) => amount(one[which], one.unit)), told];
+      const share = Number.isFinite(ratio) ? `${(100 * ratio).toFixed(0)} ± ${Math.max(0.1, 100 * one.friction_ratio_deviation).toFixed(1)} %` : "not yet";
+      return [...["measured", "predicted", "residual", "threshold", "friction"].map((which) => amount(one[which], one.unit)), share];
     });
     this.joints.words((name) => {
       const one = state.joints[name], slides = one.unit === "N";

@@ -51,8 +51,8 @@ class Card {
     this.badges.update(joint.condition);
     mark(this.node, "phase", key);
     const lasting = since ? `for ${format.duration(Math.max(1, now - since))}` : "";
-    const told = key === "stale" ? [before && `before: ${before}`] : key === "starting" || !lines.length ? [lasting, ...lines] : lines;
-    write(this.meaning, told.filter(Boolean).join("; "));
+    const shown = key === "stale" ? [before && `before: ${before}`] : key === "starting" || !lines.length ? [lasting, ...lines] : lines;
+    write(this.meaning, shown.filter(Boolean).join("; "));
     write(this.change, changeBeside(joint.condition));
     mark(this.progress, "on", String(key === "starting"));
     this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;

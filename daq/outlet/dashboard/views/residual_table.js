@@ -35,13 +35,13 @@ export class ResidualTable {
   words(joints, trace) {
     let nearest = ["", -1];
     for (const { name, column, node, bar, meter, cells: [share, most, limit, now, learnt] } of this.rows) {
-      const told = joints[name], peak = largest(trace, column), ratio = told.threshold > 0 && peak !== null ? peak / told.threshold : null;
-      mark(node, "contact", String(told.contact));
-      write(now, torque(told.residual, told.unit));
-      write(most, torque(peak, told.unit));
-      write(limit, told.threshold > 0 ? torque(told.threshold, told.unit) : "not yet");
-      write(share, ratio === null ? "–" : `${told.contact ? "◆ " : ""}${format.percent(ratio)}`);
-      write(learnt, Number.isFinite(told.compensation) ? torque(told.compensation, told.unit) : "–");
+      const own = joints[name], peak = largest(trace, column), ratio = own.threshold > 0 && peak !== null ? peak / own.threshold : null;
+      mark(node, "contact", String(own.contact));
+      write(now, torque(own.residual, own.unit));
+      write(most, torque(peak, own.unit));
+      write(limit, own.threshold > 0 ? torque(own.threshold, own.unit) : "not yet");
+      write(share, ratio === null ? "–" : `${own.contact ? "◆ " : ""}${format.percent(ratio)}`);
+      write(learnt, Number.isFinite(own.compensation) ? torque(own.compensation, own.unit) : "–");
       mark(meter, "beyond", String(ratio !== null && ratio >= 1));
       bar.style.width = `${(100 * Math.min(1, (ratio ?? 0) / FULL)).toFixed(1)}%`;
       meter.setAttribute("aria-valuenow", ratio === null ? 0 : Math.round(100 * ratio));

@@ -9,7 +9,7 @@ const SPANS = [[120, 4], [300, 5], [600, 5], [1800, 6], [3600, 4], [6 * 3600, 6]
 const TONES = ["bad", "warn", "busy", "good"]; // of signs that share a place the worst is drawn
 const MEANINGS = { bad: "fault", warn: "change or warning", busy: "new fit or baseline", good: "started, or over" };
 const APART = 1.15; // rem between two signs: the width of one
-const TOLD = 8; // events in the tooltip of one sign
+const LISTED = 8; // events in the tooltip of one sign
 
 // from when to when each condition lasted; a clear end or the present. A change lasts until somebody acknowledges it.
 function bars(joint, events, now) {
@@ -65,16 +65,16 @@ export class TimeLine {
   }
 
   update(joints, events, now) {
-    const told = new Map(joints.map((joint) => [joint, events.filter((event) => event.joint === joint.name)]));
+    const own = new Map(joints.map((joint) => [joint, events.filter((event) => event.joint === joint.name)]));
     this.node.dataset.many = String(joints.length > 10);
-    const oldest = Math.min(now - 1, ...joints.flatMap((joint) => told.get(joint).map((event) => event.timestamp)));
+    const oldest = Math.min(now - 1, ...joints.flatMap((joint) => own.get(joint).map((event) => event.timestamp)));
     const [span, parts] = SPANS.find(([one]) => one >= now - oldest) ?? SPANS.at(-1);
     const width = this.lanes.querySelector(".track")?.clientWidth || 600;
     const share = (APART * parseFloat(getComputedStyle(document.documentElement).fontSize)) / width;
-    const key = `${joints.map((joint) => `${joint.name} ${joint.condition.key} ${joint.condition.change?.since} ${told.get(joint).length} ${told.get(joint).at(-1)?.timestamp}`).join()} ${span} ${width} ${Math.floor(now / Math.max(1, span / 600))}`;
+    const key = `${joints.map((joint) => `${joint.name} ${joint.condition.key} ${joint.condition.change?.since} ${own.get(joint).length} ${own.get(joint).at(-1)?.timestamp}`).join()} ${span} ${width} ${Math.floor(now / Math.max(1, span / 600))}`;
     if (key === this.key) return;
     this.key = key;
-    this.lanes.replaceChildren(...joints.map((joint) => this.lane(joint, told.get(joint), now, span, share)));
+    this.lanes.replaceChildren(...joints.map((joint) => this.lane(joint, own.get(joint), now, span, share)));
     this.scale.replaceChildren(...Array.from({ length: parts + 1 }, (_, i) => {
       const tick = element("span", {}, ago((span * (parts - i)) / parts, span));
       tick.style.left = `${(100 * i) / parts}%`;
@@ -105,7 +105,7 @@ export class TimeLine {
     }
     for (const { at, events: same } of grouped(events.filter(({ timestamp }) => timestamp >= now - span), now - span, span, share)) {
       const tone = TONES.find((one) => same.some((event) => tones.get(event) === one));
-      const lines = same.slice(-TOLD).map((event) => `${format.clock(event.timestamp)} ${readable(event.kind)}: ${event.text}`);
+      const lines = same.slice(-LISTED).map((event) => `${format.clock(event.timestamp)} ${readable(event.kind)}: ${event.text}`);
       const sign = element("i", { class: "kind event", "data-tone": tone, title: lines.join("\n") });
       if (same.length > 1) sign.append(element("small", {}, String(same.length)));
       sign.style.left = `${(100 * Math.min(1, Math.max(0, at))).toFixed(2)}%`;

@@ -28,7 +28,7 @@ function changed({ percent = {}, drifted = [] }, name) {
   return percent[name] === undefined ? "" : `${drifted.includes(name) ? "◆ " : ""}${format.change(percent[name] / 100)}`;
 }
 
-const size = (told) => (told.threshold > 0 ? Math.abs(told.residual) / told.threshold : null);
+const size = (values) => (values.threshold > 0 ? Math.abs(values.residual) / values.threshold : null);
 const torque = (value, unit) => `${format.significant(value, 2)} ${unit}`;
 
 // reasons in words; what is so of several joints is said once
@@ -64,13 +64,13 @@ const sinceWords = (state, key, now) => {
 // the robot's condition; silence: Unix s of the last update where none comes; key (as of a joint's phase), text, what to do
 export function standing(state, silence = null) {
   if (silence !== null) return { key: "stale", text: `No data since ${format.clock(silence)}`, todo: "" };
-  const worst = ranked(state), touched = worst.filter(([, told]) => told.contact);
+  const worst = ranked(state), touched = worst.filter(([, values]) => values.contact);
   const key = state.phase ?? "waiting", { carried, mass, mass_deviation: sigma } = state.payload ?? {};
   if (key === "faulted" || key === "waiting") return { key, text: together(state.health?.reasons ?? []) || "No row with every joint in it yet", todo: TODO[key] };
   if (touched.length) {
-    const words = touched.map(([name, told]) => size(told) < 1 // it may come back
-      ? `${name}: just back below its threshold of ${torque(told.threshold, told.unit)}`
-      : `${name}: ${torque(told.residual, told.unit)} unexplained, threshold ${torque(told.threshold, told.unit)}`);
+    const words = touched.map(([name, values]) => size(values) < 1 // it may come back
+      ? `${name}: just back below its threshold of ${torque(values.threshold, values.unit)}`
+      : `${name}: ${torque(values.residual, values.unit)} unexplained, threshold ${torque(values.threshold, values.unit)}`);
     const { contact } = state, where = contact ? `Touched on the link of ${contact.link}, ${newtons(contact)}: ` : "";
     return { key: "transient", text: where + words.join("; "), todo: TODO.contact };
   }
@@ -82,8 +82,8 @@ export function standing(state, silence = null) {
     const words = drifted.map((one) => `friction of ${one.replace(/\.(slow|fast)$/, " when $1")} ${format.change((state.drift.percent[one] ?? NaN) / 100)}`);
     return { key: "drifting", text: words.join("; "), todo: TODO.drifting };
   }
-  const [name, told] = worst[0] ?? [];
-  const near = name && size(told) !== null ? `nearest to its threshold now: ${name}, ${format.percent(size(told))}` : "";
+  const [name, values] = worst[0] ?? [];
+  const near = name && size(values) !== null ? `nearest to its threshold now: ${name}, ${format.percent(size(values))}` : "";
   return { key, text: "One model explains the torque of every joint", todo: near };
 }
 
@@ -123,12 +123,12 @@ export class Residual {
     this.node.dataset.joint = name;
   }
 
-  words(told, place) {
-    mark(this.node, "contact", String(told.contact));
-    write(this.panel.live.firstChild, format.significant(told.residual, 2));
-    this.node.style.order = told.contact ? place - 100 : 0; // the others keep their places
-    this.threshold = told.threshold;
-    this.panel.plot.levels = size(told) === null ? [] : [[told.threshold, "bad"], [-told.threshold, "bad"]];
+  words(values, place) {
+    mark(this.node, "contact", String(values.contact));
+    write(this.panel.live.firstChild, format.significant(values.residual, 2));
+    this.node.style.order = values.contact ? place - 100 : 0; // the others keep their places
+    this.threshold = values.threshold;
+    this.panel.plot.levels = size(values) === null ? [] : [[values.threshold, "bad"], [-values.threshold, "bad"]];
   }
 
   draw(start, end, trace) {
@@ -180,7 +180,7 @@ export class WholeView {
       ["nearest", "nearest to its threshold", `largest residual of the last ${RECENT} s over the threshold, as in the table`],
       ["learnt", "learnt from", "seconds of motion that have taught the model since the start"],
     ]);
-    this.residuals = joints.map(([name, told], i) => new Residual(name, told.unit, FIRST + i));
+    this.residuals = joints.map(([name, values], i) => new Residual(name, values.unit, FIRST + i));
     this.table = new ResidualTable(joints, FIRST);
     this.friction = new FrictionTable();
     this.contact = new ContactPanel();
@@ -193,7 +193,7 @@ export class WholeView {
         element("div", { class: "health" }, this.text, this.todo, this.progress.node),
         this.figures.node),
       element("h2", {}, "Residual torque", element("small", {}, `${effort(unit).toLowerCase()} measured − predicted by the whole robot's model`)),
-      element("div", { class: "told" }, element("article", { class: "panel part" }, this.table.node), this.contact.node),
+      element("div", { class: "table-and-contact" }, element("article", { class: "panel part" }, this.table.node), this.contact.node),
       this.bar.node,
       element("div", { class: "grid residuals" }, ...this.residuals.map((one) => one.node)),
       element("div", { class: "pair last" },

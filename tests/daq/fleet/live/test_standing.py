@@ -121,11 +121,11 @@ def test_the_time_to_a_limit_is_that_of_joints_that_have_changed(tmp_path: Path)
             updates.append(summary("worn", seq, at, {"coulomb": grown + wiggle}, changed=changed, travel=travel))
             updates.append(summary("sound", seq, at, {"coulomb": 5.0 + wiggle}, travel=travel))
     [found] = times_left(lake(tmp_path, updates), [Limit("coulomb", 6.0)], T0 + 40 * DAY)
-    assert (found.robot, found.joint, found.told.limit) == ("worn", "elbow", 6.0)
-    assert found.told.left is not None
-    assert found.told.left.low < 60.0 < found.told.left.high
-    assert found.told.left.middle == pytest.approx(60.0, rel=0.3)
-    assert found.as_map()["left"]["middle"] == found.told.left.middle
+    assert (found.robot, found.joint, found.time_left.limit) == ("worn", "elbow", 6.0)
+    assert found.time_left.left is not None
+    assert found.time_left.left.low < 60.0 < found.time_left.left.high
+    assert found.time_left.left.middle == pytest.approx(60.0, rel=0.3)
+    assert found.as_map()["left"]["middle"] == found.time_left.left.middle
 
 
 @pytest.mark.parametrize(("seconds", "table"), [(3600.0, "minutes"), (86_400.0, "hours"), (14 * 86_400.0, "days")])
