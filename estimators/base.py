@@ -63,7 +63,7 @@ class Spectrum(NamedTuple):
 
     @property
     def condition(self) -> float:
-        """Largest over smallest; infinite where a direction is not told at all, NaN when unknown."""
+        """Largest over smallest; infinite where a direction is not identifiable at all, NaN when unknown."""
         if not self.values:
             return math.nan
         return self.values[0] / self.values[-1] if self.values[-1] > 0.0 else math.inf
@@ -92,12 +92,12 @@ class Estimate(NamedTuple):
     predicted: float
     progress: float  # of the starting procedure, per cent
     spectrum: Spectrum = UNKNOWN  # of the start, so far; then of what was learnt from last, start or refit
-    states: tuple[ParameterState, ...] = ()  # (parameters,) which values may be used; (): not told
-    uncertainty: Uncertainty | None = None  # of the values that the motion is linear in; None: not told
+    states: tuple[ParameterState, ...] = ()  # (parameters,) which values may be used; (): not known
+    uncertainty: Uncertainty | None = None  # of the values that the motion is linear in; None: not known
 
     @property
     def known(self) -> tuple[bool, ...]:
-        """Which parameters are known; all, where states are not told."""
+        """Which parameters are known; all, where states are not known."""
         return tuple(one.knowledge is Knowledge.KNOWN for one in self.states) or (True,) * len(self.names)
 
 

@@ -388,7 +388,7 @@ EventMessage = TypedDict(
         # here on; contact: torque of some joints that the model of all of them does not explain: a contact, or
         # something changed; compensation: what was learnt of a joint's residual is used from here on, or no longer;
         # payload: the robot carries a body that its model does not know, or has put it down; tool: what the robot
-        # carries differs from the tool that its controller was told, or no longer does; friction: the friction of one
+        # carries differs from the tool configured in its controller, or no longer does; friction: the friction of one
         # joint of the whole robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first
         # window of rows says how much the gear gives between loads of either side; lost_motion_grown: the gear's lost
         # motion has grown beyond what it was at first: wear; clearance_known: a first window of places says how much
@@ -705,7 +705,7 @@ class RobotMessageContact(TypedDict):
 
 
 class RobotMessageTool(TypedDict):
-    """What is carried less what the controller was told; missing where [robot.tool] is unset."""
+    """What is carried less the tool configured in the controller; missing where [robot.tool] is unset."""
 
     # by four deviations, and by 0.25 kg or 20 mm
     differs: bool
@@ -755,7 +755,7 @@ class RobotMessage(StreamMessage):
     payload: RobotMessagePayload
     # where it is touched, by the residual of all joints; missing while nothing touches it
     contact: NotRequired[RobotMessageContact]
-    # what is carried less what the controller was told; missing where [robot.tool] is unset
+    # what is carried less the tool configured in the controller; missing where [robot.tool] is unset
     tool: NotRequired[RobotMessageTool]
     # what has happened, the oldest first: one each, refined while more is known
     findings: list[RobotMessageFinding]

@@ -80,8 +80,8 @@ def digest(config: Config) -> str:
 
 
 def _driver_class(table: Any) -> Any:
-    """The class of a driver's settings, so that mistakes are told by its own schema; where there is none, the reason
-    is told by the catalogue."""
+    """The class of a driver's settings, so that mistakes are reported by its own schema; where there is none, the
+    reason is reported by the catalogue."""
     try:
         return class_of(table)
     except ValueError:
@@ -120,5 +120,5 @@ def _check_mechanism(
 def _holds_mechanism(file: Path) -> bool:
     try:
         return is_mechanism(file)
-    except ConfigError:  # what cannot be read is told by the reader of models
+    except ConfigError:  # what cannot be read is reported by the reader of models
         return False

@@ -119,13 +119,13 @@ def coarse(joint: JointSection, step: float) -> str:
     if joint.model.kind != "rigid" or step <= 0.0:
         return ""
     from estimators.conditioning import conditioner
-    from estimators.quantisation.encoder_steps import half_width, told_from
+    from estimators.quantisation.encoder_steps import half_width, least_acceleration
 
     period, given, unit = 1.0 / joint.rate, joint.conditioning.half_width, wanted_unit(joint, "position")
     wanted = half_width(step, period)
     if wanted <= (conditioner.USUAL if given is None else given):
         return ""
-    least = told_from(step, period, wanted if given is None else given)
+    least = least_acceleration(step, period, wanted if given is None else given)
     if given is not None:
         return (
             f"steps of {step:.2g} {unit} take more than 1 % of the inertia where accelerations are below {least:.2g} "

@@ -34,7 +34,7 @@ LAST_PORT: Final = 65535
 
 
 class ToolSection(Section):
-    """The tool as its controller was told: beyond what was carried when the robot's model was identified."""
+    """The tool configured in the robot's controller: beyond what was carried when the robot's model was identified."""
 
     mass: float = Field(ge=0, le=1000, description="kg")
     centre: tuple[Metres, Metres, Metres] = Field(
@@ -57,7 +57,7 @@ class RobotSection(Section):
         description="a mechanism with loops, by `jointwatch identify`: residuals, constraint forces",
     )
     tool: ToolSection | None = Field(
-        default=None, description="what the controller was told of the tool: `robot` says by how much it differs"
+        default=None, description="tool configured in the robot's controller: `robot` says by how much it differs"
     )
     drift: DriftSettings = DriftSettings()
 

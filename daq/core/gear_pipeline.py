@@ -67,7 +67,7 @@ class GearPipeline:
             "progress": report.progress,
             "soft": report.soft,
             "first": kept.reference[0],
-            "grown": kept.told,
+            "grown": kept.reported,
         }
 
     def extended(self, estimate: Estimate, baseline: Baseline) -> Estimate:

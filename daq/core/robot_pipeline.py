@@ -23,7 +23,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.contact_force import ContactForce
-from estimators.online.robot.findings.tool import ToldTool, ToolDifference
+from estimators.online.robot.findings.tool import ConfiguredTool, ToolDifference
 from estimators.online.settings import LINK
 from estimators.quantities import Floats
 from estimators.reasons import Reason
@@ -58,13 +58,13 @@ class RobotPipeline:
             columns.append(np.array([joints[name].roles().index(role) for role in roles], np.int64))
         self._together = JointsTogether(self._names, rates, columns)
         self.note = self._together.note
-        told = settings.tool
-        tool = None if told is None else ToldTool(told.mass, np.array(told.centre))
+        configured = settings.tool
+        tool = None if configured is None else ConfiguredTool(configured.mass, np.array(configured.centre))
         self._build = partial(RobotEstimator, learnt, self._together.period, executor=executor, tool=tool)
         self.estimator = self._build()
         self._publication = publication
         self._interval = interval
-        self._slot, self._told = -1, -1
+        self._slot, self._second = -1, -1  # of the last update, and of the last parameters
         self._comparison = Comparison(ROBOT, settings.drift, publication)
         self._effort = [joint.axis.effort for joint in learnt.robot.joints]
 
@@ -82,8 +82,8 @@ class RobotPipeline:
         if last // self._interval != self._slot:
             self._slot = last // self._interval
             messages.append(self._update(epoch))
-        if last // PARAMETERS_EVERY != self._told:
-            self._told = last // PARAMETERS_EVERY
+        if last // PARAMETERS_EVERY != self._second:
+            self._second = last // PARAMETERS_EVERY
             messages.append(self._parameters(epoch))
             messages += self._comparison.compare(*self._comparable(), (last + epoch) / 1e9)
         return messages
@@ -207,7 +207,7 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
 
 
 def tool_body(found: ToolDifference) -> Map:
-    """The content of `robot` about the tool that the controller was told of."""
+    """The content of `robot` about the tool that is configured in the controller."""
     return {
         "differs": found.differs,
         "text": found.text,

@@ -58,7 +58,7 @@ EVENTS: Final = {
     "contact": "torque of some joints that the model of all of them does not explain: a contact, or something changed",
     "compensation": "what was learnt of a joint's residual is used from here on, or no longer",
     "payload": "the robot carries a body that its model does not know, or has put it down",
-    "tool": "what the robot carries differs from the tool that its controller was told, or no longer does",
+    "tool": "what the robot carries differs from the tool configured in its controller, or no longer does",
     "friction": "the friction of one joint of the whole robot's model, or as a mechanism's drive feels it, has changed",
     "lost_motion_known": "a first window of rows says how much the gear gives between loads of either side",
     "lost_motion_grown": "the gear's lost motion has grown beyond what it was at first: wear",

@@ -127,7 +127,7 @@ export interface Event {
    * here on; contact: torque of some joints that the model of all of them does not explain: a contact, or something
    * changed; compensation: what was learnt of a joint's residual is used from here on, or no longer; payload: the
    * robot carries a body that its model does not know, or has put it down; tool: what the robot carries differs
-   * from the tool that its controller was told, or no longer does; friction: the friction of one joint of the whole
+   * from the tool configured in its controller, or no longer does; friction: the friction of one joint of the whole
    * robot's model, or as a mechanism's drive feels it, has changed; lost_motion_known: a first window of rows says
    * how much the gear gives between loads of either side; lost_motion_grown: the gear's lost motion has grown
    * beyond what it was at first: wear; clearance_known: a first window of places says how much room the pin has in
@@ -521,7 +521,7 @@ export interface Robot {
     /** N; about 1000 in a direction that the joints do not measure */
     force_deviation?: Array<number>;
   };
-  /** what is carried less what the controller was told; missing where [robot.tool] is unset */
+  /** what is carried less the tool configured in the controller; missing where [robot.tool] is unset */
   tool?: {
     /** by four deviations, and by 0.25 kg or 20 mm */
     differs: boolean;
@@ -751,5 +751,5 @@ export interface Topics {
   [topic: `process/${string}`]: Process;
 }
 
-/** A message with its topic, told apart by it. */
+/** A message with its topic, distinguished by it. */
 export type Message = Topics[keyof Topics];

@@ -39,7 +39,7 @@ class JointRows(Layout):
     first: int = 0  # place of the oldest
     count: int = 0  # how many there are
     steadied: float = math.nan  # ns, instant of the last row ever, as steadied …
-    told: float = math.nan  # … and as its clock said
+    stated: float = math.nan  # … and as its clock said
 
 
 class Joints(Layout):
@@ -82,12 +82,12 @@ def _push(ticks: Nanoseconds, values: Floats, which: NDArray[np.int64], rows: Jo
             rows.count -= 1
             dropped += 1
         at = (rows.first + rows.count) % room
-        step = ticks[row] - rows.told
+        step = ticks[row] - rows.stated
         instant = rows.steadied + (period if abs(step - period) < GAP * period else step)
         instant += gain * (ticks[row] - instant)
         if not abs(ticks[row] - instant) < APART:  # nor is the first one
             instant = float(ticks[row])
-        rows.steadied, rows.told = instant, ticks[row]
+        rows.steadied, rows.stated = instant, ticks[row]
         rows.ticks[at] = round(instant)
         for column in range(len(which)):
             rows.values[at, column] = values[row, which[column]]

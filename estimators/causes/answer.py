@@ -1,4 +1,4 @@
-"""What a person is told of ranked causes: one name, several that cannot be told apart, or that it is unknown."""
+"""Answer to a person about ranked causes: one name, several that cannot be distinguished, or that it is unknown."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 from estimators.causes.base import CauseKind
 from estimators.causes.catalogue import CAUSES
 
-#: 1, argued: Probability from which a name is told, with this probability: likelier than all others together.
-TOLD: Final = 0.5
-#: 1, argued: Probability from which two names are told where none is by itself.
+#: 1, argued: Probability from which a name is given, with this probability: likelier than all others together.
+NAMED: Final = 0.5
+#: 1, argued: Probability from which two names are given where none is by itself.
 BOTH: Final = 0.8
 #: 1, argued: Probability from which a cause is listed.
 LISTED: Final = 0.02
@@ -19,7 +19,7 @@ BY_NAME: Final[Mapping[str, CauseKind]] = {one.name: one for one in CAUSES}
 class Answer(NamedTuple):
     """The answer to what it is."""
 
-    names: tuple[str, ...]  # the causes that it may be, the likeliest first; ("unknown",) where none is told
+    names: tuple[str, ...]  # the causes that it may be, the likeliest first; ("unknown",) where none is given
     probability: float  # of these together
 
     @property
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 
 
 def answer(probability: Mapping[str, float], two_encoders: bool) -> Answer:
-    """What to tell of these probabilities."""
+    """Return the answer that follows from these probabilities."""
     order = sorted(probability, key=lambda name: -probability[name])
     best = order[0]
     if best == UNKNOWN:
@@ -51,8 +51,8 @@ def answer(probability: Mapping[str, float], two_encoders: bool) -> Answer:
     if alike:
         names = (best, *alike)
         together = sum(probability[name] for name in names)
-        return Answer(names, together) if together >= TOLD else Answer((UNKNOWN,), 1.0 - together)
-    if probability[best] >= TOLD:
+        return Answer(names, together) if together >= NAMED else Answer((UNKNOWN,), 1.0 - together)
+    if probability[best] >= NAMED:
         return Answer((best,), probability[best])
     second = next(name for name in order[1:] if name != UNKNOWN)
     together = probability[best] + probability[second]

@@ -56,7 +56,7 @@ class CauseKind:
     leak: float = 0.2  # how far a real fault differs from its shape, a share of its size
     in_torque: bool = False  # it never shows in the twist alone
     rings: bool = False  # it has no shape, but swings by itself
-    alike: tuple[str, ...] = ()  # causes that cannot be told from it where the joint has one encoder
+    alike: tuple[str, ...] = ()  # causes that cannot be distinguished from it where the joint has one encoder
 
 
 class FaultWindow:

@@ -37,7 +37,7 @@ BLOCK: Final = 2.0
 #: rows, argued: A fifth of a second, over which a collision is as strong as nothing that the reference has seen.
 BURST: Final = 10
 #: 1, derived: One deviation of the share of the viscous torque that is ordinary: e^(0.6/21) − 1, for 0.6 K. More than
-#: some such is a hotter or colder joint, and told as that.
+#: some such is a hotter or colder joint, and reported as that.
 WARMER: Final = 0.03
 #: 1, argued: Share of the signal's rms by which any column may be off from day to day.
 DAY: Final = 0.006

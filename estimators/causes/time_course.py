@@ -74,7 +74,7 @@ def time_course(healthy: HealthyJoint, rows: SignatureRows, begin: float) -> Tim
     amplitude, weight = amplitude[::-1], power[::-1]
     sudden, onset = _step_or_ramp(amplitude, weight / max(weight.max(), 1e-300))
     nats, first, last = _burst(healthy, rows, residual)
-    if np.isfinite(nats):  # what stays came with it; a collision before the window has been told and is over
+    if np.isfinite(nats):  # what stays came with it; a collision before the window has been reported and is over
         return TimeCourse(MOST, nats if last > begin else -np.inf, first, last)
     return TimeCourse(sudden, nats, now - BLOCK * (len(amplitude) - onset))
 

@@ -37,7 +37,7 @@ FEWEST: Final = 2.0
 #: taps, derived: K from which a difference over three rows is less than 1 % off at the frequency that the kernel
 #: halves, which has ωT = π/h under a Hann window of half width h: (ωT)²/12 = 0.01.
 FINE: Final = 9
-#: Hz, tuned: Rate of regression rows at most; on the joint of decision 007 rows at 200 Hz told nothing more.
+#: Hz, tuned: Rate of regression rows at most; on the joint of decision 007 rows at 200 Hz identified nothing more.
 MOST: Final = 100.0
 #: rows, tuned: Rows that share a half width; with more the alarm rang once a trial under a 127 ms kernel (decision 014,
 #: point 1).

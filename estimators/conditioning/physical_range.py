@@ -43,7 +43,7 @@ class Ranges(Layout):
     high: Annotated[Vector, "channels"]
     seen: Annotated[Integers, "channels"]  # finite samples of the first second
     named: Annotated[Integers, "channels"]  # rows for which a channel is still named
-    told: Annotated[Integers, "channels"]  # the same when an update was last due
+    reported: Annotated[Integers, "channels"]  # the same when an update was last due
     need: int  # samples that give the spread
     recent: int  # rows for which a channel is named
     refused: int = 0  # values
@@ -84,9 +84,9 @@ class PhysicalRange:
         return self._named(self.state.named)
 
     @property
-    def faults_told(self) -> tuple[Reason, ...]:
+    def faults_reported(self) -> tuple[Reason, ...]:
         """Faults when an update was last due."""
-        return self._named(self.state.told)
+        return self._named(self.state.reported)
 
     def _named(self, left: NDArray[np.int64]) -> tuple[Reason, ...]:
         named = zip(self._names, left.tolist(), strict=True)

@@ -84,7 +84,7 @@ class Preprocessor:
         positions = [i for i, role in enumerate(model.channels) if role.endswith("position")]
         self._steps = {channel: EncoderSteps(channel) for channel in positions}
         self._timed = {channel: UnevenTime(period, channel) for channel in positions}
-        self._told: set[object] = set()  # of these, what was asked for already
+        self._returned: set[object] = set()  # of these, what was asked for already
         held = np.array([i for i, role in enumerate(channels) if role.endswith(SLOW)], np.int64)
         stops = Stops(thresholds(model), period=period, bristle=bristle(model))
         springs = len(stops.state.deflections)
@@ -128,14 +128,18 @@ class Preprocessor:
 
     def found(self) -> tuple[tuple[int, EncoderSteps], ...]:
         """Encoders whose step is known since the last call: channel, and what was found."""
-        known = tuple((channel, one) for channel, one in self._steps.items() if one.judged() and one not in self._told)
-        self._told.update(one for _, one in known)
+        known = tuple(
+            (channel, one) for channel, one in self._steps.items() if one.judged() and one not in self._returned
+        )
+        self._returned.update(one for _, one in known)
         return known
 
     def timed(self) -> tuple[tuple[int, UnevenTime], ...]:
         """Positions of which it is known since the last call how unevenly they are sampled."""
-        known = tuple((channel, one) for channel, one in self._timed.items() if one.judged() and one not in self._told)
-        self._told.update(one for _, one in known)
+        known = tuple(
+            (channel, one) for channel, one in self._timed.items() if one.judged() and one not in self._returned
+        )
+        self._returned.update(one for _, one in known)
         return known
 
 

@@ -16,17 +16,17 @@ a person says less: as much as a misfit that is allowed. With products A of [φ 
 D follows from δ where that is larger, REPEATS times; neither is more than all of the torque, rms. The 4 in t² − 4 is
 two deviations, so noise alone (t² ~ 1) counts as nothing. This Σ_B decides which values are known.
 
-What σ told of a known value holds follows by one formula from all data, so it does not jump where evidence passes a
-limit. Amplitudes are alike in size, so combinations that would be seen and are not tell of those that would not be.
-With t ~ N(0, 1 + h), L is the largest D whose likelihood is within DOUBT of the best, and e the log-likelihood of the
-best above that of no such torque. With h of D and x, left of L by the second line:
+What the reported σ of a known value holds follows by one formula from all data, so it does not jump where evidence
+passes a limit. Amplitudes are alike in size, so combinations that would be seen and are not tell of those that would
+not be. With t ~ N(0, 1 + h), L is the largest D whose likelihood is within DOUBT of the best, and e the log-likelihood
+of the best above that of no such torque. With h of D and x, left of L by the second line:
 
     s = (e − CHANCE)/(DOUBT − CHANCE), between 0 and 1      share = s² + (1 − s²)·SHARE·N(LEVEL − √h)
     Σ_seen = C(δδᵀ + L² E diag(share·left)Eᵀ)Cᵀ            δ = L E (√share · x)
 
 N(LEVEL − √h) is the probability that an effect of D is not seen at LEVEL. So σ holds all where there surely is such a
 torque, half a deviation of what would not be seen, and nothing of what would be seen and is not. θ itself is not
-changed. A column that is one of the model's, as far as these rows tell, is left out.
+changed. A column that is one of the model's, as far as these rows show, is left out.
 Reference: Schmidt 1966, Application of state-space methods to navigation problems (the consider covariance).
 """
 
@@ -55,7 +55,7 @@ NOISE: Final = 2.0
 #: deviations, argued: An effect beyond it is surely one: by chance it is passed in one look of a hundred, and makes σ
 #: wider only.
 SHOWN: Final = 3.0
-#: 1, argued: Share of the variance of what may be unseen that σ told of a known value holds in any case: half a
+#: 1, argued: Share of the variance of what may be unseen that the reported σ of a known value holds in any case: half a
 #: deviation, so that what two deviations of the prior do to it is within four of σ.
 SHARE: Final = 0.25
 #: nats, derived: Log-likelihood below the best at which a size of such torques, nothing among them, is excluded: SHOWN
@@ -104,7 +104,7 @@ def places(parameters: int, own: int, output: int, cause: int = ANGLE) -> tuple[
 
 
 def unmodelled_torque(
-    told: Directions,
+    directions: Directions,
     columns: Floats,
     scores: Floats,
     theta: Floats,
@@ -118,7 +118,7 @@ def unmodelled_torque(
     columns: (p + k + 1,)² products of [φ w y]; scores: (p + k, p + k), their covariance; theta: (p,) of least squares;
     variance: of a row's noise; prior: D, N·m (N); most: rms of y, N·m (N).
     """
-    any_, *found = _unmodelled(told.inverse, columns, scores, theta, variance, *floor, prior, most)
+    any_, *found = _unmodelled(directions.inverse, columns, scores, theta, variance, *floor, prior, most)
     return UnmodelledTorque(*found) if any_ else None
 
 
@@ -245,11 +245,11 @@ def _unmodelled(
     if k == 0:
         return False, none, none, none
     left, ways = eigen(Z)
-    told = np.flatnonzero(left > UNSEEN)
-    length = np.sqrt(variance * left[told])
-    root = size.reshape(k, 1) * ways[:, told] * length  # root rootᵀ = variance · Z
-    back = (ways[:, told] / length).T  # its inverse
-    mixed = share * product(product(back, V), back.T) + (1.0 - share) * white * np.eye(len(told))
+    kept = np.flatnonzero(left > UNSEEN)
+    length = np.sqrt(variance * left[kept])
+    root = size.reshape(k, 1) * ways[:, kept] * length  # root rootᵀ = variance · Z
+    back = (ways[:, kept] / length).T  # its inverse
+    mixed = share * product(product(back, V), back.T) + (1.0 - share) * white * np.eye(len(kept))
     spread, turned = eigen(mixed)
     middle = product(root, turned)
     scaled = middle / np.maximum(spread, lowest)

@@ -17,6 +17,6 @@ def bristle(model: Model) -> tuple[float, float] | None:
     """Breakaway and speed of the law whose springs are LuGre's bristles; None where they are stops."""
     for place in model.blocks:
         assert isinstance(place.law, FrictionSettings)
-        if (told := place.law.law(place.axis).bristle) is not None:
-            return told
+        if (pair := place.law.law(place.axis).bristle) is not None:
+            return pair
     return None

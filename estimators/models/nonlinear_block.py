@@ -1,6 +1,7 @@
 """A joint model's friction columns under another η, and how they change with it.
 
-T_k = ∂(Φθ)/∂s_k (s = ln η where η is positive) are the columns by which another η would be told from the one in force.
+T_k = ∂(Φθ)/∂s_k (s = ln η where η is positive) are the columns by which another η would be distinguished from the one
+in force.
 """
 
 import math

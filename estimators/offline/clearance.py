@@ -3,7 +3,7 @@
 Everything is filtered alike and both ways in time: what decides where the pin lies at PIN Hz, every column and the
 torque at ROWS Hz; above that the pin swings on its circle and no longer follows the load. A held torque belongs to the
 middle of its tick. The clearance's deviation has three parts: blocks of time, how far half the band moves it, and the
-share by which the quasi-static law itself is off. It counts as told only when it is several of its deviations.
+share by which the quasi-static law itself is off. It is reported only when it is several of its deviations.
 """
 
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ class FittedSibling(NamedTuple):
     sibling: Sibling
     theta: Floats  # (7,) 0 where it has no column
     deviations: Floats  # (7,) from blocks
-    insignificant: float = 0.0  # m, the clearance that was found but is not told, and not in theta
+    insignificant: float = 0.0  # m, the clearance that was found but is not significant, and not in theta
 
     def significant(self) -> bool:
         """Whether the clearance is more than what may come of nothing."""
@@ -103,7 +103,7 @@ def rows(run: FilteredRun, sibling: Sibling, theta: Floats, period: float, band:
 
 
 def fit(runs: Sequence[FilteredRun], sibling: Sibling, period: float) -> FittedSibling:
-    """Least squares over all runs; the clearance only where it is told."""
+    """Least squares over all runs; the clearance only where it is significant."""
     theta, deviations = _fit(runs, sibling, period, ROWS)
     if sibling != "clearance":
         return FittedSibling(sibling, theta, deviations)
@@ -113,7 +113,7 @@ def fit(runs: Sequence[FilteredRun], sibling: Sibling, period: float) -> FittedS
     found = FittedSibling(sibling, theta, deviations)
     if found.significant():
         return found
-    without = fit(runs, "load", period)  # what is not told is not used either; a negative clearance is none
+    without = fit(runs, "load", period)  # what is not significant is not used either; a negative clearance is none
     insignificant, deviation = max(c, 0.0), max(abs(c), deviations[CLEARANCE])
     without.deviations[CLEARANCE] = deviation
     return FittedSibling(sibling, without.theta, without.deviations, insignificant)

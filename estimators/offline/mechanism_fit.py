@@ -132,20 +132,20 @@ def identify(
     variance = float(np.mean(y**2))
     for _ in range(PASSES):
         phi = rows.filtered(_summed(columns(present, moved, epsilon)[0], group))
-        told = _told(phi)
-        X = np.concatenate([inertial, phi[..., told].reshape(tau.size, -1)], axis=1)
+        loaded = _present(phi)
+        X = np.concatenate([inertial, phi[..., loaded].reshape(tau.size, -1)], axis=1)
         prior = np.zeros((X.shape[1], X.shape[1]))
         prior[: len(weight), : len(weight)] = weight * variance * correlated
         signed = np.arange(X.shape[1]) >= len(weight)
         theta, _ = constrained(X.T @ X + prior, X.T @ y, signed.astype(np.int64))
         parameters = start + theta[: len(weight)].reshape(n, PARAMETERS)
         friction = np.full(len(names), np.nan)
-        friction[told] = theta[len(weight) :]
+        friction[loaded] = theta[len(weight) :]
         present = mechanism.with_parameters(parameters).with_bearings(bearings_of(mechanism, friction, group))
         variance = float(np.mean((y - X @ theta) ** 2))
     deviations = np.full(len(names), np.nan)
-    deviations[told] = _deviations(X, y, prior)[len(weight) :]
-    remarks = (*_zero(names, told), *_imitated(names, told, X, len(weight)))
+    deviations[loaded] = _deviations(X, y, prior)[len(weight) :]
+    remarks = (*_zero(names, loaded), *_imitated(names, loaded, X, len(weight)))
     residual = float(np.sqrt(variance))
     return MechanismFit(names, friction, deviations, remarks, parameters, residual, present, group, units)
 
@@ -213,8 +213,8 @@ def _inertial(mechanism: Mechanism, moved: MechanismMotion, parameters: Floats) 
     return tau
 
 
-def _told(phi: Floats) -> Floats:
-    """Which columns are there at all."""
+def _present(phi: Floats) -> Floats:
+    """Which columns are not zero: those of loads that occur."""
     size = np.sqrt(np.mean(phi**2, axis=(0, 1)))
     return np.asarray(size > ZERO * size.max())
 
@@ -230,20 +230,20 @@ def _deviations(X: Floats, y: Floats, prior: Floats) -> Floats:
     return spread(np.array(left_out))
 
 
-def _zero(names: tuple[str, ...], told: Floats) -> list[str]:
-    kinds = {name.split(" ", 1)[0] for name, one in zip(names, told, strict=True) if not one}
+def _zero(names: tuple[str, ...], loaded: Floats) -> list[str]:
+    kinds = {name.split(" ", 1)[0] for name, one in zip(names, loaded, strict=True) if not one}
     found = []
     for kind in sorted(kinds):
         joints = [
-            name.split(" ", 1)[1] for name, one in zip(names, told, strict=True) if not one and name.startswith(kind)
+            name.split(" ", 1)[1] for name, one in zip(names, loaded, strict=True) if not one and name.startswith(kind)
         ]
         found.append(f"no {kind} load at {', '.join(joints)}: its friction cannot show")
     return found
 
 
-def _imitated(names: tuple[str, ...], told: Floats, X: Floats, first: int) -> list[str]:
+def _imitated(names: tuple[str, ...], loaded: Floats, X: Floats, first: int) -> list[str]:
     """Friction columns that the others imitate, and by which most."""
-    listed = [name for name, one in zip(names, told, strict=True) if one]
+    listed = [name for name, one in zip(names, loaded, strict=True) if one]
     lengths = np.linalg.norm(X, axis=0)
     unit = X[:, lengths > 0.0] / lengths[lengths > 0.0]
     first = int(np.sum(lengths[:first] > 0.0))
@@ -255,5 +255,7 @@ def _imitated(names: tuple[str, ...], told: Floats, X: Floats, first: int) -> li
         if left @ left < 1.0 - IMITATED:
             alike = np.abs(unit[:, first:].T @ own)
             alike[place] = 0.0
-            found.append(f"{name} cannot be told from the others, most of all from {listed[int(np.argmax(alike))]}")
+            found.append(
+                f"{name} cannot be distinguished from the others, most of all from {listed[int(np.argmax(alike))]}"
+            )
     return found

@@ -67,11 +67,11 @@ def compare(run: PointingRun, cad: Mechanism, period: float) -> dict[Name, Point
 
 
 def colony(
-    fitted: Pointed, centre: Floats, share: float, seed: int, told: Callback | None = None
+    fitted: Pointed, centre: Floats, share: float, seed: int, callback: Callback | None = None
 ) -> tuple[float, float]:
     """Error (rms, N·m) of the bee colony in a box of ± share about centre, and of least squares in the same box.
 
-    told: is called with evaluations, best point and best mean square.
+    callback: called with evaluations, best point and best mean square.
     """
     X, y = fitted.columns, fitted.target
     K, c, yy = X.T @ X / len(y), X.T @ y / len(y), float(y @ y) / len(y)
@@ -82,7 +82,7 @@ def colony(
 
     reach = share * np.maximum(np.abs(centre), 1e-9)
     budget = POINTING.sources * (1 + 2 * CYCLES)
-    found = minimise(POINTING, cost, centre - reach, centre + reach, budget=budget, seed=seed, callback=told)
+    found = minimise(POINTING, cost, centre - reach, centre + reach, budget=budget, seed=seed, callback=callback)
     scale = np.sqrt(np.mean(X**2, axis=0))
     box = lsq_linear(X / scale, y, ((centre - reach) * scale, (centre + reach) * scale), method="bvls")
     return float(np.sqrt(found.value)), float(np.sqrt(2.0 * box.cost / len(y)))

@@ -31,9 +31,9 @@ def against_siblings(values: Floats, deviations: Floats) -> Floats:
     if known.sum() < FEWEST:
         return z
     mine = values[known]
-    told = np.where(np.isfinite(deviations[known]), deviations[known], 0.0)
-    usual = float(np.median(told))
-    spread = np.hypot(max(qn(mine), usual), np.sqrt(np.maximum(told**2 - usual**2, 0.0)))
+    stated = np.where(np.isfinite(deviations[known]), deviations[known], 0.0)
+    usual = float(np.median(stated))
+    spread = np.hypot(max(qn(mine), usual), np.sqrt(np.maximum(stated**2 - usual**2, 0.0)))
     least = np.abs(np.median(mine)) * np.finfo(np.float64).eps  # values that are equal but for rounding are equal
     z[known] = np.where(spread > least, (mine - np.median(mine)) / np.maximum(spread, least or 1.0), 0.0)
     return z

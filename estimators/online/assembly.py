@@ -63,7 +63,7 @@ def linear(
 
     def tempered(rows: Rows) -> Rows:
         return timing_weights.temper(
-            quantisation_weights.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners
+            quantisation_weights.temper(rows, weights.grain, weights.usual, gate.owners), weights.timing, gate.owners
         )
 
     loop = NormalLoop(learner, gate, history, motion, tempered, faster=True, keeps=True)

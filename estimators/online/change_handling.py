@@ -1,7 +1,7 @@
 """What an alarm begins, and what ends it: decisions of the monitor are carried out here, and nowhere else.
 
 An alarm, a window that the monitor requests, a refit that has ended, a change that goes on: each ends in new values, in
-those from before, or in a search of η, and is told as an event. When each of them is looked at, phases.py says.
+those from before, or in a search of η, and is reported as an event. When each of them is looked at, phases.py says.
 """
 
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class ChangeHandling:
     """Carries out what follows from an alarm, a decision of the monitor or a refit that has ended."""
 
     def __init__(self, parts: Parts, state: PhasesState) -> None:
-        """kept: shared with the phases, which know when to ask."""
+        """state: shared with the phases, which know when to ask."""
         self.parts, self.state = parts, state
 
     def holds_again(self) -> bool:
@@ -119,15 +119,15 @@ class ChangeHandling:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
     def follow(self, gradual: GradualChange) -> None:
-        """Follow a change that goes on: once that is told, the rows so far are of another truth."""
+        """Follow a change that goes on: once that is reported, the rows so far are of another truth."""
         parts, now = self.parts, self.parts.history.total
         if gradual.follow(now, parts.fit.block, parts.motion.needed):
             self._goes_on(gradual)
-        if gradual.state.told:
+        if gradual.state.reported:
             parts.fit.begin_moving(parts.learner, now)
         gradual.widen(parts.fit.block)
-        if gradual.state.told and not gradual.state.going:
-            gradual.state.told = False
+        if gradual.state.reported and not gradual.state.going:
+            gradual.state.reported = False
             parts.log.say("recovered", "what changed gradually changes no longer", self._since(gradual))
 
     def _continues(self, own: bool) -> bool:
@@ -148,8 +148,8 @@ class ChangeHandling:
             for i in np.flatnonzero(rate)
         )
         text = f"it goes on changing, gradually, and is followed: {rates}"
-        self._recover(text, self._since(gradual), "recovered" if gradual.state.told else "gradual")
-        gradual.state.told = True
+        self._recover(text, self._since(gradual), "recovered" if gradual.state.reported else "gradual")
+        gradual.state.reported = True
 
     def _since(self, gradual: GradualChange) -> tuple[int, int]:
         return gradual.state.began, self.parts.log.state.time

@@ -21,7 +21,7 @@ from estimators.online.judgement.standstill import Standstill
 from estimators.online.reporting.inspection import Inspection, Inspector
 from estimators.online.settings import JointIdentification
 from estimators.online.start.plausibility_look import PlausibilityLook
-from estimators.quantisation.effect import Lattice
+from estimators.quantisation.effect import EncoderGrid
 from estimators.quantisation.encoder_steps import (
     WIDEST,
     EncoderSteps,
@@ -212,8 +212,9 @@ class JointEstimator:
         wanted, reading = half_width(steps.step, period), self._reading(channel)
         self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, reading))
         if (nonlinear := self.phases.parts.nonlinear) is not None:
-            lattice = Lattice(steps.step, *slopes_of(self._model, channel), self.conditioner.arguments, period)
-            nonlinear.eta.lattices[channel] = lattice
+            nonlinear.eta.encoder_grids[channel] = EncoderGrid(
+                steps.step, *slopes_of(self._model, channel), self.conditioner.arguments, period
+            )
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 
@@ -243,7 +244,7 @@ class JointEstimator:
         if self._bandwidth_checks:
             too_fast = tuple(one.reason for one in self._bandwidth_checks.values() if one.lost)
             estimate = estimate._replace(reasons=(*estimate.reasons, *too_fast))
-        wild = self.preprocessor.range.faults if figured is None else self.preprocessor.range.faults_told
+        wild = self.preprocessor.range.faults if figured is None else self.preprocessor.range.faults_reported
         faults = (watch.faults if early else watch.certain) + wild + self._faults + self._look.reasons
         if not faults:
             return estimate

@@ -55,7 +55,7 @@ class EstimatorState(Layout):
     late: bool = False  # whether of the intervals that samples begin only the last counts
     followed: bool = False  # whether somebody reads the samples along, up to each update
     more: bool = False  # whether something still waits behind the stop
-    certain: bool = False  # whether all values of the figures just told are certain
+    certain: bool = False  # whether all values of the figures just written are certain
     resting: bool = False  # whether the joint rests by then
 
 
@@ -130,7 +130,7 @@ def advance_samples(state: EstimatorState) -> int:
                 state.resting = learning.gate.resting
                 intervals.tick = state.ticks[state.next - 1]
                 for channel in range(len(preprocessing.ranges.named)):
-                    preprocessing.ranges.told[channel] = preprocessing.ranges.named[channel]
+                    preprocessing.ranges.reported[channel] = preprocessing.ranges.named[channel]
                 if not state.followed and _none_due(state.count - state.next, preprocessing.former):
                     _take(state)  # this changes nothing that is published now, and saves a call
                 return INTERVAL

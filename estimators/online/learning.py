@@ -175,7 +175,7 @@ def _as_learnt(learning: Learning) -> None:
     else:
         learnt = learning.learnt
         quantisation_weights.weigh(phi, y, motion, learnt.grain, learnt.usual, formed.owners)
-        timing_weights.weigh(phi, y, motion, learnt.held, formed.owners)
+        timing_weights.weigh(phi, y, motion, learnt.timing, formed.owners)
 
 
 @inline

@@ -207,9 +207,9 @@ def advance(
         if loop.filled < loop.block:
             break
         loop.filled = 0
-        told = state.alarms == loop.alarms and gate.resting == loop.at_rest
+        unchanged = state.alarms == loop.alarms and gate.resting == loop.at_rest
         due = loop.every or (loop.total >= loop.due and not gate.resting)
-        if due or not told or not healthy(state.theta, state.d, state.bound, learnt.signal):
+        if due or not unchanged or not healthy(state.theta, state.d, state.bound, learnt.signal):
             loop.review = True
             break
         judge_learner(learnt, judged)

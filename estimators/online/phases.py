@@ -152,7 +152,7 @@ class Phases:
             self._collect()
         elif self.phase is Phase.TRANSIENT:
             if parts.nonlinear is None and self.state.asking and parts.learner.rls.state.since < parts.loop.block:
-                parts.learner.doubt()  # another one: what the first rows behind the change told is not true, either
+                parts.learner.doubt()  # another one: what the first rows behind the change showed is not true, either
             moment = parts.moment(self.state.wanted)
             self.changes.consult(parts.monitor.transient(moment), moment)
         elif parts.loop.alarm():

@@ -133,7 +133,7 @@ class Relearning:
         lookback.weigh_steps(outcome)
         self._suspect(pending.first, score, outcome)
         lookback.inflate(score)
-        return lookback.told_apart(score, self._parameters)
+        return lookback.window_spectrum(score, self._parameters)
 
     def _suspect(self, first: int, score: Score, searched: RefitOutcome | None = None) -> None:
         """Check known constants by the rows since `first`, with the noise of these rows."""

@@ -106,7 +106,7 @@ class JointIdentification(Settings):
         return self
 
     @model_validator(mode="after")
-    def _parameters_that_can_be_told_apart(self) -> Self:
+    def _parameters_that_can_be_distinguished(self) -> Self:
         names = collinear(self.model.build())
         if len(names) == 1:
             raise ValueError(f"expected a column for every parameter, found that of {names[0]} zero under any motion")

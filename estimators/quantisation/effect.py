@@ -1,16 +1,16 @@
 """Effect of encoder steps on θ and η of a searched law: the smoothed motion is read by shifted encoders.
 
 Where a joint turns round, it stands on a step of its encoder, at the same places period after period. What that does
-to ω1, or to a spring, is no noise: it does not average out, and no residual shows it. Where on the lattice of steps a
+to ω1, or to a spring, is no noise: it does not average out, and no residual shows it. Where between two steps a
 joint turns is chance. So the smoothed motion is read by an encoder with the same steps, shifted by a share of one; the
 readings are smoothed as usual, and least squares give the shift of the parameters:
 
     b = −([Φ' T']ᵀW[Φ' T'])⁻¹ [Φ' T']ᵀW ((Φ' − Φ)θ − (y' − y)),   T: tangents of η, ': of that reading
 
-The mean of b bᵀ over the lattice is the covariance of [θ s] because of the steps; it includes what smoothing takes from
+The mean of b bᵀ over all shifts is the covariance of [θ s] because of the steps; it includes what smoothing takes from
 the motion. The motion is smoothed AGAIN times more than rows are, because one smoothing leaves part of the step at a
 reversal. The spread of b for white steps, of an encoder that is shifted anew at each instant, is subtracted as far as
-the residual has told it (`beyond`). What the residual tells falls with the rows; what steps do that are the same at
+the residual shows it (`beyond`). What the residual shows falls with the rows; what steps do that are the same at
 each return does not.
 """
 
@@ -38,7 +38,7 @@ AGAIN: Final = 2
 Reading = tuple[Floats, Floats]  # [Φ' T'] (equations, columns), and what that adds to the residual
 
 
-class Lattice(NamedTuple):
+class EncoderGrid(NamedTuple):
     """Declares the steps of an encoder, what they do to a row, and how readings are smoothed."""
 
     step: float  # rad (m)
@@ -49,42 +49,60 @@ class Lattice(NamedTuple):
 
 
 def steps_covariance(
-    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+    block: NonlinearBlock,
+    rows: Rows,
+    eta: Floats,
+    theta: Floats,
+    noise: Floats,
+    law: EncoderGrid,
+    far: EncoderGrid | None,
 ) -> Floats:
     """Covariance of [θ s] because of the steps: (parameters + nonlinear,)².
 
     rows: with the columns of η; noise: (outputs,) variances; law: encoder that the law's speed comes from; far: encoder
     behind the spring, if there is one. Zero where no stretch of rows is long enough to be smoothed once more.
     """
-    lattices, white = shifts(block, rows, eta, theta, noise, law, far)
-    return beyond(_covariance(lattices), white.var(axis=0, ddof=1), math.inf)
+    shifted, white = shifts(block, rows, eta, theta, noise, law, far)
+    return beyond(_covariance(shifted), white.var(axis=0, ddof=1), math.inf)
 
 
-def beyond(steps: Floats, white: Floats, told: Floats | float) -> Floats:
-    """Covariance by the steps without what the residual has told of it.
+def beyond(steps: Floats, white: Floats, shown: Floats | float) -> Floats:
+    """Covariance by the steps without what the residual already contains of it.
 
-    steps: all of it; white: variances that steps which are shifted anew at each instant would give; told: variances by
-    the residual.
+    steps: all of it; white: variances that steps which are shifted anew at each instant would give; shown: variances
+    by the residual.
     """
     square = np.maximum(np.diag(steps), np.finfo(float).tiny)
-    own = np.sqrt(np.maximum(1.0 - np.minimum(white, told) / square, 0.0))
+    own = np.sqrt(np.maximum(1.0 - np.minimum(white, shown) / square, 0.0))
     return np.asarray(steps * np.outer(own, own))
 
 
 def steps_effect(
-    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+    block: NonlinearBlock,
+    rows: Rows,
+    eta: Floats,
+    theta: Floats,
+    noise: Floats,
+    law: EncoderGrid,
+    far: EncoderGrid | None,
 ) -> tuple[Floats, Floats, dict[str, float]]:
     """`steps` and `white` of `beyond`, and `imitated`, from the same readings: most of a refit's time."""
     one, count = _readings(block, rows, eta, theta, noise, law, far), len(theta) + len(eta)
     if one is None:
         return np.zeros((count, count)), np.zeros(count), {}
     shifted = _shifted(one)
-    lattices, white = _solutions(one, shifted)
-    return _covariance(lattices), white.var(axis=0, ddof=1), _imitated(one, shifted, block, rows, theta, noise)
+    each, white = _solutions(one, shifted)
+    return _covariance(each), white.var(axis=0, ddof=1), _imitated(one, shifted, block, rows, theta, noise)
 
 
 def shifts(
-    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+    block: NonlinearBlock,
+    rows: Rows,
+    eta: Floats,
+    theta: Floats,
+    noise: Floats,
+    law: EncoderGrid,
+    far: EncoderGrid | None,
 ) -> tuple[Floats, Floats]:
     """b (PLACES, parameters + nonlinear) of shifted encoders, and of encoders that are shifted anew at each instant."""
     one = _readings(block, rows, eta, theta, noise, law, far)
@@ -95,7 +113,13 @@ def shifts(
 
 
 def imitated(
-    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+    block: NonlinearBlock,
+    rows: Rows,
+    eta: Floats,
+    theta: Floats,
+    noise: Floats,
+    law: EncoderGrid,
+    far: EncoderGrid | None,
 ) -> dict[str, float]:
     """Error of each known constant, rms, that its score test would find because of the steps alone."""
     one = _readings(block, rows, eta, theta, noise, law, far)
@@ -132,9 +156,9 @@ def _solutions(one: "_Readings", shifted: list[Reading]) -> tuple[Floats, Floats
     return np.array([_solved(*each) for each in shifted]), np.array(white)
 
 
-def _covariance(lattices: Floats) -> Floats:
-    """The covariance of b over the lattice."""
-    return np.asarray(lattices.T @ lattices / PLACES)
+def _covariance(shifted: Floats) -> Floats:
+    """The covariance of b over all shifts."""
+    return np.asarray(shifted.T @ shifted / PLACES)
 
 
 class _Readings(NamedTuple):
@@ -146,7 +170,13 @@ class _Readings(NamedTuple):
 
 
 def _readings(
-    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+    block: NonlinearBlock,
+    rows: Rows,
+    eta: Floats,
+    theta: Floats,
+    noise: Floats,
+    law: EncoderGrid,
+    far: EncoderGrid | None,
 ) -> _Readings | None:
     """Prepare a window for shifted encoders; None where too few rows are contiguous."""
     place, taps, count = block.place, len(block.taps), len(theta) + len(eta)
@@ -198,18 +228,18 @@ def _look(
     np.nan_to_num(out, copy=False)
 
 
-def _calm(place: Floats, ends: NDArray[np.int64], lattice: Lattice) -> Floats:
+def _calm(place: Floats, ends: NDArray[np.int64], encoder: EncoderGrid) -> Floats:
     """Smooth a position (instants,) until no steps are left in it; ends: of contiguous stretches."""
-    half, found = len(lattice.kernel) // 2, place.copy()
+    half, found = len(encoder.kernel) // 2, place.copy()
     for _ in range(AGAIN):
         for begin, end in itertools.pairwise(ends):
             padded = np.pad(found[begin:end], half, "reflect", reflect_type="odd")
-            found[begin:end] = np.convolve(padded, lattice.kernel, "valid")
+            found[begin:end] = np.convolve(padded, encoder.kernel, "valid")
     return found
 
 
 def _read(place: Floats, step: float, share: Floats) -> Floats:
-    """Reading error (instants,) of an encoder whose lattice is shifted by shares of a step (instants,)."""
+    """Reading error (instants,) of an encoder whose steps are shifted by these shares of one (instants,)."""
     return np.asarray((np.round(place / step + share) - share) * step - place)
 
 
@@ -225,14 +255,14 @@ def _twist(block: NonlinearBlock, rows: Rows, first: NDArray[np.int64], instants
     return np.interp(np.arange(instants), first[known] + len(block.taps) // 2, twist[known])
 
 
-def _add(lattice: Lattice, off: Floats, taps: Floats, first: NDArray[np.int64], phi: Floats, y: Floats) -> None:
+def _add(encoder: EncoderGrid, off: Floats, taps: Floats, first: NDArray[np.int64], phi: Floats, y: Floats) -> None:
     """Add the effect of reading errors, off (instants,), to the linear columns: phi (rows, outputs, parameters), y."""
     rate, second = np.zeros_like(off), np.zeros_like(off)
-    rate[1:-1] = (off[2:] - off[:-2]) / (2.0 * lattice.period)
-    second[1:-1] = (off[2:] - 2.0 * off[1:-1] + off[:-2]) / lattice.period**2
+    rate[1:-1] = (off[2:] - off[:-2]) / (2.0 * encoder.period)
+    second[1:-1] = (off[2:] - 2.0 * off[1:-1] + off[:-2]) / encoder.period**2
     kinds = np.stack([np.convolve(one, taps, "same")[first + len(taps) // 2] for one in (off, rate, second)])
-    phi += np.einsum("kr,kop->rop", kinds, lattice.slopes)
-    y += np.einsum("kr,ko->ro", kinds, lattice.own)
+    phi += np.einsum("kr,kop->rop", kinds, encoder.slopes)
+    y += np.einsum("kr,ko->ro", kinds, encoder.own)
 
 
 def _seen(seen: Floats, place: Floats, period: float) -> Floats:

@@ -24,7 +24,7 @@ HARMLESS: Final = 0.01
 CALM: Final = 0.012
 #: moves, argued: Moves of an encoder from which its step is known: within a second of motion.
 ENOUGH: Final = 240
-#: rows, argued: Rows in motion that tell how unevenly they are sampled.
+#: rows, argued: Rows in motion from which it is known how unevenly they are sampled.
 TIMED: Final = 2000
 #: 1, argued: Share of moves that must be whole steps; the rest may be missed samples.
 WHOLE: Final = 0.95
@@ -32,7 +32,8 @@ WHOLE: Final = 0.95
 NEARLY: Final = 0.05
 #: s, argued: Half width of a kernel at most: a joint that swings at 1 Hz is still seen.
 WIDEST: Final = 0.5
-#: 1, argued: Share of the least move below which no step is looked for: one twentieth is told as a whole step (NEARLY).
+#: 1, argued: Share of the least move below which no step is looked for: one twentieth would be reported as a whole step
+#: (NEARLY).
 COARSE: Final = 0.05
 #: rad (m), derived: A smaller move is rounding.
 FINEST: Final = 1e-9
@@ -175,7 +176,7 @@ def half_width(step: float, period: float) -> float:
     return min(WIDEST, float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2))
 
 
-def told_from(step: float, period: float, width: float, share: float = HARMLESS) -> float:
+def least_acceleration(step: float, period: float, width: float, share: float = HARMLESS) -> float:
     """Rms acceleration (rad/s², m/s²) of a motion below which the steps bias the inertia by more than this share.
 
     Errors in variables: least squares find J·a²/(a² + n²), n the noise of the smoothed acceleration; width: s, half.

@@ -47,12 +47,13 @@ class StepBias(NamedTuple):
     lost: Floats  # (p, k) θ along each direction of which steps may be most of the information, of Σ (φθ)² = 1
 
 
-def bias_of(told: Directions, noise: Floats, own: Floats, theta: Floats) -> StepBias:
-    """Bias of θ by steps; told: directions of G + N (p, p); noise, own: N and n.
+def bias_of(directions: Directions, noise: Floats, own: Floats, theta: Floats) -> StepBias:
+    """Bias of θ by steps; directions: of G + N (p, p); noise, own: N and n.
 
-    N is compared with G + N along each direction that is told; where its share is beyond HALF, the direction is lost.
+    N is compared with G + N along each identifiable direction; where its share is beyond HALF, the direction is lost.
     """
-    ways = told.ways[:, told.told] / told.scale[:, None] / np.sqrt(told.information[told.told])
+    known = directions.identifiable
+    ways = directions.ways[:, known] / directions.scale[:, None] / np.sqrt(directions.information[known])
     share, turned = np.linalg.eigh(ways.T @ noise @ ways)
     ways, lost = ways @ turned, share > HALF
     kept = ways[:, ~lost]

@@ -5,7 +5,7 @@
 v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure (a factor);
 unexcited: covariance of directions that no motion has excited yet; C, misfit: what the rows since have shown of the
 residual's correlation (a matrix in units of S, for a factor of each parameter would turn one direction into another)
-and of the model, see online/judgement/model_fit.py. All are matrices: what the data do not tell apart is a direction.
+and of the model, see online/judgement/model_fit.py. All are matrices: what the data do not distinguish is a direction.
 Beside Σ: unmodelled and seen, what torques of the angle that the model lacks may have done to θ
 (misfit/unmodelled_torque.py); searched: what θ owes to η not being known, which stays while P becomes small.
 """
@@ -25,7 +25,7 @@ from estimators.recursive.unidentifiable import Unexcited
 from jointwatch_numba.layout import Layout, Matrix, Vector, copy
 
 
-class Learnt(Layout, version=11):
+class Learnt(Layout, version=12):
     """State of a Learner."""
 
     state: RecursiveState
@@ -42,7 +42,7 @@ class Learnt(Layout, version=11):
     reversal: Annotated[Vector, "outputs"]  # by which a row that sees a reversal is multiplied, see reversals.py
     grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's
     usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most
-    held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)²
+    timing: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)²
     weighed: Annotated[Vector, "outputs"]  # mean of the squared weights of the rows that the residual's variance is of
     signal: float = 0.0  # rms of y, whitened
     power: float = 0.0  # mean y² of a row, as of gram

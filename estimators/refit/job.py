@@ -17,7 +17,7 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import columns_of, distinct, smooth
 from estimators.numerics.robust import robust_mean
-from estimators.quantisation.effect import Lattice, steps_effect
+from estimators.quantisation.effect import EncoderGrid, steps_effect
 from estimators.quantities import Axis, Floats
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
@@ -35,8 +35,8 @@ class ShiftedWindow(NamedTuple):
 
     seen: Floats  # (ARGUMENTS, instants) what the law sees of these rows, each instant once
     first: NDArray[np.int64]  # (rows,) where each row's instants begin
-    law: Lattice  # of the encoder that the law's speed comes from
-    far: Lattice | None  # of that behind the spring
+    law: EncoderGrid  # of the encoder that the law's speed comes from
+    far: EncoderGrid | None  # of that behind the spring
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def job(shape: NonlinearBlock, rows: Rows, noise: Floats, before: Prior, again: 
     )
 
 
-def shifted_window(block: NonlinearBlock, rows: Rows, law: Lattice, far: Lattice | None) -> ShiftedWindow:
+def shifted_window(block: NonlinearBlock, rows: Rows, law: EncoderGrid, far: EncoderGrid | None) -> ShiftedWindow:
     """Prepare the last rows of a window for shifted encoders."""
     return ShiftedWindow(*distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
 

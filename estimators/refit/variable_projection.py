@@ -432,7 +432,7 @@ def lattice_points(
 
 
 @inline
-def _told_apart(
+def _distinct(
     law: Law,
     p: ProjectionProblem,
     margin: float,
@@ -525,5 +525,5 @@ def minima(
         copy(where[0], s)
         best[0] = _polish(law, p, s, ITERATIONS, fine, exact, where, 0, theta, X, count)
         copy(s, where[0])
-        held = _told_apart(law, p, doubtful * best[0], fine, best, where, held, len(tc) > 0, count)
+        held = _distinct(law, p, doubtful * best[0], fine, best, where, held, len(tc) > 0, count)
     return held

@@ -12,8 +12,8 @@ covariance S, and f, by how much a wear of 1 since t₀ would have moved its sta
     γ = g − G·f,  f ← f + K·γ,   ŵ = Σ γᵀS⁻¹ν / Σ γᵀS⁻¹γ,   σ² = 1/Σ γᵀS⁻¹γ                                      (2)
 
 so ŵ is unbiased, whatever β has learnt since t₀. An hour at a temperature that is new counts for little: what friction
-is there is not known yet. Once a step has been told, `follow` estimates w from t₀ on as a random walk with a diffuse
-beginning. Willsky, Jones, IEEE Trans. Automatic Control 21 (1976) 108–112.
+is there is not known yet. Once a step has been detected, `follow` estimates w from t₀ on as a random walk with a
+diffuse beginning. Willsky, Jones, IEEE Trans. Automatic Control 21 (1976) 108–112.
 """
 
 from typing import Final, NamedTuple
@@ -44,18 +44,18 @@ DAY_COMMON_KEPT: Final = 0.5
 #: with weather and losses, since the gear has another mass (1.5 K of 14 K, 80 joints of development seed 3300).
 THETA_ERRORS: Final = (0.2, 0.25)
 #: 1, tuned: How much of it the next day has, with and without one: a thermometer's lasts for weeks, as weather and jobs
-#: do (development seeds 3300, 3501: largest z of 160 joints without wear 5.4 with 0.85 here, now 4.8; steps are told as
-#: early).
+#: do (development seeds 3300, 3501: largest z of 160 joints without wear 5.4 with 0.85 here, now 4.8; steps are
+#: detected as early).
 THETA_KEPT: Final = (0.98, 0.85)
 #: 1, argued: Deviation of ŵ by what the surface cannot follow, in quadrature with σ.
 UNMODELLED: Final = 0.015
 #: 1 per KELVINS, argued: The same by how much warmer or colder it has been since the onset than before: a thermometer
 #: has no such error; a temperature by viscosity errs by 2 K of 14 K, which change dry friction by 3 %.
 CLIMATE: Final = (0.0, 0.03)
-#: 1, tuned: Wear over its deviation from which it is told, with and without a thermometer: with one, of 40 joint-years
-#: without wear none is beyond 2.8 (development seed 20); without, of 500 none is beyond 3.0 for ten days in a row
-#: (development seeds 6001, 6002).
-TOLD: Final = (3.6, 3.1)
+#: 1, tuned: Wear over its deviation from which it is detected, with and without a thermometer: with one, of 40
+#: joint-years without wear none is beyond 2.8 (development seed 20); without, of 500 none is beyond 3.0 for ten days in
+#: a row (development seeds 6001, 6002).
+DETECTED: Final = (3.6, 3.1)
 #: days, argued: Days in a row on which it must be, with and without: a temperature by viscosity errs for weeks, wear
 #: stays.
 IN_A_ROW: Final = (3, 10)
@@ -65,7 +65,7 @@ FAMILIAR: Final = 15.0
 CLASS: Final = 0.35
 #: 1, argued: What an hour at a new temperature counts.
 NEW: Final = 0.02
-#: 1, argued: Share of its hours at new temperatures above which a day tells nothing.
+#: 1, argued: Share of its hours at new temperatures above which a day shows nothing.
 MOSTLY_NEW: Final = 0.5
 #: 1, argued: Share of a temperature's readings of viscosity that may be too thin, without a thermometer. From more on
 #: it, the class below and all above count as new for ever: thin readings are left out, so those that are kept are
@@ -86,7 +86,7 @@ AS_LIKELY: Final = 2.0
 MOST_DRY: Final = 2.0
 #: hours, argued: Hours in motion of a day that counts.
 FEWEST_HOURS: Final = 2
-#: 1, argued: Spread of the load over its mean at least: a load that stays tells nothing of its effect.
+#: 1, argued: Spread of the load over its mean at least: a load that stays shows nothing of its effect.
 LEAST_SPREAD: Final = 1e-3
 
 
@@ -101,7 +101,7 @@ class WearDay(NamedTuple):
     deviation: float  # with UNMODELLED
     z: float
     onset: int  # day, the earliest that is as likely
-    told: bool
+    detected: bool
     new: float  # share of the day's hours at temperatures that are new
 
 
@@ -109,13 +109,13 @@ class Wear(NamedTuple):
     """The wear of a joint, day by day."""
 
     days: list[WearDay]  # after commissioning
-    told: int | None  # day on which it was told first
+    detected: int | None  # day on which it was detected first
     thermometer: bool
 
     @property
     def onset(self) -> int | None:
-        """Day since which friction has grown, as the newest day says; None before it has been told."""
-        return self.days[-1].onset if self.told is not None and self.days else None
+        """Day since which friction has grown, as the newest day says; None before it is detected."""
+        return self.days[-1].onset if self.detected is not None and self.days else None
 
 
 class _Filter:
@@ -214,13 +214,13 @@ def wear_of(hours: FrictionHours) -> Wear | None:
         return None
     one = _Filter(hours, known, first)
     way = 0 if known.thermometer else 1
-    limit, youngest, days_in_a_row = TOLD[way], YOUNGEST[way], IN_A_ROW[way]
+    limit, youngest, days_in_a_row = DETECTED[way], YOUNGEST[way], IN_A_ROW[way]
     climate = _Climate(known.theta, moving)
     onsets, moved = np.zeros(0, np.intp), np.zeros((one.size, 0))
     about, fit = np.zeros(0), np.zeros(0)  # Σ γᵀS⁻¹γ and Σ γᵀS⁻¹ν of (2)
     energy, rows = ENERGY * ENERGY_ROWS, float(ENERGY_ROWS)
     days: list[WearDay] = []
-    row, told = 0, None
+    row, detected = 0, None
     for count, day in enumerate(active):
         one.predict()
         moved = one.carry(moved)
@@ -240,11 +240,11 @@ def wear_of(hours: FrictionHours) -> Wear | None:
         scale = 1.0 if known.thermometer else max(energy / rows / ENERGY, 0.5)
         beside = np.hypot(UNMODELLED, CLIMATE[way] * climate.moved(onsets[old], day))
         found = _likeliest(onsets[old], about[old] / scale, fit[old] / scale, beside)
-        if one.new <= MOSTLY_NEW:  # else the day tells nothing
+        if one.new <= MOSTLY_NEW:  # else the day shows nothing
             row = row + 1 if found[2] > limit else 0
-        told = day if told is None and row >= days_in_a_row else told
-        days.append(WearDay(int(day), *found, told is not None, one.new))
-    return Wear(days, None if told is None else int(told), known.thermometer)
+        detected = day if detected is None and row >= days_in_a_row else detected
+        days.append(WearDay(int(day), *found, detected is not None, one.new))
+    return Wear(days, None if detected is None else int(detected), known.thermometer)
 
 
 def follow(hours: FrictionHours, onset: int) -> tuple[Floats, Floats, Floats]:

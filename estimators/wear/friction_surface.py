@@ -6,7 +6,7 @@ around the usual one, and
     φ = [1, ℓ, θ, ℓθ, ℓ², bells(θ), ℓ·bells(θ)],   bells: exp(−(θ − θ_j)²/2) at θ_j = −2 … 3
 
 so a Stribeck part that appears when a joint is warm, an exponential viscosity and their dependence on load are all
-within it. Where no bell has seen an hour the prior's width is left, and wear cannot be told there.
+within it. Where no bell has seen an hour the prior's width is left, and wear cannot be detected there.
 """
 
 from typing import Final

@@ -28,7 +28,7 @@ from estimators.quantities import Floats
 
 #: 1, argued: Values at most that the likelihood is formed of; more are averaged in groups of neighbours.
 MOST: Final = 60
-#: 1, argued: Values below which no trend can be told from the noise.
+#: 1, argued: Values below which no trend can be distinguished from the noise.
 FEWEST: Final = 10
 #: 1, argued: Exponents b of smooth wear, all but 1 alike before any value is seen: from running in (½) to fatigue (4).
 EXPONENTS: Final = np.exp(0.05 * np.arange(-18.0, 29.0))
@@ -138,7 +138,7 @@ def time_to_limit(use: Floats, drift: Floats, limit: float, seed: int = 0) -> Re
 
     use: (values,) accumulated use, increasing, from the beginning of this life on; drift: (values,) of the quantity
     against its baseline, towards the limit, one value a day or so; limit: > 0, in the unit of drift. Raises ValueError
-    for fewer than FEWEST values, or a limit that is not positive. Only to be asked once drift has been told.
+    for fewer than FEWEST values, or a limit that is not positive. Only to be asked once drift has been reported.
     """
     return _remaining(*_draws(use, drift, limit, np.random.default_rng(seed)))
 

@@ -34,7 +34,7 @@ class JointWarmth(NamedTuple):
 
     theta: Floats  # (hours,) in KELVINS
     viscosity: Floats  # (hours,) unit of friction·s/rad
-    thin: Floats  # (hours,) 1 where fast friction was too little viscous to tell θ, 0 where it told it, NaN: not needed
+    thin: Floats  # (hours,) 1 where fast friction was too little viscous to identify θ, 0 where it did, NaN: not needed
     thermometer: bool
 
 

@@ -77,7 +77,7 @@ NO_THRESHOLD: Final[dict[str, tuple[str, ...]]] = {
     "estimators/online/robot/findings/causes/catalogue.py": ("EVERY",),
     "estimators/online/robot/findings/columns.py": ("TILTS",),
     "estimators/online/robot/findings/friction_discrepancy.py": ("SUMS",),
-    "estimators/online/robot/residual_attribution.py": ("HELD",),
+    "estimators/online/robot/residual_attribution.py": ("BESIDE_MODEL",),
     "estimators/plausibility/mistakes/fit.py": ("SIGNED",),
     "estimators/plausibility/mistakes/position_in_degrees.py": ("DEGREE",),
     "estimators/plausibility/mistakes/position_wraps.py": ("TURN",),
@@ -119,7 +119,7 @@ FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/quantisation/encoder_steps.py": {
         "sample": (1e-9,),  # s per ns
         "half_width": (0.2, 4.0),  # noise of a smoothed acceleration
-        "told_from": (4.0,),
+        "least_acceleration": (4.0,),
         "slopes_of": (1.5,),  # instants at which a law is tried
     },
     "estimators/quantisation/rounding.py": {"beats": (6.0,), "whiteness": (3.0,)},  # a sawtooth; uniform numbers

@@ -25,7 +25,7 @@ from estimators.causes.watch import Diagnosis
 #: 1, argued: Records of one joint that are kept; the oldest acknowledged ones go first.
 KEPT: Final = 20
 #: 1, argued: Rankings after which a change of the signature is recorded by itself, where no parameter has left its
-#: limits: 20 s of motion, in which a parameter that has changed is told.
+#: limits: 20 s of motion, in which a parameter that has changed is reported.
 ALONE: Final = 4
 SIGNATURE: Final = "signature"  # record of a change that no parameter shows: rms of torque that is not explained
 #: s, argued: Time between two messages while nothing but the numbers of an open record changes.
@@ -37,7 +37,7 @@ ALARM_BEFORE: Final = 2.0
 
 #: s, argued: A time below this, the year 1970, is no date: many a recording's clock counts from its start.
 DATED: Final = 365 * 86_400.0
-WEAR: Final = "dry_wear"  # the parameter of a record that the history tells
+WEAR: Final = "dry_wear"  # the parameter of a record about wear, which the history finds
 
 
 def instant(stamp: float) -> str:
@@ -57,7 +57,7 @@ class ChangeRecord:
     before_deviation: float
     now: float
     now_deviation: float
-    percent: float  # of the reference; NaN where that cannot be told from zero
+    percent: float  # of the reference; NaN where that cannot be distinguished from zero
     z: float  # change over its standard deviation
     since: float  # when it began
     told: float  # when it was recorded
@@ -113,7 +113,7 @@ class ChangeRecords:
         self.reference = 0.0  # Unix s at which a baseline was set that changes are measured against; 0: none
         self._within: dict[str, float] = {}  # parameter → Unix s at which it was within its limits last
         self._alarm = 0.0  # Unix s of the first row of the last alarm
-        self._gradual = 0.0  # Unix s since when a change goes on that has been told to be gradual
+        self._gradual = 0.0  # Unix s since when a change goes on that was reported as gradual
         self._said: tuple[Any, ...] = ()  # what the last message said, but for its numbers
         self._due = 0.0  # Unix s from which new numbers are worth a message
 
@@ -175,7 +175,7 @@ class ChangeRecords:
         return self._message_due(timestamp)
 
     def note_wear(self, wear: Map) -> list[tuple[bytes, bytes]]:
-        """Follow the wear that the history tells (the fields of `wear/<joint>`); returns the message that is due."""
+        """Follow the wear that the history has found (fields of `wear/<joint>`); returns the message that is due."""
         record = next((one for one in self.records if one.parameter == WEAR and not one.over), None)
         if wear["told"] and record is None:
             record = self._new(WEAR, 0.0, wear["deviation"], "baseline", wear["timestamp"])

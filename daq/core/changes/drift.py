@@ -36,7 +36,7 @@ from estimators.quantities import Floats
 #: ns, argued: Time between two comparisons with the baseline.
 EVERY: Final = 1_000_000_000
 UNSCALED: Final = ("offset", "omega_")  # parts of names that no torque scales, or that a sensor's own zero may move
-#: deviations, argued: A baseline value below this cannot be told from zero, and gets no per cent.
+#: deviations, argued: A baseline value below this cannot be distinguished from zero, and gets no per cent.
 NOTHING: Final = 2.0
 #: 1, argued: Comparisons, one a second, over which the values of a start may still become the reference: half of the
 #: minute of motion that an estimate remembers, so the reference is about as certain as what is compared with it.

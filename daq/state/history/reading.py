@@ -112,7 +112,7 @@ class HistoryReader:
         return TotalUse(rows[0][0], rows[0][1], UseCounts(*rows[0][2:])) if rows else None
 
     def changes(self, joint: str, start: float = 0.0) -> list[dict[str, Any]]:
-        """Records of changes of a joint that were told from start (Unix s) on, the oldest first."""
+        """Records of changes of a joint that were recorded from start (Unix s) on, the oldest first."""
         rows = self._all(
             "SELECT record FROM change JOIN joint j ON j.id = joint WHERE j.name = ? AND told >= ? ORDER BY told",
             *(joint, start),

@@ -33,7 +33,7 @@ class Difference(NamedTuple):
     """One quantity now and before."""
 
     change: float
-    percent: float  # of the value before; NaN where that cannot be told from zero
+    percent: float  # of the value before; NaN where that cannot be distinguished from zero
     z: float  # the change in its standard deviations; NaN: not known
 
 
@@ -57,6 +57,6 @@ def difference(before: Summary, after: Summary) -> Difference:
     """What has changed between two times."""
     change = after.value - before.value
     both = math.hypot(before.deviation, after.deviation)
-    told = abs(before.value) > (0.0 if math.isnan(before.deviation) else before.deviation)
-    percent = 100.0 * change / abs(before.value) if told and before.value else math.nan
+    nonzero = abs(before.value) > (0.0 if math.isnan(before.deviation) else before.deviation)
+    percent = 100.0 * change / abs(before.value) if nonzero and before.value else math.nan
     return Difference(change, percent, change / both if both > 0.0 else math.nan)

@@ -33,7 +33,7 @@ class TimeLeft(NamedTuple):
 def time_left_of(
     limit: Limit, values: Mapping[int, float], ways: Mapping[int, float], reference: float, newest: float
 ) -> TimeLeft:
-    """What can be said of a parameter of which a change has been told.
+    """What can be said of a parameter of which a change has been reported.
 
     values: the parameter's mean of each day (Unix s of its start), in order; ways: the way made on each day, rad (m),
     in order; reference: the value that the change has left; newest: the value now.

@@ -31,7 +31,7 @@ class JointWear(NamedTuple):
     deviation: float
     z: float
     told: bool
-    onset: float  # 0: before it is told
+    onset: float  # 0: before it is detected
     new: float  # share of the last day's hours at temperatures that are new
     thermometer: bool
     limit: float  # share at which something must be done
@@ -101,7 +101,7 @@ def judge(
         left = _left(history, joint, first, now, days, track, limit)
     usual = _usual(history, joint, begin, onset or now, parameters)
     judged = first + (newest.day + 1) * DAY.seconds
-    told = found.told is not None
+    told = found.detected is not None
     return JointWear(
         *(begin, judged, moving, wear, deviation, newest.z, told, onset, newest.new, found.thermometer, limit),
         left,

@@ -55,7 +55,7 @@ def _contact() -> Schema:
 
 def _tool() -> Schema:
     return table(
-        "what is carried less what the controller was told; missing where [robot.tool] is unset",
+        "what is carried less the tool configured in the controller; missing where [robot.tool] is unset",
         {
             "differs": {"type": "boolean", "description": "by four deviations, and by 0.25 kg or 20 mm"},
             "text": text("in words; empty unless it differs"),

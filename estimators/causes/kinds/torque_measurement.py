@@ -1,4 +1,4 @@
-"""The torque constant, or the current sensor's gain or zero: the same torque is told by another number."""
+"""The torque constant, or the current sensor's gain or zero: the same torque is measured as another number."""
 
 from collections.abc import Sequence
 from typing import Final

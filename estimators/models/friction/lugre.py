@@ -1,10 +1,10 @@
-"""LuGre's friction with its bristles' numbers told: τ = F_c·ζ + d·ζ̇ + b·q̇.
+"""LuGre's friction with its bristles' numbers stated: τ = F_c·ζ + d·ζ̇ + b·q̇.
 
     ζ̇ = (q̇ − |q̇|·ζ/g)/r,   g = 1 + (B − 1)·exp(−(q̇/v_s)²)
 
 Reference: Canudas de Wit, Olsson, Åström, Lischinsky, IEEE Trans. Autom. Control 40:419–425, 1995, (1)–(3), with
 ζ = σ0 z/F_c, r = F_c/σ0, d = σ1 r, B = F_s/F_c: linear in the rest. estimators/conditioning/stops.py follows ζ. For
-comparison: r, B and v_s have to be told, where `prandtl_ishlinskii` learns the shape before sliding.
+comparison: r, B and v_s have to be stated, where `prandtl_ishlinskii` learns the shape before sliding.
 """
 
 import math
@@ -45,8 +45,8 @@ class LuGreSettings(FrictionSettings):
             coulomb(axis, f"{EQUATION}, σ0 z at speed"),
             Parameter("bristle_damping", unit, -math.inf, math.inf, f"{EQUATION}, σ1 F_c/σ0", damping, REVERSALS),
         )
-        told = (self.breakaway, self.speed)
-        return FrictionLaw(parameters, (), NOTHING, numbers(), kernel=_fill, stops=(self.reach,), bristle=told)
+        bristle = (self.breakaway, self.speed)
+        return FrictionLaw(parameters, (), NOTHING, numbers(), kernel=_fill, stops=(self.reach,), bristle=bristle)
 
 
 @kernel(SIGNATURE)

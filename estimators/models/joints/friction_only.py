@@ -40,7 +40,7 @@ class FrictionOnlySettings(ModelSettings):
     torque_scale: bool = False  # k is learnt
     inertia_motor: bool = False  # J is learnt
     offset: bool = False
-    temperature: Reference | None = None  # °C at which friction is as told; a channel has that of the joint
+    temperature: Reference | None = None  # °C at which friction is as stated; a channel has that of the joint
     ripple: Ripple = ()
 
     @model_validator(mode="after")
@@ -79,7 +79,7 @@ class FrictionOnlyTerms(Layout):
     inertia_motor: bool  # whether the acceleration has one
     drive_first: int  # first of these columns
     thermometer: int  # channel of the joint's temperature; 0: none
-    reference: float  # °C at which friction is as told
+    reference: float  # °C at which friction is as stated
     warm_first: int  # first of the columns of temperature
     ripple_first: int  # first of the columns of ripple
     cycles: Vector  # a turn, of each ripple
@@ -150,7 +150,7 @@ class FrictionOnly:
         fill_friction(signals, eta, self.terms, phi, y)
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
-        """Nothing whose error could be told from that of a parameter."""
+        """Nothing whose error could be distinguished from that of a parameter."""
         return ()
 
 

@@ -39,7 +39,7 @@ class RigidSettings(ModelSettings):
     offset: bool = True
     gravity_sin: bool = False
     gravity_cos: bool = False
-    temperature: Reference | None = None  # °C at which friction is as told; a channel has that of the joint
+    temperature: Reference | None = None  # °C at which friction is as stated; a channel has that of the joint
     ripple: Ripple = ()
     load: bool = False  # a channel has the load that friction grows with, N·m (N)
 
@@ -76,7 +76,7 @@ class RigidTerms(Layout):
     load: int  # channel that the law takes as its load
     thermometer: int  # channel of the joint's temperature; 0: none
     warm_first: int  # first of the two columns that temperature has
-    reference: float  # °C at which friction is as told
+    reference: float  # °C at which friction is as stated
 
 
 as_rigid: Final = own_as(RigidTerms)
@@ -149,7 +149,7 @@ class Rigid:
         fill_rigid(signals, eta, self.terms, phi, y)
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
-        """Nothing whose error could be told from that of a parameter."""
+        """Nothing whose error could be distinguished from that of a parameter."""
         return ()
 
 

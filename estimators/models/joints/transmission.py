@@ -100,14 +100,14 @@ class Transmission:
         fill_transmission(signals, eta, self.terms, phi, y)
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
-        """Nothing whose error could be told from that of a parameter."""
+        """Nothing whose error could be distinguished from that of a parameter."""
         return ()
 
 
 def _parameters(axis: Axis) -> tuple[Parameter, ...]:
     length, effort = axis.length, axis.effort
     ratio = "position reported for each of the link's: 1 where the gear ratio is right"
-    told = (
+    listed = (
         Parameter("ratio", "1", 0.0, math.inf, f"{EQUATION}r", ratio, POSITIONS),
         Parameter("lag", "s", -1.0, 1.0, f"{EQUATION}lag", "by which the link's encoder is read late", SPEEDS),
         Parameter(
@@ -119,7 +119,7 @@ def _parameters(axis: Axis) -> tuple[Parameter, ...]:
         ),
         Parameter("gap", length, -math.inf, math.inf, f"{EQUATION}gap", "half of the lost motion", LOADS),
     )
-    return tuple(one._replace(late=-1.0 if one.needs == LOADS else 0.0) for one in told)
+    return tuple(one._replace(late=-1.0 if one.needs == LOADS else 0.0) for one in listed)
 
 
 @kernel(FILL)

@@ -61,7 +61,7 @@ class TwoMassSettings(ModelSettings):
     stick: Annotated[float, Field(ge=0, le=1)] = 0.03  # rad/s of the smoothed velocity below which the link may stick
 
     @model_validator(mode="after")
-    def _friction_that_can_be_told(self) -> Self:
+    def _friction_that_can_be_identified(self) -> Self:
         names = ", ".join(parameter.name for parameter in self.link_friction.law(Axis.ROTARY).nonlinear)
         if names:
             raise ValueError(f"expected a link_friction without nonlinear parameters, found {names}")

@@ -38,7 +38,7 @@ class PinCircle(NamedTuple):
     arc: float  # rad of it that the pin has visited
     touching: float  # share of the rows
     spread: float  # m, of a place off the circle
-    remark: str  # why the clearance is not told; "" where it is
+    remark: str  # why no clearance is reported; "" where it is
 
 
 def circle(x: Floats, y: Floats) -> PinCircle:

@@ -45,13 +45,13 @@ def project(Y: Floats, order: NDArray[np.int64]) -> BaseProjection:
     """Independent columns of Y (rows, columns), the first in `order` first."""
     R = np.asarray(np.linalg.qr(Y[:, order], mode="r"))
     size = np.abs(np.diag(R))
-    told = size > size.max() * max(Y.shape) * np.finfo(float).eps * DEPENDENT
-    G = np.zeros((int(told.sum()), Y.shape[1]))
-    G[:, order[told]] = np.eye(len(G))
-    if not told.all():
-        beta = np.linalg.lstsq(R[:, told], R[:, ~told], rcond=None)[0]
-        G[:, order[~told]] = np.where(np.abs(beta) < NOTHING, 0.0, beta)
-    return BaseProjection(order[told], G)
+    independent = size > size.max() * max(Y.shape) * np.finfo(float).eps * DEPENDENT
+    G = np.zeros((int(independent.sum()), Y.shape[1]))
+    G[:, order[independent]] = np.eye(len(G))
+    if not independent.all():
+        beta = np.linalg.lstsq(R[:, independent], R[:, ~independent], rcond=None)[0]
+        G[:, order[~independent]] = np.where(np.abs(beta) < NOTHING, 0.0, beta)
+    return BaseProjection(order[independent], G)
 
 
 def meaning(projection: BaseProjection, links: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ _OBSERVER: Final[ContextVar[Callable[[float], None] | None]] = ContextVar("obser
 
 
 def note(count: float) -> None:
-    """Tell the observer, if there is one, of bytes that were read; a negative count takes back what was told."""
+    """Tell the observer, if there is one, of bytes that were read; a negative count takes back what was reported."""
     observer = _OBSERVER.get()
     if observer is not None:
         observer(count)

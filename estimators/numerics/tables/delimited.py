@@ -172,17 +172,17 @@ def _numbers(body: list[str], form: TextForm, size: int) -> NDArray[np.float64]:
     if form.between is not None and body and body[0].rstrip().endswith(form.between):
         raise ValueError("the last column is empty")
     parts: list[NDArray[np.float64]] = []
-    told = 0.0
+    reported = 0.0
     try:
         for begin in range(0, max(len(body), 1), PART):
             lines = body[begin : begin + PART]
             parts.append(np.loadtxt(lines, delimiter=form.between, ndmin=2, comments=None))
             if parts[-1].shape[1] != form.width:
                 raise ValueError(f"{parts[-1].shape[1]} columns")
-            told += (read := size * len(lines) / max(len(body), 1))
+            reported += (read := size * len(lines) / max(len(body), 1))
             note(read)
     except ValueError:
-        note(-told)  # it is read once more, cell by cell
+        note(-reported)  # it is read once more, cell by cell
         raise
     return np.concatenate(parts)
 

@@ -51,8 +51,10 @@ class Judge:
         some = TrajectoryMotion(*random.uniform(-math.pi, math.pi, (3, SAMPLES, n)))
         parts = [self._stacked(*part) for part in self._parts(some)]
         every = np.arange(len(self.columns))
-        self._told: list[NDArray[np.int64]] = [np.sort(project(part, every).columns) for part in parts]
-        size = np.array([_spread(part[:, told]) for part, told in zip(parts, self._told, strict=True)])
+        self._independent: list[NDArray[np.int64]] = [np.sort(project(part, every).columns) for part in parts]
+        size = np.array(
+            [_spread(part[:, independent]) for part, independent in zip(parts, self._independent, strict=True)]
+        )
         self.weights = size / size.sum()
 
     def information(self, tree: Tree, moved: TrajectoryMotion) -> Floats:
@@ -67,11 +69,11 @@ class Judge:
         return _cond(self.information(self.tree, moved))
 
     def block(self, moved: TrajectoryMotion) -> float:
-        """(14); a part that tells nothing, as gravity where all axes are upright, adds nothing."""
+        """(14); a part that identifies nothing, as gravity where all axes are upright, adds nothing."""
         found = float(self.weights.sum()) * self.cond(moved)
-        for weight, told, part in zip(self.weights, self._told, self._parts(moved), strict=True):
-            if len(told):
-                found += float(weight) * _cond(self.information(*part)[np.ix_(told, told)])
+        for weight, independent, part in zip(self.weights, self._independent, self._parts(moved), strict=True):
+            if len(independent):
+                found += float(weight) * _cond(self.information(*part)[np.ix_(independent, independent)])
         return found
 
     def dopt(self, moved: TrajectoryMotion) -> float:

@@ -44,10 +44,10 @@ def search(
     seconds: float = 45.0,
     evaluations: int = 1_000_000,
     seed: int = 1,
-    told: Callable[[int, float], None] = lambda _count, _best: None,
+    progress: Callable[[int, float], None] = lambda _count, _best: None,
     method: str = CMA,
 ) -> FoundTrajectory:
-    """The best trajectory found; told: what is called now and then with evaluations so far and the best criterion.
+    """The best trajectory found; progress: called now and then with evaluations so far and the best criterion.
 
     method: one of NAMES. Raises KeyError on another.
     """
@@ -68,7 +68,7 @@ def search(
         return found
 
     def over() -> bool:
-        told(count, math.exp(value) if logarithm else value)
+        progress(count, math.exp(value) if logarithm else value)
         return time.monotonic() - began > seconds or count >= evaluations
 
     while True:

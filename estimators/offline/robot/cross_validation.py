@@ -106,9 +106,10 @@ def least_squares(rows: RobotRows) -> LeastSquares:
 
 
 def _whitened(rows: RobotRows) -> RobotRows:
-    """Rows times chol(Ω)⁻¹ of the residual of ordinary least squares; zero where nothing moves or tells anything."""
-    told = np.ptp(rows.y, axis=0) > CONSTANT * np.abs(rows.y).max(axis=0)
-    used = (rows.moves[:, np.newaxis] & told).astype(np.float64)
+    """Rows times chol(Ω)⁻¹ of the residual of ordinary least squares; zero where nothing moves, or no torque
+    changes."""
+    changes = np.ptp(rows.y, axis=0) > CONSTANT * np.abs(rows.y).max(axis=0)
+    used = (rows.moves[:, np.newaxis] & changes).astype(np.float64)
     rows = rows._replace(X=rows.X * used[:, :, np.newaxis], y=rows.y * used)
     residual = rows.y - rows.predicted(_of_all(sums(rows))[0])
     omega = residual.T @ residual / max(int(rows.moves.sum()), 1)
@@ -137,10 +138,12 @@ def _judged(rows: RobotRows, predicted: Floats) -> Validated:
     known = np.isfinite(predicted)
     power = float(np.mean((rows.y**2).sum(axis=1)))
     moving = np.where(rows.slides & rows.moves[:, None], left, 0.0)
-    told = [block for block in range(BLOCKS) if known[blocks == block].any()]
+    predicted_blocks = [block for block in range(BLOCKS) if known[blocks == block].any()]
 
     def lost(what: Floats) -> Floats:
-        return np.array([float(np.nansum(what[blocks == b] ** 2) / (blocks == b).sum() / power) for b in told])
+        return np.array(
+            [float(np.nansum(what[blocks == b] ** 2) / (blocks == b).sum() / power) for b in predicted_blocks]
+        )
 
     size = float(np.linalg.norm(rows.y[known]))
     error = 100.0 * float(np.linalg.norm(left[known])) / size if size > 0.0 else float("nan")

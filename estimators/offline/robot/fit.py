@@ -141,15 +141,15 @@ def solved(
 def _scale(model: WholeRobot, moved: Floats, precision: Floats, information: Floats, before: float) -> float:
     """Factor of the precision of guessed links' prior by the evidence, at most 1.
 
-    γ/Δᵀ P0⁻¹ Δ, γ how many of the base parameters the data tell (MacKay, Neural Computation 4:415–447, 1992).
+    γ/Δᵀ P0⁻¹ Δ, γ how many of the base parameters the data identify (MacKay, Neural Computation 4:415–447, 1992).
     """
     base = slice(0, model.base)
     own = precision.copy()
     own[base, base] *= before
     spread = np.linalg.inv(information + own)
-    told = model.base - before * float(np.trace(spread[base, base] @ precision[base, base]))
+    identified = model.base - before * float(np.trace(spread[base, base] @ precision[base, base]))
     conflict = float(moved[base] @ precision[base, base] @ moved[base])
-    return float(np.clip(told / max(conflict, 1e-300), LOOSE, 1.0))
+    return float(np.clip(identified / max(conflict, 1e-300), LOOSE, 1.0))
 
 
 def _counted(rows: RobotRows) -> tuple[Floats, NDArray[np.bool_]]:

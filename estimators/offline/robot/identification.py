@@ -39,8 +39,8 @@ class JudgedPrediction(NamedTuple):
     def covered(self) -> float:
         """Share of the rows that move within 2 deviations, over joints whose torque changes; NaN without any."""
         within = np.abs(self.rows.y - self.predicted) < 2.0 * self.deviation
-        told = self.rows.moves[:, np.newaxis] & np.isfinite(self.predicted) & (np.ptp(self.rows.y, axis=0) > 0.0)
-        return float(within[told].mean()) if told.any() else float("nan")
+        counted = self.rows.moves[:, np.newaxis] & np.isfinite(self.predicted) & (np.ptp(self.rows.y, axis=0) > 0.0)
+        return float(within[counted].mean()) if counted.any() else float("nan")
 
     @property
     def error(self) -> float:

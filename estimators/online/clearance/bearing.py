@@ -14,13 +14,13 @@ from estimators.reasons import Reason
 from estimators.thresholds import LASTING_CHANGE
 
 VERSION: Final = 1  # of what is kept
-#: 1, argued: Relative growth that is told: a bearing is worn by it, while warmth moves a clearance by less.
+#: 1, argued: Relative growth that is reported: a bearing is worn by it, while warmth moves a clearance by less.
 GROWTH: Final = 0.25
-#: windows, argued: Fits in a row beyond the limit before growth is told.
+#: windows, argued: Fits in a row beyond the limit before growth is reported.
 CONFIRMED: Final = 3
 #: m, argued: No bearing has more.
 IMPLAUSIBLE: Final = 5e-3
-#: deviations, argued: A clearance below it cannot be told from none.
+#: deviations, argued: A clearance below it cannot be distinguished from none.
 NOTHING: Final = 2.0
 #: deviations, argued: By which the halves of a window may differ: with a change between them neither is the pin's.
 AGREE: Final = 3.0
@@ -74,8 +74,8 @@ class BearingWatch:
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        told, self._events = self._events, []
-        return told
+        events, self._events = self._events, []
+        return events
 
     def keep(self) -> dict[str, Any] | None:
         """State that outlives a restart, as plain data; None while there is none."""
@@ -100,7 +100,7 @@ class BearingWatch:
         why = Reason("clearance_filling", None, {"percent": progress})
         self.report = EMPTY._replace(reasons=(why,), progress=progress)
 
-    def tell(self, now: int, report: ClearanceReport) -> None:
+    def publish(self, now: int, report: ClearanceReport) -> None:
         """Publish a whole window's value, or why there is none, and compare it with the first. now: ns."""
         if report.reasons:
             self.report = report._replace(clearance=math.nan, deviation=math.nan)

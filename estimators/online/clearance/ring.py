@@ -87,7 +87,7 @@ class RingWatch(BearingWatch):
             return
         bearing, rows = self._settings, RingRows(*np.roll(self._rows, -(self._count % POINTS), axis=0).T)
         found, reasons = judged(rows, load_direction(rows, bearing.pull, bearing.upright), bearing.ring_radius)
-        self.tell(now, ClearanceReport(found.clearance, found.deviation, reasons, progress, found.arc, math.nan))
+        self.publish(now, ClearanceReport(found.clearance, found.deviation, reasons, progress, found.arc, math.nan))
 
 
 def ring_windows(period: float) -> tuple[Floats, int]:
@@ -110,7 +110,7 @@ def ring_rows(samples: Floats, radius: float, smooth: Floats, stride: int) -> tu
 
 
 def judged(rows: RingRows, direction: Floats, radius: float) -> tuple[RingClearance, tuple[Reason, ...]]:
-    """The clearance that rows tell, and why it is none. direction: (rows, 2) of the load; radius: m."""
+    """The clearance that rows show, and why it is none. direction: (rows, 2) of the load; radius: m."""
     found = ring_clearance(rows, direction, radius)
     older, newer = found.halves
     if not math.isfinite(older):

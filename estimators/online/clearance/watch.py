@@ -1,4 +1,4 @@
-"""Watches the clearance of one bearing by two proximity sensors: its value while the motion tells one, and its growth.
+"""Watches the clearance of one bearing by two proximity sensors: its value while the motion shows one, and its growth.
 
 Two proximity sensors across each other see the pin's centre run on a circle (models/mechanisms/pin_circle.py): the
 window is the last POINTS places, and every two seconds a circle is fitted to them. Both halves of a window must show
@@ -76,4 +76,4 @@ class ClearanceWatch(BearingWatch):
             reasons.append(changing(older, newer))
         if not max(NOTHING * deviation, THICK * found.spread) < found.clearance < IMPLAUSIBLE:
             reasons.append(nothing(found.clearance, deviation))
-        self.tell(now, ClearanceReport(found.clearance, deviation, tuple(reasons), progress, arc, found.touching))
+        self.publish(now, ClearanceReport(found.clearance, deviation, tuple(reasons), progress, arc, found.touching))

@@ -12,7 +12,7 @@ from estimators.models.base import Model
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.spring_zero import recentre
-from estimators.quantisation.effect import Lattice, beyond
+from estimators.quantisation.effect import EncoderGrid, beyond
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from estimators.refit.acceptance import DEFAULT
@@ -41,14 +41,14 @@ class EtaState:
 class EtaInForce:
     """The nonlinear parameters of one block of a model, as they hold now."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law", "lattices", "limits"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law", "encoder_grids", "limits"})
 
     def __init__(self, model: Model, taps: Floats, overlap: float, limits: AcceptanceSettings = DEFAULT) -> None:
         """taps: of the kernel that smoothed the rows, of which `overlap` say the same; limits: of a refit."""
         self.limits = limits
         self.block = NonlinearBlock(model, taps)
         self.other_law: FrictionSettings | None = None  # where another than the configured one was found
-        self.lattices: dict[int, Lattice] = {}  # of encoders, by channel, once their steps are known
+        self.encoder_grids: dict[int, EncoderGrid] = {}  # of encoders, by channel, once their steps are known
         self.overlap = overlap
         self.spring = model.springs[0] if model.springs else None
         count = len(self.block.nonlinear)
@@ -133,14 +133,14 @@ class EtaInForce:
         return ", ".join(f"{key} = {value}" for key, value in theirs.items() if value != ours[key])
 
     @property
-    def encoders(self) -> tuple[Lattice | None, Lattice | None]:
+    def encoders(self) -> tuple[EncoderGrid | None, EncoderGrid | None]:
         """Encoder of the law and the other encoder, as far as their steps are known."""
         place = self.block.place.position
-        return self.lattices.get(place), next((one for i, one in self.lattices.items() if i != place), None)
+        return self.encoder_grids.get(place), next((one for i, one in self.encoder_grids.items() if i != place), None)
 
     @property
     def steps(self) -> Floats:
-        """Covariance of s (nonlinear, nonlinear) by the encoders' steps, beyond what residuals have told of them."""
+        """Covariance of s (nonlinear, nonlinear) by the encoders' steps, beyond what residuals contain of them."""
         return beyond(self.state.steps, self.state.white, np.diag(self.state.covariance))
 
     @property

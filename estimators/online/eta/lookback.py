@@ -152,18 +152,18 @@ class Lookback:
                 steps = imitated(block, part, eta, theta, noise, law, far)
             else:
                 steps = searched.imitated
-            told = [one for one in found if one.beyond(steps.get(one.name, 0.0))]
-            if not told:
+            real = [one for one in found if one.beyond(steps.get(one.name, 0.0))]
+            if not real:
                 self.state.constants[:] = 0.0
                 self.state.wrong = too_coarse(found[0]).plain if found[0].grave else {}
                 return []
-            found = told
+            found = real
         done = [one.shift[:p] ** 2 + one.unsure[:p] ** 2 for one in found]
         self.state.constants[:] = np.max(done, axis=0) if done else 0.0
         self.state.wrong = accused(found)[0].plain if any(one.grave for one in found) else {}
         return found
 
-    def told_apart(self, score: Score, parameters: tuple[Parameter, ...]) -> Spectrum:
+    def window_spectrum(self, score: Score, parameters: tuple[Parameter, ...]) -> Spectrum:
         """Identifiable directions of a window, η included; prior knowledge counts as further rows; parameters: θ."""
         return spectrum(score.gram, tuple(one.name for one in (*parameters, *self._eta.block.nonlinear)))
 

@@ -92,14 +92,14 @@ class GearReport(NamedTuple):
 class LostMotionState:
     """State of LostMotion beside its blocks."""
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     tallies: Floats  # (blocks, 3): rows, rows of positive load, reversals of each block
     dry: float = 0.0  # N·m, N·m·s/rad: friction of the link that is allowed for
     viscous: float = 0.0
     reference: tuple[float, float] = (math.nan, math.nan)  # lost motion of the first whole window, its deviation
     above: int = 0  # blocks one after the other beyond the limit
-    told: bool = False  # that it has grown
+    reported: bool = False  # whether its growth has been reported
 
 
 class LostMotion:
@@ -214,12 +214,12 @@ class LostMotion:
             return
         limit = max(self.settings.growth * abs(first), LASTING_CHANGE * deviation * math.sqrt(1.0 + 1.0 / RECENT))
         self.state.above = self.state.above + 1 if lost - first > limit else 0
-        if self.state.above >= CONFIRMED and not self.state.told:
-            self.state.told = True
+        if self.state.above >= CONFIRMED and not self.state.reported:
+            self.state.reported = True
             text = f"lost motion has grown from {_micro(first)} µrad, the last rows say {_micro(lost)}"
             self._events.append(Event(now, "lost_motion_grown", text))
-        elif self.state.told and lost - first < 0.5 * limit:
-            self.state.told = False
+        elif self.state.reported and lost - first < 0.5 * limit:
+            self.state.reported = False
 
     def report(self) -> GearReport:
         """Report what the window says; never learns."""
@@ -276,8 +276,8 @@ class LostMotion:
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        told, self._events = self._events, []
-        return told
+        events, self._events = self._events, []
+        return events
 
 
 def _micro(angle: float) -> str:

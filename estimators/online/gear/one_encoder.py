@@ -59,7 +59,7 @@ DRIVES: Final = 6
 class OneEncoderState:
     """State that outlives a restart."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     sums: Floats  # (LEVELS, EVENTS, SUMS)
     counts: Floats  # (LEVELS,) events so far
@@ -68,7 +68,7 @@ class OneEncoderState:
     friction: Floats  # (2,) dry, viscous, by which the events were formed
     reference: tuple[float, float] = (math.nan, math.nan)  # the first lost motion that was reported, its deviation
     above: int = 0  # successive events beyond the limit
-    told: bool = False  # whether its growth has been reported
+    reported: bool = False  # whether its growth has been reported
 
 
 class OneEncoder:
@@ -158,8 +158,8 @@ class OneEncoder:
 
     def events(self) -> list[Event]:
         """Events since the last call."""
-        told, self._events = self._events, []
-        return told
+        events, self._events = self._events, []
+        return events
 
     def _judge(self, most: int) -> GearReport:
         """Report what the last events say."""
@@ -217,9 +217,9 @@ class OneEncoder:
             self.settings.growth * first, LASTING_CHANGE * math.hypot(deviation, recent.deviations[LOST_MOTION])
         )
         state.above = state.above + 1 if lost - first > limit else 0
-        if state.above >= CONFIRMED and not state.told:
-            state.told = True
+        if state.above >= CONFIRMED and not state.reported:
+            state.reported = True
             text = f"lost motion has grown from {1e6 * first:.1f} µrad to {1e6 * lost:.1f}, from the last reversals"
             self._events.append(Event(now, "lost_motion_grown", text))
-        elif state.told and lost - first < 0.5 * limit:
-            state.told = False
+        elif state.reported and lost - first < 0.5 * limit:
+            state.reported = False

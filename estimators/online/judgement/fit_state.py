@@ -11,7 +11,7 @@ from estimators.quantisation.shifted_quantiser import QuantiserState
 from jointwatch_numba.layout import Layout, Matrix, Vector
 
 
-class FitState(Layout, version=11):
+class FitState(Layout, version=12):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -32,11 +32,11 @@ class FitState(Layout, version=11):
     late: Annotated[Matrix, "outputs", "parameters"]  # deviation of θ because the lag is not known, as reported
     gains: Annotated[Vector, "regressors"]  # share of y² that each misfit regressor explains, as reported
     found: Annotated[Vector, "regressors"]  # their coefficients
-    lattice: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by the place of an encoder's steps
+    places: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by the place of an encoder's steps
     lost: Annotated[
         Matrix, "parameters", "parameters"
     ]  # covariance of θ that moves the torque by 1, where steps hide it
-    effects: Annotated[Matrix, "parameters", "parameters"]  # Learnt.misfit without directions that are not told
+    effects: Annotated[Matrix, "parameters", "parameters"]  # Learnt.misfit without directions that are not identifiable
     prior: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by torques of the angle that no row shows
     share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves

@@ -168,9 +168,9 @@ class ModelFit:
         state = self.state
         state.share, state.left, state.spoiled = 0.0, 0.0, False
         state.gains[:] = state.found[:] = 0.0
-        for one in (state.steps, state.late, state.lattice, state.lost, state.effects, state.prior):
+        for one in (state.steps, state.late, state.places, state.lost, state.effects, state.prior):
             one[:] = 0.0
-        learner.state.grain[:], learner.state.usual[:], learner.state.held[:] = 0.0, 1.0, 0.0
+        learner.state.grain[:], learner.state.usual[:], learner.state.timing[:] = 0.0, 1.0, 0.0
         learner.state.weighed[:] = 1.0
         learner.correlated[:], learner.misfit[:] = np.eye(learner.rls.p), 0.0
         learner.state.unmodelled[:] = learner.state.seen[:] = 0.0
@@ -310,7 +310,7 @@ class ModelFit:
         """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
         rls, grain = learner.rls, learner.state.grain
         learner.state.usual[:] = np.minimum(self.state.rough / np.maximum(self.state.rows, 1.0), 1.0)
-        learner.state.held[:] = self._instant / learner.row_variance()
+        learner.state.timing[:] = self._instant / learner.row_variance()
         for o in range(len(grain) if self._corrected else 0):
             noise, own = noise_of_rows(self._steps, np.eye(len(grain))[o], time, rls.p)
             white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
@@ -340,12 +340,12 @@ class ModelFit:
         left = (UNSURE if self._corrected else 1.0) * np.outer(state.steps, state.steps)
         if self._corrected and reading is not None:
             noise, own = self._steps[0].noise[0], self._steps[0].own[0]
-            state.lattice[:] = self.quantiser.covariance(
+            state.places[:] = self.quantiser.covariance(
                 rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own
             )
-            lost = np.isinf(np.diag(state.lattice))
-            state.lattice[lost] = state.lattice[:, lost] = 0.0
-            left += state.lattice
+            lost = np.isinf(np.diag(state.places))
+            state.places[lost] = state.places[:, lost] = 0.0
+            left += state.places
             state.lost[:] = np.diag(np.where(lost, 1.0 / learner.leverage**2, 0.0))
         return np.asarray(left + rls.variance() * rls.noise[0] * state.lost)
 
@@ -384,7 +384,7 @@ class ModelFit:
         noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.state.unexcited[which, which]
         if noise >= MOSTLY * deviation**2:
             return ()
-        steps = self.state.steps[which] ** 2 + self.state.lattice[which, which]
+        steps = self.state.steps[which] ** 2 + self.state.places[which, which]
         if self._steps and (self.state.lost[which, which] > 0.0 or steps >= MOSTLY * deviation**2):
             return (self._too_coarse(),)
         if self.state.share > 0.0:

@@ -1,9 +1,9 @@
 """State of each parameter: known, not identifiable from this motion and from which others, or doubtful.
 
-What the data do not tell apart is a direction of θ, not a parameter. Of a covariance Σ of all of θ a parameter has two
+What the data do not distinguish is a direction of θ, not a parameter. Of a covariance Σ of all of θ a parameter has two
 deviations: √Σ_ii, whatever the others are, and 1/√(Σ⁻¹)_ii, if all others were known. It is known where the first is
-small, not identifiable where only the second is, and doubtful where none is. Those from which it is not told apart are
-the fewest others whose knowledge would make it known: time and again the one that it shares most variance with,
+small, not identifiable where only the second is, and doubtful where none is. Those from which it is not distinguished
+are the fewest others whose knowledge would make it known: time and again the one that it shares most variance with,
 V_ij²/V_jj, is taken as known. Where even the second is beyond what would explain all of the torque, the motion says
 nothing of the parameter at all: it is not identifiable, and from no others.
 """
@@ -36,9 +36,9 @@ def conditional(covariance: Floats, deviations: Floats) -> None:
             unit[i, j] = covariance[i, j] / np.sqrt(covariance[i, i] * covariance[j, j])
         unit[i, i] += RIDGE
         inverse[i, i] = 1.0
-    told = eliminate(unit, inverse, p, p)
+    invertible = eliminate(unit, inverse, p, p)
     for i in range(p):
-        share = inverse[i, i] if told else 1.0
+        share = inverse[i, i] if invertible else 1.0
         deviations[i] = np.sqrt(covariance[i, i] / max(share, 1.0))
 
 

@@ -53,7 +53,7 @@ class ValidityState(Layout, version=4):
     """State of a Validity."""
 
     values: Annotated[Vector, "parameters"]
-    deviations: Annotated[Vector, "parameters"]  # of them as told, what is not known of η left out
+    deviations: Annotated[Vector, "parameters"]  # of them as reported, what is not known of η left out
     excess: Annotated[Vector, "parameters"]  # √Σ*_ii over the deviation that would be allowed
     low: Annotated[Vector, "parameters"]  # plausible range
     high: Annotated[Vector, "parameters"]
@@ -74,13 +74,13 @@ class ValidityState(Layout, version=4):
 class Validity:
     """Decides with hysteresis whether the prediction may be trusted, and which parameters are known."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_told"})  # follows from what is kept
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_states"})  # follows from what is kept
 
     def __init__(self, parameters: Sequence[Parameter], cubic: int | None = None) -> None:
         """cubic: the column that grows with the cube of an elastic gear's torque, if any."""
         self._parameters = parameters
         self._cubic = cubic
-        self._told: tuple[int, tuple[ParameterState, ...]] = (-1, ())  # states, and after how many changes
+        self._states: tuple[int, tuple[ParameterState, ...]] = (-1, ())  # states, and after how many changes
         unknown = np.full(len(parameters), np.inf)
         self.state = ValidityState.zeros(
             parameters=len(parameters),
@@ -132,10 +132,10 @@ class Validity:
     def states(self) -> tuple[ParameterState, ...]:
         """State of each parameter."""
         state = self.state
-        if self._told[0] != state.changes:
+        if self._states[0] != state.changes:
             codes, bits = state.states.tolist(), state.partners.tolist()
-            self._told = state.changes, tuple(map(self._state, codes, bits))
-        return self._told[1]
+            self._states = state.changes, tuple(map(self._state, codes, bits))
+        return self._states[1]
 
     def _state(self, code: int, bits: int) -> ParameterState:
         if code == KNOWN:
@@ -157,7 +157,7 @@ class Validity:
         """What the motion does not show of each parameter that is not known, or that its value cannot be."""
         return tuple(map(self._reason, self._unknown()))
 
-    def told(
+    def reasons_with_causes(
         self,
         causes: Callable[[int, float], tuple[Reason, ...]],
         of_all: Callable[[], tuple[Reason, ...]],
@@ -166,7 +166,7 @@ class Validity:
         """Reasons as in `reasons`, with causes other than a lack of motion.
 
         causes: what it is, of a parameter with this deviation; of_all: of the whole prediction; none where it is
-        nothing else; starting: whether it is told of each parameter that is not known, while a person can still choose
+        nothing else; starting: whether to report each parameter that is not known, while a person can still choose
         the motion.
         """
         if self.state.good and not starting:
@@ -185,8 +185,8 @@ class Validity:
     def _doubted(self) -> list[int]:
         """Parameters that are doubtful, not identifiable whatever the others are, or outside their range."""
         state = self.state
-        told = zip(state.states.tolist(), state.partners.tolist(), strict=True)
-        alone = [code == DOUBTFUL or (code == NOT_IDENTIFIABLE and not bits) for code, bits in told]
+        judged = zip(state.states.tolist(), state.partners.tolist(), strict=True)
+        alone = [code == DOUBTFUL or (code == NOT_IDENTIFIABLE and not bits) for code, bits in judged]
         return [i for i, weak in enumerate(alone) if weak or not plausible(state, i)]
 
     def _uncertain(self) -> Reason:
@@ -230,8 +230,8 @@ def plausible(judged: ValidityState, which: int) -> bool:
 
 
 @inline
-def _told(judged: ValidityState, which: int) -> float:
-    """σ that is told of a parameter: of what is seen at its limit of known, and √Σ*_ii from LOSE times that limit on.
+def _reported_deviation(judged: ValidityState, which: int) -> float:
+    """σ that is reported: of what is seen at the parameter's limit of known, and √Σ*_ii from LOSE times that limit on.
 
     In between it changes with Σ*, so it does not jump where the state does.
     """
@@ -270,7 +270,7 @@ def _judge_parameter(judged: ValidityState, which: int, alone: float, leverage: 
     if code != before or bits != judged.partners[which]:
         judged.changes += 1
     judged.states[which], judged.partners[which] = code, bits
-    judged.deviations[which] = _told(judged, which)
+    judged.deviations[which] = _reported_deviation(judged, which)
     if code != KNOWN and code != DOUBTFUL and deviation > prior:
         judged.deviations[which] = np.inf
 

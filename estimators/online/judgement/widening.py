@@ -55,7 +55,7 @@ class Widening(NamedTuple):
 
 
 def directions_of(state: FitState, learner: Learner) -> Directions:
-    """What the rows so far tell of θ."""
+    """Directions of θ that the rows so far identify."""
     p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
     return Directions.of(np.ascontiguousarray(scores.products(state.scores.gram, weight, p)[:p, :p]))
 

@@ -84,8 +84,8 @@ class MechanismEstimator:
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        told, self._events = self._events, []
-        return told
+        events, self._events = self._events, []
+        return events
 
     def keep(self) -> dict[str, Any] | None:
         """State that outlives a restart, as plain data; None while the start lasts or something is wrong."""
@@ -181,7 +181,7 @@ class MechanismEstimator:
 
     def _end_look(self) -> None:
         self._moves, self._speed = self._speed > AT_REST, 0.0
-        if self._moves and self._contact.calm:  # a push is told by itself
+        if self._moves and self._contact.calm:  # a push is reported by itself
             self._unexplained.absorb(self._look[0, : self._looked], self._look[1, : self._looked])
         self._looked = 0
 
@@ -196,7 +196,7 @@ class MechanismEstimator:
         changed = tuple(
             Reason("mechanism_friction", name, {"percent": 100.0 * level.ratio.ratio})
             for name, level in zip(self.drives, self.levels, strict=True)
-            if level.told
+            if level.changed
         )
         if self._contact.reported.any() or self._time < self._doubted:
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"), *changed)

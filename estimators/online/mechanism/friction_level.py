@@ -22,11 +22,11 @@ FRICTION: Final = 1
 ROWS: Final = 200
 #: blocks, argued: Blocks that a number takes, 20 s of motion: with fewer the spread itself is not known.
 BLOCKS: Final = 20
-#: 1, argued: Relative change of friction that is told: warming up changes it by less within a shift.
+#: 1, argued: Relative change of friction that is reported: warming up changes it by less within a shift.
 GROWTH: Final = 0.25
 #: 1, argued: The same where the residual is beyond its threshold: that has a cause, and friction may be it.
 SUSPECTED: Final = 0.05
-#: 1, argued: Share of the limits below which a change that was told is over (hysteresis).
+#: 1, argued: Share of the limits below which a change that was reported is over (hysteresis).
 OVER: Final = 0.5
 
 
@@ -39,8 +39,8 @@ class FrictionLevel:
         self._count = 0
         self.blocks = Blocks(COLUMNS, BLOCKS, ROWS)
         self.ratio = FrictionRatio(np.nan, np.nan, 0.0)
-        self.told = False  # that it is another one than the model's
-        self._least = GROWTH  # relative change that is told
+        self.changed = False  # that it is another one than the model's
+        self._least = GROWTH  # relative change that is reported
         self._resumed = 0.0  # share that was adopted before a restart, or before the window began anew
 
     def absorb(
@@ -50,7 +50,7 @@ class FrictionLevel:
 
         time: ns; suspected: the residual has been beyond its threshold.
         """
-        if not self.told:
+        if not self.changed:
             self._least = SUSPECTED if suspected else GROWTH
         event = None
         for r, f, torque in zip(residual, friction, ideal, strict=True):
@@ -70,17 +70,17 @@ class FrictionLevel:
 
     @property
     def adopted(self) -> float:
-        """What is added to the model's friction, as a share of it: the change that was told."""
-        return self.ratio.ratio - 1.0 if self.told and np.isfinite(self.ratio.ratio) else self._resumed
+        """What is added to the model's friction, as a share of it: the change that was reported."""
+        return self.ratio.ratio - 1.0 if self.changed and np.isfinite(self.ratio.ratio) else self._resumed
 
     def resume(self, share: float) -> None:
         """Go on with an adopted share from before a restart."""
-        self._resumed, self.told = share, share != 0.0
+        self._resumed, self.changed = share, share != 0.0
 
     def _judge(self, time: int) -> Event | None:
         which = self.blocks.last()
         progress = 100.0 * len(which) / BLOCKS
-        if self.told and np.isfinite(self.ratio.ratio):
+        if self.changed and np.isfinite(self.ratio.ratio):
             self._resumed = self.ratio.ratio - 1.0
         self.ratio = FrictionRatio(np.nan, np.nan, progress)
         if len(which) < BLOCKS or not self.blocks.imitated(FRICTION, which, (0, 2)) < IMITATED:
@@ -90,11 +90,11 @@ class FrictionLevel:
         if not np.isfinite([found, deviation]).all():
             return None
         self.ratio = FrictionRatio(1.0 + found, deviation, progress)
-        share = OVER if self.told else 1.0
+        share = OVER if self.changed else 1.0
         beyond = abs(found) > share * max(self._least, LASTING_CHANGE * deviation)
-        if beyond == self.told:
+        if beyond == self.changed:
             return None
-        self.told, self._resumed = beyond, 0.0
+        self.changed, self._resumed = beyond, 0.0
         words = f"friction is {100.0 * (1.0 + found):.0f} ± {100.0 * deviation:.1f} % of the model's"
         kind = "friction" if beyond else "recovered"
         return Event(time, kind, f"{self._name}: {words}{'' if beyond else ', within its limit again'}")

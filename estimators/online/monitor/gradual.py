@@ -7,10 +7,10 @@ moved θ the same way as the one before, the change may go on. The fewest parame
 
 are taken for what changes, and what was known of the others before the alarm counts again. Block by block θ goes on by
 the way w of these in one, give or take as much: θ += w, P += w wᵀ/v, v the residual variance. So rows from before do
-not pull θ back, and its deviation holds what it may have moved. The change is told where θ has moved over what a start
-takes by half of the alarm's way again, and has come to an end where it has moved by less than half of what its rate
-says. A jump may raise an alarm that climbs slowly, too. So a change that has not been told has come to an end as soon
-as θ surely stands still.
+not pull θ back, and its deviation holds what it may have moved. The change is reported where θ has moved over what a
+start takes by half of the alarm's way again, and has come to an end where it has moved by less than half of what its
+rate says. A jump may raise an alarm that climbs slowly, too. So a change that has not been reported has come to an end
+as soon as θ surely stands still.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ ALIKE: Final = 0.5
 #: 1, argued: Least share of the rate of an alarm at which a change goes on: before its first row it may have moved
 #: unseen for ten times as long as the alarm lasted.
 UNSEEN: Final = 0.1
-#: deviations, argued: By so many half of that share must be more than nothing before less of it tells anything.
+#: deviations, argued: By so many half of that share must be more than nothing before less of it shows anything.
 SURE: Final = 3.0
 #: deviations, argued: A set of parameters accounts for a change where χ² is not larger than by chance: its mean and
 #: three deviations.
@@ -45,7 +45,7 @@ TOGETHER: Final = 2
 class GradualState:
     """State of a GradualChange."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     way: Floats  # of θ over the last alarm, of the parameters that account for it
     values: Floats  # θ from which its rate is measured
@@ -55,7 +55,7 @@ class GradualState:
     began: int = 0  # ns, since when
     slow: bool = False  # whether the last alarm climbed slowly
     going: bool = False  # whether it is followed
-    told: bool = False  # whether it has been told
+    reported: bool = False  # whether it has been reported
 
 
 class GradualChange:
@@ -74,7 +74,7 @@ class GradualChange:
         state.going = False
         if anew:
             state.alarm = now - learnt.since - learnt.onset
-        if anew and not state.told:
+        if anew and not state.reported:
             state.way[:], state.began = 0.0, began
 
     def recovered(self, before: RecursiveState, now: int, own: bool) -> bool:
@@ -95,7 +95,7 @@ class GradualChange:
         return alike
 
     def follow(self, now: int, block: int, needed: float) -> bool:
-        """End a block of this many rows of a change that is followed; returns whether that has told it for the first
+        """End a block of this many rows of a change that is followed; returns whether that reports it for the first
         time."""
         state, learner, news = self.state, self._learner, False
         rows, theta, gram = now - state.row, learner.rls.theta, learner.state.gram
@@ -103,12 +103,12 @@ class GradualChange:
             changes = state.way != 0.0
             way = np.where(changes, theta - state.values, 0.0)
             expected = (
-                rows * state.rate if state.told else state.way
+                rows * state.rate if state.reported else state.way
             )  # before an alarm it may have moved unseen for long
             state.going = float(way @ gram @ expected) > ALIKE * float(expected @ gram @ expected)
             state.rate[:], state.values[:], state.row = way / rows, theta, now
-            news = state.going and not state.told
-        elif state.going and not state.told and self._has_jumped(rows):
+            news = state.going and not state.reported
+        elif state.going and not state.reported and self._has_jumped(rows):
             state.going = False
         if state.going:
             learner.rls.walk(block * state.rate)

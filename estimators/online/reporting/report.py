@@ -24,7 +24,7 @@ UNEXPLAINED: Final = Reason("unexplained_lately")
 SICK: Final = Reason("restarting")
 CERTAIN: Final = ParameterState(Knowledge.KNOWN)
 UNCERTAIN: Final = ParameterState(Knowledge.DOUBTFUL)
-FIGURES: Final = 3  # told beside values and deviations, those of η included
+FIGURES: Final = 3  # reported beside values and deviations, those of η included
 
 
 class ReportState(Layout):
@@ -34,7 +34,7 @@ class ReportState(Layout):
     loop: LoopState
     gate: GateState
     judged: ValidityState
-    told: Vector  # values, deviations, error, λ, what was measured, and the row of it; η behind either of the first
+    reported: Vector  # values, deviations, error, λ, what was measured, and the row of it; η behind either of the first
 
 
 class Verdict(NamedTuple):
@@ -51,17 +51,17 @@ class EstimateReport:
     def __init__(self, parts: Parts) -> None:
         self._parts, self._names, self._fit = parts, parts.names, parts.fit.state
         self._count, self._time = len(parts.names), parts.log.state
-        self._told = np.empty(2 * self._count + FIGURES + self._count)
+        self._reported = np.empty(2 * self._count + FIGURES + self._count)
         if parts.nonlinear is not None:
             self._names += tuple(one.name for one in parts.nonlinear.eta.block.nonlinear)
-            self._told = np.full(len(self._told) + 2 * len(parts.nonlinear.eta.state.eta), np.nan)
+            self._reported = np.full(len(self._reported) + 2 * len(parts.nonlinear.eta.state.eta), np.nan)
         self._unsure = False  # whether something but its deviation speaks against η
         self.state = ReportState(
             learnt=parts.learner.state,
             loop=parts.loop.state,
             gate=parts.gate.state,
             judged=parts.validity.state,
-            told=self._told,
+            reported=self._reported,
         )
 
     @property
@@ -79,15 +79,15 @@ class EstimateReport:
         if self._parts.nonlinear is None:
             return
         eta, count, all_of_them = self._parts.nonlinear.eta, self._count, len(self._names)
-        self._told[count:all_of_them] = np.nan if phase in IDLE else eta.state.eta
-        self._told[all_of_them + count : 2 * all_of_them] = eta.deviations
+        self._reported[count:all_of_them] = np.nan if phase in IDLE else eta.state.eta
+        self._reported[all_of_them + count : 2 * all_of_them] = eta.deviations
         self._unsure = bool(self._parts.nonlinear.lookback.wrong or eta.reasons)
 
     def numbers(self) -> tuple[list[float], float, float]:
         """Return the last `figures`: values, deviations, error and λ in one list; measured torque; predicted torque."""
-        told, end = self._told, 2 * len(self._names) + FIGURES
-        predicted = told[end:].dot(told[: self._count]).item()
-        numbers = told[:end].tolist()
+        reported, end = self._reported, 2 * len(self._names) + FIGURES
+        predicted = reported[end:].dot(reported[: self._count]).item()
+        numbers = reported[:end].tolist()
         return numbers, numbers.pop(), predicted
 
     def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
@@ -101,8 +101,8 @@ class EstimateReport:
             self.ready(phase)
             figured = _figures(phase in IDLE, phase is Phase.TRANSIENT, self.state), parts.gate.resting
         certain, resting = figured
-        told = self._told.copy()
-        values, deviations = told[:count], told[count : 2 * count]
+        reported = self._reported.copy()
+        values, deviations = reported[:count], reported[count : 2 * count]
         reasons: tuple[Reason, ...] = ()
         if phase in WEIGHED and (phase is Phase.STARTING or not certain or self.doubted):
             reasons = _reasons(parts, phase is Phase.STARTING)
@@ -112,8 +112,8 @@ class EstimateReport:
                 phase, (values[: self._count], deviations[: self._count]) = Phase.TRANSIENT, parts.loop.good
             elif phase is Phase.NORMAL and is_suspicious(parts.learner.rls.state):
                 reasons = (UNEXPLAINED, *reasons)
-        predicted = told[2 * count + FIGURES :].dot(values[: self._count]).item()
-        error, forgetting, measured = told[2 * count : 2 * count + FIGURES].tolist()
+        predicted = reported[2 * count + FIGURES :].dot(values[: self._count]).item()
+        error, forgetting, measured = reported[2 * count : 2 * count + FIGURES].tolist()
         now, status, reasons = verdict(phase, resting, reasons)
         if parts.nonlinear is not None and phase is Phase.STARTING:
             reasons += parts.start.unsure
@@ -124,7 +124,7 @@ class EstimateReport:
         )  # fmt: skip
 
     def states(self, phase: Phase) -> tuple[ParameterState, ...]:
-        """State of each value in a phase; none are told while nothing is known."""
+        """State of each value in a phase; none is known before a start."""
         if phase in IDLE:
             return ()
         if phase is Phase.TRANSIENT:  # any of them may have changed
@@ -150,7 +150,7 @@ class EstimateReport:
 def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
     """Why the prediction may not be trusted; of a start, what it does not know yet."""
     fit, learner = parts.fit, parts.learner
-    weak = parts.validity.told(
+    weak = parts.validity.reasons_with_causes(
         lambda which, deviation: fit.cause(learner, which, deviation), lambda: fit.cause_of_all(learner), starting
     )
     if parts.nonlinear is None:
@@ -160,7 +160,7 @@ def _reasons(parts: Parts, starting: bool) -> tuple[Reason, ...]:
 
 @inline
 def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
-    """Write the figures of an estimate into `told`; returns whether its prediction may be trusted.
+    """Write the figures of an estimate into `reported`; returns whether its prediction may be trusted.
 
     None is while an alarm waits for its review or may be on its way, or the learner is not healthy: reviews follow at
     ends of blocks only.
@@ -168,23 +168,23 @@ def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     idle: whether nothing is known yet; alarmed: whether an alarm stands, so that the values from before it are
     reported.
     """
-    told, learnt, loop = state.told, state.learnt, state.loop
+    reported, learnt, loop = state.reported, state.learnt, state.loop
     recursive, deviations = learnt.state, learnt.deviations
     count = len(deviations)
     certain = state.judged.good and recursive.alarms == loop.alarms and not is_suspicious(recursive)
     certain = certain and healthy(recursive.theta, recursive.d, recursive.bound, learnt.signal)
-    first = (len(told) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
+    first = (len(reported) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
     for i in range(count):
-        told[i], told[first + i] = recursive.theta[i], deviations[i]
+        reported[i], reported[first + i] = recursive.theta[i], deviations[i]
         if idle:
-            told[i] = told[first + i] = np.nan
+            reported[i] = reported[first + i] = np.nan
         elif alarmed:
-            told[i], told[first + i] = loop.good_values[i], loop.good_deviations[i]
+            reported[i], reported[first + i] = loop.good_values[i], loop.good_deviations[i]
     signal, last = recursive.signal, 2 * first
-    told[last] = np.sqrt(recursive.error / signal) if signal > 0.0 else np.nan
-    told[last + 1], told[last + 2] = recursive.forgetting, loop.y[0]
+    reported[last] = np.sqrt(recursive.error / signal) if signal > 0.0 else np.nan
+    reported[last + 1], reported[last + 2] = recursive.forgetting, loop.y[0]
     for i in range(count):
-        told[last + FIGURES + i] = loop.phi[0, i]
+        reported[last + FIGURES + i] = loop.phi[0, i]
     return bool(certain)
 
 

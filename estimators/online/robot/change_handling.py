@@ -1,6 +1,6 @@
-"""What follows from one part of a whole robot's estimator for the others, and is told.
+"""What follows from one part of a whole robot's estimator for the others, and is reported.
 
-A residual that leaves its thresholds is examined; the cause that is found is held beside the model, or learnt; a
+A residual that leaves its thresholds is examined; the cause that is found holds beside the model, or is learnt; a
 friction that has left its law gets a new one; the start ends. Each is an event or a finding.
 """
 
@@ -16,8 +16,8 @@ from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import Chunk
+from estimators.online.robot.reported_findings import GradualFriction, ReportedFindings
 from estimators.online.robot.residual_attribution import AttributionVerdict
-from estimators.online.robot.told_findings import GradualFriction, ToldFindings
 from estimators.online.robot.watch import RobotWatch
 from estimators.online.start.robot_start import RobotStart
 from estimators.quantities import Floats
@@ -38,7 +38,7 @@ class RobotChangeHandling:
         """The parts are shared with the estimator, which feeds them."""
         self._robot, self._units = model.robot, tuple(joint.axis.effort for joint in model.robot.joints)
         self._watch, self._learner, self._refits, self._start = watch, learner, refits, start
-        self.findings = ToldFindings(model.robot.names)
+        self.findings = ReportedFindings(model.robot.names)
         self._gradual = GradualFriction(self.findings, model.robot.names)
         self.time = 0  # ns, of the newest reading
         self._reference = learner.prediction  # by which the thresholds were set
@@ -55,8 +55,8 @@ class RobotChangeHandling:
 
     def events(self) -> list[Event]:
         """Return what happened since the last call."""
-        told, self._events = self._events, []
-        return told
+        events, self._events = self._events, []
+        return events
 
     def judge(self, chunk: Chunk, predicted: Floats, unexplained: Floats, unseen: Floats) -> None:
         """Compare the residual with its thresholds: report a contact, or end the examination of one.
@@ -96,7 +96,7 @@ class RobotChangeHandling:
             self._add_event("recovered", f"{', '.join(examined.joints)}: the model explains the torque again")
 
     def follow(self, switched: Sequence[Switched], verdict: AttributionVerdict | None, moves: bool) -> None:
-        """Carry out what half a second of rows has told: see RobotWatch.absorb; moves: whether a joint moved in it."""
+        """Carry out what half a second of rows has shown: see RobotWatch.absorb; moves: whether a joint moved in it."""
         watch, learner, names = self._watch, self._learner, self._robot.names
         for one in switched:
             self._add_event("compensation", one.words(self._robot))
@@ -106,7 +106,7 @@ class RobotChangeHandling:
         self.findings.follow(self.time, watch.attribution)
         self._check_tool(moves)
         if verdict is not None and verdict.silent:
-            self._tell_gradual(self._gradual.step(self.time, self.time + CHANGES_ON, verdict, learner.friction()))
+            self._report_gradual(self._gradual.step(self.time, self.time + CHANGES_ON, verdict, learner.friction()))
             if examined is not None and self.findings.examined is None:
                 watch.contact.explained()
             self._learn(verdict)
@@ -118,32 +118,33 @@ class RobotChangeHandling:
             self._end_examination()
 
     def _check_tool(self, moves: bool) -> None:
-        """Compare what is carried with what the controller was told, after the start and in motion."""
+        """Compare what is carried with what the controller is configured for, after the start and in motion."""
         tool, attribution = self._watch.tool, self._watch.attribution
         if tool is None or self._start.active or not moves or not self._watch.contact.calm:
             return
         change = tool.compare(attribution.payload, attribution.theta, attribution.known().root)
         if change is not None:
-            self._add_event("tool", tool.difference.text or "the tool agrees with the one that the controller was told")
+            self._add_event("tool", tool.difference.text or "the tool agrees with the one configured in the controller")
         if change is not None or tool.difference.differs:
-            self.findings.tell_tool(self.time, tool.difference.text)
+            self.findings.report_tool(self.time, tool.difference.text)
 
     def _carry_out(self, verdict: AttributionVerdict) -> None:
         """Hold what was found beside the model, or learn it."""
         watch, start, cause = self._watch, self._start, verdict.fitted.cause
         key = cause.name, cause.joints
-        if start.active and (verdict.held or key not in start.changed):
+        if start.active and (verdict.beside_model or key not in start.changed):
             start.changed.add(key)
             self._begin_anew()
         new = self.findings.take(self.time, verdict)
         if watch.tool is not None:
             watch.tool.forget()
-        if new and (verdict.held or not start.active):  # of a start nothing is known yet that could have changed
+        # of a start nothing is known yet that could have changed
+        if new and (verdict.beside_model or not start.active):
             self._add_event(cause.name, verdict.text)
         watch.contact.explained()
         watch.unexplained.forget()
-        if not verdict.held:
-            self._gradual.told(self.time + CHANGES_ON)
+        if not verdict.beside_model:
+            self._gradual.note_change(self.time + CHANGES_ON)
             self._learn(verdict)
 
     def _learn(self, verdict: AttributionVerdict) -> None:
@@ -167,11 +168,11 @@ class RobotChangeHandling:
             contact.grow()
             self.mark_reference()
         if not start.active and self._gradual.follows(self.time):
-            self._tell_gradual(self._gradual.follow(self.time, self._learner.friction(), contact.deviations))
+            self._report_gradual(self._gradual.follow(self.time, self._learner.friction(), contact.deviations))
 
     def refit_friction(self, block: Block, quick: QuickSamples) -> None:
         """Look whether a friction has left its law, and put in force what a search has found; see FrictionRefits."""
-        if self._start.active or self.findings.held:
+        if self._start.active or self.findings.beside_model:
             return
         learner, calm = self._learner, not block.disturbed
         for one in self._refits.absorb(block, learner.bayesian.theta, calm, quick):
@@ -185,7 +186,7 @@ class RobotChangeHandling:
             learner.restore(one.place, self._refits.rest)
             learner.change(one.place, one.theta - learner.bayesian.theta[one.place], one.covariance)
             learner.follow_laws()
-            self._gradual.told(self.time + CHANGES_ON)
+            self._gradual.note_change(self.time + CHANGES_ON)
             self._watch.contact.explained()
             self._watch.unexplained.forget()
             self._watch.attribution.forget()  # rows so far have columns of another η
@@ -194,7 +195,7 @@ class RobotChangeHandling:
         if self._refits.doubtful:
             learner.drop_waiting()
 
-    def _tell_gradual(self, text: str) -> None:
+    def _report_gradual(self, text: str) -> None:
         if text:
             self._add_event("friction", text)
 

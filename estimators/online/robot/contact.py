@@ -130,17 +130,17 @@ class ContactWatch:
 
     def gathered(self) -> tuple[Floats, Floats]:
         """Largest residual and rms of the start so far, (n,) each, without outliers. Raises ValueError if none."""
-        if not self._told().any():
+        if not self._have_moved().any():
             raise ValueError("nothing has moved since the start")
         return self._of_start()
 
-    def _told(self) -> NDArray[np.bool_]:
+    def _have_moved(self) -> NDArray[np.bool_]:
         """Which joints have moved during the start."""
         return np.asarray(np.isfinite([one[1] for one in self._gathered] or [self._nothing]).any(axis=0), np.bool_)
 
     def _of_start(self) -> tuple[Floats, Floats]:
         """Return what `gathered` does, and the taught values for joints that have not moved."""
-        moved = self._told()
+        moved = self._have_moved()
         if not moved.any():  # never calm, or always turning around
             return self._taught, self.deviations
         _, peaks, squares = np.array(self._gathered).transpose(1, 0, 2)
@@ -207,7 +207,7 @@ class ContactWatch:
             self.beyond,
             self._learnt,
         )
-        changes = _tell(
+        changes = _update_reported(
             self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.reported, fresh, over
         )
         return (fresh, over) if changes else None
@@ -294,7 +294,7 @@ def _judge(
 
 
 @kernel("b1(b1[::1], i8[::1], UniTuple(i8, 2), i8[::1], i8[::1], b1[::1], b1[::1], b1[::1])")
-def _tell(
+def _update_reported(
     beyond: Flags, below: Counts, limits: tuple[int, int], wait: Counts, rested: Counts, reported: Flags, fresh: Flags,
     over: Flags,
 ) -> bool:  # fmt: skip

@@ -24,7 +24,7 @@ BAD: Final = np.array([np.nan])  # what cannot be read
 class Friction(NamedTuple):
     """Friction torque of every joint at two speeds, without its offset.
 
-    certain even where Coulomb and viscous trade.
+    It is certain even where Coulomb and viscous friction trade.
     """
 
     speeds: Floats  # (n, 2) rad/s (m/s)
@@ -50,7 +50,7 @@ class RobotEstimate:
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
     findings: tuple[RobotFinding, ...] = ()  # what has happened, the oldest first
     touch: ContactForce | None = None  # the link that is touched, and the force; None without a contact
-    tool: ToolDifference | None = None  # what is carried less what the controller was told; None: nothing was told
+    tool: ToolDifference | None = None  # what is carried less what the controller expects; None: not configured
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,12 @@ from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.findings.record import RobotFinding
-from estimators.online.robot.findings.tool import ToldTool
+from estimators.online.robot.findings.tool import ConfiguredTool
 from estimators.online.robot.findings.unseen_speed import UnseenSpeed
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
 from estimators.online.robot.motion import CHUNK, OF_RATE, QUICK, Chunk, RobotMotion, cutoffs
-from estimators.online.robot.told_findings import state_beside
+from estimators.online.robot.reported_findings import state_beside
 from estimators.online.robot.watch import RobotWatch
 from estimators.online.start.robot_start import RobotStart
 from estimators.quantities import Floats, Nanoseconds
@@ -53,12 +53,12 @@ class RobotEstimator:
         start: float = START,
         teaches: bool = True,
         executor: Executor | None = None,
-        tool: ToldTool | None = None,
+        tool: ConfiguredTool | None = None,
     ) -> None:
         """period: s between rows; start: s of motion that the start lasts; teaches: False keeps the parameters.
 
-        executor: where searches of a friction's nonlinear parameters run, by default inline; tool: what the controller
-        was told of it.
+        executor: where searches of a friction's nonlinear parameters run, by default inline; tool: that the controller
+        is configured for.
         """
         self.model = model = learnt.model()
         self._n = n = model.tree.size()
@@ -164,7 +164,7 @@ class RobotEstimator:
     def keep(self) -> RobotEstimatorState | None:
         """State that outlives a restart; None while the start lasts or something is wrong."""
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy
-        if self._start.active or contact.reported.any() or self._findings.held.keys() - {BODY}:
+        if self._start.active or contact.reported.any() or self._findings.beside_model.keys() - {BODY}:
             return None
         if self._watch.attribution.payload.mass < 0.0:  # something is wrong, and not carried
             return None
@@ -224,8 +224,8 @@ class RobotEstimator:
         """Take one regression row at 50 Hz; r, u: (n,) residual without payload, and with it."""
         now = self._block
         self._motion.row(chunk, at, now.X[now.count], now.Y[now.count])
-        tells = self._watch.contact.sliding & ~self._unseen.joints
-        now.close(chunk.q[at], chunk.dq[at], chunk.ddq[at], r, u, tells)
+        usable = self._watch.contact.sliding & ~self._unseen.joints
+        now.close(chunk.q[at], chunk.dq[at], chunk.ddq[at], r, u, usable)
         self._start.count(self._moves)
         now.disturbed |= not self._watch.contact.calm
         if now.count % LOOK == 0:
@@ -257,7 +257,7 @@ class RobotEstimator:
         speeds = self._learner.begin_block()
         if speeds is not None:
             self._watch.contact.slow = np.maximum(self._at_rest, speeds)
-        if not (now.disturbed or self._findings.held or now.speed.max() <= 1.0):
+        if not (now.disturbed or self._findings.beside_model or now.speed.max() <= 1.0):
             self._learner.close(now, self._samples)
 
     def _state(self) -> tuple[Phase, Status, tuple[Reason, ...]]:

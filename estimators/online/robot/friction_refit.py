@@ -42,7 +42,7 @@ TWICE: Final = 2
 #: searches, argued: Refused in a row, of which a reason speaks: half a minute of motion at least, twice what a window
 #: with rows from before a change can take.
 REFUSED: Final = 3
-#: rows, argued: Rows behind a change that tell whether a friction has kept the shape of its law: two seconds of motion,
+#: rows, argued: Rows behind a change that show whether a friction has kept the shape of its law: two seconds of motion,
 #: in which it has had several speeds. In half a second other coefficients of the law explain any of its changes.
 SHOWN: Final = 100
 #: deviations, argued: Deviations by which a longer window may move η and still sharpen it: one search in 16,000.
@@ -117,7 +117,7 @@ class FrictionRefits:
         return ended + [one for one in map(self._ended, self._joints) if one is not None]
 
     def leaves_law(self, joints: tuple[int, ...], rows: int) -> bool:
-        """Whether η of one of these joints may have changed, by the latest rows of the windows: a search will tell it.
+        """Whether η of one of these joints may have changed, by the latest rows of the windows: a search will show it.
 
         By one Gauss–Newton step of η over what other coefficients alone explain; before SHOWN rows nobody knows.
         Where searches are refused again and again, or nobody knows what is usual,
@@ -127,7 +127,7 @@ class FrictionRefits:
         for joint in self._joints:
             if joint.joint not in joints or not joint.knows_usual or joint.refused >= REFUSED:
                 continue
-            shown = min(rows, joint.held) >= SHOWN
+            shown = min(rows, joint.stored) >= SHOWN
             if shown and joint.gain(self._correlation[joint.joint], rows) > self._accept.better:
                 found = True
             found |= not shown

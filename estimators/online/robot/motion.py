@@ -22,7 +22,7 @@ from estimators.thresholds import AT_REST
 #: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 018, point 5).
 QUICK: Final = 40.0
 #: Hz, tuned: The same where a joint was taught slowly (below 0.05 rad/s). Noise of a speed grows with the power 1.5 of
-#: the cut-off: behind 40 Hz it rounded off the turn of such a joint's friction, behind 10 Hz a stop was told as a
+#: the cut-off: behind 40 Hz it rounded off the turn of such a joint's friction, behind 10 Hz a stop was reported as a
 #: contact (decision 067). A reversal is known 9 ms later.
 QUICK_OF_SLOW_JOINTS: Final = 15.0
 #: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
@@ -74,7 +74,7 @@ class RobotMotion:
     ) -> None:
         """reach: (n,) rad/s (m/s) at most in a friction law; loading: (n, 10) whose torque loads it; period: s.
 
-        follow_twist: chunks tell of the gears' twist, too; slow: Hz, cut-off of the low-pass that teaches;
+        follow_twist: chunks contain the gears' twist, too; slow: Hz, cut-off of the low-pass that teaches;
         quick: of the one that decides.
         """
         self.slow, self.quick = slow, quick

@@ -1,4 +1,4 @@
-"""What is told of the causes: records that follow them, and the state of a robot beside whose model something holds."""
+"""Records of the causes that were found, and the state of a robot beside whose model something holds."""
 
 from typing import Final
 
@@ -28,15 +28,15 @@ BESIDE: Final = {
 }
 
 
-class ToldFindings(Findings):
+class ReportedFindings(Findings):
     """Findings of one robot, and which of them hold."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         """names: of the joints."""
         super().__init__()
         self._names = names
-        self._tool = 0  # number of the finding that the tool differs from the one that was told
-        self.held: dict[tuple[str, tuple[int, ...]], int] = {}  # numbers of what holds beside the model
+        self._tool = 0  # number of the finding that the tool differs from the one that is configured
+        self.beside_model: dict[tuple[str, tuple[int, ...]], int] = {}  # numbers of what holds beside the model
 
     def follow(self, time: int, attribution: ResidualAttribution) -> None:
         """Write into the records what has become of what is examined, and of what holds."""
@@ -44,10 +44,10 @@ class ToldFindings(Findings):
         if standing is not None and standing.certain and standing.notable and not standing.decided:
             others = tuple(one.cause.name for one in standing.rivals)
             self.doubt(time, others, f"several causes fit: {', '.join(others)}")
-        if not self.held:
+        if not self.beside_model:
             return
         known = attribution.known(bare=True)
-        for key, number in self.held.items():
+        for key, number in self.beside_model.items():
             fitted = attribution.explanation.holding.get(key)
             if fitted is not None:
                 self.refine(time, number, fitted.cause.words(known, fitted))
@@ -55,10 +55,10 @@ class ToldFindings(Findings):
     def resume(self, time: int, fitted: Fitted, text: str) -> None:
         """Record what was found before this start of the program and still holds beside the model."""
         key = fitted.cause.name, fitted.cause.joints
-        self.held[key] = self.decide(time, fitted.cause.name, (), text, False)
+        self.beside_model[key] = self.decide(time, fitted.cause.name, (), text, False)
 
-    def tell_tool(self, time: int, text: str) -> None:
-        """Record that the tool differs from what the controller was told (text), or no longer does ("")."""
+    def report_tool(self, time: int, text: str) -> None:
+        """Record that the tool differs from what its controller expects (text), or no longer does ("")."""
         if text and self._tool:
             self.refine(time, self._tool, text)
         elif text:
@@ -73,23 +73,23 @@ class ToldFindings(Findings):
         key = cause.name, cause.joints
         if verdict.ends:
             self.drop()
-            self.close(time, self.held.pop(key, 0))
+            self.close(time, self.beside_model.pop(key, 0))
             return True
-        if key in self.held:
+        if key in self.beside_model:
             self.drop()
             return False
         number = self.decide(
-            time, cause.name, tuple(self._names[j] for j in cause.joints), verdict.text, not verdict.held
+            time, cause.name, tuple(self._names[j] for j in cause.joints), verdict.text, not verdict.beside_model
         )
-        if verdict.held:
-            self.held[key] = number
+        if verdict.beside_model:
+            self.beside_model[key] = number
         return True
 
 
 class GradualFriction:
-    """Friction that changes by steps too small to be findings: tells once that their sum is one, and follows it."""
+    """Friction that changes by steps too small to be findings: reports once that their sum is one, and follows it."""
 
-    def __init__(self, findings: ToldFindings, names: tuple[str, ...]) -> None:
+    def __init__(self, findings: ReportedFindings, names: tuple[str, ...]) -> None:
         """findings: to write into; names: of the joints."""
         self._findings, self._names = findings, names
         self._before: Friction | None = None  # before the first step
@@ -113,12 +113,12 @@ class GradualFriction:
         self._number = self._findings.decide(time, "friction", joints, verdict.text, True)
         return verdict.text
 
-    def told(self, until: int) -> None:
-        """A change was told; until: ns, what is learnt belongs to it."""
+    def note_change(self, until: int) -> None:
+        """Note that a change was reported; until: ns, what is learnt belongs to it."""
         self._before, self._number, self._until, self._resumes = None, 0, 0, until
 
     def follows(self, time: int) -> bool:
-        """Whether a step was learnt whose sum is not told otherwise."""
+        """Whether a step was learnt whose sum is not reported otherwise."""
         return self._before is not None and time < self._until
 
     def follow(self, time: int, friction: Friction, usual: Floats) -> str:

@@ -1,9 +1,9 @@
 """Residual attribution: when causes compete for the unexplained torque of a whole robot, and what is made of it.
 
 Each half second ("look") the residual of what is explained so far is compared with the usual one. Where it has been
-larger for long enough that a cause might be certain, all of causes/catalogue.py compete, and the best is told once it
-has been the best for as many looks as it asks for. A cause of the model's own (friction, offset, links) is then learnt;
-what is not of the model (a payload, a slip) is held beside it. See docs/decisions/027-findings-compete.md.
+larger for long enough that a cause might be certain, all of causes/catalogue.py compete, and the best is reported once
+it has been the best for as many looks as it asks for. A cause of the model's own (friction, offset, links) is then
+learnt; what is not of the model (a payload, a slip) holds beside it. See docs/decisions/027-findings-compete.md.
 """
 
 import math
@@ -47,7 +47,8 @@ BEYOND: Final = 2.0
 SETTLED: Final = 2
 #: 1, argued: Times the usual variance that a start may add to it: beyond that something is wrong, and not usual.
 MOST: Final = 25.0
-HELD: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt"})  # beside the model
+# causes that are not learnt: they hold beside the model, until they are over
+BESIDE_MODEL: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt"})
 
 
 LeavesLaw = Callable[[tuple[int, ...], int], bool]  # of joints, over the last looks: has a friction another shape?
@@ -66,17 +67,17 @@ class LookRows(NamedTuple):
 
 
 class AttributionVerdict(NamedTuple):
-    """What is told."""
+    """Verdict on the residual: its cause, and whether that is new, has ended, or is learnt in silence."""
 
     fitted: Fitted
-    ends: bool  # something that was held is gone
+    ends: bool  # something that held beside the model is gone
     silent: bool  # no finding, but the model's own friction that drifts: learnt
     text: str
 
     @property
-    def held(self) -> bool:
-        """Whether it is held beside the model, and not learnt."""
-        return self.fitted.cause.name in HELD
+    def beside_model(self) -> bool:
+        """Whether it holds beside the model, and is not learnt."""
+        return self.fitted.cause.name in BESIDE_MODEL
 
 
 class ResidualAttribution:
@@ -180,7 +181,7 @@ class ResidualAttribution:
         Z[:, :, columns.theta], Z[:, :, columns.body] = rows.X, rows.Y
         Z[:, :, columns.slips] = slip_columns(self._model, bodies, *rows.motion)
         Z[:, :, columns.tilts] = tilt_columns(self._model, bodies, rows.motion[0])
-        predicted = rows.X @ self.theta  # by the model alone, without what is held beside it: as Explanation.torque
+        predicted = rows.X @ self.theta  # by the model alone, without what holds beside it: as Explanation.torque
         Z[:, :, columns.gains] = predicted[:, :, None] * np.eye(columns.n)
         return sums_of(Z, rows.torque, rows.there, rows.pulls)
 
@@ -192,7 +193,7 @@ class ResidualAttribution:
             self.looks.begin()
 
     def known(self, bare: bool = False) -> RobotKnowledge:
-        """What causes are judged by now; bare: as if nothing was held."""
+        """What causes are judged by now; bare: as if nothing held beside the model."""
         jitter = RIDGE * np.maximum(np.diag(self.covariance), RIDGE)
         root = np.asarray(np.linalg.cholesky(self.covariance + np.diag(jitter)), np.float64)
         carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
@@ -204,8 +205,8 @@ class ResidualAttribution:
     def verdict(self, leaves: LeavesLaw | None = None) -> AttributionVerdict | None:
         """What is certain by now, or None.
 
-        leaves: whether friction has left the shape of its law, which a search is to tell: then no coefficients of that
-        law are told.
+        leaves: whether friction has left the shape of its law, which a search is to find out: then no coefficients
+        of that law are reported.
         """
         if not self.open:
             return None
@@ -230,19 +231,19 @@ class ResidualAttribution:
             return None
         if best.cause.name == "friction" and leaves is not None and leaves(best.cause.joints, self._times - 1):
             return None  # the first of these looks may hold the change itself
-        return self._told(known, best, standing.window.looks, silent)
+        return self._decide(known, best, standing.window.looks, silent)
 
-    def _told(self, known: RobotKnowledge, best: Fitted, looks: int, silent: bool) -> AttributionVerdict:
+    def _decide(self, known: RobotKnowledge, best: Fitted, looks: int, silent: bool) -> AttributionVerdict:
         text, ends = best.cause.words(known, best), False
         self.looks.only(looks)
         self._suspect, self._times, self._excess, self._spread = ("", ()), 0, 0.0, 0.0
-        if best.cause.name in HELD:
+        if best.cause.name in BESIDE_MODEL:
             if isinstance(best.cause, PayloadCause) and is_gone(known, best.values):
                 ends = True
                 self.explanation.end(best)
             else:
                 self._hold(known, best)
-        if ends or best.cause.name not in HELD:
+        if ends or best.cause.name not in BESIDE_MODEL:
             self.looks.clear()
             self.open = bool(self.explanation.holding)
         return AttributionVerdict(best, ends, silent, text)
@@ -284,14 +285,14 @@ class ResidualAttribution:
     def settle(self) -> None:
         """End the start: what its residual was, look by look, is usual on this motion."""
         shares = np.array(self._shares[SETTLED:] or [np.ones(self.columns.n)])
-        told = [one[np.isfinite(one)] for one in shares.T]
-        median = np.array([float(np.median(one)) if len(one) else 1.0 for one in told])
+        finite = [one[np.isfinite(one)] for one in shares.T]
+        median = np.array([float(np.median(one)) if len(one) else 1.0 for one in finite])
         self._level = np.clip(median, 1.0, MOST)
         self._shares, self._starting = [], False
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was gathered; what is held stays."""
+        """Forget what was gathered; what holds stays."""
         self.looks.clear()
         self._recent.clear()
         self.open = bool(self.explanation.holding)
@@ -316,7 +317,7 @@ def _large(excess: float, variance: float) -> bool:
 
 
 def torque_scale(theta: Floats, covariance: Floats) -> float:
-    """Relative deviation to which links known by a prior tell what the torque's unit is; (base,), (base, base)."""
+    """Relative deviation to which links known by a prior show what the torque's unit is; (base,), (base, base)."""
     return 1.0 / math.sqrt(max(float(theta @ np.linalg.solve(covariance, theta)), 1.0))
 
 

@@ -13,7 +13,7 @@ from estimators.online.robot.block import Block
 from estimators.online.robot.compensation import Compensation, Switched
 from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.findings.contact_force import ContactLocation
-from estimators.online.robot.findings.tool import ToldTool, ToolCheck
+from estimators.online.robot.findings.tool import ConfiguredTool, ToolCheck
 from estimators.online.robot.motion import Chunk
 from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.residual_attribution import (
@@ -72,12 +72,12 @@ class RobotWatch:
         model: WholeRobot,
         learnt: IdentifiedRobot,
         chunk: float,
-        tool: ToldTool | None,
+        tool: ConfiguredTool | None,
         slow: float,
         between: float,
         quick: float,
     ) -> None:
-        """chunk: s; tool: what the controller was told of the tool, if anything; others: see ContactWatch."""
+        """chunk: s; tool: that the controller is configured for, if any; others: see ContactWatch."""
         self._model, self._n = model, model.tree.size()
         base, prior = model.base, learnt.prior_covariance
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
@@ -95,8 +95,8 @@ class RobotWatch:
         """Take off the residual what a payload and a compensation explain; predicted: (rows, n) by the model alone."""
         explained, attribution = predicted, self.attribution
         if attribution.explanation.holding:
-            held = attribution.explanation.torque(chunk, predicted, attribution.bodies)
-            unexplained, explained = unexplained - held, explained + held
+            beside = attribution.explanation.torque(chunk, predicted, attribution.bodies)
+            unexplained, explained = unexplained - beside, explained + beside
         learned = used = NOTHING
         if self.compensation.joints:
             learned = self.compensation.torque(chunk.twist, chunk.twist_rate, chunk.dq, chunk.ddq)
@@ -130,9 +130,9 @@ class RobotWatch:
         """Locate the contact and its force; arguments as of `judge`, whose chunk this is."""
         contact, attribution = self.contact, self.attribution
         touched = bool(contact.reported.any()) and not starting
-        held = np.where(contact.moving, 0.0, friction)  # torque that a joint at rest may hide
+        hidden = np.where(contact.moving, 0.0, friction)  # torque that a joint at rest may hide
         last = attribution.bodies[-1] + attribution.explanation.carried if touched else np.zeros(PARAMETERS)
-        self.location.follow(touched, chunk.q[-1], unexplained, np.hypot(contact.deviations, held), last)
+        self.location.follow(touched, chunk.q[-1], unexplained, np.hypot(contact.deviations, hidden), last)
 
     def where(self, names: tuple[str, ...]) -> str:
         """The place of a contact in words, to follow the words about its joints; "" without a contact."""
@@ -154,7 +154,7 @@ class RobotWatch:
         torque = r + X @ attribution.theta
         rows = LookRows(X.copy(), Y.copy(), torque, u.copy(), there, motion, pulls_of(attribution.columns, pulls))
         attribution.absorb(rows, variance)
-        if not block.disturbed:  # a push is told by itself
+        if not block.disturbed:  # a push is reported by itself
             self.unexplained.absorb(rows.u, torque)
             if self.tool is not None:
                 self.tool.absorb(X, Y, torque, there / attribution.units)

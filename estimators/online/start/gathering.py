@@ -30,7 +30,7 @@ MOVES: Final = 3
 #: that would be up to half of all rows, whose scatter is worse than a phase that counts twice.
 PERIODS: Final = 2
 #: 1, argued: Uncertainty of a direction, over the rms of the torque, beyond which the start leaves it at zero.
-TOLD: Final = 0.5
+IDENTIFIABLE: Final = 0.5
 
 
 class Gathering:
@@ -85,7 +85,7 @@ class Gathering:
         """Factor of each deviation for the residual's structure: (parameters,).
 
         Of a linear model one for all, their geometric mean: a factor of its own for each parameter would turn the
-        directions that the rows do not tell into others. A search judges its values one by one.
+        directions that the rows do not identify into others. A search judges its values one by one.
         """
         factors = self.rows.honesty(self._learner.rls)
         return factors if self._gate is None else np.full_like(factors, np.exp(np.mean(np.log(factors))))
@@ -146,7 +146,7 @@ class Gathering:
     def _least(self) -> float:
         """Information of a direction, whitened, below which it stays at 0."""
         learner, signal = self._learner, self._learner.state.signal
-        return learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
+        return learner.rls.variance() / (IDENTIFIABLE * signal) ** 2 if signal > 0 else np.inf
 
     def calibrate(self, threshold: Callable[[Floats], Threshold]) -> Threshold:
         """Whiten, learn all rows again, set alarm and memory from their residual over whole periods.
@@ -163,10 +163,10 @@ class Gathering:
         self._learner.honesty[:] = self._honesty()
         return found
 
-    def started(self, threshold: Threshold, first: int, told: str, weak: tuple[Reason, ...]) -> Started:
-        """End the start; told: identifiable directions, in words; weak: what is not to be trusted."""
+    def started(self, threshold: Threshold, first: int, directions: str, weak: tuple[Reason, ...]) -> Started:
+        """End the start; directions: those that are identifiable, in words; weak: what is not to be trusted."""
         rows = self.rows
-        text = f"from {len(rows) * self._motion.row:.1f} s of motion, {told}"
+        text = f"from {len(rows) * self._motion.row:.1f} s of motion, {directions}"
         verdict = Started(threshold, first, text + (f"; but {joined(weak)}" if weak else ""), rows.span)
         rows.clear()
         return verdict

@@ -189,9 +189,9 @@ class StartRows:
             weight *= which
         flat = (phi * weight[:, :, None]).reshape(-1, phi.shape[2]) / scale
         known, directions = np.linalg.eigh(flat.T @ flat)
-        told = known > max(least, SINGULAR * known[-1])
-        directions = directions[:, told]
-        return np.asarray(directions @ (directions.T @ (flat.T @ (y * weight).ravel()) / known[told]) / scale)
+        identifiable = known > max(least, SINGULAR * known[-1])
+        directions = directions[:, identifiable]
+        return np.asarray(directions @ (directions.T @ (flat.T @ (y * weight).ravel()) / known[identifiable]) / scale)
 
     def cycle(self) -> int:
         """Rows in one motion period, 0 when there is none."""
@@ -226,14 +226,14 @@ class StartRows:
         flat, wanted = (phi[usual] * weight[:, None]).reshape(-1, phi.shape[2]), (y[usual] * weight).ravel()
         p, factor = phi.shape[2], np.ones(len(wanted))
         for _ in range(ROUNDS):
-            told = Directions.of((flat * factor[:, None]).T @ flat)
-            residual = wanted - flat @ (told.inverse @ (flat.T @ (factor * wanted)))
+            found = Directions.of((flat * factor[:, None]).T @ flat)
+            residual = wanted - flat @ (found.inverse @ (flat.T @ (factor * wanted)))
             most = OUTLIER * max(float(np.median(np.abs(residual))) / MEDIAN, LEAST_DIVISOR)
             factor = np.minimum(1.0, most / np.maximum(np.abs(residual), most))
         block = max(1, np.count_nonzero(usual) // (BLOCKS * p)) * y.shape[1]
         residual, variance = factor * residual, float(np.mean((factor * residual) ** 2))
-        factors = honesty(flat, residual, told.inverse, variance, block)
-        known = np.diag(told.inverse) > 0.0
+        factors = honesty(flat, residual, found.inverse, variance, block)
+        known = np.diag(found.inverse) > 0.0
         return float(np.sqrt(p * variance / np.count_nonzero(usual)) * np.exp(np.mean(np.log(factors[known]))))
 
     def _rows(self) -> tuple[Floats, Floats]:

@@ -244,7 +244,7 @@ class SearchedStart:
         """Find the identifiable directions of the window, η included; noise: (outputs,) variances."""
         try:
             score = self._lookback.explain(self._first, self._lookback.nothing, noise)
-            self.spectrum = self._lookback.told_apart(score, self._parameters)
+            self.spectrum = self._lookback.window_spectrum(score, self._parameters)
         except np.linalg.LinAlgError:  # values whose products overflow: the start's own tests will say so
             self.spectrum = UNKNOWN
 

@@ -1,6 +1,6 @@
 """The position is in degrees but was taken for radians: the weight's torque follows sin(π/180·q) and not sin q.
 
-Without a torque of the weight degrees only scale the parameters, and cannot be told from a fit; then a velocity in
+Without a torque of the weight degrees only scale the parameters, and cannot be detected by a fit; then a velocity in
 rad/s tells them, known bodies, or a turn of 360 (position_wraps.py).
 """
 

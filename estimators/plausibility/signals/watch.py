@@ -139,7 +139,7 @@ class _WatchedStream:
             self.reason = None
 
     def _reason_of(self, at: int) -> Reason | None:
-        """What a validator says; that of counters is told of all frames."""
+        """What a validator says; that of counters is about all frames."""
         frames = self.state.whole if at == 0 else self.state.own
         return self._validators[at].reason(frames.as_frames())
 

@@ -1,6 +1,6 @@
 """Rows in which the torque changes within a sample weigh by how uncertain the instant of a sample is.
 
-A drive holds a torque for a period T, or tells its mean, or its value at either end; the second difference of the
+A drive holds a torque for a period T, or reports its mean, or its value at either end; the second difference of the
 positions at that instant is of T before and T behind it. So torque and acceleration are of the same instant to ±T/2,
 evenly, whatever the kernel, and a row's error has beside the variance R of the others
 
@@ -32,43 +32,43 @@ from estimators.rows import ROUNDING, SLOPE, WEIGHT, Rows
 NOTICED: Final = 0.1
 
 
-def temper(rows: Rows, held: Floats, owners: NDArray[np.int64]) -> Rows:
-    """The rows as they are learnt; held: (outputs,) h, 0 where it is not known; owners: the joint of each output.
+def temper(rows: Rows, timing: Floats, owners: NDArray[np.int64]) -> Rows:
+    """The rows as they are learnt; timing: (outputs,) h, 0 where it is not known; owners: the joint of each output.
 
     WEIGHT of what it returns is w.
     """
-    if len(rows.motion) != len(rows.time) or not _jumps(rows.motion, held, owners):
+    if len(rows.motion) != len(rows.time) or not _jumps(rows.motion, timing, owners):
         return rows
     phi, y, motion = rows.phi.copy(), rows.y.copy(), rows.motion.copy()
-    _temper(phi, y, motion, held, owners)
+    _temper(phi, y, motion, timing, owners)
     return rows._replace(phi=phi, y=y, motion=motion)
 
 
 @inline
-def _more(motion: Floats, held: Floats, owners: NDArray[np.int64], row: int, joint: int) -> float:
+def _more(motion: Floats, timing: Floats, owners: NDArray[np.int64], row: int, joint: int) -> float:
     """h·ẏ² of a joint's outputs."""
     most = 0.0
     for output in range(len(owners)):
         if owners[output] == joint:
-            most = max(most, held[output])
+            most = max(most, timing[output])
     return float(most * motion[row, joint, SLOPE])
 
 
 @kernel("b1(Array(f8, 3, 'A', readonly=True), f8[::1], Array(i8, 1, 'C', readonly=True))")
-def _jumps(motion: Floats, held: Floats, owners: NDArray[np.int64]) -> bool:
+def _jumps(motion: Floats, timing: Floats, owners: NDArray[np.int64]) -> bool:
     for row in range(len(motion)):
         for joint in range(motion.shape[1]):
-            if _more(motion, held, owners, row, joint) > NOTICED:
+            if _more(motion, timing, owners, row, joint) > NOTICED:
                 return True
     return False
 
 
 @inline
-def weigh(phi: Floats, y: Floats, motion: Floats, held: Floats, owners: NDArray[np.int64]) -> None:
+def weigh(phi: Floats, y: Floats, motion: Floats, timing: Floats, owners: NDArray[np.int64]) -> None:
     """`temper`, in place."""
     for row in range(len(y)):
         for joint in range(motion.shape[1]):
-            more = _more(motion, held, owners, row, joint)
+            more = _more(motion, timing, owners, row, joint)
             if not more > NOTICED:
                 continue
             weight = 1.0 / np.sqrt(1.0 + more)
@@ -82,5 +82,5 @@ def weigh(phi: Floats, y: Floats, motion: Floats, held: Floats, owners: NDArray[
 
 
 @kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
-def _temper(phi: Floats, y: Floats, motion: Floats, held: Floats, owners: NDArray[np.int64]) -> None:
-    weigh(phi, y, motion, held, owners)
+def _temper(phi: Floats, y: Floats, motion: Floats, timing: Floats, owners: NDArray[np.int64]) -> None:
+    weigh(phi, y, motion, timing, owners)

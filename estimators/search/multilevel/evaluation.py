@@ -59,7 +59,7 @@ value_of: Final = by_address("f8", "f8[::1]", "f8[::1]")
 
 @inline
 def evaluate(objective: Objective, point: Floats) -> float:
-    """f at point projected to the box; +∞, without a call, once the search has been told to stop."""
+    """f at point projected to the box; +∞, without a call, once the search is to stop."""
     if objective.evaluations >= objective.budget and objective.stop == RUNNING:
         objective.stop = SPENT
     if objective.stop != RUNNING:

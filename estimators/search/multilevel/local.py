@@ -3,7 +3,7 @@
 Coordinate line searches build a quadratic model (g, G) while they descend; its minimum over a trust box gives a
 direction for a line search; after that, models come from points at ε^⅓-sized steps around the base (triple searches).
 
-Beyond the paper, when tolerance > 0: a step that the model foretold well is taken without a line search, and the
+Beyond the paper, when tolerance > 0: a step that the model predicted well is taken without a line search, and the
 search ends when the next gain, if convergence stays superlinear, is below tolerance × the gain since initialisation.
 The paper's searches go on until a gain is exactly 0, which costs as much again.
 """
@@ -112,7 +112,7 @@ def _model_step(search: LocalSearch) -> tuple[float, bool]:
 
 @inline
 def _settled(along: Line, trust: Floats, ratio: float, gain: float, previous: float, small: float) -> bool:
-    """Has a well-foretold step inside the trust box gained so little that the next gain, gain²/previous, is small?"""
+    """Has a well-predicted step inside the trust box gained so little that the next gain, gain²/previous, is small?"""
     for i in range(trust.size):
         if abs(along.direction[i]) >= trust[i]:
             return False

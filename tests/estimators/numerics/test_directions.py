@@ -16,12 +16,12 @@ def test_a_direction_that_rows_do_not_tell_has_no_information_and_may_explain_ev
     rng = np.random.default_rng(1)
     phi = rng.standard_normal((50, 3)) * (1.0, 100.0, 0.01)
     phi[:, 2] = 1e-4 * phi[:, 1]
-    told = Directions.of(phi.T @ phi)
-    assert told.told.tolist() == [False, True, True]
-    told_part = np.eye(3) - told.ways[:, ~told.told] @ told.ways[:, ~told.told].T
-    unit = told.scale[:, None] * told.inverse * told.scale
-    assert unit @ (told.gram / np.outer(told.scale, told.scale)) == pytest.approx(told_part, abs=1e-6)
-    covariance = told.unidentifiable(2.0)
+    found = Directions.of(phi.T @ phi)
+    assert found.identifiable.tolist() == [False, True, True]
+    identifiable_part = np.eye(3) - found.ways[:, ~found.identifiable] @ found.ways[:, ~found.identifiable].T
+    unit = found.scale[:, None] * found.inverse * found.scale
+    assert unit @ (found.gram / np.outer(found.scale, found.scale)) == pytest.approx(identifiable_part, abs=1e-6)
+    covariance = found.unidentifiable(2.0)
     way = np.array([0.0, 1e-2, -1e2])
     assert abs(way @ (phi.T @ phi) @ way) < 1e-6, "it moves no torque"
     assert covariance[0] == pytest.approx(np.zeros(3), abs=1e-12)
@@ -37,20 +37,20 @@ def test_the_inverse_is_lapacks() -> None:
 
 def test_noise_along_a_weak_direction_is_no_difference_of_each_parameter() -> None:
     gram = np.array([[1.0, 0.999], [0.999, 1.0]]) * 1e4
-    told, noise = Directions.of(gram), np.linalg.inv(gram)
+    found, noise = Directions.of(gram), np.linalg.inv(gram)
     weak = np.array([1.0, -1.0]) / np.sqrt(2.0) * 0.9 / np.sqrt(1e4 * 0.001)
-    assert told.beyond_noise(noise, weak)[0] == pytest.approx(np.zeros(2), abs=1e-12)
+    assert found.beyond_noise(noise, weak)[0] == pytest.approx(np.zeros(2), abs=1e-12)
     strong = np.array([1.0, 1.0]) / np.sqrt(2.0) * 5.0 / np.sqrt(1e4 * 1.999)
-    assert told.beyond_noise(noise, strong)[0] == pytest.approx(strong * np.sqrt(24.0 / 25.0), rel=1e-6)
+    assert found.beyond_noise(noise, strong)[0] == pytest.approx(strong * np.sqrt(24.0 / 25.0), rel=1e-6)
 
 
 def test_of_several_differences_each_is_judged_alone() -> None:
     rng = np.random.default_rng(3)
     phi = rng.standard_normal((30, 3))
-    told, noise = Directions.of(phi.T @ phi), np.asarray(np.linalg.inv(phi.T @ phi), np.float64)
+    found, noise = Directions.of(phi.T @ phi), np.asarray(np.linalg.inv(phi.T @ phi), np.float64)
     first, second = rng.standard_normal((2, 3))
-    alone = [*told.beyond_noise(noise, first), *told.beyond_noise(noise, second)]
-    np.testing.assert_array_equal(told.beyond_noise(noise, first, second), alone)
+    alone = [*found.beyond_noise(noise, first), *found.beyond_noise(noise, second)]
+    np.testing.assert_array_equal(found.beyond_noise(noise, first, second), alone)
     assert np.abs(alone).max() > 0.0
 
 

@@ -1,4 +1,4 @@
-"""What an encoder's lattice is said to do to θ and η, against what it does: the same motion, read in other places."""
+"""What encoder steps are said to do to θ and η, against what they do: the same motion, read in other places."""
 
 import math
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.online.eta.in_force import EtaInForce
-from estimators.quantisation.effect import Lattice, beyond, imitated, shifts, steps_covariance, steps_effect
+from estimators.quantisation.effect import EncoderGrid, beyond, imitated, shifts, steps_covariance, steps_effect
 from estimators.quantisation.encoder_steps import half_width, slopes_of
 from estimators.quantities import Floats
 from estimators.rows import Rows
@@ -44,7 +44,7 @@ def motion() -> Motion:
 
 
 def rows_of(one: Motion, step: float, share: float) -> tuple[Rows, Conditioner]:
-    """As an encoder whose lattice lies off by a share of a step gives them."""
+    """As an encoder whose steps lie off by a share of one gives them."""
     conditioner = Conditioner(MODEL, PERIOD, Conditioning(), half_width(step, PERIOD))
     read = np.round(one.q / step + share) * step
     stamps = np.round(1e9 * one.time).astype(np.int64) + 1
@@ -66,13 +66,13 @@ def test_it_is_what_readings_in_other_places_do(bits: int) -> None:
         rows, conditioner = rows_of(one, step, share)
         block = NonlinearBlock(MODEL, conditioner.taps)
         errors.append(off(rows, block))
-    lattice = Lattice(step, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
-    lattices, white = shifts(block, rows, ETA, THETA, NOISE, lattice, None)
-    told, are = (np.sqrt(np.mean(np.square(one), axis=0)) for one in (lattices, errors))
+    encoder = EncoderGrid(step, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
+    shifted, white = shifts(block, rows, ETA, THETA, NOISE, encoder, None)
+    told, are = (np.sqrt(np.mean(np.square(one), axis=0)) for one in (shifted, errors))
     law = [1, 2, 3, 5, 6]  # what it says comes of a motion that has been smoothed and read once already
     assert (told[law] > 0.5 * are[law]).all(), (told, are)
     assert (told[law] < 2.0 * are[law]).all(), (told, are)
-    found = steps_covariance(block, rows, ETA, THETA, NOISE, lattice, None)
+    found = steps_covariance(block, rows, ETA, THETA, NOISE, encoder, None)
     assert found == pytest.approx(found.T)
     whole = np.sqrt(np.diag(found) + white.var(axis=0, ddof=1))
     assert (whole > 0.99 * told).all(), (whole, told)
@@ -83,7 +83,15 @@ def test_both_effects_of_the_steps_come_from_the_same_readings() -> None:
     rows, conditioner = rows_of(motion(), 2.0 * np.pi / 2**12, 0.2)
     block = NonlinearBlock(MODEL, conditioner.taps)
     block.refill(rows, ETA)
-    window = block, rows, ETA, THETA, NOISE, Lattice(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD), None
+    window = (
+        block,
+        rows,
+        ETA,
+        THETA,
+        NOISE,
+        EncoderGrid(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD),
+        None,
+    )
     covariance, white, errors = steps_effect(*window)
     assert covariance.any()
     assert (beyond(covariance, white, math.inf) == steps_covariance(*window)).all()
@@ -97,8 +105,8 @@ def test_a_fine_encoder_owes_next_to_nothing() -> None:
         rows, conditioner = rows_of(one, step, 0.2)
         block = NonlinearBlock(MODEL, conditioner.taps)
         block.refill(rows, ETA)
-        lattice = Lattice(step, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
-        variances.append(np.diag(steps_covariance(block, rows, ETA, THETA, NOISE, lattice, None)))
+        encoder = EncoderGrid(step, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
+        variances.append(np.diag(steps_covariance(block, rows, ETA, THETA, NOISE, encoder, None)))
     assert (variances[1][5:] < 0.1 * variances[0][5:]).all(), variances
 
 
@@ -107,8 +115,8 @@ def test_rows_that_do_not_hang_together_owe_nothing() -> None:
     block = NonlinearBlock(MODEL, conditioner.taps)
     block.refill(rows, ETA)
     apart = rows.part(np.arange(0, len(rows.time), 30))
-    lattice = Lattice(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
-    assert not steps_covariance(block, apart, ETA, THETA, NOISE, lattice, None).any()
+    encoder = EncoderGrid(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
+    assert not steps_covariance(block, apart, ETA, THETA, NOISE, encoder, None).any()
 
 
 def test_tangents_are_slopes_of_what_the_kernel_makes_of_columns() -> None:

@@ -17,9 +17,9 @@ from estimators.quantisation.encoder_steps import (
     accelerates,
     half_width,
     kernels_of,
+    least_acceleration,
     noise_of,
     one_step,
-    told_from,
 )
 
 PERIOD = 1e-3
@@ -116,7 +116,7 @@ def test_the_inertia_that_is_lost_is_what_errors_in_variables_say(bits: int, wid
     values = np.column_stack([np.round(position / step) * step, 2.0 * acceleration])
     rows = Conditioner(RigidSettings().build(), PERIOD, Conditioning(half_width=width)).absorb(times(0, count), values)
     column = rows.phi[:, 0, 0]
-    square, noise = np.mean(acceleration**2), told_from(step, PERIOD, width, share=0.5) ** 2
+    square, noise = np.mean(acceleration**2), least_acceleration(step, PERIOD, width, share=0.5) ** 2
     assert column @ rows.y[:, 0] / (column @ column) / 2.0 == pytest.approx(square / (square + noise), abs=0.03)
     assert square / (square + noise) < 0.92, "else it tests nothing"
 
@@ -228,11 +228,11 @@ def test_a_kernel_is_never_wider_than_half_a_second() -> None:
 
 def test_one_percent_is_lost_where_the_motion_is_ten_times_the_noise() -> None:
     step = 2.0 * math.pi / 2**13
-    noise = told_from(step, PERIOD, 0.03, share=0.5)
-    assert told_from(step, PERIOD, 0.03) == pytest.approx(math.sqrt(99.0) * noise, rel=1e-12)
+    noise = least_acceleration(step, PERIOD, 0.03, share=0.5)
+    assert least_acceleration(step, PERIOD, 0.03) == pytest.approx(math.sqrt(99.0) * noise, rel=1e-12)
     second = kernels_of(Conditioner(RigidSettings().build(), PERIOD, Conditioning(half_width=0.03)).taps, PERIOD)[2]
     assert noise == pytest.approx(step * math.sqrt(np.sum(second**2) / 12.0), rel=0.01)  # of a window of 59 samples
-    assert told_from(step, PERIOD, 0.0) == math.inf
+    assert least_acceleration(step, PERIOD, 0.0) == math.inf
 
 
 def test_which_channels_are_differentiated_twice() -> None:

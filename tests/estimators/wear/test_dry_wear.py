@@ -35,8 +35,8 @@ def test_a_step_of_20_percent_is_told_and_its_size_is_right(worn: JointYear, the
     hours = seen(worn, thermometer)
     found = wear_of(hours)
     assert found is not None
-    assert found.told is not None
-    assert BEGIN < found.told < BEGIN + 50
+    assert found.detected is not None
+    assert BEGIN < found.detected < BEGIN + 50
     assert found.onset is not None
     assert abs(found.onset - BEGIN) <= 25
     days, wear, sigma = follow(hours, found.onset)
@@ -51,7 +51,7 @@ def test_a_step_of_20_percent_is_told_and_its_size_is_right(worn: JointYear, the
 def test_the_same_year_without_wear_is_not_called_worn(sound: JointYear, thermometer: bool) -> None:
     found = wear_of(seen(sound, thermometer))
     assert found is not None
-    assert found.told is None
+    assert found.detected is None
     assert found.onset is None
     assert found.thermometer is thermometer
 
@@ -91,7 +91,7 @@ def test_a_joint_that_gets_hotter_than_its_viscosity_tells_is_not_called_worn() 
     assert np.mean(found.thin[hot]) > 0.95
     judged = wear_of(hours)
     assert judged is not None
-    assert judged.told is None
+    assert judged.detected is None
     assert any(day.new > 0.9 for day in judged.days)
 
 

@@ -25,7 +25,7 @@ FORMAT: Final = "jointwatch whole robot"
 VERSION: Final = 1
 REACH: Final = 1.1  # of the speed seen in teaching: beyond it a friction law is not used
 #: 1, tuned: Share of the fastest speed of teaching, up to which a joint that was taught slowly stands. With a fifth,
-#: simulated joints that never reach 0.01 rad/s told reversals as contacts. From 0.05 rad/s on AT_REST is less.
+#: simulated joints that never reach 0.01 rad/s reported reversals as contacts. From 0.05 rad/s on AT_REST is less.
 STANDS: Final = 0.4
 
 _FRICTION: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)

@@ -162,12 +162,12 @@ class _Reader:
 
     def _joint(self, name: str, axis: Axis, parent: int, placement: Floats, element: Element) -> RobotJoint:
         direction = np.array([1.0, 0.0, 0.0])
-        given, told = element.find("axis"), len(self.problems)
+        given, before = element.find("axis"), len(self.problems)
         if given is not None:
             direction = self._numbers(given, "xyz", 3, f'joint "{name}": axis')
         length = float(np.linalg.norm(direction))
         if not length > 0:
-            if len(self.problems) == told:
+            if len(self.problems) == before:
                 self.problems.append(f'joint "{name}": expected an axis with a direction, found {given_text(given)}')
             direction, length = np.array([0.0, 0.0, 1.0]), 1.0
         limits: dict[str, float] = {}

@@ -10,7 +10,7 @@ from estimators.quantities import Floats
 #: kg and m, argued: Prior deviations of a payload's mass and size.
 TOOL: Final = (5.0, 0.15)
 #: 1, argued: Share of the prior's deviation below which an inertia counts as measured: three quarters of the variance.
-TOLD: Final = 0.5
+MEASURED: Final = 0.5
 
 
 class Payload(NamedTuple):
@@ -66,9 +66,9 @@ def _inertia(body: Floats, covariance: Floats, scale: float) -> tuple[Floats, Fl
     jacobian[:, 1:4] = np.column_stack([-2.0 * _lever(h, axis) / mass for axis in np.eye(3)])
     jacobian[:, 4:] = np.eye(len(about))
     known, before = (np.sqrt(np.diag(jacobian @ one @ jacobian.T)) for one in (covariance, tool_prior()))
-    told = known < TOLD * before
+    measured = known < MEASURED * before
     deviation = np.sqrt(known**2 + (scale * about) ** 2)
-    return np.where(told, about, np.nan), np.where(told, deviation, np.inf)
+    return np.where(measured, about, np.nan), np.where(measured, deviation, np.inf)
 
 
 def _lever(a: Floats, b: Floats) -> Floats:

@@ -1,11 +1,11 @@
-"""Causes compete: the evidence of each for one window of the residual, and which is told.
+"""Causes compete: the evidence of each for one window of the residual, and which is reported.
 
     r = X θ' + Z_h δ_h + e      θ' ~ N(0, P_θ), δ_h ~ N(0, P_h), e_j ~ N(0, σ_j² R_j c_j)
     log evidence over nothing at all:   L_h = ½ bᵀ C b − ½ log det(1 + P_h S)      C = (S + P_h⁻¹)⁻¹
 
 S and b are the sums of Z_h after θ' has explained what it can: what is not known of θ is no finding. c_j rows count as
 one. σ_j ≥ 1 is what the best cause leaves of joint j's residual over the usual, which is believed for NU rows: where
-the model is wrong in a way that no cause has, all evidence shrinks. A cause is told only where it is better than
+the model is wrong in a way that no cause has, all evidence shrinks. A cause is reported only where it is better than
 nothing by CERTAIN, than every cause of another name by BETTER, and explains EXPLAINS of what is unexplained.
 """
 
@@ -48,7 +48,7 @@ class Standing:
 
     @property
     def best(self) -> Fitted | None:
-        """The likeliest, told or not; None where none is possible."""
+        """The likeliest, reported or not; None where none is possible."""
         return self.fitted[0] if self.fitted else None
 
     @property
@@ -79,7 +79,7 @@ class Standing:
 def compete(
     causes: Sequence[Cause], known: RobotKnowledge, psi: Floats, windows: Sequence[Window], usual: Floats, alike: Floats
 ) -> Standing | None:  # fmt: skip
-    """The window that tells most, and how the causes stand in it; None without a window.
+    """The window that shows most, and how the causes stand in it; None without a window.
 
     psi: (k,) what is explained already; usual: (n,) variance of the residual; alike: (n,) rows that count as one.
     """

@@ -22,7 +22,7 @@ class Explanation:
     """Causes that hold, by their names and joints, and the torque that they explain."""
 
     def __init__(self, model: WholeRobot, columns: CauseColumns, scale: float) -> None:
-        """scale: relative deviation of what the robot's torque is told in, 0 where it is measured."""
+        """scale: relative deviation of the unit of the robot's torque, 0 where it is measured."""
         self._model, self._columns, self._scale = model, columns, scale
         self.holding: dict[tuple[str, tuple[int, ...]], Fitted] = {}
         self.psi = np.zeros(columns.size)  # without θ

@@ -118,7 +118,7 @@ class FrictionWindow:
 
     @property
     def sharpens(self) -> int:
-        """Rows of a window that would tell η more exactly than it is known; 0 where none would yet."""
+        """Rows of a window that would identify η more exactly than it is known; 0 where none would yet."""
         most = min(self._since, LONGEST * round(WINDOW * ROWS))
         return most if self._basis and most >= SHARPENS * self._basis else 0
 
@@ -151,7 +151,7 @@ class FrictionWindow:
 
     @property
     def knows_usual(self) -> bool:
-        """Whether the motion of the start has told what η in force leaves."""
+        """Whether the motion of the start has shown what η in force leaves."""
         return bool(np.isfinite(self._usual[0]))
 
     @property
@@ -168,7 +168,7 @@ class FrictionWindow:
         self.left, self.refused, self.cause, self.room = False, 0, "", round(WINDOW * ROWS)
 
     def refuse(self, cause: str, explained: bool) -> None:
-        """Wait for other rows; explained: a window that also has the rows of this one may tell more."""
+        """Wait for other rows; explained: a window that also has the rows of this one may show more."""
         self.refused, self.cause = self.refused + 1, cause
         base = round(WINDOW * ROWS)
         if explained:
@@ -184,7 +184,7 @@ class FrictionWindow:
         return float(np.mean(self.window().y ** 2))
 
     @property
-    def held(self) -> int:
+    def stored(self) -> int:
         """Rows that are kept."""
         return sum(len(one.torque) for one in self._rows)
 

@@ -1,8 +1,8 @@
-"""Findings as they are told: one record each, with an identity that stays while it is refined."""
+"""Findings as they are reported: one record each, with an identity that stays while it is refined."""
 
 from typing import Final, NamedTuple
 
-#: findings, argued: Findings that are over and still told: enough for a page, and a bound on memory.
+#: findings, argued: Findings that are over and still reported: enough for a page, and a bound on memory.
 KEPT: Final = 20
 #: ns, argued: Time behind the end of a contact within which another one of its joints is the same: SOON of contact.py.
 AGAIN: Final = 3_000_000_000

@@ -1,6 +1,6 @@
-"""Compares the tool that the robot carries with the one that its controller was told of.
+"""Compares the tool that the robot carries with the one that its controller is configured for.
 
-    m − m_told,  c − c_told        each against its deviation, and against the smallest difference that is reported
+    m − m_c,  c − c_c        each against its deviation, and against the smallest difference that is reported
 
 While a payload is found, the payload is compared. Otherwise the last link's ten parameters are still estimated, from
 the last seconds of motion, so a tool that the controller expects and that is not there is noticed as well.
@@ -21,15 +21,15 @@ from estimators.quantities import Floats
 CENTRE: Final = 0.02
 
 
-class ToldTool(NamedTuple):
-    """What the controller was told of the tool, beyond what the robot carried when its model was identified."""
+class ConfiguredTool(NamedTuple):
+    """The tool that the controller is configured for, beyond what the robot carried when its model was identified."""
 
     mass: float  # kg
     centre: Floats  # (3,) m, in the last link's frame
 
 
 class ToolDifference(NamedTuple):
-    """Declares the difference of what is carried and what the controller was told."""
+    """Declares the difference of what is carried and what the controller is configured for."""
 
     mass: float  # kg
     mass_deviation: float
@@ -45,11 +45,11 @@ def unknown() -> ToolDifference:
 
 
 class ToolCheck:
-    """Compares what is carried with what the controller was told, each half second of motion."""
+    """Compares what is carried with what the controller is configured for, each half second of motion."""
 
-    def __init__(self, told: ToldTool, parameters: int, scale: float) -> None:
+    def __init__(self, configured: ConfiguredTool, parameters: int, scale: float) -> None:
         """parameters: of θ with the lags; scale: relative deviation of the torque."""
-        self.told, self._scale = told, scale
+        self.configured, self._scale = configured, scale
         self.difference = unknown()
         self._size = parameters
         self._looks = 0  # looks in a row that contradict `differs`
@@ -73,10 +73,10 @@ class ToolCheck:
         payload: the one that is found, if any; theta: (q,); root: (q, q) L of its covariance L Lᵀ.
         """
         body = payload if payload.carried else as_payload(*self._body(theta, root), self._scale)
-        mass, told = body.mass - self.told.mass, self.told
+        mass, configured = body.mass - self.configured.mass, self.configured
         centre, around = np.full(3, np.nan), np.full(3, np.inf)
-        if told.mass > 0.0 and body.mass > 0.0 and np.isfinite(body.centre).all():
-            centre, around = body.centre - told.centre, body.centre_deviation
+        if configured.mass > 0.0 and body.mass > 0.0 and np.isfinite(body.centre).all():
+            centre, around = body.centre - configured.centre, body.centre_deviation
         away = float(np.linalg.norm(centre))
         along = float(np.linalg.norm(centre * around)) / away if away > 0.0 else np.nan  # deviation along it
         heavy = abs(mass) > max(CERTAIN * body.mass_deviation, MASS)
@@ -86,8 +86,8 @@ class ToolCheck:
         changes = self._looks >= LOOKS
         differs = before != changes
         words = [f"{abs(mass):.2g} kg"] * heavy + [f"{1e3 * away:.0f} mm"] * aside
-        text = f"the tool told to the controller differs by {', '.join(words)}: {body.mass:.3g} ± " + (
-            f"{body.mass_deviation:.1g} kg are carried, {told.mass:.3g} kg were told"
+        text = f"the tool configured in the controller differs by {', '.join(words)}: {body.mass:.3g} ± " + (
+            f"{body.mass_deviation:.1g} kg are carried, {configured.mass:.3g} kg are configured"
         )
         text = text if differs and words else self.difference.text * differs
         self.difference = ToolDifference(mass, body.mass_deviation, centre, around, differs, text)

@@ -66,7 +66,7 @@ def _score(year: JointYear, thermometer: bool, begin: int | None) -> Told:
     if found is None:
         return Told(thermometer, False, False, False, math.inf, math.inf, math.nan, 0.0, 0.0, math.nan)
     moving = np.isfinite(year.load)
-    told = found.told
+    told = found.detected
     if begin is None or told is None or told < begin:
         early = told is not None
         return Told(thermometer, True, early, early, math.inf, math.inf, math.nan, 0.0, 0.0, math.nan)

@@ -385,7 +385,7 @@ def test_growth_is_confirmed_by_three_blocks_one_after_the_other() -> None:
         found.absorb(stamps[row : row + 1], values[row : row + 1])
         if found.blocks.filled > filled and np.isfinite(lost):
             beyond = [*beyond, stamps[row]] if found.report().values[LOST_MOTION] > 1.25 * LOST else []
-        if found.state.told:
+        if found.state.reported:
             break
     assert len(beyond) == 3
     assert found.events()[1].time == beyond[2]
@@ -459,7 +459,7 @@ def test_viscous_friction_alone_is_allowed_for_and_known_to_a_program_that_begin
 
 def test_a_watch_begins_without_allowance_reference_or_alarm() -> None:
     kept = watch().state
-    assert (kept.dry, kept.viscous, kept.above, kept.told) == (0.0, 0.0, 0, False)
+    assert (kept.dry, kept.viscous, kept.above, kept.reported) == (0.0, 0.0, 0, False)
     assert all(map(math.isnan, kept.reference))
     report = watch().report()
     assert (report.reversals, report.rarer, report.progress, report.soft) == (0, 0.0, 0.0, False)
@@ -596,7 +596,7 @@ def test_growth_is_watched_in_the_last_third_of_a_window() -> None:
         filled = found.blocks.filled
         found.absorb(stamps[first : first + steps], values[first : first + steps])
         since += (found.blocks.filled - filled) * (stamps[first] * 1e-9 > change)
-        if found.state.told:
+        if found.state.reported:
             break
     value = float(found.events()[1].text.rpartition("say ")[2].removesuffix(" µrad"))
     # more than a quarter of 20 blocks is new, and three say so: the last of them that eight or nine of them are
@@ -624,8 +624,8 @@ def test_growth_is_told_with_the_third_block_beyond_ten_deviations() -> None:
             continue
         beyond = beyond + 1 if lost - first > max(0.25 * first, 10.0 * deviation) else 0
         said.append((lost - first) / deviation)
-        assert found.state.told is (beyond >= 3)
-        if found.state.told:
+        assert found.state.reported is (beyond >= 3)
+        if found.state.reported:
             break
     assert beyond == 3
     assert said[-3] - said[-4] < 2.0, "it went on slowly enough to tell ten deviations from twelve"

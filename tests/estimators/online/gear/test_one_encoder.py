@@ -95,7 +95,7 @@ def test_a_gap_that_grows_is_told() -> None:
     watch = play(OneEncoder(KNOWN, 1e-3), samples(300e-6, 25, 140, 2.5))
     kinds = [one.kind for one in watch.events()]
     assert kinds == ["lost_motion_known", "lost_motion_grown"]
-    assert watch.state.told
+    assert watch.state.reported
 
 
 def test_the_cut_of_batches_changes_nothing() -> None:
@@ -156,7 +156,7 @@ def test_a_growth_is_told_once_until_half_of_it_is_gone() -> None:
     for end, first in ((35_000, 300e-6), (37_000, 497e-6), (39_000, 300e-6), (41_000, 590e-6), (47_000, 300e-6)):
         watch.state.reference = (first, 1e-6)
         play(watch, samples(600e-6, 21)[begin:end], first=60_000 + begin)
-        seen.append(([one.kind for one in watch.events()], watch.state.told))
+        seen.append(([one.kind for one in watch.events()], watch.state.reported))
         begin = end
     assert seen == [(grown, True), ([], True), ([], True), ([], False), (grown, True)]
 

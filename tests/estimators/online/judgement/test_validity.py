@@ -144,14 +144,14 @@ def test_another_cause_than_a_want_of_motion_is_told_with_value_and_deviation() 
         return (Reason("friction_shape"), Reason("torque_lag", None, {}, {"lag": "2 ms late"})) if which == 0 else ()
 
     validity.weigh(np.array([1.5, 0.2]), np.array([0.25, 1.0]), np.array([10.0, 10.0]), 10.0)
-    assert tuple(map(str, validity.told(cause, lambda: ()))) == (
+    assert tuple(map(str, validity.reasons_with_causes(cause, lambda: ()))) == (
         "inertia = 1.5 ± 0.25 kg·m²: friction has another shape over speed than the law's",
         "inertia = 1.5 ± 0.25 kg·m²: the torque is 2 ms late against the position",
         "offset is not certain enough yet: 0.2 ± 1 N·m; it needs a more varied motion",
     )
     assert asked == [(0, 0.25), (1, 1.0)]
     validity.weigh(np.array([1.5, 0.2]), np.array([0.01, 0.01]), np.ones(2), 10.0)
-    assert validity.told(cause, lambda: ()) == ()
+    assert validity.reasons_with_causes(cause, lambda: ()) == ()
     assert len(asked) == 2
 
 
@@ -204,6 +204,6 @@ def test_a_prediction_that_is_uncertain_by_all_of_theta_together_says_so() -> No
     validity.judge(learner)
     assert validity.valid.all()
     assert not validity.good
-    [reason] = validity.told(lambda _which, _deviation: (), lambda: ())
+    [reason] = validity.reasons_with_causes(lambda _which, _deviation: (), lambda: ())
     assert (reason.code, reason.parameter) == ("prediction_uncertain", None)
     assert 2.5 < reason.numbers["percent"] < 4.5

@@ -55,7 +55,7 @@ def test_an_alarm_soon_after_another_is_of_the_same_change_and_one_of_what_was_t
         learner = learnt()
         learner.rls.state.limit, learner.rls.state.allowance, learner.rls.state.onset = 60.0, 3.0, 20
         one = GradualChange(learner)
-        one.state.began, one.state.alarm, one.state.told, one.state.way[:] = 77, 88, told, 1.0
+        one.state.began, one.state.alarm, one.state.reported, one.state.way[:] = 77, 88, told, 1.0
         one.alarmed(500, 123, anew)
         assert one.state.began == 77
         assert one.state.way.all()
@@ -144,7 +144,7 @@ def test_a_change_is_told_once_it_has_gone_on_and_is_over_where_it_has_not(
     one, _ = behind_an_alarm(np.array([0.6, 0.0, 0.0]))
     kept, rls = one.state, one._learner.rls
     way, rate = kept.way.copy(), kept.rate.copy()
-    kept.told = told
+    kept.reported = told
     rls.theta[:] = rls.theta + moved * way
     at = rls.theta.copy()
     assert one.follow(1699, 0, needed=500.0) is False, "a start takes a row more"

@@ -11,7 +11,7 @@ from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
 from estimators.online.robot.findings.causes.offset import Offset
-from estimators.online.robot.findings.tool import ToldTool
+from estimators.online.robot.findings.tool import ConfiguredTool
 from estimators.online.robot.friction_refit import FrictionRefits, RefittedFriction
 from estimators.online.robot.residual_attribution import AttributionVerdict
 from estimators.quantities import Floats
@@ -180,8 +180,8 @@ def test_a_compensation_that_is_switched_is_an_event() -> None:
 
 
 def test_the_tool_is_compared_in_undisturbed_motion_behind_the_start_and_told_both_ways() -> None:
-    """It was told as 1.5 kg, and none is carried; then as none."""
-    one = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=ToldTool(1.5, np.zeros(3)))
+    """It is configured as 1.5 kg, and none is carried; then as none."""
+    one = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=ConfiguredTool(1.5, np.zeros(3)))
     check = one._watch.tool
     assert check is not None
     assert goes_on(one, 0.0, 5.4) == []
@@ -193,10 +193,10 @@ def test_the_tool_is_compared_in_undisturbed_motion_behind_the_start_and_told_bo
         one.absorb(np.round(moves().t[part] * 1e9).astype(np.int64), moves().q[part], torque(moves())[part])
         texts += [(event.kind, event.text) for event in one.events()]
         if len(texts) == 2:
-            check.told = ToldTool(0.0, np.zeros(3))
+            check.configured = ConfiguredTool(0.0, np.zeros(3))
     assert [kind for kind, _ in texts] == ["started", "tool", "tool"]
-    assert texts[1][1].startswith("the tool told to the controller differs by 1.5 kg")
-    assert texts[2][1] == "the tool agrees with the one that the controller was told"
+    assert texts[1][1].startswith("the tool configured in the controller differs by 1.5 kg")
+    assert texts[2][1] == "the tool agrees with the one configured in the controller"
     [finding] = one.findings()
     assert finding.over
     for calm, moving, compared in ((True, False, False), (False, True, False), (True, True, True)):
@@ -278,7 +278,7 @@ def test_nothing_is_searched_in_a_start_or_while_something_holds_beside_the_mode
     for start, held in ((True, {}), (False, {("payload", ()): 1})):
         one = robot()
         monkeypatch.setattr(one._refits, "absorb", lambda *_these: pytest.fail("it was looked at"))
-        one._start.active, one._findings.held = start, held
+        one._start.active, one._findings.beside_model = start, held
         one._changes.refit_friction(one._block, one._quick)
 
 

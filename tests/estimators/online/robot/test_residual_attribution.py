@@ -11,6 +11,7 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.findings.carried import as_payload
 from estimators.online.robot.findings.friction_terms import law_terms
+from estimators.online.robot.reported_findings import ReportedFindings
 from estimators.online.robot.residual_attribution import (
     CALM,
     AttributionVerdict,
@@ -19,7 +20,6 @@ from estimators.online.robot.residual_attribution import (
     ResidualAttribution,
     torque_scale,
 )
-from estimators.online.robot.told_findings import ToldFindings
 from estimators.quantities import Axis, Floats
 
 N, ROWS, NOISE, ALIKE = 3, 25, 0.2, 2.0
@@ -179,7 +179,7 @@ def test_a_payload_that_was_kept_holds_as_it_was_and_is_known_better_with_the_ne
 
 
 def test_what_is_told_of_a_payload_follows_what_is_known_of_it() -> None:
-    looks, told = Looks(), ToldFindings(("j0", "j1", "j2"))
+    looks, told = Looks(), ReportedFindings(("j0", "j1", "j2"))
     looks.told(20)
     told.follow(1, looks.causes)
     looks.look(LOAD)

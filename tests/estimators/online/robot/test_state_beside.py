@@ -7,8 +7,8 @@ import pytest
 
 from estimators.base import Status
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.reported_findings import BESIDE
 from estimators.online.robot.residual_attribution import HELD
-from estimators.online.robot.told_findings import BESIDE
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from tests.support.signals.three_joints import RATE, arm, measured, motion, taught, torque

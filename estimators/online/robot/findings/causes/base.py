@@ -1,7 +1,7 @@
 """Cause: one thing that a residual torque may come from, as it competes with the others.
 
 A cause says which columns it moves and how far it usually moves them (its prior), what is physically possible, and
-after how many looks it may be told.
+after how many looks it may be reported.
 """
 
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ class Cause(Protocol):
 
     @property
     def looks(self) -> int:
-        """Looks in a row that must say the same before it is told."""
+        """Looks in a row that must say the same before it is reported."""
 
     def moves(self, known: RobotKnowledge) -> Floats:
         """Columns that it moves together, (columns, k)."""

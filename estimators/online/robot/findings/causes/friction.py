@@ -111,8 +111,8 @@ def _words(known: RobotKnowledge, joints: tuple[int, ...], moved: Floats) -> str
     if len(joints) == 1:
         own = known.friction_terms(joints[0])
         before = known.theta[own]
-        told = in_words(known.model.law_of(joints[0]), before, before + moved[own])
-        return f"the friction of {names[joints[0]]} has changed: {told}"
+        changes = in_words(known.model.law_of(joints[0]), before, before + moved[own])
+        return f"the friction of {names[joints[0]]} has changed: {changes}"
     shares = []
     for j in joints:
         columns, places = known.friction_columns(j, np.array([SPEEDS[1] * known.reach[j]]))[0], known.friction_terms(j)

@@ -14,7 +14,7 @@ LASTS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """Somebody pushes on these joints. It is told by thresholds (contact.py), so here it only competes."""
+    """Somebody pushes on these joints. It is reported by thresholds (contact.py), so here it only competes."""
 
     joints: tuple[int, ...]
     name: str = "contact"

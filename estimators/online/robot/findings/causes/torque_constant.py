@@ -1,4 +1,4 @@
-"""Another torque constant, or gain of the torque sensor, of one joint: all of its torque is told too large or small."""
+"""Another torque constant, or gain of the torque sensor: all of a joint's torque is measured too large or small."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,7 +16,7 @@ MOST: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class TorqueConstant:
-    """The torque of a joint is told by another factor."""
+    """The torque of a joint is measured with another factor."""
 
     joints: tuple[int, ...]
     name: str = "torque_constant"
@@ -42,4 +42,4 @@ class TorqueConstant:
         """The change of every torque constant, as a sentence."""
         name = known.model.robot.names[self.joints[0]]
         percent = f"{100.0 * fitted.values[0]:+.0f} %"
-        return f"the torque of {name} is told {percent} beyond what it was: another torque constant"
+        return f"the torque of {name} is measured {percent} beyond what it was: another torque constant"

@@ -1,43 +1,43 @@
-"""Records of what is held beside a model, and of a tool that is not the one that was told: opened, refined, closed."""
+"""Records of what holds beside a model, and of a tool that is not the configured one: opened, refined, closed."""
 
 import numpy as np
 
 from estimators.online.robot.estimate import Friction
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
+from estimators.online.robot.reported_findings import GradualFriction, ReportedFindings
 from estimators.online.robot.residual_attribution import AttributionVerdict
-from estimators.online.robot.told_findings import GradualFriction, ToldFindings
 
 USUAL = np.full(2, 0.1)  # N·m
-FIRST, SECOND = "the tool is 0.5 kg heavier than told", "the tool is 0.6 kg heavier than told"
+FIRST, SECOND = "the tool is 0.5 kg heavier than findings", "the tool is 0.6 kg heavier than findings"
 
 
 def test_a_tool_that_differs_is_one_record_until_it_agrees_and_then_another_one() -> None:
-    told = ToldFindings(("lift", "elbow"))
-    told.tell_tool(10, FIRST)
-    told.tell_tool(20, SECOND)
-    [one] = told.every
+    findings = ReportedFindings(("lift", "elbow"))
+    findings.report_tool(10, FIRST)
+    findings.report_tool(20, SECOND)
+    [one] = findings.every
     assert (one.number, one.since, one.updated, one.cause, one.text, one.over) == (1, 10, 20, "tool", SECOND, False)
-    told.tell_tool(30, "")
-    [one] = told.every
+    findings.report_tool(30, "")
+    [one] = findings.every
     assert (one.number, one.updated, one.over) == (1, 30, True)
-    told.tell_tool(35, "")
-    told.tell_tool(40, FIRST)
-    assert [(each.number, each.since, each.text, each.over) for each in told.every] == [
+    findings.report_tool(35, "")
+    findings.report_tool(40, FIRST)
+    assert [(each.number, each.since, each.text, each.over) for each in findings.every] == [
         (1, 10, SECOND, True),
         (2, 40, FIRST, False),
     ]
 
 
-def test_a_tool_that_agrees_with_what_was_told_has_no_record() -> None:
-    told = ToldFindings(("lift", "elbow"))
-    told.tell_tool(5, "")
-    assert told.every == ()
+def test_a_tool_that_agrees_with_the_configured_one_has_no_record() -> None:
+    findings = ReportedFindings(("lift", "elbow"))
+    findings.report_tool(5, "")
+    assert findings.every == ()
 
 
-def gradual(told: ToldFindings) -> GradualFriction:
+def gradual(findings: ReportedFindings) -> GradualFriction:
     """Nothing has changed yet: both joints have 1 and 2 N·m at 0.1 and half of the speed seen."""
-    found = GradualFriction(told, ("lift", "elbow"))
+    found = GradualFriction(findings, ("lift", "elbow"))
     assert found.follow(0, friction(5.0), USUAL) == ""
     return found
 
@@ -54,9 +54,9 @@ def step(which: int = 1) -> AttributionVerdict:
     return AttributionVerdict(fitted, False, True, "the friction of elbow has changed")
 
 
-def test_steps_too_small_to_be_told_are_told_once_when_their_sum_is_a_finding() -> None:
-    told = ToldFindings(("lift", "elbow"))
-    found = gradual(told)
+def test_steps_too_small_to_be_reported_are_reported_once_when_their_sum_is_a_finding() -> None:
+    findings = ReportedFindings(("lift", "elbow"))
+    found = gradual(findings)
     assert found.step(10, 100, step(), friction(0.0)) == ""
     assert found.follow(20, friction(0.17), USUAL) == ""  # squares of three usual ones: 0.173
     assert found.follow(30, friction(0.18, 0.07), USUAL) == ""  # not sure yet
@@ -66,25 +66,25 @@ def test_steps_too_small_to_be_told_are_told_once_when_their_sum_is_a_finding() 
     )
     assert found.step(50, 150, step(), friction(0.18)) == ""
     assert found.follow(60, friction(-0.4), USUAL) == ""
-    [one] = told.every
+    [one] = findings.every
     assert (one.cause, one.joints, one.since, one.updated, one.over) == ("friction", ("elbow",), 10, 60, True)
     assert one.text.endswith("elbow -20 %")
 
 
-def test_a_friction_that_no_step_has_moved_is_not_told() -> None:
-    told = ToldFindings(("lift", "elbow"))
-    found = gradual(told)
+def test_a_friction_that_no_step_has_moved_is_not_reported() -> None:
+    findings = ReportedFindings(("lift", "elbow"))
+    found = gradual(findings)
     assert found.follow(20, friction(5.0), USUAL) == ""
     found.step(30, 100, step(), friction(5.0))
     assert found.follow(40, friction(5.0), USUAL) == ""  # what came before the first step is usual
     assert found.follow(100, friction(7.0), USUAL) == ""  # nor what comes after the last
-    assert told.every == ()
+    assert findings.every == ()
 
 
-def test_what_is_learnt_soon_after_a_change_was_told_belongs_to_it() -> None:
-    told = ToldFindings(("lift", "elbow"))
-    found = gradual(told)
-    found.told(100)
+def test_what_is_learnt_soon_after_a_change_was_reported_belongs_to_it() -> None:
+    findings = ReportedFindings(("lift", "elbow"))
+    found = gradual(findings)
+    found.note_change(100)
     found.step(50, 150, step(), friction(0.0))
     assert found.follow(60, friction(1.0), USUAL) == ""
     assert found.follow(99, friction(1.5), USUAL) == ""
@@ -93,17 +93,17 @@ def test_what_is_learnt_soon_after_a_change_was_told_belongs_to_it() -> None:
 
 
 def test_what_looked_like_a_contact_is_the_friction_that_a_step_explains() -> None:
-    told = ToldFindings(("lift", "elbow"))
-    found = gradual(told)
-    told.examine(5, "contact", ("elbow",), "elbow: 3 N·m")
+    findings = ReportedFindings(("lift", "elbow"))
+    found = gradual(findings)
+    findings.examine(5, "contact", ("elbow",), "elbow: 3 N·m")
     assert found.step(10, 100, step(), friction(0.0)) == "the friction of elbow has changed"
-    [one] = told.every
+    [one] = findings.every
     assert (one.number, one.cause, one.since, one.over) == (1, "friction", 5, True)
-    told.examine(20, "contact", ("lift",), "lift: 3 N·m")
+    findings.examine(20, "contact", ("lift",), "lift: 3 N·m")
     assert found.follow(30, friction(0.5), USUAL) == ""  # something else is examined
     assert found.step(40, 140, step(), friction(0.5)) == ""
     assert found.follow(50, friction(0.5), USUAL) == ""
-    assert [each.text for each in told.every] == [
+    assert [each.text for each in findings.every] == [
         "the friction has changed gradually, at half the speed seen: elbow +25 %"
     ]
-    assert told.examined is None
+    assert findings.examined is None

@@ -1,4 +1,4 @@
-"""A tool that the arm carries: against what its controller was told, with its inertia, and over a restart."""
+"""A tool that the arm carries: against the one configured in its controller, with its inertia, and over a restart."""
 
 from functools import cache
 
@@ -9,12 +9,12 @@ from estimators.base import Event, Status
 from estimators.models.robots.inertia import standard
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.carried import Payload
-from estimators.online.robot.findings.tool import ToldTool, ToolCheck
+from estimators.online.robot.findings.tool import ConfiguredTool, ToolCheck
 from estimators.quantities import Floats
 from tests.support.signals.three_joints import RATE, arm, measured, taught
 
 pytestmark = pytest.mark.compiled
-TOLD = ToldTool(1.5, np.array([0.3, 0.0, 0.0]))
+CONFIGURED = ConfiguredTool(1.5, np.array([0.3, 0.0, 0.0]))
 CARRIED = standard(2.2, np.array([0.3, 0.04, 0.0]), np.diag([0.01, 0.02, 0.025]))
 
 
@@ -36,7 +36,7 @@ def play(estimator: RobotEstimator, seed: int, seconds: float, parameters: Float
 @cache
 def carrying() -> tuple[dict[str, object], list[Event], RobotEstimator]:
     """An arm that takes the tool after 8 s, and what it keeps for another start."""
-    estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=TOLD)
+    estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=CONFIGURED)
     events = play(estimator, 2, 8.0, np.array(arm().parameters), 0.0)
     events += play(estimator, 4, 16.0, loaded(), 8.002)
     kept = estimator.keep()
@@ -44,10 +44,10 @@ def carrying() -> tuple[dict[str, object], list[Event], RobotEstimator]:
     return {name: np.asarray(getattr(kept, name)).tolist() for name in kept.__slots__}, events, estimator
 
 
-def test_a_tool_that_differs_is_told_by_its_mass_and_its_centre() -> None:
+def test_a_tool_that_differs_is_reported_by_its_mass_and_its_centre() -> None:
     _, events, estimator = carrying()
     [empty] = [one for one in events if one.kind == "tool"]
-    assert "differs by 1.5 kg" in empty.text, "none was carried at first, though one was told"
+    assert "differs by 1.5 kg" in empty.text, "none was carried at first, though one is configured"
     assert empty.time < 8e9
     found = estimator.estimate().tool
     assert found is not None
@@ -55,7 +55,7 @@ def test_a_tool_that_differs_is_told_by_its_mass_and_its_centre() -> None:
     assert abs(found.mass - 0.7) < 4.0 * found.mass_deviation < 0.4
     np.testing.assert_array_less(np.abs(found.centre - [0.0, 0.04, 0.0]), 4.0 * found.centre_deviation)
     assert found.text in [one.text for one in estimator.findings() if one.cause == "tool" and not one.over]
-    assert found.text.startswith("the tool told to the controller differs by 0.7 kg, 40 mm: 2.2 ±"), found.text
+    assert found.text.startswith("the tool configured in the controller differs by 0.7 kg, 40 mm: 2.2 ±"), found.text
 
 
 def test_mass_centre_and_inertia_are_within_their_deviations() -> None:
@@ -70,7 +70,7 @@ def test_mass_centre_and_inertia_are_within_their_deviations() -> None:
 
 def test_the_payload_outlives_a_restart_and_is_still_put_down() -> None:
     state, _, before = carrying()
-    again = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=TOLD)
+    again = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=CONFIGURED)
     again.resume(state)
     known, told = before.estimate().payload, again.estimate().payload
     assert told.carried
@@ -87,7 +87,9 @@ def test_the_payload_outlives_a_restart_and_is_still_put_down() -> None:
     assert not again.estimate().payload.carried
     tool = again.estimate().tool
     assert tool is not None
-    assert abs(tool.mass + TOLD.mass) < 4.0 * tool.mass_deviation < 0.4, "of the 1.5 kg that were told none are carried"
+    assert abs(tool.mass + CONFIGURED.mass) < 4.0 * tool.mass_deviation < 0.4, (
+        "of the 1.5 kg that are configured none are carried"
+    )
 
 
 def test_a_payload_that_is_damaged_is_refused_in_words() -> None:
@@ -97,9 +99,9 @@ def test_a_payload_that_is_damaged_is_refused_in_words() -> None:
             RobotEstimator(taught(), 1.0 / RATE).resume(state | {"payload": wrong})
 
 
-def test_a_tool_that_is_as_told_is_not_mentioned() -> None:
+def test_a_tool_that_is_as_configured_is_not_mentioned() -> None:
     """Also where it is no payload of the model at all: 0 kg told, 0 kg carried."""
-    estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=ToldTool(0.0, np.zeros(3)))
+    estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=ConfiguredTool(0.0, np.zeros(3)))
     events = play(estimator, 2, 12.0, np.array(arm().parameters), 0.0)
     assert [one.kind for one in events] == ["started"]
     found = estimator.estimate().tool
@@ -112,7 +114,7 @@ def test_what_is_carried_without_a_finding_is_what_least_squares_say() -> None:
     rng = np.random.default_rng(3)
     X, Y = rng.normal(size=(40, 3, 4)), rng.normal(size=(40, 3, 10))
     theta, body = rng.normal(size=4), CARRIED
-    check = ToolCheck(ToldTool(2.2, np.array([0.3, 0.04, 0.0])), 4, 0.0)
+    check = ToolCheck(ConfiguredTool(2.2, np.array([0.3, 0.04, 0.0])), 4, 0.0)
     check.absorb(X, Y, X @ theta + Y @ body, np.full((40, 3), 1e8))
     values, _ = check._body(theta, 1e-3 * np.eye(4))
     np.testing.assert_allclose(values, body, atol=1e-4)
@@ -139,35 +141,35 @@ def carried(mass: float, deviation: float, x: float = 0.3, around: float = 0.001
         (carried(2.1, 0.05, x=0.2), True, "differs by 0.6 kg, 100 mm"),
     ],
 )
-def test_a_difference_is_told_after_two_seconds_and_its_end_after_as_many(
+def test_a_difference_is_reported_after_two_seconds_and_its_end_after_as_many(
     payload: Payload, differs: bool, words: str
 ) -> None:
-    check, as_told = ToolCheck(TOLD, 4, 0.0), carried(1.5, 0.05)
+    check, as_configured = ToolCheck(CONFIGURED, 4, 0.0), carried(1.5, 0.05)
     nothing = np.zeros(4), np.eye(4)
     told = [check.compare(payload, *nothing) for _ in range(3)]
     assert told == [None] * 3
-    assert check.compare(as_told, *nothing) is None, "and it is counted anew"
+    assert check.compare(as_configured, *nothing) is None, "and it is counted anew"
     told = [check.compare(payload, *nothing) for _ in range(6)]
     assert told == [None, None, None, True if differs else None, None, None]
     found = check.difference
     assert (found.differs, words in found.text, bool(found.text)) == (differs, True, differs)
     assert found.mass == pytest.approx(payload.mass - 1.5)
-    np.testing.assert_allclose(found.centre, payload.centre - TOLD.centre)
+    np.testing.assert_allclose(found.centre, payload.centre - CONFIGURED.centre)
     assert found.mass_deviation == payload.mass_deviation
-    told = [check.compare(as_told, *nothing) for _ in range(4)]
+    told = [check.compare(as_configured, *nothing) for _ in range(4)]
     assert told == [None, None, None, False if differs else None]
     assert (check.difference.differs, check.difference.text) == (False, "")
 
 
 def test_before_any_motion_nothing_is_known_of_a_difference() -> None:
-    found = ToolCheck(TOLD, 4, 0.0).difference
+    found = ToolCheck(CONFIGURED, 4, 0.0).difference
     assert np.isnan([found.mass, *found.centre]).tolist() == [True] * 4
     assert np.isinf([found.mass_deviation, *found.centre_deviation]).tolist() == [True] * 4
     assert (found.differs, found.text) == (False, "")
 
 
-def test_where_no_tool_was_told_its_centre_is_not_compared() -> None:
-    check = ToolCheck(ToldTool(0.0, np.zeros(3)), 4, 0.0)
+def test_where_no_tool_was_configured_its_centre_is_not_compared() -> None:
+    check = ToolCheck(ConfiguredTool(0.0, np.zeros(3)), 4, 0.0)
     for _ in range(4):
         check.compare(carried(0.1, 0.01), np.zeros(4), np.eye(4))
     assert np.isnan(check.difference.centre).all()
