@@ -39,8 +39,8 @@ def layout(joints: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The whole file. joints: as in `meta`."""
     panels: dict[str, Any] = {}
     tabs = []
-    for joint, told in joints.items():
-        unit, residual = told["unit"], f"residual/{joint}"
+    for joint, fields in joints.items():
+        unit, residual = fields["unit"], f"residual/{joint}"
         left = {
             f"Plot!{joint}-torque": plot(f"torque, {unit}", [f"{residual}.measured", f"{residual}.predicted"]),
             f"Plot!{joint}-residual": plot(f"residual, {unit}", [f"{residual}.residual"]),
@@ -48,7 +48,7 @@ def layout(joints: dict[str, dict[str, Any]]) -> dict[str, Any]:
         }
         right = {
             f"Plot!{joint}-{name}": plot(f"{name}, {one['unit']}", [f"estimate/{joint}.parameters.{name}"])
-            for name, one in told["parameters"].items()
+            for name, one in fields["parameters"].items()
         }
         panels |= left | right
         halves = {"direction": "row", "first": stacked([*left], "column"), "second": stacked([*right], "column")}

@@ -36,14 +36,14 @@ def layout(joints: dict[str, dict[str, dict[str, object]]]) -> ElementTree.Eleme
     """The whole file. joints: as in `meta`."""
     root = ElementTree.Element("root")
     tabs = ElementTree.SubElement(root, "tabbed_widget", name="Main Window", parent="main_window")
-    for joint, told in joints.items():
+    for joint, fields in joints.items():
         tab = ElementTree.SubElement(tabs, "Tab", tab_name=joint, containers="1")
         halves = column(ElementTree.SubElement(tab, "Container"), "|", 2)
         left = column(halves, "-", 3)
-        plot(left, f"torque, {told['unit']}", [f"residual/{joint}/{name}" for name in ("measured", "predicted")])
-        plot(left, f"residual, {told['unit']}", [f"residual/{joint}/residual"])
+        plot(left, f"torque, {fields['unit']}", [f"residual/{joint}/{name}" for name in ("measured", "predicted")])
+        plot(left, f"residual, {fields['unit']}", [f"residual/{joint}/residual"])
         plot(left, "prediction error", [f"estimate/{joint}/error"])
-        parameters = told["parameters"]
+        parameters = fields["parameters"]
         right = column(halves, "-", len(parameters))
         for name, parameter in parameters.items():
             plot(right, f"{name}, {parameter['unit']}", [f"estimate/{joint}/parameters/{name}"])

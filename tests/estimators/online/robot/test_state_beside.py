@@ -8,7 +8,7 @@ import pytest
 from estimators.base import Status
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.reported_findings import BESIDE
-from estimators.online.robot.residual_attribution import HELD
+from estimators.online.robot.residual_attribution import BESIDE_MODEL
 from estimators.quantities import Floats
 from estimators.reasons import Reason
 from tests.support.signals.three_joints import RATE, arm, measured, motion, taught, torque
@@ -70,7 +70,7 @@ def test_a_torque_constant_that_holds_is_refined_to_what_it_is() -> None:
 
 
 def test_every_cause_that_is_held_has_a_reason() -> None:
-    assert set(BESIDE) | {"payload"} == HELD
+    assert set(BESIDE) | {"payload"} == BESIDE_MODEL
 
 
 def test_a_robot_whose_torque_nothing_explains_is_not_valid_and_says_how_much_of_it() -> None:

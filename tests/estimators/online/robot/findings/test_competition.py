@@ -319,7 +319,7 @@ def test_each_cause_has_words_of_its_own() -> None:
     assert "a payload of about 2.1 kg is carried" in words
     assert "the base is tilted by +5.7° about its x and +5.7° about its y" in words
     assert "the encoder of j1 has slipped: it reads about +100 mrad beyond what it did" in words
-    assert "the torque of j1 is told +10 % beyond what it was: another torque constant" in words
+    assert "the torque of j1 is measured +10 % beyond what it was: another torque constant" in words
     assert "the torque of j1 has another zero: +0.1 N·m" in words
     assert all(words)
 

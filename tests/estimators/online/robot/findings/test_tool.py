@@ -128,8 +128,8 @@ def carried(mass: float, deviation: float, x: float = 0.3, around: float = 0.001
 @pytest.mark.parametrize(
     ("payload", "differs", "words"),
     [
-        (carried(2.1, 0.05), True, "differs by 0.6 kg: 2.1 ± 0.05 kg are carried, 1.5 kg were told"),
-        (carried(0.9, 0.05), True, "differs by 0.6 kg: 0.9 ± 0.05 kg are carried, 1.5 kg were told"),
+        (carried(2.1, 0.05), True, "differs by 0.6 kg: 2.1 ± 0.05 kg are carried, 1.5 kg are configured"),
+        (carried(0.9, 0.05), True, "differs by 0.6 kg: 0.9 ± 0.05 kg are carried, 1.5 kg are configured"),
         (carried(1.74, 0.01), False, ""),  # a quarter of a kilogram is nothing
         (carried(1.76, 0.01), True, "differs by 0.26 kg"),
         (carried(2.1, 0.16), False, ""),  # nor what is within four deviations
