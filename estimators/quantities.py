@@ -50,3 +50,15 @@ class Axis(StrEnum):
     def inertia(self) -> str:
         """Unit of inertia or mass."""
         return "kg·m²" if self is Axis.ROTARY else "kg"
+
+    def unit_of(self, role: str) -> str | None:
+        """Unit of a channel by its role ("torque", "link_position", …); None where any unit is allowed."""
+        units = {
+            "position": self.length,
+            "torque": "N·m",
+            "force": "N",
+            "load": self.effort,
+            "velocity": f"{self.length}/s",
+            "temperature": "°C",
+        }
+        return units.get(role.rpartition("_")[2])

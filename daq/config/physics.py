@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from daq.config.sections import Channel, Config, JointSection
+from estimators.quantities import Axis
 
 Path = tuple[str, ...]
-TURNED: Final = ("rad", "N·m")
-SLID: Final = ("m", "N")
 # what a unit is called, in a sentence
 QUANTITIES: Final = {
     "rad": "an angle",
@@ -140,17 +139,7 @@ def coarse(joint: JointSection, step: float) -> str:
 def wanted_unit(joint: JointSection, role: str) -> str | None:
     """The SI unit of a role; None where any unit is allowed."""
     axis = getattr(joint.model, "axis", None)
-    length, effort = SLID if axis is not None and str(axis) == "prismatic" else TURNED
-    kind = role.rpartition("_")[2]
-    units = {
-        "position": length,
-        "torque": "N·m",
-        "force": "N",
-        "load": effort,
-        "velocity": f"{length}/s",
-        "temperature": "°C",
-    }
-    return units.get(kind)
+    return Axis(axis or Axis.ROTARY).unit_of(role)
 
 
 def _mistake(wanted: str, found: str, channel: Channel, known: Mapping[str, str]) -> str:

@@ -55,7 +55,7 @@ class GearPipeline:
     @staticmethod
     def body(watch: LostMotion | OneEncoder) -> Map:
         """The content of `lost_motion/<joint>`."""
-        report, kept = watch.report(), watch.state
+        report, state = watch.report(), watch.state
         return {
             "parameters": dict(zip(watch.names, report.values.tolist(), strict=True)),
             "deviations": dict(zip(watch.names, report.deviations.tolist(), strict=True)),
@@ -66,8 +66,8 @@ class GearPipeline:
             "imitated": report.imitated,
             "progress": report.progress,
             "soft": report.soft,
-            "first": kept.reference[0],
-            "grown": kept.reported,
+            "first": state.reference[0],
+            "grown": state.reported,
         }
 
     def extended(self, estimate: Estimate, baseline: Baseline) -> Estimate:

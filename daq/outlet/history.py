@@ -28,6 +28,7 @@ from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import LOST_MOTION as PLACE
 from estimators.models.joints.lost_motion import PARAMETERS as OF_GEAR
 from estimators.models.joints.lost_motion import WEARS
+from estimators.quantities import Axis
 from estimators.reasons import Reason
 
 # the fields of an estimate that a page gets as they are
@@ -93,6 +94,10 @@ class JointLabel(NamedTuple):
         known = (*model.parameters, *model.nonlinear)
         units, meanings = {one.name: one.unit for one in known}, {one.name: one.meaning for one in known}
         return cls(name, settings.unit(), units, Curves(model), meanings, gear)
+
+    def unit_of(self, role: str) -> str:
+        """SI unit of a channel of this joint; "" where any is allowed."""
+        return (Axis.PRISMATIC if self.unit == Axis.PRISMATIC.effort else Axis.ROTARY).unit_of(role) or ""
 
 
 @dataclass(slots=True)
@@ -408,7 +413,11 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
         "gears": joint.gears,
     }
     if joint.channels:
-        found["channels"] = {"names": joint.channels, "rows": joint.raw.all(base) if whole else joint.raw.fresh(base)}
+        found["channels"] = {
+            "names": joint.channels,
+            "units": [joint.label.unit_of(role) for role in joint.channels],
+            "rows": joint.raw.all(base) if whole else joint.raw.fresh(base),
+        }
     found |= {name: trace.all(base) if whole else trace.fresh(base) for name, trace in traces.items()}
     if not whole:
         return found

@@ -117,13 +117,13 @@ class HealthyJoint:
         }
 
     @classmethod
-    def resumed(cls, kept: Mapping[str, Any]) -> "HealthyJoint":
+    def resumed(cls, saved: Mapping[str, Any]) -> "HealthyJoint":
         """The joint restored from plain data. Raises TypeError, KeyError or ValueError where it is of another kind."""
         fits = [
             None if one is None else Fit(np.array(one[0]), np.array(one[1]), *(float(each) for each in one[2:]))
-            for one in (kept["torque"], kept["twist"])
+            for one in (saved["torque"], saved["twist"])
         ]
-        return cls(Scales(*(float(one) for one in kept["scales"])), *fits)
+        return cls(Scales(*(float(one) for one in saved["scales"])), *fits)
 
     def unchanged(self, rows: SignatureRows, larger: float) -> bool:
         """Whether the residuals of these rows, in which the joint slides, are as small as ever."""

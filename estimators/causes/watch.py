@@ -111,10 +111,10 @@ class CauseWatch:
         """The reference as plain data; None before there is one."""
         return None if self.healthy is None else self.healthy.keep()
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, saved: Mapping[str, Any]) -> None:
         """Continue with a stored reference. Raises TypeError, KeyError or ValueError where it is of another kind."""
         self.begin_reference()
-        self.healthy = HealthyJoint.resumed(kept)
+        self.healthy = HealthyJoint.resumed(saved)
 
     def _look(self, healthy: HealthyJoint) -> None:
         """Rank the causes where the residual is larger than it was."""

@@ -1,6 +1,7 @@
 """Samples of one joint → regression rows: watched, cleaned, observed, in one compiled pass.
 
-    encoder steps → dead channels → physical range → held → uneven time → spikes → saturation → stops → row former
+    encoder steps → dead channels → physical range → zero-order hold of slow channels → uneven time → spikes →
+    saturation → stops → row former
 
 The pass takes samples up to the first at which Python has something to decide (`stop`); how samples are cut does not
 matter.
@@ -43,8 +44,8 @@ class Preprocessing(Layout):
     unevenness: tuple[Unevenness, ...]  # of the positions
     watched: Watched
     ranges: Ranges
-    held: Integers  # channels that change slowly: a missing value is the one before it
-    held_values: Vector  # the last one of each
+    slow: Integers  # channels that change slowly: a missing value is the one before it
+    slow_values: Vector  # the last one of each
     spikes: SpikeFilter
     springs: Springs
     former: RowFormer
@@ -85,7 +86,7 @@ class Preprocessor:
         self._steps = {channel: EncoderSteps(channel) for channel in positions}
         self._timed = {channel: UnevenTime(period, channel) for channel in positions}
         self._returned: set[object] = set()  # of these, what was asked for already
-        held = np.array([i for i, role in enumerate(channels) if role.endswith(SLOW)], np.int64)
+        slow = np.array([i for i, role in enumerate(channels) if role.endswith(SLOW)], np.int64)
         stops = Stops(thresholds(model), period=period, bristle=bristle(model))
         springs = len(stops.state.deflections)
         self.state = Preprocessing(
@@ -93,8 +94,8 @@ class Preprocessor:
             unevenness=tuple(one.state for one in self._timed.values()),
             watched=self.channels.watched,
             ranges=self.range.state,
-            held=held,
-            held_values=np.full(len(held), np.nan),
+            slow=slow,
+            slow_values=np.full(len(slow), np.nan),
             spikes=self.spikes.state,
             springs=stops.state,
             former=self.conditioner.former,
@@ -165,11 +166,11 @@ def preprocess(time: Nanoseconds, values: Floats, bridged: NDArray[np.bool_], st
         if watched.count == len(watched.values):
             stop = max(stop, SPAN)
         clean(work[count], state.ranges)
-        for i in range(len(state.held)):
-            channel = state.held[i]
+        for i in range(len(state.slow)):
+            channel = state.slow[i]
             if np.isfinite(work[count, channel]):
-                state.held_values[i] = work[count, channel]
-            work[count, channel] = state.held_values[i]
+                state.slow_values[i] = work[count, channel]
+            work[count, channel] = state.slow_values[i]
         for i in range(len(state.unevenness)):
             uneven = state.unevenness[i]
             if sample(time[count], work[count, uneven.channel], uneven):

@@ -46,10 +46,7 @@ class Relearning:
         self.windows = Windows(learner, history, eta, lookback)
 
     def alarmed(self, onset: int, own: bool) -> None:
-        """Take an alarm; onset: number of the row at which its change begins.
-
-        Own: whether it is a change of its own.
-        """
+        """Take an alarm; onset: number of the row at which its change begins; own: whether that is a new change."""
         self._refits.drop()
         if own:
             self._lookback.before = self._lookback.prior(self._loop.state.snapshot)

@@ -34,7 +34,7 @@ def doubts(
         if not s <= accept.certain
     )
     found += tuple(Reason("nonlinear_at_range_end", name) for name in outcome.edge)
-    found += tuple(Reason("coefficient_negative", name) for name in outcome.held)
+    found += tuple(Reason("coefficient_negative", name) for name in outcome.at_zero)
     return found + ((Reason("second_minimum", words={"cause": outcome.ambiguous}),) if outcome.ambiguous else ())
 
 

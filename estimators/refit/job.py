@@ -111,7 +111,7 @@ def run(job: Job) -> RefitOutcome:
             continue
         counts = np.bincount(equations.output, minlength=len(job.noise))[: len(job.noise)]
         gain = float(counts @ np.log(best.noise / other.noise)) / job.overlap  # twice that of the log-likelihood
-        if gain > job.better and not other.edge and not other.held:
+        if gain > job.better and not other.edge and not other.at_zero:
             best = replace(other, law=law)
     if job.learner is not None:
         phi = job.phi.copy()
@@ -192,7 +192,7 @@ def _fit(job: Job, equations: _Equations, model: RefitModel) -> RefitOutcome:
         float(whitened @ whitened) / max(1, data - parameters),
         found.condition,
         found.evaluations,
-        found.held,
+        found.at_zero,
         found.edge,
         found.ambiguous,
         columns,

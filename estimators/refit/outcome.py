@@ -35,7 +35,7 @@ class RefitOutcome:
     residual: float  # mean square, whitened with the job's own noise, per degree of freedom
     condition: float
     evaluations: int
-    held: tuple[str, ...]  # coefficients that would be negative
+    at_zero: tuple[str, ...]  # coefficients that would be negative
     edge: tuple[str, ...]  # η at an end of their range
     ambiguous: str | None
     columns: Floats  # (rows, moving) the moving columns under eta, as NonlinearBlock.refill has them

@@ -34,7 +34,7 @@ class Refit(NamedTuple):
     runner_up: Floats | None  # η of the second-best minimum
     gap: float  # by which its χ² is worse; infinite when there is none
     ambiguous: str | None  # why this could be the other minimum
-    held: tuple[str, ...]  # coefficients that would be negative and are kept at 0
+    at_zero: tuple[str, ...]  # coefficients that would be negative and are kept at 0
     edge: tuple[str, ...]  # η at an end of their range
 
     @property
@@ -65,9 +65,9 @@ def report(found: SearchResult, problem: ProjectionProblem, prepared: PreparedWi
     log, s, value = problem.scale[2] > 0.0, found.where[0], max(float(found.values[0]), 0.0)
     m, fixed, q = len(structure.moving), len(order), len(s)
     etas = np.where(log, np.exp(found.where), found.where)
-    held = np.zeros(fixed + m + q, bool)
-    held[order[fixed - (len(found.theta) - m) :]] = found.theta[:-m] == 0.0
-    held[fixed : fixed + m] = found.theta[-m:] == 0.0
+    at_zero = np.zeros(fixed + m + q, bool)
+    at_zero[order[fixed - (len(found.theta) - m) :]] = found.theta[:-m] == 0.0
+    at_zero[fixed : fixed + m] = found.theta[-m:] == 0.0
     D = np.zeros((q, found.X.shape[1]))
     for j, k in enumerate(structure.owner):
         D[k] += found.theta[len(found.theta) - m + j % m] * found.X[m + j]
@@ -75,20 +75,20 @@ def report(found: SearchResult, problem: ProjectionProblem, prepared: PreparedWi
     X = np.concatenate([found.X[:m], D])
     A, b = np.empty((fixed + m + q,) * 2), np.empty(fixed + m + q)
     unprojected(X, statistics.band, statistics.cross, statistics.gram, A, b)
-    held[fixed + m :] = np.diag(A)[fixed + m :] <= 0.0
-    lengths = np.sqrt(np.where(held, 1.0, np.diag(A)))
+    at_zero[fixed + m :] = np.diag(A)[fixed + m :] <= 0.0
+    lengths = np.sqrt(np.where(at_zero, 1.0, np.diag(A)))
     A, b = A / np.outer(lengths, lengths), b / lengths
     theta = np.zeros(fixed + m)
-    used = np.flatnonzero(~held[: fixed + m])
+    used = np.flatnonzero(~at_zero[: fixed + m])
     theta[used] = np.linalg.solve(A[np.ix_(used, used)], b[used])
     variance = value / (statistics.rows - len(A))
-    covariance, condition = _covariance(A, held, variance)
+    covariance, condition = _covariance(A, at_zero, variance)
     theta /= lengths[: fixed + m]
     covariance /= np.outer(lengths, lengths)
     names = tuple(parameter.name for parameter in parameters)
     low, high, _ = problem.scale
     apart = np.abs(found.where - s) > APART * np.where(log, 1.0, high - low)
-    others = np.flatnonzero((apart & ~held[fixed + m :]).any(axis=1))  # an η that does nothing tells nothing apart
+    others = np.flatnonzero((apart & ~at_zero[fixed + m :]).any(axis=1))  # an η that does nothing tells nothing apart
     runner_up, gap = None, math.inf
     if len(others):
         runner_up = etas[others[0]]
@@ -108,15 +108,15 @@ def report(found: SearchResult, problem: ProjectionProblem, prepared: PreparedWi
         runner_up,
         gap,
         _doubt(structure.law, runner_up, gap, settings.ambiguity),
-        tuple(name for name, out in zip(names[: fixed + m], held[: fixed + m], strict=True) if out),
+        tuple(name for name, out in zip(names[: fixed + m], at_zero[: fixed + m], strict=True) if out),
         tuple(p.name for p, out in zip(structure.law.nonlinear, at_end, strict=True) if out),
     )
 
 
-def _covariance(A: Floats, held: NDArray[np.bool_], variance: float) -> tuple[Floats, float]:
+def _covariance(A: Floats, at_zero: NDArray[np.bool_], variance: float) -> tuple[Floats, float]:
     """σ²(JᵀJ)⁻¹ of the columns in use, and the condition of J; columns of length one."""
-    used = np.flatnonzero(~held)
-    covariance = np.diag(np.where(held, np.inf, 0.0))
+    used = np.flatnonzero(~at_zero)
+    covariance = np.diag(np.where(at_zero, np.inf, 0.0))
     values, vectors = np.linalg.eigh(A[np.ix_(used, used)])
     if values[0] <= 0.0:
         covariance[used, used] = np.inf

@@ -162,11 +162,11 @@ def _run_down(
     s: Floats,
     tolerance: float,
     known: Floats,
-    held: int,
+    stored: int,
 ) -> float:
     """Gauss–Newton from s, in place, on interpolated columns: no evaluation; returns ρ as the table has it.
 
-    Stops, with +∞, where it comes to one of the `held` known bottoms (bottoms, q).
+    Stops, with +∞, where it comes to one of the `stored` known bottoms (bottoms, q).
     """
     m, q, n = len(p.moving), len(s), len(p.signed)
     K, c, size = np.empty((n + m, n + m)), np.empty(n + m), np.empty(n + m)
@@ -195,7 +195,7 @@ def _run_down(
             mu *= HARDER
         if not moved:
             break
-        for i in range(held):
+        for i in range(stored):
             if _near(s, known[i], p.scale, 0.5 * APART):
                 return np.inf
     return value
@@ -210,7 +210,7 @@ def _polish(
     tolerance: float,
     exact: bool,
     known: Floats,
-    held: int,
+    stored: int,
     theta: Floats,
     X: Floats,
     count: Integers,
@@ -218,7 +218,7 @@ def _polish(
     """Gauss–Newton from s, in place, on evaluations, until a step promises less than tolerance·ρ; returns ρ.
 
     exact: steps that shrink by SHRINKS go on down to EXACT of that. Fills theta (f + m,) and X (m + derivatives, B) =
-    [M M′] at s; adds to count: evaluations, fills. Stops, with +∞, where it comes to one of the `held` known bottoms
+    [M M′] at s; adds to count: evaluations, fills. Stops, with +∞, where it comes to one of the `stored` known bottoms
     (bottoms, q).
     """
     m, q, n, nodes = len(p.moving), len(s), len(p.signed), X.shape[1]
@@ -263,37 +263,37 @@ def _polish(
             mu *= HARDER
         if not moved:
             break
-        for i in range(held):
+        for i in range(stored):
             if _near(s, known[i], p.scale, 0.5 * APART):
                 return np.inf
     return value
 
 
 @inline
-def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats, held: int) -> int:
-    """Keep (value, s) among the held lowest so far, in order, unless a lower one is within APART; returns how many."""
-    for i in range(held):
+def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats, stored: int) -> int:
+    """Store (value, s) among the `stored` lowest so far, unless a lower one is within APART; returns how many are."""
+    for i in range(stored):
         near = _near(s, where[i], scale, APART)
         if near and best[i] <= value:
-            return held
+            return stored
         if near:  # the other is the worse of the two: take it out
-            for j in range(i, held - 1):
+            for j in range(i, stored - 1):
                 best[j] = best[j + 1]
                 copy(where[j + 1], where[j])
-            held -= 1
+            stored -= 1
             break
-    if held == len(best):
-        if value >= best[held - 1]:
-            return held
-        held -= 1
-    place = held
+    if stored == len(best):
+        if value >= best[stored - 1]:
+            return stored
+        stored -= 1
+    place = stored
     while place > 0 and best[place - 1] > value:
         best[place] = best[place - 1]
         copy(where[place - 1], where[place])
         place -= 1
     best[place] = value
     copy(s, where[place])
-    return held + 1
+    return stored + 1
 
 
 @inline
@@ -439,7 +439,7 @@ def _distinct(
     tolerance: float,
     best: Floats,
     where: Floats,
-    held: int,
+    stored: int,
     tabled: bool,
     count: Integers,
 ) -> int:
@@ -450,7 +450,7 @@ def _distinct(
     """
     theta, X, s = np.empty(len(p.signed)), np.empty((len(p.moving) + len(p.owner), p.signals.shape[0])), where[0].copy()
     left = 1
-    for i in range(1, held):
+    for i in range(1, stored):
         value = best[i]
         copy(where[i], s)
         if not tabled and value - best[0] < margin:
@@ -515,15 +515,15 @@ def minima(
             value = _run_down(p, table, tc, ts, lattice, s, coarse, bottom, found)
         if value < np.inf:
             found = _insert(value, s, scale, bottoms, bottom, found)
-    held = 0
+    stored = 0
     for i in range(found):
         copy(bottom[i], s)
-        value = _polish(law, p, s, probe, coarse, False, where, held if probe > PROBE else 0, theta, X, count)
+        value = _polish(law, p, s, probe, coarse, False, where, stored if probe > PROBE else 0, theta, X, count)
         if value < np.inf:
-            held = _insert(value, s, scale, best, where, held)
-    if held > 0:
+            stored = _insert(value, s, scale, best, where, stored)
+    if stored > 0:
         copy(where[0], s)
         best[0] = _polish(law, p, s, ITERATIONS, fine, exact, where, 0, theta, X, count)
         copy(s, where[0])
-        held = _distinct(law, p, doubtful * best[0], fine, best, where, held, len(tc) > 0, count)
-    return held
+        stored = _distinct(law, p, doubtful * best[0], fine, best, where, stored, len(tc) > 0, count)
+    return stored

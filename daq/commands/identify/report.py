@@ -157,7 +157,7 @@ def _friction(found: RobotIdentification, j: int) -> tuple[Floats, tuple[Floats,
 
 
 def _how_known(found: RobotIdentification, place: int) -> str:
-    if found.fit.held[place]:
+    if found.fit.at_zero[place]:
         return '<span class="warn">held at zero</span>'
     return "learnt" if found.fit.learnt[place] else '<span class="none">mostly the prior</span>'
 

@@ -242,9 +242,9 @@ class ChangeRecords:
         """All records as plain data."""
         return {"reference": self.reference, "records": [asdict(record) for record in self.records]}
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
-        """Continue from kept records. Raises TypeError or KeyError where they are of another kind."""
-        self.reference, self.records = float(kept["reference"]), [ChangeRecord(**one) for one in kept["records"]]
+    def resume(self, saved: Mapping[str, Any]) -> None:
+        """Continue from saved records. Raises TypeError or KeyError where they are of another kind."""
+        self.reference, self.records = float(saved["reference"]), [ChangeRecord(**one) for one in saved["records"]]
 
     def _new(self, name: str, before: float, deviation: float, reference: str, timestamp: float) -> ChangeRecord:
         within = self._within.get(name, timestamp)

@@ -272,15 +272,15 @@ class Comparison:
         signature = None if self.causes is None else self.causes.keep()
         return {"start": own, "settling": self._settling, "signature": signature, **self.records.keep()}
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, saved: Mapping[str, Any]) -> None:
         """Continue from what was kept. Raises TypeError, KeyError or ValueError where it is of another kind."""
         assert self.records is not None
-        if kept["start"] is not None and self._baseline is None:
-            self._baseline, self._own = Baseline.model_validate(kept["start"]), True
-            self._settling = int(kept["settling"])
-        self.records.resume(kept)
-        if self.causes is not None and kept.get("signature") is not None:
-            self.causes.resume(kept["signature"])
+        if saved["start"] is not None and self._baseline is None:
+            self._baseline, self._own = Baseline.model_validate(saved["start"]), True
+            self._settling = int(saved["settling"])
+        self.records.resume(saved)
+        if self.causes is not None and saved.get("signature") is not None:
+            self.causes.resume(saved["signature"])
 
     def _begin(self, law: Map, names: tuple[str, ...], timestamp: float) -> list[tuple[bytes, bytes]]:
         """Begin to compare with the present reference; of a baseline it is said."""

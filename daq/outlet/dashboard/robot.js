@@ -69,7 +69,7 @@ class Joint {
     this.gears = new Trace(3, BREAK.gears); // time, lost motion, its deviation
     this.gear = {}; // the newest of lost_motion/<joint>; empty before the first
     this.clearance = {}; // the newest of clearance/<joint>; empty where none is watched
-    this.channels = null; // {names, trace} of the raw channels while this page wants them
+    this.channels = null; // {names, units, trace} of the raw channels while this page wants them
     this.laws = {}; // name → [[abscissa …], [torque …]]
     this.drift = {}; // since, drifted, cause, baseline, percent, z, reference; empty while there is nothing to compare with
     this.wear = {}; // what the history says of its dry friction, see the schema of wear/<joint>; empty: not judged
@@ -102,8 +102,8 @@ class Joint {
 
   get reasons() { return this.state.health?.reasons ?? []; }
 
-  appendChannels({ names, rows }, base) {
-    if (this.channels?.names.join() !== names.join()) this.channels = { names, trace: new Trace(1 + names.length, BREAK.channels) };
+  appendChannels({ names, units, rows }, base) {
+    if (this.channels?.names.join() !== names.join()) this.channels = { names, units, trace: new Trace(1 + names.length, BREAK.channels) };
     this.channels.trace.append(rows, base);
   }
 

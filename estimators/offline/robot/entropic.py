@@ -50,7 +50,7 @@ def entropic(model: WholeRobot, rows: RobotRows, quadratic: RobotFit, share: flo
         near[part, part] = (1.0 - share) / spread**2 * metric(one)
     x = np.concatenate([origin.ravel(), quadratic.theta[base:]])
     free = np.ones(len(x), bool)
-    free[links:] = ~quadratic.held[base:]
+    free[links:] = ~quadratic.at_zero[base:]
     signed = np.array([term.low >= 0.0 for term in model.terms], bool)
     variance, independent = quadratic.variance, quadratic.correlation
     for _ in range(PASSES):

@@ -46,7 +46,7 @@ class RobotFit(NamedTuple):
     prior_covariance: Floats  # (p, p)
     variance: Floats  # (n,) R_j
     correlation: Floats  # (n,) c_j
-    held: NDArray[np.bool_]  # (p,) at zero, against their sign
+    at_zero: NDArray[np.bool_]  # (p,) at zero, against their sign
     weights: Floats  # (2, n) of each joint's rows, θ was found with: where it moves, and of its standstills
     information: Floats  # (p, p) of these rows and the prior
     holding: Floats  # (n,) variance of the torque that friction holds a joint with where it stands
@@ -66,7 +66,7 @@ class Passes(NamedTuple):
     """θ with the weights that belong to it, before anything is said of its deviations."""
 
     theta: Floats  # (p,)
-    held: NDArray[np.bool_]  # (p,)
+    at_zero: NDArray[np.bool_]  # (p,)
     weights: Floats  # (2, n) that θ was found with: of rows in which a joint moves, of its standstills
     precision: Floats  # (p, p) of the prior, with its own scale where the links are a guess
     variance: Floats  # (n,)
@@ -87,14 +87,14 @@ def passes(
         own = precision.copy()
         own[: model.base, : model.base] *= LOOSE if kind == "ordinary" else scale
         own[model.base :, model.base :] *= LOOSE if kind == "ordinary" else 1.0
-        theta, held = solved(model, known, weights, own, mean)
+        theta, at_zero = solved(model, known, weights, own, mean)
         residual = rows.y - rows.predicted(theta)
         variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * squares / count + 1e-12)
         if kind != "white":
             independent = correlation(residual, rows.piece, LONGEST, INDEPENDENT)
         if model.robot.guessed:
             scale = _scale(model, theta - mean, precision, known.weighed(weights)[0], scale)
-        found = Passes(theta, held, weights, own, variance, independent)
+        found = Passes(theta, at_zero, weights, own, variance, independent)
     return found
 
 
@@ -190,7 +190,7 @@ def fit(model: WholeRobot, rows: RobotRows, kind: Weights = "honest") -> RobotFi
         covariance,
         found.variance,
         found.correlation,
-        found.held,
+        found.at_zero,
         taken,
         information,
         np.maximum(holding, _holding(model, found.theta, known, count)),
@@ -254,7 +254,7 @@ def averaged(model: WholeRobot, rows: RobotRows, found: RobotFit, other: Floats)
         covariance=found.covariance + np.outer(apart, apart),
         variance=np.maximum((residual**2).sum(axis=0) / _counted(rows)[0], found.variance),
         correlation=correlation(residual, rows.piece, LONGEST, INDEPENDENT),
-        held=found.held & (theta == 0.0),
+        at_zero=found.at_zero & (theta == 0.0),
     )
 
 

@@ -86,10 +86,7 @@ class Lookback:
         return explain(rows, slopes, self._history.total - len(rows.time), self._eta.block, noise, before)
 
     def noise(self, score: Score, least: bool = True) -> float:
-        """Variance of a row times the rows that say the same.
-
-        Least: whether that of the window counts where it is larger.
-        """
+        """Variance of a row times the rows that say the same; least: whether the window's counts where it is larger."""
         return self._eta.overlap * (max(self.state.usual, score.variance) if least else self.state.usual)
 
     def gain(self, score: Score, noise: float) -> float:

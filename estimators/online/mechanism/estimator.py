@@ -146,7 +146,7 @@ class MechanismEstimator:
             return
         if starting or not contact.ready:
             return
-        changes = contact.judge(residual, chunk.held)
+        changes = contact.judge(residual, chunk.stiction)
         if changes is None:
             return
         fresh, over = changes

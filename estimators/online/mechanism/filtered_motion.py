@@ -34,7 +34,7 @@ class MechanismChunk(NamedTuple):
     tau: Floats  # (rows, d) measured, N·m (N)
     predicted: Floats  # (rows, d)
     friction: Floats  # (rows, d) of predicted
-    held: Floats  # (d,) torque that friction may hold at rest
+    stiction: Floats  # (d,) torque that friction may hold at rest
     usable: NDArray[np.bool_]  # (rows,)
     whole: bool  # all are usable
     problem: str  # why the model says nothing; "" where it does
@@ -61,9 +61,9 @@ class MechanismFilter:
         d, at = q.shape[1], slice(self._stride - 1, None, self._stride)
         values, usable, whole = self._bridge.absorb(np.concatenate((q, tau), axis=1))
         place, rate, second = (one[at] for one in self._quick.absorb(values))
-        torque, problem, held = np.full((2, len(place), d), np.nan), "", np.zeros(d)
+        torque, problem, stiction = np.full((2, len(place), d), np.nan), "", np.zeros(d)
         if np.isfinite(place).all():
-            problem, held = self._model(place[:, :d], rate[:, :d], second[:, :d], torque)
+            problem, stiction = self._model(place[:, :d], rate[:, :d], second[:, :d], torque)
         if problem:
             torque[:] = place[:, d:], np.zeros((len(place), d))  # the low-pass goes on from what is measured
             self.loads[:] = np.nan
@@ -71,7 +71,7 @@ class MechanismFilter:
         tau, predicted, friction = (slow[:, k * d : (k + 1) * d] for k in (1, 2, 3))
         good = usable[at] & (problem == "")
         quick, dq = np.ascontiguousarray(rate[:, :d]), np.ascontiguousarray(speed[:, :d])
-        return MechanismChunk(quick, dq, tau, predicted, friction, held, good, whole and not problem, problem)
+        return MechanismChunk(quick, dq, tau, predicted, friction, stiction, good, whole and not problem, problem)
 
     def _model(self, q: Floats, dq: Floats, ddq: Floats, out: Floats) -> tuple[str, Floats]:
         """Fill out (2, rows, d) with torque and friction; why that is impossible, and what friction holds at rest."""

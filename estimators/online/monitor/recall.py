@@ -52,9 +52,8 @@ class Recall:
     def alarmed(self, good: RecursiveState, now: int, needed: float, trusted: bool) -> bool:
         """Keep what was known before an alarm; returns whether it is of an event of its own.
 
-        good: the state before; trusted: whether its prediction was.
-
-        now: number of the row; needed: rows that a start takes.
+        good: the state before; now: number of the row; needed: rows that a start takes; trusted: whether its prediction
+        was.
         """
         state, until = self.state, round(now + SOON * needed)
         state.explained = 0

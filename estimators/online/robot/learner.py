@@ -205,12 +205,12 @@ class RobotLearner:
 
     def move(self, fitted: Fitted, doubt: float) -> None:
         """Move θ by what was found, and predict with it; doubt: times its deviation to which it is known."""
-        q, kept = self._model.size + self._model.tree.size(), fitted.moved
-        place = np.flatnonzero(kept[:q])
-        floor = LEARNT_TO * np.abs(kept[place])
+        q, moved = self._model.size + self._model.tree.size(), fitted.moved
+        place = np.flatnonzero(moved[:q])
+        floor = LEARNT_TO * np.abs(moved[place])
         if fitted.cause.name == "friction":  # what has changed goes on changing
             floor = np.maximum(floor, LEARNT_TO * np.abs(self.bayesian.theta[place]))
-        self.change(place, kept[place], doubt**2 * fitted.spread[np.ix_(place, place)] + np.diag(floor**2))
+        self.change(place, moved[place], doubt**2 * fitted.spread[np.ix_(place, place)] + np.diag(floor**2))
         self.adopt()
 
     def unknown(self, chunk: Chunk) -> Floats:

@@ -136,19 +136,16 @@ class RobotMotion:
 
 @kernel("void(f8[:, :, ::1], i8[::1], f8[:], i8[:, ::1], f8[:], f8[:, ::1], f8[:, ::1])")
 def _row(
-    Y: Floats, kept: Integers, columns: Floats, places: Integers, rate: Floats, X: Floats, last: Floats
+    Y: Floats, base_columns: Integers, columns: Floats, places: Integers, rate: Floats, X: Floats, last: Floats
 ) -> None:  # fmt: skip
-    """Fill X (n, p + n) with base columns of Y (1, n, 10 n), other columns at (joint, term), and lags.
-
-    Last: (n, 10).
-    """
-    n, base = len(X), len(kept)
+    """Fill X (n, p + n): base columns of Y (1, n, 10 n), other columns at (joint, term), lags; and last (n, 10)."""
+    n, base = len(X), len(base_columns)
     X[:] = 0.0
     for j in range(n):
         for k in range(PARAMETERS):
             last[j, k] = Y[0, j, Y.shape[2] - PARAMETERS + k]
         for k in range(base):
-            X[j, k] = Y[0, j, kept[k]]
+            X[j, k] = Y[0, j, base_columns[k]]
         X[j, X.shape[1] - n + j] = rate[j]
     for k in range(len(places)):
         X[places[k, 0], base + places[k, 1]] = columns[k]

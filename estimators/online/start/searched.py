@@ -213,10 +213,7 @@ class SearchedStart:
         return calibrate(squared, ALLOWANCE, LIMIT * self._eta.overlap)
 
     def _recentred(self, outcome: RefitOutcome, pending: Pending) -> bool:
-        """Whether the residual shows that the encoders' zeros differ.
-
-        then they are corrected, and the search is repeated.
-        """
+        """Whether the residual shows that the encoders' zeros differ; then it corrects them and repeats the search."""
         spring, rows, eta = self._spring, self._history.since(pending.first), self._eta
         if spring is None or self._recentrings >= RECENTRINGS:
             return False

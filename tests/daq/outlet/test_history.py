@@ -59,6 +59,14 @@ def test_a_joint_with_other_parameters_starts_anew(make_estimate: Callable[..., 
     assert rows(told["estimates"], 7).shape == (1, 7)
 
 
+@pytest.mark.parametrize(("effort", "units"), [("N·m", ["rad", "rad/s", "N·m"]), ("N", ["m", "m/s", "N"])])
+def test_a_channel_has_the_unit_of_its_role_on_a_joint_that_turns_or_slides(effort: str, units: list[str]) -> None:
+    label = JointLabel("elbow", effort, {})
+    roles = ("link_position", "motor_velocity", "joint_torque" if effort == "N·m" else "force")
+    assert [label.unit_of(role) for role in roles] == units
+    assert (label.unit_of("temperature"), label.unit_of("near_x")) == ("°C", "")
+
+
 def test_a_joint_before_its_first_update_is_there_already() -> None:
     told = History("r", [LABEL]).snapshot(1.0)["joints"]["elbow"]
     assert (told["names"], told["state"], told["estimates"]) == (("inertia", "viscous"), {}, b"")

@@ -186,6 +186,7 @@ def test_a_page_that_asks_for_raw_channels_gets_them_and_the_service_hears_of_wh
             told = receive(line)
             rows = told["joints"]["elbow"].get("channels", {}).get("rows", b"")
         assert told["joints"]["elbow"]["channels"]["names"] == ["position", "torque"]
+        assert told["joints"]["elbow"]["channels"]["units"] == ["rad", "N·m"]
         assert np.frombuffer(rows, "<f4")[1:3].tolist() == [0.5, 2.0]
         assert "channels" not in told["joints"]["base"]
         line.send('{"channels": null}')

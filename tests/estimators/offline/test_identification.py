@@ -330,7 +330,7 @@ def test_the_lag_of_a_torque_is_found_beside_what_it_does_to_theta(truth: Any) -
     model = WholeRobot(truth.robot)
     rows = build(model, pieces(time, q, early))
     alone = fit(model, rows)
-    assert not alone.held.any()
+    assert not alone.at_zero.any()
     exact = beyond_law(rows, alone)
     exact = exact._replace(deviations=np.zeros_like(exact.deviations))
     theta, covariance = torque_lag(rows, alone, exact).with_theta(alone.theta, np.linalg.inv(alone.information))

@@ -38,7 +38,7 @@ def test_what_is_uncertain_is_named_with_its_value(unsure: float) -> None:
 
 
 def test_everything_that_speaks_against_it_is_said() -> None:
-    found = replace(FOUND, edge=("omega_tanh",), held=("coulomb", "viscous"), ambiguous="two minima", residual=4.0)
+    found = replace(FOUND, edge=("omega_tanh",), at_zero=("coulomb", "viscous"), ambiguous="two minima", residual=4.0)
     against = ("omega_tanh is at the end of its range", "coulomb would be negative", "viscous would be negative")
     told = doubts(BLOCK, found, CERTAIN)
     assert tuple(map(str, told)) == (*against, "two minima")

@@ -102,7 +102,7 @@ def test_it_finds_what_scipy_finds_in_the_joints_own_order(sign: float) -> None:
     scale = np.sqrt(np.diag(bound))
     # SciPy's slopes are differences of first order, by √ε: 1e-8
     assert found.covariance / np.outer(scale, scale) == pytest.approx(bound / np.outer(scale, scale), abs=1e-4)
-    assert (found.law, found.held, found.edge) == (None, (), ())
+    assert (found.law, found.at_zero, found.edge) == (None, (), ())
 
 
 def test_rows_that_are_not_finite_are_left_out() -> None:
@@ -179,7 +179,7 @@ def test_no_law_is_used_that_needs_a_negative_coefficient() -> None:
     y = measured(THETA * (1.0, 1.0, 1.0, -1.0), 7, 0.05, exponent=2.0)
     task = window(y)
     ours, theirs = run(task), run(replace(task, model=replace(task.model, friction=ROUND)))
-    assert theirs.held == ("viscous",)
+    assert theirs.at_zero == ("viscous",)
     assert theirs.edge == ()
     assert ROWS * np.log(ours.noise[0] / theirs.noise[0]) > DEFAULT.better
     assert run(replace(task, laws=(ROUND,))).law is None
@@ -191,7 +191,7 @@ def test_no_law_is_used_whose_parameter_is_at_the_end_of_its_range() -> None:
     task = window(y, settings=RefitSettings(nodes=0, bounds={"omega_stribeck": (0.02, 0.9 * ETA[1])}))
     ours, theirs = run(task), run(replace(task, model=replace(task.model, friction=ROUND)))
     assert theirs.edge == ("omega_stribeck",)
-    assert theirs.held == ()
+    assert theirs.at_zero == ()
     assert ROWS * np.log(ours.noise[0] / theirs.noise[0]) > DEFAULT.better
     assert run(replace(task, laws=(ROUND,))).law is None
 

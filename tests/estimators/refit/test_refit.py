@@ -67,7 +67,7 @@ def test_finds_the_truth_without_noise(name: str) -> None:
     assert found.eta == pytest.approx(ETA, rel=1e-6)
     assert found.names == ("b", "b_D", "coulomb", "stribeck", "omega_tanh", "omega_stribeck")
     assert found.residual < 1e-4
-    assert found.held == ()
+    assert found.at_zero == ()
     assert found.edge == ()
 
 
@@ -163,19 +163,19 @@ def test_a_coefficient_that_would_be_negative_is_held_at_zero() -> None:
     bell = 300.0 * v * np.exp(-np.abs(v) / 0.2)
     y = 10.0 * q - 5.0 * np.tanh(v / 0.2) + bell + noise
     found = refit(RefitRows(np.stack([v, q], axis=1), y, v), MODEL, LOW, HIGH)
-    assert found.held == ("b", "coulomb")
+    assert found.at_zero == ("b", "coulomb")
     assert found.theta[[0, 2]].tolist() == [0.0, 0.0]
     assert np.isinf(found.deviations[[0, 2, 4]]).all()  # and so nothing is known of ω1
     assert np.isfinite(found.deviations[[1, 3, 5]]).all()
     assert found.ambiguous is None  # another ω1 is not another minimum
     y = -8.0 * v + 10.0 * q + 20.0 * np.tanh(v / 0.06) + bell + noise
     found = refit(RefitRows(np.stack([v, q], axis=1), y, v), MODEL, LOW, HIGH)
-    assert found.held == ("b",)
+    assert found.at_zero == ("b",)
     assert np.isfinite(found.deviations[1:]).all()
     unsigned = RefitModel((MODEL.fixed[0]._replace(low=-np.inf), MODEL.fixed[1]), MODEL.friction)
     found = refit(RefitRows(np.stack([v, q], axis=1), y, v), unsigned, LOW, HIGH)
     assert found.theta[0] == pytest.approx(-8.0, rel=0.05)
-    assert found.held == ()
+    assert found.at_zero == ()
 
 
 def test_rows_may_be_weighted_signed_smoothed_and_without_friction() -> None:

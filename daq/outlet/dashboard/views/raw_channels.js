@@ -5,15 +5,6 @@ import * as format from "../format.js";
 import { Panel } from "../panel.js";
 import { calmExtent, inView } from "../plots.js";
 
-// of a channel, by its name and by what the joint is measured in
-function unitOf(name, effort) {
-  const length = effort === "N" ? "m" : "rad";
-  if (/torque|force/.test(name)) return effort;
-  if (/velocity/.test(name)) return `${length}/s`;
-  if (/acceleration/.test(name)) return `${length}/s²`;
-  return /position|link|motor/.test(name) ? length : /temperature/.test(name) ? "°C" : /current/.test(name) ? "A" : "";
-}
-
 export class RawChannels {
   constructor(robot, joint) {
     Object.assign(this, { robot, joint, panels: [], known: "" });
@@ -30,20 +21,20 @@ export class RawChannels {
 
   // [[title, times, values] …]
   get columns() {
-    const { channels, unit } = this.joint;
-    return this.node.open && channels ? channels.names.map((name, i) => [`raw ${name} [${unitOf(name, unit)}]`, channels.trace.columns[0], channels.trace.columns[1 + i]]) : [];
+    const { channels } = this.joint;
+    return this.node.open && channels ? channels.names.map((name, i) => [`raw ${name} [${channels.units[i]}]`, channels.trace.columns[0], channels.trace.columns[1 + i]]) : [];
   }
 
   words() {
-    const { channels, unit } = this.joint;
+    const { channels } = this.joint;
     if (!this.node.open || !channels) return;
     if (channels.names.join() !== this.known) {
       this.known = channels.names.join();
       this.destroyPanels();
-      this.panels = channels.names.map((name) => new Panel(name, unitOf(name, unit), {
-        ticks: 3, unit: unitOf(name, unit), lines: [{ label: name, colour: "estimate", width: 1.2 }],
-        read: (idx, data) => `${format.significant(data[1][idx], 5)} ${unitOf(name, unit)}`,
-      }, [element("span", { class: "value" }), element("span", { class: "unit" }, unitOf(name, unit))]));
+      this.panels = channels.names.map((name, i) => new Panel(name, channels.units[i], {
+        ticks: 3, unit: channels.units[i], lines: [{ label: name, colour: "estimate", width: 1.2 }],
+        read: (idx, data) => `${format.significant(data[1][idx], 5)} ${channels.units[i]}`,
+      }, [element("span", { class: "value" }), element("span", { class: "unit" }, channels.units[i])]));
       this.grid.replaceChildren(...this.panels.map(({ node }) => node));
       this.grid.style.setProperty("--columns", Math.min(3, this.panels.length));
       this.note.hidden = true;
