@@ -1,4 +1,4 @@
-"""Means that outliers do not move, and how honest a deviation is where a residual is structured."""
+"""Means that outliers do not move, and factors of deviations where a residual is structured."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ def robust_mean(squared: Floats) -> float:
     return mean
 
 
-def honesty(phi: Floats, residual: Floats, covariance: Floats, noise: float, block: int) -> Floats:
+def deviation_factors(phi: Floats, residual: Floats, covariance: Floats, noise: float, block: int) -> Floats:
     """Factor by which structured residual makes each deviation larger than √(v·P_ii): (parameters,), at least 1.
 
     Batch means of the score Φ'e (the sandwich P·S·P of a least-squares fit, S from blocks of rows long enough to be

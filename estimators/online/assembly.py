@@ -63,7 +63,9 @@ def linear(
 
     def tempered(rows: Rows) -> Rows:
         return timing_weights.temper(
-            quantisation_weights.temper(rows, weights.grain, weights.usual, gate.owners), weights.timing, gate.owners
+            quantisation_weights.temper(rows, weights.rounding, weights.usual_rounding, gate.owners),
+            weights.timing,
+            gate.owners,
         )
 
     loop = NormalLoop(learner, gate, history, motion, tempered, faster=True, keeps=True)

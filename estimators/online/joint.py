@@ -39,7 +39,7 @@ from estimators.quantities import Axis, Floats, Nanoseconds
 from estimators.reasons import Reason
 
 #: 1, argued: A kernel that is wider by less than this factor is not worth a new start.
-TELLING: Final = 1.05
+WORTH_A_START: Final = 1.05
 #: 1, tuned: The same where a search ends the start, for which every second counts; 18 bits at 1 kHz ask for 1.2
 #: (decision 014, point 5).
 SEARCHED: Final = 1.5
@@ -155,14 +155,14 @@ class JointEstimator:
                 self._take_unevenness(channel, uneven)
             for channel, steps in self.preprocessor.found():
                 self._take_steps(channel, steps)
-            self._make_sure()
+            self._decide_look()
             self.phases.ready()
 
     def step_of(self, channel: int) -> float:
         """The step of a channel's encoder, SI; 0 where none is known."""
         return self._steps[channel].step if channel in self._steps else 0.0
 
-    def _make_sure(self) -> None:
+    def _decide_look(self) -> None:
         """Let the plausibility look be made, where the start has come so far."""
         phases = self.phases
         idle = phases.phase in (Phase.WAITING, Phase.FAULTED)
@@ -182,7 +182,7 @@ class JointEstimator:
         self._steps[channel] = steps
         wanted, now = half_width(steps.step, self.conditioner.period), self.conditioner.half_width
         free = self._settings.conditioning.half_width is None
-        worth = SEARCHED if self._model.nonlinear else TELLING
+        worth = SEARCHED if self._model.nonlinear else WORTH_A_START
         if wanted <= worth * now or not free or not accelerates(self._model, channel):
             self._set_steps(channel, steps)
             return

@@ -174,7 +174,7 @@ def _as_learnt(learning: Learning) -> None:
         fill_columns(formed.starts[first:count], formed.signals, formed.taps, phi, learning.nonlinear_columns)
     else:
         learnt = learning.learnt
-        quantisation_weights.weigh(phi, y, motion, learnt.grain, learnt.usual, formed.owners)
+        quantisation_weights.weigh(phi, y, motion, learnt.rounding, learnt.usual_rounding, formed.owners)
         timing_weights.weigh(phi, y, motion, learnt.timing, formed.owners)
 
 

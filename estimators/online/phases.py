@@ -23,7 +23,7 @@ from estimators.conditioning.stop import ROOM as ROOM_WANTED
 from estimators.online import checkpoint
 from estimators.online.change_handling import ChangeHandling, PhasesState
 from estimators.online.judgement.standstill import Seen
-from estimators.online.judgement.validity import sick
+from estimators.online.judgement.validity import reason_to_restart
 from estimators.online.learning import Learning, RowLearner, learn_rows
 from estimators.online.parts import Parts
 from estimators.online.reporting import report
@@ -132,7 +132,7 @@ class Phases:
                 self.state.phase, self.state.spectrum = Phase.STARTING, parts.start.spectrum
                 self._unknown_fit()
             return
-        if cause := sick(parts.learner):
+        if cause := reason_to_restart(parts.learner):
             self._restart(cause)
             return
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():

@@ -55,10 +55,10 @@ class Relearning:
 
     def search(self, decision: SearchEta, shown: Shown | None) -> None:
         """Start a refit, and report a drift if that is the cause."""
-        purpose, first, which, bent = decision
-        if bent and shown is not None:
+        purpose, first, which, drifted = decision
+        if drifted and shown is not None:
             names, step = self._eta.block.nonlinear, shown.evidence.step
-            words = ", ".join(f"{names[k].name} {100 * step[k]:+.1f} %" for k in bent)
+            words = ", ".join(f"{names[k].name} {100 * step[k]:+.1f} %" for k in drifted)
             self._log.say("drift", f"over {self._lookback.ago(first)} s of motion: {words}", self._history.span(first))
         self._refits.ask(purpose, first, self._learner.rls.noise, self.windows.before(which))
 

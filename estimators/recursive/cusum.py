@@ -7,7 +7,8 @@ CUSUM on the squared prediction error s, in units of the start-up's residual var
 k = 3: white noise (mean of s: 1) drifts down by 2 a row, and exceeds h = 60 less than once in 10¹² rows. A real
 residual is structured, it swells at every reversal: h is at least 2.5 times the largest g of the start-up over whole
 periods.
-The same structure makes the textbook deviations √(v·P_ii) too small; `honesty` measures by how much.
+The same structure makes the textbook deviations √(v·P_ii) too small; `deviation_factors` (numerics/robust.py) says by
+how much.
 """
 
 import math

@@ -1,8 +1,8 @@
 """What a joint's estimator has learnt: θ and P row by row, and how much wider its covariance is than P says.
 
-    Σ = v · share · H S C Sᵀ H + unexcited + misfit          S = U √D, P = S Sᵀ, H = diag(honesty)
+    Σ = v · share · H S C Sᵀ H + unexcited + misfit          S = U √D, P = S Sᵀ, H = diag(deviation_factor)
 
-v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure (a factor);
+v: recent residual variance; share: Σw²/Σw of the rows' weights; deviation_factor: for the residual's structure;
 unexcited: covariance of directions that no motion has excited yet; C, misfit: what the rows since have shown of the
 residual's correlation (a matrix in units of S, for a factor of each parameter would turn one direction into another)
 and of the model, see online/judgement/model_fit.py. All are matrices: what the data do not distinguish is a direction.
@@ -30,7 +30,7 @@ class Learnt(Layout, version=12):
 
     state: RecursiveState
     leverage: Annotated[Vector, "parameters"]  # rms of each column, whitened
-    honesty: Annotated[Vector, "parameters"]  # see above
+    deviation_factor: Annotated[Vector, "parameters"]  # see above
     searched: Annotated[Vector, "parameters"]
     unexcited: Annotated[Matrix, "parameters", "parameters"]
     correlated: Annotated[Matrix, "parameters", "parameters"]  # C
@@ -40,8 +40,8 @@ class Learnt(Layout, version=12):
     gram: Annotated[Matrix, "parameters", "parameters"]  # mean φφᵀ of a row, of the motion that is remembered
     deviations: Annotated[Vector, "parameters"]  # as published
     reversal: Annotated[Vector, "outputs"]  # by which a row that sees a reversal is multiplied, see reversals.py
-    grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's
-    usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most
+    rounding: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's
+    usual_rounding: Annotated[Vector, "outputs"]  # mean of that noise in a row, 1 at most
     timing: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)²
     weighed: Annotated[Vector, "outputs"]  # mean of the squared weights of the rows that the residual's variance is of
     signal: float = 0.0  # rms of y, whitened
@@ -58,17 +58,17 @@ class Learner:
         self.state = state = Learnt.zeros(
             state=self.rls.state,
             leverage=np.ones(parameters),
-            honesty=np.ones(parameters),
+            deviation_factor=np.ones(parameters),
             correlated=np.eye(parameters),
             deviations=np.full(parameters, np.inf),
             reversal=np.ones(outputs),
-            usual=np.ones(outputs),
+            usual_rounding=np.ones(outputs),
             weighed=np.ones(outputs),
             parameters=parameters,
             outputs=outputs,
         )
-        self.reversal, self.leverage, self.honesty, self.searched = (
-            state.reversal, state.leverage, state.honesty, state.searched
+        self.reversal, self.leverage, self.deviation_factor, self.searched = (
+            state.reversal, state.leverage, state.deviation_factor, state.searched
         )  # fmt: skip
         self.correlated, self.misfit = state.correlated, state.misfit
 
@@ -149,9 +149,9 @@ def covariance_of(learnt: Learnt, out: Floats) -> None:
     root, middle = np.zeros((p, p)), np.zeros((p, p))
     for j in range(p):
         size = np.sqrt(d[j] * variance)
-        root[j, j] = size * learnt.honesty[j]
+        root[j, j] = size * learnt.deviation_factor[j]
         for i in range(j):
-            root[i, j] = state.u[j, i] * size * learnt.honesty[i]
+            root[i, j] = state.u[j, i] * size * learnt.deviation_factor[i]
     for i in range(p):
         for k in range(p):
             for j in range(i, p):

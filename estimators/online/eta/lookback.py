@@ -71,7 +71,7 @@ class Lookback:
         prior = self.nothing._replace(theta=state.theta.copy())
         if len(rest):
             covariance, variance = learner.variance_of(state)
-            factor = learner.honesty[rest]
+            factor = learner.deviation_factor[rest]
             spread = covariance[np.ix_(rest, rest)] * np.outer(factor, factor) * max(1.0, variance / self.state.usual)
             own = np.diag(spread)
             wider = np.sqrt(1.0 + learner.searched[rest] / (self._eta.overlap * self.state.usual * own))

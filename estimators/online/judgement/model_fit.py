@@ -170,7 +170,7 @@ class ModelFit:
         state.gains[:] = state.found[:] = 0.0
         for one in (state.steps, state.late, state.places, state.lost, state.effects, state.prior):
             one[:] = 0.0
-        learner.state.grain[:], learner.state.usual[:], learner.state.timing[:] = 0.0, 1.0, 0.0
+        learner.state.rounding[:], learner.state.usual_rounding[:], learner.state.timing[:] = 0.0, 1.0, 0.0
         learner.state.weighed[:] = 1.0
         learner.correlated[:], learner.misfit[:] = np.eye(learner.rls.p), 0.0
         learner.state.unmodelled[:] = learner.state.seen[:] = 0.0
@@ -308,13 +308,13 @@ class ModelFit:
 
     def roughen(self, learner: Learner, time: int) -> None:
         """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
-        rls, grain = learner.rls, learner.state.grain
-        learner.state.usual[:] = np.minimum(self.state.rough / np.maximum(self.state.rows, 1.0), 1.0)
+        rls, rounding = learner.rls, learner.state.rounding
+        learner.state.usual_rounding[:] = np.minimum(self.state.rough / np.maximum(self.state.rows, 1.0), 1.0)
         learner.state.timing[:] = self._instant / learner.row_variance()
-        for o in range(len(grain) if self._corrected else 0):
-            noise, own = noise_of_rows(self._steps, np.eye(len(grain))[o], time, rls.p)
+        for o in range(len(rounding) if self._corrected else 0):
+            noise, own = noise_of_rows(self._steps, np.eye(len(rounding))[o], time, rls.p)
             white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
-            grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
+            rounding[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
 
     def _begin_with_steps(self, learner: Learner, time: int) -> None:
         """Correct for encoder steps at the end of a start, before there are scores enough: the correction needs none.

@@ -330,7 +330,7 @@ def _judge_learner(learnt: Learnt, judged: ValidityState) -> None:
 
 @inline
 def healthy(theta: Floats, d: Floats, bound: Floats, signal: float) -> bool:
-    """Whether sick() finds nothing."""
+    """Whether reason_to_restart() finds nothing."""
     for i in range(len(theta)):
         if not (np.isfinite(theta[i]) and np.isfinite(d[i]) and d[i] > 0.0):
             return False
@@ -344,7 +344,7 @@ def _healthy(theta: Floats, d: Floats, bound: Floats, signal: float) -> bool:
     return healthy(theta, d, bound, signal)
 
 
-def sick(learner: Learner) -> str:
+def reason_to_restart(learner: Learner) -> str:
     """Why a learner must start again, or "" when it need not.
 
     A value is runaway when it is beyond 10⁴ times what explains y with the column at its typical size.

@@ -108,7 +108,7 @@ def _root(learner: Learner) -> Floats:
     """S (p, p): of white noise the covariance of θ is S Sᵀ, the start's factors included."""
     rls = learner.rls
     root = (np.triu(rls.state.u.T, 1) + np.eye(rls.p)) * np.sqrt(rls.d * rls.variance() * rls.share())
-    return np.asarray(learner.honesty[:, None] * root)
+    return np.asarray(learner.deviation_factor[:, None] * root)
 
 
 def _floor(learner: Learner, least: float, share: float, known: Widening) -> Floor:
@@ -119,8 +119,10 @@ def _floor(learner: Learner, least: float, share: float, known: Widening) -> Flo
     """
     lowest = least
     if known.linear:
-        rounding = float((learner.state.grain * learner.state.usual).max(initial=0.0))
-        lowest = (least + (known.overlap - 1.0) * max(least - rounding, 0.0)) / float(np.mean(learner.honesty**2))
+        rounding = float((learner.state.rounding * learner.state.usual_rounding).max(initial=0.0))
+        lowest = (least + (known.overlap - 1.0) * max(least - rounding, 0.0)) / float(
+            np.mean(learner.deviation_factor**2)
+        )
     return Floor(share, least, lowest)
 
 
@@ -159,7 +161,7 @@ def _consider(state: FitState, learner: Learner, directions: Directions, floor: 
     state.prior[:] = 0.0
     if not known.prior > 0.0 or not known.linear or known.own < columns(turns=True):
         return
-    factor, covariance = float(np.mean(learner.honesty**2)), state.scores.covariance
+    factor, covariance = float(np.mean(learner.deviation_factor**2)), state.scores.covariance
     floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
     for output in range(len(rls.noise)):
         considered = [(one, known.prior) for one in (ANGLE, PLACE)] + [(one, SMALL) for one in (ELASTIC, TORQUE, LOAD)]

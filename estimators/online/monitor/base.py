@@ -108,7 +108,7 @@ class SearchEta(NamedTuple):
     purpose: str
     first: int  # number of the window's first row
     before: Before = Before.CHANGE
-    bent: tuple[int, ...] = ()  # which of η a drift is seen in
+    drifted: tuple[int, ...] = ()  # which of η a drift is seen in
 
 
 class GiveUp(NamedTuple):

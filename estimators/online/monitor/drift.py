@@ -88,9 +88,9 @@ class DriftWatch:
             or evidence.gain > self._accept.better
         )
         size = np.abs(evidence.step)
-        bent = (size > SIGNIFICANT * sigma) & (size > MOVED) & (sigma <= self._accept.certain)
-        self.drifts = self.drifts + 1 if quiet and bent.any() else 0
+        drifted = (size > SIGNIFICANT * sigma) & (size > MOVED) & (sigma <= self._accept.certain)
+        self.drifts = self.drifts + 1 if quiet and drifted.any() else 0
         if self.drifts < 2:
             return Wait()
         self.drifts = 0
-        return SearchEta("drift", evidence.first, Before.NOW, tuple(np.flatnonzero(bent).tolist()))
+        return SearchEta("drift", evidence.first, Before.NOW, tuple(np.flatnonzero(drifted).tolist()))

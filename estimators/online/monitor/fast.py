@@ -42,7 +42,7 @@ from estimators.refit.settings import MonitorSettings
 
 #: 1, tuned: Deviation of ln η up to which "η did not move" is believed; Case 2, 40 seeds at 1 % noise (decision 006,
 #: point 3).
-TELLING: Final = 0.06
+BELIEVED: Final = 0.06
 #: 1, tuned: Variance of the torque over the whole motion, in noise variances, up to which a window covers it (decision
 #: 006, point 2).
 COVERED: Final = 2.5
@@ -149,7 +149,7 @@ class FastMonitor(Monitor):
         quiet = evidence.variance <= delta(usual, signal, self._accept)
         if evidence.gain > self._accept.better or (overdue and not quiet):
             return SearchEta("change", evidence.first, Before.CHANGE)
-        if not quiet or not (overdue or (evidence.gain < STRAIGHT and evidence.sigma.max() <= TELLING)):
+        if not quiet or not (overdue or (evidence.gain < STRAIGHT and evidence.sigma.max() <= BELIEVED)):
             return Wait()
         p = evidence.parameters
         same = evidence.unchanged <= usual * evidence.overlap * (p + SIGNIFICANT * math.sqrt(2.0 * p))

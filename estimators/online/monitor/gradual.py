@@ -131,9 +131,9 @@ class GradualChange:
 
     def _way(self, before: RecursiveState) -> Floats:
         """What changed of θ, in the fewest parameters that account for it; 0 where no few do."""
-        rls, honesty = self._learner.rls, self._learner.honesty
+        rls, factor = self._learner.rls, self._learner.deviation_factor
         change, p = rls.theta - before.theta, rls.p
-        noise = rls.variance() * rls.share() * (rls.covariance() + _covariance(before)) * np.outer(honesty, honesty)
+        noise = rls.variance() * rls.share() * (rls.covariance() + _covariance(before)) * np.outer(factor, factor)
         size = np.sqrt(np.diag(noise))
         weight, scaled, taken = np.linalg.inv(noise / np.outer(size, size)), change / size, list[int]()
         way = np.zeros(p)

@@ -8,7 +8,7 @@ from estimators.base import Estimate, Knowledge, ParameterState, Phase, Spectrum
 from estimators.numerics.jit import inline, kernel
 from estimators.online.judgement.gate import GateState
 from estimators.online.judgement.motion import MotionCount
-from estimators.online.judgement.validity import Validity, ValidityState, healthy, sick
+from estimators.online.judgement.validity import Validity, ValidityState, healthy, reason_to_restart
 from estimators.online.normal_loop import LoopState
 from estimators.online.parts import Parts
 from estimators.reasons import Reason
@@ -21,7 +21,7 @@ WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a val
 WAITING: Final = Reason("waiting_for_motion")
 ALARM: Final = Reason("alarm_stands")
 UNEXPLAINED: Final = Reason("unexplained_lately")
-SICK: Final = Reason("restarting")
+RESTARTING: Final = Reason("restarting")
 CERTAIN: Final = ParameterState(Knowledge.KNOWN)
 UNCERTAIN: Final = ParameterState(Knowledge.DOUBTFUL)
 FIGURES: Final = 3  # reported beside values and deviations, those of η included
@@ -106,8 +106,8 @@ class EstimateReport:
         reasons: tuple[Reason, ...] = ()
         if phase in WEIGHED and (phase is Phase.STARTING or not certain or self.doubted):
             reasons = _reasons(parts, phase is Phase.STARTING)
-            if phase is Phase.NORMAL and sick(parts.learner):
-                reasons = (SICK, *reasons)
+            if phase is Phase.NORMAL and reason_to_restart(parts.learner):
+                reasons = (RESTARTING, *reasons)
             elif phase is Phase.NORMAL and parts.loop.alarm():  # its review follows at the end of the block
                 phase, (values[: self._count], deviations[: self._count]) = Phase.TRANSIENT, parts.loop.good
             elif phase is Phase.NORMAL and is_suspicious(parts.learner.rls.state):
@@ -198,7 +198,7 @@ def verdict(phase: Phase, resting: bool, reasons: tuple[Reason, ...]) -> Verdict
     if phase is Phase.WAITING:
         return Verdict(Phase.WAITING, Status.UNESTIMATED, (WAITING,))
     if phase is Phase.FAULTED:
-        return Verdict(Phase.FAULTED, Status.FAULTED, (SICK, WAITING))
+        return Verdict(Phase.FAULTED, Status.FAULTED, (RESTARTING, WAITING))
     rest = (Reason("at_standstill"),) if resting else ()
     if phase is Phase.STARTING:
         return Verdict(Phase.STARTING, Status.LEARNING, (*rest, *reasons))

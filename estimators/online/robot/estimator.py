@@ -272,13 +272,13 @@ class RobotEstimator:
             return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"), *refused)
         watch = self._watch
         too_much = watch.unexplained.too_much
-        bent = (*self._learner.discrepancy.reasons(names, self._units, too_much), *refused)
+        beyond_law = (*self._learner.discrepancy.reasons(names, self._units, too_much), *refused)
         beside = state_beside(watch.attribution, watch.unexplained, names, self._moves)
         if beside is not None:
-            return beside[0], beside[1], (*beside[2], *(bent if too_much else ()))
+            return beside[0], beside[1], (*beside[2], *(beyond_law if too_much else ()))
         if not self._moves:
-            return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)
-        return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent
+            return Phase.HELD, Status.HELD, (Reason("at_standstill"), *beyond_law)
+        return Phase.NORMAL, Status.LEARNING if beyond_law else Status.VALID, beyond_law
 
 
 def _possible(payload: Payload) -> Payload:

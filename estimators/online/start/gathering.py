@@ -77,17 +77,17 @@ class Gathering:
         return self._motion.state.count % max(1, round(SCALE_WINDOW / self._motion.row)) < block and not resting
 
     def check(self) -> None:
-        """Find the motion's period, and the factor that makes the deviations honest."""
+        """Find the motion's period, and the factor of the deviations for the residual's structure."""
         self._motion.found(self.rows.cycle())
-        self._learner.honesty[:] = self._honesty()
+        self._learner.deviation_factor[:] = self._deviation_factors()
 
-    def _honesty(self) -> Floats:
+    def _deviation_factors(self) -> Floats:
         """Factor of each deviation for the residual's structure: (parameters,).
 
         Of a linear model one for all, their geometric mean: a factor of its own for each parameter would turn the
         directions that the rows do not identify into others. A search judges its values one by one.
         """
-        factors = self.rows.honesty(self._learner.rls)
+        factors = self.rows.deviation_factors(self._learner.rls)
         return factors if self._gate is None else np.full_like(factors, np.exp(np.mean(np.log(factors))))
 
     @property
@@ -160,7 +160,7 @@ class Gathering:
         whole = periods * cycle if periods >= PERIODS else len(squared)
         found = threshold(squared[-whole:])
         rls.settle(found, self._motion.memory)
-        self._learner.honesty[:] = self._honesty()
+        self._learner.deviation_factor[:] = self._deviation_factors()
         return found
 
     def started(self, threshold: Threshold, first: int, directions: str, weak: tuple[Reason, ...]) -> Started:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.directions import Directions
-from estimators.numerics.robust import OUTLIER, honesty, robust_mean
+from estimators.numerics.robust import OUTLIER, deviation_factors, robust_mean
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.weights import reversals
@@ -202,7 +202,7 @@ class StartRows:
         phi, y = self._rows()
         return np.asarray(np.mean((y - phi @ rls.theta) ** 2 / rls.noise, axis=1))
 
-    def honesty(self, rls: RecursiveLeastSquares) -> Floats:
+    def deviation_factors(self, rls: RecursiveLeastSquares) -> Floats:
         """Factor of each deviation for the residual's structure: (parameters,)."""
         phi, y = self._rows()
         weight = 1.0 / np.sqrt(rls.noise)
@@ -210,13 +210,16 @@ class StartRows:
         block = max(1, len(y) // (BLOCKS * rls.p))
         rows, outputs = len(y) // block * block, y.shape[1]
         residual = (y - phi @ rls.theta)[:rows].ravel()
-        return honesty(phi[:rows].reshape(-1, rls.p), residual, rls.covariance(), rls.variance(), block * outputs)
+        return deviation_factors(
+            phi[:rows].reshape(-1, rls.p), residual, rls.covariance(), rls.variance(), block * outputs
+        )
 
     def prediction(self, noise: Floats) -> float:
         """Deviation of what least squares predict of usual rows, whitened; noise: (outputs,) variances.
 
-        √(p·v·h²/rows), with their residual variance v, and h the geometric mean of its honesty. Rows with a reversal
-        are left out, and others beyond OUTLIER count less (Huber's weights): both will weigh by their own variance.
+        √(p·v·h²/rows), with their residual variance v, and h the geometric mean of its deviation factors. Rows with a
+        reversal are left out, and others beyond OUTLIER count less (Huber's weights): both will weigh by their own
+        variance.
         """
         phi, y = self._rows()
         usual = ~np.concatenate(self._seen).any(axis=1)
@@ -232,7 +235,7 @@ class StartRows:
             factor = np.minimum(1.0, most / np.maximum(np.abs(residual), most))
         block = max(1, np.count_nonzero(usual) // (BLOCKS * p)) * y.shape[1]
         residual, variance = factor * residual, float(np.mean((factor * residual) ** 2))
-        factors = honesty(flat, residual, found.inverse, variance, block)
+        factors = deviation_factors(flat, residual, found.inverse, variance, block)
         known = np.diag(found.inverse) > 0.0
         return float(np.sqrt(p * variance / np.count_nonzero(usual)) * np.exp(np.mean(np.log(factors[known]))))
 

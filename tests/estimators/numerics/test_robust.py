@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.numerics.robust import honesty, robust_mean
+from estimators.numerics.robust import deviation_factors, robust_mean
 
 pytestmark = pytest.mark.interpreted
 
@@ -15,7 +15,7 @@ def test_outliers_do_not_raise_the_noise() -> None:
 
 
 @pytest.mark.parametrize(("correlation", "low", "high"), [(0.0, 1.0, 1.35), (0.95, 4.0, 9.0)])
-def test_honesty_finds_the_correlation_of_a_residual(correlation: float, low: float, high: float) -> None:
+def test_a_deviation_factor_finds_the_correlation_of_a_residual(correlation: float, low: float, high: float) -> None:
     # an AR(1) residual on a constant column: the deviation of its mean is √((1 + a)/(1 − a)) times the white one
     rng = np.random.default_rng(5)
     e = np.zeros(4000)
@@ -23,5 +23,5 @@ def test_honesty_finds_the_correlation_of_a_residual(correlation: float, low: fl
         e[i] = correlation * e[i - 1] + np.sqrt(1.0 - correlation**2) * rng.standard_normal()
     e -= e.mean()
     phi = np.ones((len(e), 1))
-    factor = honesty(phi, e, np.array([[1.0 / len(e)]]), 1.0, 100)
+    factor = deviation_factors(phi, e, np.array([[1.0 / len(e)]]), 1.0, 100)
     assert low <= factor[0] <= high

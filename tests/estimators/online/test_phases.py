@@ -168,7 +168,11 @@ def test_a_sick_estimate_starts_again_and_says_so() -> None:
     joint = phases()
     joint.absorb(part(rows, 0.0, 10.0))
     weights = joint.parts.learner.state
-    weights.grain[:], weights.usual[:], weights.timing[:] = 3.0, 0.5, 2.0  # of what was learnt, and is gone with it
+    weights.rounding[:], weights.usual_rounding[:], weights.timing[:] = (
+        3.0,
+        0.5,
+        2.0,
+    )  # of what was learnt, and is gone with it
     joint.parts.learner.rls.theta[0] = np.nan
     joint.absorb(part(rows, 10.0, 10.2))
     estimate = joint.estimate()
@@ -176,7 +180,7 @@ def test_a_sick_estimate_starts_again_and_says_so() -> None:
     assert joint.state.restarts == 1
     joint.absorb(part(rows, 10.2, 11.5))
     assert joint.estimate().phase is Phase.STARTING
-    assert (weights.grain[0], weights.usual[0], weights.timing[0]) == (0.0, 1.0, 0.0)
+    assert (weights.rounding[0], weights.usual_rounding[0], weights.timing[0]) == (0.0, 1.0, 0.0)
     joint.absorb(part(rows, 11.5, 30.0))
     assert joint.estimate().status is Status.VALID
     assert [event.kind for event in joint.events()] == ["started", "fault", "started"]

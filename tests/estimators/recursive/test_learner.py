@@ -16,14 +16,14 @@ def test_deviations_are_those_of_the_covariance() -> None:
     validity = Validity([Parameter(name, "1", -np.inf, np.inf, "") for name in "abc"])
     learner.rls.begin(np.array([0.5, 2.0]), np.ones(3))
     learner.rls.absorb(rng.standard_normal((200, 2, 3)), rng.standard_normal((200, 2)))
-    learner.honesty[:], learner.searched[:] = (1.0, 2.0, 3.0), (0.0, 0.0, 5.0)
+    learner.deviation_factor[:], learner.searched[:] = (1.0, 2.0, 3.0), (0.0, 0.0, 5.0)
     mixed = rng.standard_normal((3, 3))
     learner.correlated[:], learner.misfit[:] = mixed @ mixed.T, np.outer((0.1, -0.2, 0.3), (0.1, -0.2, 0.3))
     validity.judge(learner)
     state = learner.rls.state
     share = state.squared_weight / state.weight
     root = np.linalg.cholesky(learner.rls.covariance()[::-1, ::-1])[::-1, ::-1]  # upper triangular, as U√D
-    root = np.diag(learner.honesty) @ root * np.sqrt(learner.rls.variance() * share)
+    root = np.diag(learner.deviation_factor) @ root * np.sqrt(learner.rls.variance() * share)
     covariance = root @ learner.correlated @ root.T + learner.misfit + learner.state.unexcited
     assert validity.state.covariance == pytest.approx(covariance, rel=1e-9)
     wanted = np.sqrt(np.diag(covariance))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.numerics.robust import honesty
+from estimators.numerics.robust import deviation_factors
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm, Fixed, Threshold, is_suspicious
 
@@ -76,7 +76,7 @@ def test_axes_that_have_lost_a_quarter_do_not_wait_for_their_turn(memory: float,
     assert np.count_nonzero(rls.state.visited == rls.state.forgotten) == visited
 
 
-def test_honesty_divides_by_what_is_free() -> None:
+def test_the_deviation_factor_divides_by_what_is_free() -> None:
     rng = np.random.default_rng(2)
     phi, e, block = rng.normal(size=(60, 3)), rng.normal(size=60), 5
     covariance = np.linalg.inv(phi.T @ phi)
@@ -86,8 +86,10 @@ def test_honesty_divides_by_what_is_free() -> None:
         spread += (covariance @ score) ** 2
     expected = np.sqrt(np.maximum(spread * (12 / (12 - 3)) / (0.04 * np.diag(covariance)), 1.0))
     assert (expected > 1.0).all()
-    np.testing.assert_allclose(honesty(phi, e, covariance, 0.04, block), expected, rtol=1e-12)
-    np.testing.assert_array_equal(honesty(phi[:15], e[:15], covariance, 0.04, block), 1.0)  # three blocks tell nothing
+    np.testing.assert_allclose(deviation_factors(phi, e, covariance, 0.04, block), expected, rtol=1e-12)
+    np.testing.assert_array_equal(
+        deviation_factors(phi[:15], e[:15], covariance, 0.04, block), 1.0
+    )  # three blocks tell nothing
 
 
 @pytest.mark.parametrize(("worst", "size", "sudden"), [(40.0, 40.0, True), (40.0, 25.0, False), (0.0, 40.0, False)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.online.judgement.parameter_state import DOUBTFUL
-from estimators.online.judgement.validity import Validity, sick
+from estimators.online.judgement.validity import Validity, reason_to_restart
 from estimators.quantities import Parameter
 from estimators.reasons import Reason
 from estimators.recursive.estimator import LARGEST
@@ -99,7 +99,7 @@ def test_the_deviation_that_is_told_does_not_jump_where_a_parameter_is_no_longer
 def test_a_sick_estimate_is_called_so(theta: list[float], d: list[float], cause: str) -> None:
     learner = Learner(2, 1, 0.01, Alarm())
     learner.rls.theta[:], learner.rls.d[:], learner.rls.bound[:], learner.state.signal = theta, d, 100.0, 10.0
-    found = sick(learner)
+    found = reason_to_restart(learner)
     assert cause in found
     assert bool(found) == bool(cause)
 
@@ -176,7 +176,7 @@ def test_a_value_runs_away_beyond_ten_thousand_times_what_explains_the_torque(
     learner = Learner(2, 1, 0.01, Alarm())
     learner.rls.theta[:] = 1.0, sign * share * 1e4 * 10.0 * np.sqrt(4.0 / LARGEST)
     learner.rls.d[:], learner.rls.bound[:], learner.state.signal = 1.0, 4.0, 10.0
-    assert (sick(learner) == "a parameter ran away") is sick_of_it
+    assert (reason_to_restart(learner) == "a parameter ran away") is sick_of_it
 
 
 def test_the_prediction_may_be_good_where_two_parameters_are_not_told_apart() -> None:

@@ -117,7 +117,7 @@ def test_a_check_finds_the_period_and_how_honest_the_deviations_are() -> None:
     one.begin()
     one.check()
     assert motion.state.cycle == pytest.approx(160, abs=1)
-    assert learner.honesty == pytest.approx(one.rows.honesty(learner.rls))
+    assert learner.deviation_factor == pytest.approx(one.rows.deviation_factors(learner.rls))
     one.rows.clear()
     one.absorb(rows(800))
     one.check()
@@ -282,7 +282,7 @@ def test_the_alarm_is_set_from_the_last_whole_periods_and_the_memory_holds_two()
         assert learner.threshold == Threshold(1.5, 3.0, 80.0)
         assert learner.rls.state.least == pytest.approx(0.25 * 1.5)
         assert learner.rls.state.starting is False
-        assert learner.honesty == pytest.approx(one.rows.honesty(learner.rls))
+        assert learner.deviation_factor == pytest.approx(one.rows.deviation_factors(learner.rls))
     assert learner.rls.noise == pytest.approx([0.01], rel=0.5), "of the residual, not of the torque"
 
 

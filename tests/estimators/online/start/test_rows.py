@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from estimators.numerics.robust import OUTLIER, honesty
+from estimators.numerics.robust import OUTLIER, deviation_factors
 from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats
 from estimators.recursive.estimator import RecursiveLeastSquares
@@ -152,7 +152,7 @@ def test_deviations_are_honest_by_batch_means_of_the_score() -> None:
     P, v = rls.covariance(), rls.variance()
     variance = np.diag(P @ (score.T @ score) @ P) * 9 / (9 - 3)
     expected = np.sqrt(np.maximum(variance / (v * np.diag(P)), 1.0))
-    assert gathered(phi, y).honesty(rls) == pytest.approx(expected, rel=1e-9)
+    assert gathered(phi, y).deviation_factors(rls) == pytest.approx(expected, rel=1e-9)
     assert expected.max() > 2.0
 
 
@@ -288,7 +288,7 @@ def expected_prediction(phi: Floats, y: Floats, usual: Floats) -> float:
     clipped = np.clip(left, -OUTLIER, OUTLIER)
     weight = np.minimum(1.0, OUTLIER / np.abs(left))
     variance, P, rows = float(np.mean(clipped**2)), np.linalg.inv(A.T @ (weight[:, None] * A)), np.count_nonzero(usual)
-    factors = honesty(A, clipped, P, variance, 2 * (rows // 9))
+    factors = deviation_factors(A, clipped, P, variance, 2 * (rows // 9))
     return float(np.sqrt(3.0 * variance / rows) * np.exp(np.mean(np.log(factors))))
 
 
@@ -357,11 +357,11 @@ def test_a_direction_that_only_rounding_tells_stays_at_zero_and_one_above_it_doe
 def test_a_few_rows_are_honest_by_blocks_of_one_row() -> None:
     phi, y = made(12)
     rls = learnt(phi, y)
-    found = gathered(phi, y).honesty(rls)
+    found = gathered(phi, y).deviation_factors(rls)
     assert (found >= 1.0).all()
     assert np.isfinite(found).all()
     few = gathered(*made(8))
-    assert np.isfinite(few.honesty(rls)).all(), "eight rows for nine blocks"
+    assert np.isfinite(few.deviation_factors(rls)).all(), "eight rows for nine blocks"
 
 
 def test_the_squares_of_a_row_are_the_mean_over_its_outputs_whitened() -> None:
