@@ -26,7 +26,7 @@ def test_gaps_are_counted_by_topic() -> None:
     assert continuity.gaps == {"a": 4}
 
 
-def test_what_is_missing_before_a_message_is_told_with_it() -> None:
+def test_what_is_missing_before_a_message_is_reported_with_it() -> None:
     continuity = Continuity()
     assert [continuity.follow("a", {"boot": 1, "seq": seq}) for seq in (3, 4, 9, 10)] == [0, 0, 4, 0]
 

@@ -109,7 +109,7 @@ print(json.dumps(found))
 """
 
 
-def test_mistakes_are_told_with_their_line(environment: Path) -> None:
+def test_mistakes_are_reported_with_their_line(environment: Path) -> None:
     """Each in a file of its own, checked by one process."""
     mistakes = [
         ('"udp_state"', '"udp_stat"', '2: drivers.arm: unknown kind "udp_stat"'),

@@ -34,7 +34,7 @@ def of(change: dict[str, Any]) -> list[str]:
     return [one["parameter"] for one in change["records"]]
 
 
-def test_a_bearing_that_wears_is_told_live_and_its_recording_says_the_same(tmp_path: Path) -> None:
+def test_a_bearing_that_wears_is_reported_live_and_its_recording_says_the_same(tmp_path: Path) -> None:
     recorder = f'\n[recorder]\nfolder = "{tmp_path}"\nreserve = 0\n'
     with Live([*RIG, "--jump", "60:clearance=1.5"], more=recorder) as live:
         known = hear(live, lambda topic, one: topic == "clearance/joint1" and one["known"])

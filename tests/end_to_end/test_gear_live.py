@@ -39,7 +39,7 @@ def hear(live: Live, what: Callable[[str, dict[str, Any]], bool], timeout: float
     raise AssertionError("the stream ended")
 
 
-def test_the_lost_motion_of_a_gear_is_told_live_and_its_recording_says_the_same(
+def test_the_lost_motion_of_a_gear_is_reported_live_and_its_recording_says_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A gap of 200 µrad (2b) becomes 600 at 60 s, in windows of 7 s of used rows."""

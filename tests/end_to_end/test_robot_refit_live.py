@@ -26,7 +26,9 @@ def run(*words: object) -> str:
     return done.stdout
 
 
-def test_a_friction_of_a_robot_that_leaves_its_law_is_searched_in_the_worker_accepted_and_told(tmp_path: Path) -> None:
+def test_a_friction_of_a_robot_that_leaves_its_law_is_searched_in_the_worker_accepted_and_reported(
+    tmp_path: Path,
+) -> None:
     sheet, model = tmp_path / "lwr4.urdf", tmp_path / "lwr4.model.toml"
     run("hil_rig", "lwr4", "--urdf", sheet, "--duration", "0.1")
     recorder = f'\n[recorder]\nfolder = "{tmp_path}"\nreserve = 0\n'

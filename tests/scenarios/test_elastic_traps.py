@@ -66,7 +66,7 @@ def test_nothing_is_suspected_of_a_joint_that_is_as_configured(sensor: bool) -> 
         for values in product((1e-4, -1e-3), (0.0, 1.0), (False, True))
     ],
 )
-def test_offsets_of_torque_and_of_the_encoders_are_told_apart_and_taken_off(
+def test_offsets_of_torque_and_of_the_encoders_are_distinguished_and_taken_off(
     zero: float, offset: float, sensor: bool
 ) -> None:
     model, values, truth = samples(spring_torque=sensor)

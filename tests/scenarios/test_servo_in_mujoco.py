@@ -69,7 +69,7 @@ def in_mujoco(text: str, run: Pendulum) -> list[float]:
 
 
 def as_published(known: Mapping[str, float], run: Pendulum) -> list[float]:
-    """The same of a published model, whose friction stops the joint where it can."""
+    """A published model counts, too, whose friction stops the joint where it can."""
     inertia, errors, (time, position, speed) = run.mass * run.length**2 + known["armature"], [], states(run)
     for begin, end in pairwise(np.arange(run.time[0] + 0.3, run.time[-1] - 0.3, HORIZON)):
         q, w = np.interp(begin, time, position), np.interp(begin, time, speed)

@@ -330,7 +330,7 @@ def a_result(after: str, noticed: bool, room: str = "daq", seed: str = "1", sinc
     return Result(*what, seed, "2026-01-02", since)
 
 
-def test_a_survivor_that_means_nothing_is_told_with_its_reason_and_not_counted(
+def test_a_survivor_that_means_nothing_is_reported_with_its_reason_and_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report, "known", lambda: {("daq/box.py", "return size > LARGE", "same"): "it is the same"})

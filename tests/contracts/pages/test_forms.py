@@ -43,7 +43,7 @@ def test_a_form_is_one_and_asks_with_commands_that_exist(form: Path) -> None:
     assert set(commands) <= set(COMMANDS) | {"--version"}
 
 
-def test_weaknesses_are_told_in_private() -> None:
+def test_weaknesses_are_reported_in_private() -> None:
     (link,) = content(ROOT / ".github" / "ISSUE_TEMPLATE" / "config.yml")["contact_links"]
     assert "SECURITY.md" in link["about"]
     assert "private" in (ROOT / "SECURITY.md").read_text("utf-8")

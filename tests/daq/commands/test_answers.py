@@ -277,7 +277,7 @@ def test_doctor_proposes_a_joint_for_every_frame_that_speaks_of_one() -> None:
     ("seconds", "words"),
     [(89.0, "89 s"), (125.0, "2 min 05 s"), (599.0, "9 min 59 s"), (700.0, "12 min"), (9000.0, "2.5 h")],
 )
-def test_minutes_are_told_with_their_seconds(seconds: float, words: str) -> None:
+def test_minutes_are_reported_with_their_seconds(seconds: float, words: str) -> None:
     """A line every half minute that says "2 min" each time looks as if nothing went on."""
     progress = Progress("replay", io.StringIO())
     progress._begin -= seconds

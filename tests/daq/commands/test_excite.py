@@ -148,7 +148,7 @@ def heavy(folder: Path) -> str:
     return str(folder / "heavy.toml")
 
 
-def test_torque_and_workspace_are_kept_and_told(
+def test_torque_and_workspace_are_kept_and_reported(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     robot, limits = heavy(tmp_path), tmp_path / "shared.toml"

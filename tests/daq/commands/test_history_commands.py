@@ -200,7 +200,7 @@ def test_a_repair_begins_a_new_life(told: Told, tmp_path: Path) -> None:
     assert "days with values since its repair, 10 are needed" in found
 
 
-def test_before_a_change_has_been_told_there_is_no_number(told: Told, tmp_path: Path) -> None:
+def test_before_a_change_has_been_reported_there_is_no_number(told: Told, tmp_path: Path) -> None:
     path = worn(tmp_path, told=False)
     code, out, _ = told("history", path, "--limit", "coulomb=2.6")
     assert code == 0

@@ -183,7 +183,7 @@ def test_a_browser_draws_parameters_drift_curves_and_events(page: Page) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-def test_a_recording_without_updates_is_told_as_such(tmp_path: Path) -> None:
+def test_a_recording_without_updates_is_reported_as_such(tmp_path: Path) -> None:
     config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=tmp_path, reserve=0)})
     recorder = Recorder(config, expected := NextBlock(tmp_path / "next"))
     recorder.take(TurnBlock(1, 0, [Batch(0, EPOCH, 1, [], [], None)]))

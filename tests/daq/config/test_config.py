@@ -156,7 +156,7 @@ def test_the_devices_time_stands_alone_and_in_the_references_frame(tmp_path: Pat
     assert "device_time.wrap: expected at least 0.512 s at 1000 Hz, found 0.065536" in found
 
 
-def test_two_drivers_claiming_one_wire_are_told_apart_or_refused(tmp_path: Path) -> None:
+def test_two_drivers_claiming_one_wire_are_distinguished_or_refused(tmp_path: Path) -> None:
     (tmp_path / "by-id").symlink_to("/dev/ttyACM0")
     port = f"""
 [drivers.port]
@@ -231,7 +231,7 @@ GEAR = 'model = { kind = "two_mass", motor_friction = { kind = "load_dependent" 
         (f"{SPRING}\n{BOUNDS.replace('0.1', '0.3')}", "[joints.elbow]", "found [0.3, 0.3]"),
     ],
 )
-def test_check_refuses_what_cannot_be_told_and_names_it(
+def test_check_refuses_what_cannot_be_determined_and_names_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], joint: str, line: str, words: str
 ) -> None:
     text = re.sub("^model = .*$", joint, TEMPLATE.read_text(), count=1, flags=re.MULTILINE)
@@ -251,7 +251,7 @@ def test_check_refuses_what_cannot_be_told_and_names_it(
         ('forgetting = { kind = "alrm" }', "alarm"),
     ],
 )
-def test_the_name_of_an_algorithm_that_is_misspelt_is_told_with_its_line_and_the_nearest_one(
+def test_the_name_of_an_algorithm_that_is_misspelt_is_reported_with_its_line_and_the_nearest_one(
     tmp_path: Path, line: str, nearest: str
 ) -> None:
     text = changed("rate = 1000.0", f"{line}\nrate = 1000.0")

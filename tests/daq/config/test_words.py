@@ -80,7 +80,7 @@ def table_of(data: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
     return {path[0]: {path[1]: section[path[1]]} if len(path) > 2 else section}
 
 
-def test_every_wrong_value_in_every_place_is_told_in_our_words(tmp_path: Path) -> None:
+def test_every_wrong_value_in_every_place_is_reported_in_our_words(tmp_path: Path) -> None:
     text = TEMPLATE.read_text() + MORE.replace("[robot]\nstate", "[robots]\nstate")
     file = tmp_path / "jointwatch.toml"
     file.write_text(text)

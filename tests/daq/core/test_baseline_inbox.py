@@ -107,7 +107,7 @@ def test_a_file_that_is_none_is_said_and_the_core_runs(
     assert inbox.changed() is None
 
 
-def test_what_is_told_is_heard_five_times_a_second_at_most_and_only_where_it_is_new(
+def test_what_is_reported_is_heard_five_times_a_second_at_most_and_only_where_it_is_new(
     open_inbox: Callable[[], BaselineInbox], clock: Hand, tell: Told
 ) -> None:
     inbox = open_inbox()
@@ -166,7 +166,7 @@ def test_what_a_person_has_seen_is_told_once_with_the_time_at_which_it_was_heard
     assert inbox.acknowledged() is None
 
 
-def test_wear_is_told_once_and_again_where_it_is_another(
+def test_wear_is_reported_once_and_again_where_it_is_another(
     open_inbox: Callable[[], BaselineInbox], clock: Hand, tell: Told
 ) -> None:
     inbox = open_inbox()

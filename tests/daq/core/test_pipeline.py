@@ -447,7 +447,7 @@ def test_a_joint_is_compared_with_its_baseline_once_a_second(config: Config) -> 
     assert events[2][1].startswith("viscous has drifted: +2")
 
 
-def test_a_new_baseline_counts_at_once_and_one_of_another_model_is_told(config: Config) -> None:
+def test_a_new_baseline_counts_at_once_and_one_of_another_model_is_reported(config: Config) -> None:
     table = readings(20.0).reshape(-1, 30)
     pipeline = Pipeline(config, boot=1)
 

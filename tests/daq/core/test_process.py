@@ -177,7 +177,7 @@ def test_it_introduces_itself_once_a_second(outside: Outside) -> None:
     assert told[0]["joints"].keys() == {"elbow"}
 
 
-def test_everything_that_is_counted_is_told_twice_a_second(outside: Outside) -> None:
+def test_everything_that_is_counted_is_reported_twice_a_second(outside: Outside) -> None:
     told = outside.of("status/core")
     last = told[-1]
     assert 4 <= len(told) <= 2 + 2 * (last["timestamp"] - told[0]["timestamp"])

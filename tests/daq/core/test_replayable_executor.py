@@ -47,7 +47,7 @@ def test_a_result_counts_only_after_a_latch_and_once(pool: ThreadPoolExecutor) -
     assert latch.release_finished() == []
 
 
-def test_a_job_that_failed_is_told_apart_and_fails_where_it_counts(pool: ThreadPoolExecutor) -> None:
+def test_a_job_that_failed_is_distinguished_and_fails_where_it_counts(pool: ThreadPoolExecutor) -> None:
     latch = DeferredExecutor(pool)
     jobs: list[Callable[[], object]] = [lambda: 1, failing]
     futures = [latch.submit(job) for job in jobs]

@@ -104,7 +104,7 @@ def played(config: Config) -> tuple[Pipeline, list[Message]]:
     return pipeline, play(pipeline, readings(18.0))
 
 
-def test_the_residual_of_every_joint_is_told_at_the_configured_rate(
+def test_the_residual_of_every_joint_is_reported_at_the_configured_rate(
     played: tuple[Pipeline, list[Message]], config: Config
 ) -> None:
     told = of(played[1], b"robot")
@@ -292,7 +292,7 @@ def test_friction_is_compared_with_the_baseline_of_the_robot(
     assert text.endswith("is of another model or friction law: set a new one")
 
 
-def test_a_second_encoder_goes_the_whole_way_and_its_lack_is_told(tmp_path: Path) -> None:
+def test_a_second_encoder_goes_the_whole_way_and_its_lack_is_reported(tmp_path: Path) -> None:
     """Both joints turn springs of 5 kN·m/rad, which their friction follows."""
 
     def twisted(seconds: float, seed: int) -> tuple[Floats, Floats, Floats, Floats]:

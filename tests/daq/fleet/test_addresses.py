@@ -94,7 +94,7 @@ def test_a_recording_here_is_used_where_it_is(folder: Path) -> None:
     assert file.exists()
 
 
-def test_what_is_wrong_with_a_recording_elsewhere_is_told_by_its_address(memory: Any) -> None:
+def test_what_is_wrong_with_a_recording_elsewhere_is_reported_by_its_address(memory: Any) -> None:
     [address] = find(["memory://fleet/alone.log"])
     assert examine(address, Plan(None, None, skew=False)).problem.startswith(
         "memory://fleet/alone.log: a log of frames needs --config"

@@ -156,7 +156,7 @@ def test_a_log_of_frames_needs_a_configuration(tmp_path: Path) -> None:
     assert (found.robot, found.joints, found.seconds) == ("arm7", (), 0.0)
 
 
-def test_every_line_of_what_is_wrong_is_told_in_one(tmp_path: Path) -> None:
+def test_every_line_of_what_is_wrong_is_reported_in_one(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", **{"time": np.arange(9.0), "a.position": np.zeros(9), "b.torque": np.zeros(9)})
     problem = at(tmp_path / "x.npz").problem
     assert problem.count("; ") == 1

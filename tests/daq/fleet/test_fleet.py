@@ -80,7 +80,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_all_is_the_same_to_the_bit(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [31, 32, 33])
-def test_the_planted_ones_are_told_on_every_seed_and_no_other(seed: int, tmp_path: Path) -> None:
+def test_the_planted_ones_are_reported_on_every_seed_and_no_other(seed: int, tmp_path: Path) -> None:
     """3 % of spread, robot 2 with 1.6 times the friction, robot 5 with half as much more at its last recording."""
     list(record(Fleet(robots=12, recordings=2, seed=seed), tmp_path))
     judged = judge(here(find([str(tmp_path)]), Plan(None, None, skew=False)))

@@ -90,14 +90,14 @@ def test_the_deviation_is_that_of_a_median_of_so_many_recordings(runs: int) -> N
     assert 1.0 - noise < found.deviation / drawn < 1.0 + noise + (runs > 2) / runs
 
 
-def test_a_deviation_is_the_rms_of_those_that_are_told() -> None:
+def test_a_deviation_is_the_rms_of_those_that_are_reported() -> None:
     told = [recording("a", 3.0, deviation, began) for began, deviation in enumerate((3.0, math.nan, 4.0, math.nan))]
     of_two = math.sqrt((3.0**2 + 4.0**2) / 2)
     assert alone(*told).deviation == pytest.approx(math.sqrt(math.pi / 2) * of_two / 2, rel=1e-4)  # of four recordings
     assert math.isnan(alone(recording("a", 3.0, math.nan)).deviation)
 
 
-def test_a_change_that_is_told_badly_says_nothing() -> None:
+def test_a_change_that_is_known_badly_says_nothing() -> None:
     """Robot 7 changes by 1 N·m, 50 times the others' σ: told at ± 0.02 that is a drift, at ± 5 before or after none."""
     values = 5.0 + 0.02 * np.random.default_rng(1).standard_normal((12, 2))
     values[7, 1] += 1.0
@@ -171,7 +171,7 @@ def test_what_a_recording_says_counts_where_its_status_lets_it(
     assert judge([recording("a", math.nan, deviation, status=status)]) == []
 
 
-def test_the_odd_one_and_the_one_that_drifts_are_told_and_no_other() -> None:
+def test_the_odd_one_and_the_one_that_drifts_are_reported_and_no_other() -> None:
     values = 5.0 + 0.1 * np.random.default_rng(2).standard_normal((24, 1)) + np.zeros((24, 4))
     values += 0.02 * np.random.default_rng(3).standard_normal(values.shape)
     values[3] += 1.5

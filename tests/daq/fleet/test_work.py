@@ -12,7 +12,7 @@ from daq.fleet.work import on
 from daq.processes.cluster import Cluster, ClusterError
 
 
-def test_a_recording_that_kills_its_workers_is_told_as_what_it_is_and_the_others_are_as_they_were_found() -> None:
+def test_a_recording_that_kills_its_workers_is_reported_as_what_it_is_and_the_others_are_as_they_were_found() -> None:
     """Results come as they are done, in any order."""
     addresses = [Address(f"/x/{robot}.npz", robot) for robot in ("a", "b", "c")]
     plan, good = Plan(None, None, skew=False), failed(addresses[0], "it is empty")

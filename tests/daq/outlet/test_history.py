@@ -72,7 +72,7 @@ def test_a_joint_before_its_first_update_is_there_already() -> None:
     assert (told["names"], told["state"], told["estimates"]) == (("inertia", "viscous"), {}, b"")
 
 
-def test_events_are_told_once_and_the_last_are_kept() -> None:
+def test_events_are_reported_once_and_the_last_are_kept() -> None:
     history, publication = History("r", [LABEL]), Publication("r", "elbow", 1, "N·m")
     for number in range(EVENTS + 50):
         topic, payload = publication.event("alarm", str(number), float(number))
@@ -169,7 +169,7 @@ def samples(time: float, velocity: float = 1.0, **more: Any) -> tuple[bytes, byt
     return pack("elbow", told._replace(time=told.time[:1] + 10**9 * np.arange(len(told.points))), 0)
 
 
-def test_the_newest_is_told_in_words_and_numbers_with_every_unit(make_estimate: Callable[..., Estimate]) -> None:
+def test_the_newest_is_reported_in_words_and_numbers_with_every_unit(make_estimate: Callable[..., Estimate]) -> None:
     publication = Publication("r", "elbow", 1, "N·m")
     history = absorbed(
         History("arm7", [LABEL, LABEL._replace(name="base")]),
@@ -288,7 +288,7 @@ def test_a_cloud_has_three_thousand_points_however_many_came() -> None:
     assert np.diff(kept[:, 0]).max() < 0.05
 
 
-def test_laws_and_what_changes_slowly_are_told_twice_a_second_and_with_every_snapshot() -> None:
+def test_laws_and_what_changes_slowly_are_reported_twice_a_second_and_with_every_snapshot() -> None:
     history = History("r", [LABEL])
     assert "laws" in history.tick(100.0)["joints"]["elbow"]
     assert "laws" not in history.tick(100.4)["joints"]["elbow"]
@@ -298,7 +298,9 @@ def test_laws_and_what_changes_slowly_are_told_twice_a_second_and_with_every_sna
     assert {"drift", "gear", "excitation", "usual"} <= history.tick(20.0)["joints"]["elbow"].keys(), "a clock set back"
 
 
-def test_drift_and_gear_are_told_as_they_came_and_nothing_else_of_them(make_estimate: Callable[..., Estimate]) -> None:
+def test_drift_and_gear_are_reported_as_they_came_and_nothing_else_of_them(
+    make_estimate: Callable[..., Estimate],
+) -> None:
     publication = Publication("r", "elbow", 1, "N·m")
     drift = {
         "since": 3.0, "drifted": ["viscous"], "baseline": {"viscous": 1.0}, "percent": {"viscous": 25.0},
@@ -320,7 +322,7 @@ def test_drift_and_gear_are_told_as_they_came_and_nothing_else_of_them(make_esti
     assert history.latest(1e9)["joints"]["elbow"]["drift"]["cause"] == "it is warmer"
 
 
-def test_wear_and_clearance_are_told_as_they_came_and_nothing_else_of_them() -> None:
+def test_wear_and_clearance_are_reported_as_they_came_and_nothing_else_of_them() -> None:
     history = History("r", [LABEL])
     before = history.layout
     history.absorb("wear/elbow", {key: f"{key} of elbow" for key in (*WEAR, "other")}, 1e9)
@@ -341,7 +343,7 @@ def mechanism(time: float, **residuals: float) -> Map:
     return head | {"drives": drives}
 
 
-def test_a_mechanism_is_told_with_the_residuals_of_its_drives() -> None:
+def test_a_mechanism_is_reported_with_the_residuals_of_its_drives() -> None:
     history = History("r", [LABEL])
     assert history.latest(1e9)["mechanism"] == history.snapshot(1e9)["mechanism"] == {}
     before = history.layout

@@ -144,7 +144,7 @@ def test_every_metric_of_the_table_is_fed(make_estimate: Callable[..., Estimate]
         assert re.search(rf"^jointwatch_{metric.name}{suffix}[{{ ]", text, re.MULTILINE), metric.name
 
 
-def test_the_whole_robot_is_told(make_estimate: Callable[..., Estimate]) -> None:
+def test_the_whole_robot_is_reported(make_estimate: Callable[..., Estimate]) -> None:
     metrics = filled(make_estimate)
     values = scrape(metrics)
     assert (values["robot_residual,shoulder"], values["robot_residual_threshold,shoulder"]) == (3.0, 1.0)
@@ -168,7 +168,7 @@ def test_what_has_changed_is_open_until_it_is_acknowledged(make_estimate: Callab
     assert (values["change_percent,elbow,inertia"], values["change_percent,elbow,viscous"]) == (12.0, -3.0)
 
 
-def test_an_estimate_is_told(make_estimate: Callable[..., Estimate]) -> None:
+def test_an_estimate_is_reported(make_estimate: Callable[..., Estimate]) -> None:
     values = scrape(filled(make_estimate))
     assert values["parameter_value,elbow,inertia"] == 0.5
     assert values["parameter_deviation,elbow,viscous"] == 0.03
@@ -231,7 +231,7 @@ def test_every_kind_of_event_of_a_joint_is_there_at_0_before_its_first() -> None
     assert {f"events_total,robot,{kind}" for kind in EVENTS} <= scrape(robot).keys()
 
 
-def test_a_process_is_told_with_its_silence_its_deadline_and_how_often_it_was_started_anew() -> None:
+def test_a_process_is_reported_with_its_silence_its_deadline_and_how_often_it_was_started_anew() -> None:
     metrics = Metrics({})
     for restarts, age, up in ((0, 0.2, True), (3, 0.5, False)):
         told = {"name": "wire", "up": up, "restarts": restarts, "pid": 1, "cause": "", "age": age, "deadline": 10.0}
@@ -246,7 +246,7 @@ def test_a_process_is_told_with_its_silence_its_deadline_and_how_often_it_was_st
     assert values["process_restarts_total,wire"] == 3
 
 
-def test_a_process_of_which_no_silence_is_told_has_none() -> None:
+def test_a_process_of_which_no_silence_is_reported_has_none() -> None:
     metrics = Metrics({})
     metrics.absorb("process/wire", {"boot": 7, "name": "wire", "up": True, "restarts": 0, "pid": 1, "cause": ""})
     values = scrape(metrics)
@@ -280,7 +280,7 @@ def test_what_gateways_send_and_drop_is_counted_beyond_their_restarts() -> None:
     assert (values["gateway_sent_total,view"], values["gateway_dropped_total,view"]) == (9 + 3, 6)
 
 
-def test_what_the_recorder_writes_and_loses_is_told() -> None:
+def test_what_the_recorder_writes_and_loses_is_reported() -> None:
     metrics = Metrics({})
     for start, size, lost, up in ((1, 100, 1, True), (1, 250, 3, True), (2, 40, 0, False)):
         told = {"timestamp": 9.0, "up": up, "written": 8.0, "start": start, "bytes": size, "lost": lost}
@@ -290,7 +290,7 @@ def test_what_the_recorder_writes_and_loses_is_told() -> None:
     assert (values["recorder_bytes_total"], values["recorder_blocks_lost_total"]) == (250 + 40, 3)
 
 
-def test_what_the_outlet_counts_itself_is_told_as_totals() -> None:
+def test_what_the_outlet_counts_itself_is_reported_as_totals() -> None:
     metrics = Metrics({})
     for total in (2, 5):
         metrics.page(7, total)
@@ -301,7 +301,7 @@ def test_what_the_outlet_counts_itself_is_told_as_totals() -> None:
     assert (values["subscribers_refused_total"], values["malformed_updates_total"]) == (6, 7)
 
 
-def test_minutes_of_history_that_were_written_and_lost_are_told() -> None:
+def test_minutes_of_history_that_were_written_and_lost_are_reported() -> None:
     metrics = Metrics({})
     metrics.kept(5, 1)
     metrics.kept(7, 3)
@@ -309,7 +309,7 @@ def test_minutes_of_history_that_were_written_and_lost_are_told() -> None:
     assert (found["history_intervals_total"], found["history_intervals_lost_total"]) == (7.0, 3.0)
 
 
-def test_a_tool_that_differs_is_told_with_its_mass(make_estimate: Callable[..., Estimate]) -> None:
+def test_a_tool_that_differs_is_reported_with_its_mass(make_estimate: Callable[..., Estimate]) -> None:
     topic, body = the_whole_robot()[0]
     metrics = Metrics(UNITS)
     metrics.absorb(topic, body)
@@ -408,7 +408,7 @@ def test_a_scraper_that_asks_for_openmetrics_gets_it(make_estimate: Callable[...
     assert body.endswith(b"# EOF\n")
 
 
-def test_drift_is_told_by_parameter(make_estimate: Callable[..., Estimate]) -> None:
+def test_drift_is_reported_by_parameter(make_estimate: Callable[..., Estimate]) -> None:
     found = scrape(filled(make_estimate))
     assert found["baseline_timestamp_seconds,elbow"] == 9.0
     assert (found["drift_ratio,elbow,inertia"], found["drift_z,elbow,inertia"]) == (0.12, 7.0)

@@ -52,7 +52,7 @@ def test_a_row_is_time_mass_its_deviation_and_each_joints_residual_with_its_sign
     np.testing.assert_allclose(row, [0.5, 2.01, 0.03, 0.5, -6.0], rtol=1e-6)
 
 
-def test_the_newest_is_told_in_words_and_numbers() -> None:
+def test_the_newest_is_reported_in_words_and_numbers() -> None:
     found = told(("", update()), ("parameters", parameters())).latest("")
     assert (found["timestamp"], found["received"], found["phase"], found["progress"]) == (9.0, 10.0, "normal", 100.0)
     assert found["health"] == {"status": "valid", "reasons": []}
@@ -81,7 +81,7 @@ def test_of_a_silent_core_it_is_faulted_with_the_reason() -> None:
     assert history.latest(None)["phase"] == "normal"
 
 
-def test_without_a_model_of_the_whole_robot_nothing_is_told() -> None:
+def test_without_a_model_of_the_whole_robot_nothing_is_reported() -> None:
     for history in (told(), told(("parameters", parameters()))):
         nothing = history.latest("silent"), history.message(0.0, None, whole=True), history.current_values()
         assert nothing == ({}, {}, None)
@@ -138,7 +138,7 @@ def test_the_robot_is_one_part_of_the_whole_history(monkeypatch: pytest.MonkeyPa
     assert history.snapshot(10.0)["whole"]["state"]["phase"] == "faulted"
 
 
-def test_a_mechanism_is_told_with_its_drives_residuals_and_faulted_while_the_core_is_silent() -> None:
+def test_a_mechanism_is_reported_with_its_drives_residuals_and_faulted_while_the_core_is_silent() -> None:
     silent, history = Reason("core_silent", None, {"seconds": 9.0}), MechanismHistory()
     assert history.message(0.0, None, whole=True) == {}
     assert history.latest(silent) == {}

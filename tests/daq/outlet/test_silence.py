@@ -39,7 +39,7 @@ def joint(told: dict[str, Any]) -> dict[str, Any]:
     return state.get("state", state)
 
 
-def test_the_first_silence_of_the_core_is_told_within_two_seconds_and_none_that_a_lost_word_explains(
+def test_the_first_silence_of_the_core_is_reported_within_two_seconds_and_none_that_a_lost_word_explains(
     history: History,
 ) -> None:
     assert history.stale(NOW + LOST) is None

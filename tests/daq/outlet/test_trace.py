@@ -72,7 +72,7 @@ def test_a_row_out_of_order_is_left_out_and_a_second_back_is_another_clock() -> 
     assert rows(trace.fresh(0.0), 2)[:, 0].tolist() == [100.0], "rows of the other clock are told no more"
 
 
-def test_what_was_skipped_is_told_in_no_piece_but_in_the_whole() -> None:
+def test_what_was_skipped_is_reported_in_no_piece_but_in_the_whole() -> None:
     trace = fed(Trace(2, 10.0), np.array([1.0, 2.0]))
     trace.skip()
     fed(trace, np.array([3.0]))

@@ -188,7 +188,7 @@ def test_the_unit_of_a_velocity_is_the_one_by_which_it_makes_the_positions_chang
 @pytest.mark.parametrize(
     ("step", "unit"), [(1e6, "ns"), (1e5, "ns"), (1000.0, "us"), (100.0, "us"), (1.0, "ms"), (0.2, "ms"), (0.1, "s")]
 )
-def test_the_unit_of_a_clock_without_a_name_is_told_by_its_steps_and_asked_about_unless_it_is_seconds(
+def test_the_unit_of_a_clock_without_a_name_is_recognised_by_its_steps_and_asked_about_unless_it_is_seconds(
     step: float, unit: str
 ) -> None:
     times = 100.0 * step * T

@@ -211,7 +211,7 @@ def test_numbers_that_cannot_be_are_refused(tmp_path: Path, was: str, wrong: str
     assert load_columns(table(tmp_path, TABLE.replace('time = "rec.t"\ntime_unit = "ms"', "rate = 0.5"))).rate == 0.5
 
 
-def test_a_table_is_told_from_a_configuration(tmp_path: Path) -> None:
+def test_a_table_is_distinguished_from_a_configuration(tmp_path: Path) -> None:
     configured(tmp_path)
     assert is_configuration(tmp_path / "c.toml")
     assert not is_configuration(table(tmp_path))

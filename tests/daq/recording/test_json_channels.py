@@ -124,7 +124,7 @@ def test_topics_of_the_whole_robot_have_schemas_of_their_own(tmp_path: Path) -> 
     ]
 
 
-def test_the_clocks_relation_is_told_exactly(tmp_path: Path) -> None:
+def test_the_clocks_relation_is_reported_exactly(tmp_path: Path) -> None:
     """An epoch has more digits than a number of JSON keeps in every reader: it is text."""
     epoch = 1_700_000_000_123_456_789
     with McapFile(tmp_path / "x.mcap", "test") as file:

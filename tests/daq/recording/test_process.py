@@ -217,7 +217,7 @@ def test_a_last_file_that_is_damaged_stays_and_another_begins(tmp_path: Path, st
     assert [one.number for one in blocks(recordings(tmp_path, "arm")[-1])] == [0]
 
 
-def test_what_is_missing_is_told_by_the_number_that_came_last(tmp_path: Path) -> None:
+def test_what_is_missing_is_known_by_the_number_that_came_last(tmp_path: Path) -> None:
     expected = NextBlock(tmp_path / "next")
     assert expected.missing(7, 3) == 0, "nothing is known of another start of the core"
     expected.passed(7, 3)

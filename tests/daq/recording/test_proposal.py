@@ -305,7 +305,7 @@ def test_the_clock_beside_the_positions_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "scale", "degrees"), [("q", 12.0, False), ("q", 14.0, True), ("q_deg", 1.0, True), ("POS_DEG", 1.0, True)]
 )
-def test_degrees_are_told_by_name_or_size_and_of_positions_alone(
+def test_degrees_are_recognised_by_name_or_size_and_of_positions_alone(
     tmp_path: Path, name: str, scale: float, degrees: bool
 ) -> None:
     table, _ = proposed(tmp_path, (), time=T, tau=100.0 * U, **{name: scale * Q / np.abs(Q).max()})

@@ -56,7 +56,7 @@ def test_a_file_is_proposed_rightly_or_refused(name: str, tmp_path: Path) -> Non
                 assert np.std(v) == pytest.approx(np.std(known.v[:, j]), rel=0.01)
 
 
-def test_a_few_degrees_are_told_by_velocities_in_rad(tmp_path: Path) -> None:
+def test_a_few_degrees_are_recognised_by_velocities_in_rad(tmp_path: Path) -> None:
     """2.5 could be rad: only that the position changes by 57.3 times the velocity shows that it is degrees."""
     known = truth(3, 200.0, 5)
     text = propose(small_degrees(tmp_path, known))

@@ -188,7 +188,7 @@ def test_what_a_leads_files_say_is_not_said_again(tmp_path: Path) -> None:
     assert repetition.played.readings == 480
 
 
-def test_a_block_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_block_that_is_missing_is_reported(tmp_path: Path) -> None:
     config = configured(tmp_path)
     core = Core(config, 5)
     blocks = [core.block() for _ in range(6)]
@@ -249,7 +249,7 @@ def test_a_recording_of_version_1_is_compared_but_for_its_words(tmp_path: Path) 
         compare(Repetition([kept(config, *blocks)]))
 
 
-def test_other_updates_are_told_with_what_differs(tmp_path: Path) -> None:
+def test_other_updates_are_reported_with_what_differs(tmp_path: Path) -> None:
     config = configured(tmp_path)
     core = Core(config, 5)
     blocks = [core.block(), core.block()]
@@ -265,7 +265,7 @@ def test_other_updates_are_told_with_what_differs(tmp_path: Path) -> None:
     )
 
 
-def test_an_update_too_few_or_too_many_is_told(tmp_path: Path) -> None:
+def test_an_update_too_few_or_too_many_is_reported(tmp_path: Path) -> None:
     config = configured(tmp_path)
     core = Core(config, 5)
     block = core.block()

@@ -82,7 +82,7 @@ def test_everything_that_is_lacking_is_said_at_once_and_what_is_there_instead(tm
     assert len(told) == 5
 
 
-def test_columns_of_more_than_the_robot_has_are_told_and_not_used(tmp_path: Path) -> None:
+def test_columns_of_more_than_the_robot_has_are_reported_and_not_used(tmp_path: Path) -> None:
     found = runs(columns(tmp_path, belt_position=Q["a"]))
     assert found.warnings == [f"{tmp_path}/run.npz: columns of belt are not used: arm has no such joints"]
     assert found.runs[0].q.shape == (400, 3)
@@ -144,7 +144,7 @@ def test_a_second_encoder_counts_where_every_recording_has_one_that_moves(tmp_pa
     assert all(np.isnan(run.link).all() for run in found.runs)
 
 
-def test_a_single_wild_sample_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_single_wild_sample_is_left_out_and_reported(tmp_path: Path) -> None:
     q, tau = Q["a"].copy(), TAU["b"].copy()
     q[200], tau[[150, 300]] = 40.0, 1e6
     file = columns(tmp_path, a_position=q, b_torque=tau)
@@ -207,7 +207,7 @@ def test_positions_within_twice_the_limits_or_in_many_turns_are_none_of_it(tmp_p
     assert runs(columns(tmp_path, finger_position=sliding)).warnings == [], "what slides has no turns"
 
 
-def test_torques_that_say_nothing_or_of_another_unit_are_told(tmp_path: Path) -> None:
+def test_torques_that_say_nothing_or_of_another_unit_are_reported(tmp_path: Path) -> None:
     file = columns(tmp_path, a_torque=np.full(400, 2.5))
     assert runs(file).warnings == [f"{file}: joint a: its torque is 2.5 N·m throughout"]
     tau = np.where(np.arange(400) % 2, 31.0, -31.0)

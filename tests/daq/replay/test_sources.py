@@ -204,7 +204,7 @@ def test_frames_without_times_are_said_and_a_single_one_is_let_pass(tmp_path: Pa
     assert len(read(log(tmp_path, "(0.0) can0 181#010203", "(0.01) can0 181#010203"), config)) == 6
 
 
-def test_a_csv_of_frames_is_told_from_one_of_columns(tmp_path: Path) -> None:
+def test_a_csv_of_frames_is_distinguished_from_one_of_columns(tmp_path: Path) -> None:
     head = "timestamp,arbitration_id,extended,remote,error,dlc,data"
     rows = ["1.0,0x181,0,0,0,3,AQID", "1.01,0x181,0,0,0,3,BAUG"]
     found = read(log(tmp_path, head, *rows, name="x.csv"), configured(tmp_path))

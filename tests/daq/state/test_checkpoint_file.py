@@ -168,7 +168,7 @@ def test_the_states_of_joints_that_say_nothing_now_stay_in_the_file(
     assert written.get(timeout=SOON)[2] == {"elbow": ["k", 1.0, 9], "base": ["k", 1.0, 2]}
 
 
-def test_a_place_that_cannot_be_written_is_told_once_until_it_can(
+def test_a_place_that_cannot_be_written_is_reported_once_until_it_can(
     wire: tuple[Say, SimpleNamespace, Any, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     say, clock, written, file = wire

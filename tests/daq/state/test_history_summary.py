@@ -62,7 +62,7 @@ def test_one_hour_does_not_say_how_hours_differ(name: str) -> None:
         ((2.0, 0.0), (3.0, 0.0), 1.0, 50.0, math.nan),
     ],
 )
-def test_a_difference_is_told_in_its_unit_in_percent_and_in_deviations(
+def test_a_difference_is_reported_in_its_unit_in_percent_and_in_deviations(
     before: tuple[float, float], after: tuple[float, float], change: float, percent: float, z: float
 ) -> None:
     found = difference(Summary(*before, 0.0, 0.0, 5), Summary(*after, 0.0, 0.0, 5))

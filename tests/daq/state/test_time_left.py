@@ -69,5 +69,5 @@ def test_what_is_beyond_its_limit_has_reached_it() -> None:
         (np.linspace(5.1, 6.0, 20), 8.0, np.repeat([100.0, 0.0], [1, 19]), "the joint is not in use"),
     ],
 )
-def test_what_cannot_be_told_says_why(values: Floats, limit: float, ways: Floats, why: str) -> None:
+def test_what_cannot_be_determined_says_why(values: Floats, limit: float, ways: Floats, why: str) -> None:
     assert told(values, limit, ways) == ("coulomb", limit, None, f"not known: {why}")

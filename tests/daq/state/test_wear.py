@@ -72,7 +72,7 @@ def judged(path: Path, day: int, since: float = 0.0) -> JointWear | None:
 
 
 @pytest.mark.compiled
-def test_wear_is_told_and_every_figure_is_that_of_the_hours_from_which_the_file_was_written(worn: Path) -> None:
+def test_wear_is_reported_and_every_figure_is_that_of_the_hours_from_which_the_file_was_written(worn: Path) -> None:
     year, found = worn_year(), judged(worn, DAYS)
     assert found is not None
     power = np.nanmean(np.where(np.isfinite(year.friction), year.friction * MIDDLES[3:8], np.nan)[year.moving > 0.0], 1)

@@ -120,7 +120,7 @@ def _message(boot: int, made: int, count: int, begin: int = 0) -> bytes:
     return HEADER.pack(MAGIC, 0, 1, boot, made) + batch(begin + 1000 * boot + made, count).tobytes() + b"x"
 
 
-def test_a_killed_driver_and_the_next_one_are_told_apart_while_their_messages_come_in_turns(address: str) -> None:
+def test_a_killed_driver_and_the_next_one_are_distinguished_while_their_messages_come_in_turns(address: str) -> None:
     """Each has a connection of its own, and both queues are served in turns: none is lost, the old come first."""
     with CoreReceiver(address) as receiver:
         driver = zmq.Context.instance().socket(zmq.PUSH)

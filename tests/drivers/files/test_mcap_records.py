@@ -129,7 +129,7 @@ def test_a_file_that_has_hardly_begun_has_no_records(tmp_path: Path, content: by
         list(records(path, strict=True))
 
 
-def test_a_file_of_another_kind_is_told_by_its_beginning(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_recognised_by_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "x.mcap"
     path.write_bytes(b"PK\3\4" + bytes(100))
     os.utime(path, (1e9, 1e9))

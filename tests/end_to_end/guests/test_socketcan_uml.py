@@ -147,7 +147,7 @@ def test_the_kernel_lets_through_only_what_is_used(seen: dict[str, Any]) -> None
     assert (counters["frames"], counters["unmatched"], counters["remote_frames"]) == (2, 0, 0)
 
 
-def test_this_hosts_own_frames_are_told_apart(seen: dict[str, Any]) -> None:
+def test_this_hosts_own_frames_are_distinguished(seen: dict[str, Any]) -> None:
     values, counters = seen["chosen"]["others"]
     assert values == []
     assert (counters["frames"], counters["own_frames"]) == (0, 5)

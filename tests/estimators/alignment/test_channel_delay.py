@@ -145,7 +145,7 @@ def test_other_rates_jitter_gaps_and_missing_values() -> None:
     assert found.delay == pytest.approx(0.0042, abs=5e-5)
 
 
-def test_what_cannot_be_told_is_said() -> None:
+def test_what_cannot_be_determined_is_said() -> None:
     t = np.arange(0, 20, PERIOD)
     still, moving = ChannelSeries(t, np.zeros(len(t))), ChannelSeries(t, motion(t))
     with pytest.raises(SkewError, match="rests"):

@@ -70,7 +70,7 @@ def test_what_the_device_counts_through_needs_no_new_clock(told: str, pace: floa
     assert np.abs(ticks - numbers * P).max() < 2e-3
 
 
-def test_a_device_that_paused_is_told_though_its_counter_went_on() -> None:
+def test_a_device_that_paused_is_reported_though_its_counter_went_on() -> None:
     """No queue: it never comes back to its time. Nothing is lost, and the clock is another."""
     numbers = np.arange(12_000)
     arrival = numbers * P + np.where(numbers < 4000, 0.0, 2.5)
@@ -84,7 +84,7 @@ def test_a_device_that_paused_is_told_though_its_counter_went_on() -> None:
 
 @pytest.mark.parametrize("told", TOLD)
 @pytest.mark.parametrize("silence", [0.0, 0.3, 3.0])
-def test_a_device_that_begins_anew_is_still_told(told: str, silence: float) -> None:
+def test_a_device_that_begins_anew_is_still_reported(told: str, silence: float) -> None:
     begun = np.arange(4000)
     numbers = np.concatenate([begun + 9000, begun])
     arrival = np.concatenate([begun * P, 4.0 + silence + begun * P])
@@ -106,7 +106,7 @@ def test_without_stamp_or_counter_a_silence_of_more_than_a_second_and_a_half_is_
 
 @pytest.mark.parametrize("told", TOLD)
 @pytest.mark.parametrize("silence", [0.0, 2.5])
-def test_what_is_lost_while_frames_are_refused_is_counted_and_what_came_is_told(told: str, silence: float) -> None:
+def test_what_is_lost_while_frames_are_refused_is_counted_and_what_came_is_reported(told: str, silence: float) -> None:
     """Every third frame is lost in ten seconds of which six are refused, with a silence in them."""
     numbers = np.arange(20_000)
     numbers = numbers[(numbers < 5000) | (numbers >= 15_000) | (numbers % 3 != 0)]

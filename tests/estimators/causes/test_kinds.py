@@ -148,7 +148,7 @@ def test_what_is_of_no_shape_is_unknown() -> None:
     assert likeliest(BY_NAME["brake_drag"], now) == "unknown"
 
 
-def test_a_step_is_told_from_a_ramp_and_both_from_a_burst() -> None:
+def test_a_step_is_distinguished_from_a_ramp_and_both_from_a_burst() -> None:
     one, rng = motion(60.0, 3), np.random.default_rng(4)
     before = motion(120.0, 1)
     healthy = HealthyJoint.of(rows(before, torque(before), None, 1))

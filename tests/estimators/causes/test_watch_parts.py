@@ -104,7 +104,7 @@ def heard(more: Floats) -> float:
     return ringing(FaultWindow(healthy, now._replace(y=now.y + more)))
 
 
-def test_what_swings_by_itself_is_told_from_what_lasts_from_noise_and_from_what_has_another_shape() -> None:
+def test_what_swings_by_itself_is_distinguished_from_what_lasts_from_noise_and_from_what_has_another_shape() -> None:
     assert heard(swinging(5.0, 0.3, 1)) > 3.0
     assert heard(swinging(0.0, 0.1, 1)) < 0.0
     assert heard(np.zeros(2000)) == 0.0
@@ -174,7 +174,7 @@ def test_a_worker_ranks_as_the_watch_itself_does() -> None:
     assert watch.keep() is None
 
 
-def test_a_collision_is_told_once_and_then_nothing_more() -> None:
+def test_a_collision_is_reported_once_and_then_nothing_more() -> None:
     values = play(RIGS["planetary drive"], FAULTS["collision"], Course(onset=56.0, growth=60.0), 110.0, 17)
     watch, said = watched(values, None)
     assert said == [("collision",), ("collision",), ()]  # two rankings of the same one

@@ -15,7 +15,7 @@ PERIOD, STEP = 1e-3, 2.0 * np.pi / 2**12
 
 
 def response(x: float) -> float:
-    """Of a Hann window of half width H at the frequency x/H."""
+    """Response of a Hann window of half width H at the frequency x/H."""
     return float(np.sinc(2.0 * x) / (1.0 - 4.0 * x**2)) if x != 0.5 else 0.5
 
 

@@ -293,7 +293,7 @@ def test_rows_at_the_very_end_of_the_room_for_raw_ones_are_as_all_others(size: i
     )
 
 
-def test_few_rows_are_told_once_gaps_take_more_than_half_of_them() -> None:
+def test_few_rows_are_reported_once_gaps_take_more_than_half_of_them() -> None:
     """The share of whole windows runs over a hundred: after n that are not whole it is 0.99ⁿ."""
     time, values = motion(2000)
     conditioner = Conditioner(Mirror(), PERIOD, Conditioning(half_width=0.0))

@@ -147,7 +147,7 @@ def test_a_wider_kernel_keeps_the_totals_of_the_one_before_it() -> None:
     assert after.time[0] >= begun - 2_000_000, "the old samples are given up"
 
 
-def test_the_step_of_an_encoder_is_told_once_with_the_sample_that_tells_it() -> None:
+def test_the_step_of_an_encoder_is_reported_once_with_the_sample_that_tells_it() -> None:
     """The 240th move is that of the sample 480."""
     values = np.zeros((1000, 2))
     values[:, 0] = 1e-4 * np.repeat(np.arange(500), 2)
@@ -189,7 +189,7 @@ def test_channels_are_watched_as_they_came_with_what_is_wild_missing_or_beyond_a
     assert np.array_equal(one.channels.watched.values[:1900], values[2000:], equal_nan=True)
 
 
-def test_a_channel_that_stays_the_same_is_told() -> None:
+def test_a_channel_that_stays_the_same_is_reported() -> None:
     values, one = samples(2100), preprocessor()
     values[:, 1] = 4.0
     Passed(one, values, 300)

@@ -82,7 +82,7 @@ def test_search_betters_random_trajectories(arm: Tree) -> None:
     assert all(one.kept for one in judge(many.fourier.grid(FINER), LIMITS))
 
 
-def test_limits_exceeded_are_told_each() -> None:
+def test_limits_exceeded_are_reported_each() -> None:
     fourier = Fourier(0.05, np.zeros(3), np.tile([0.9, 0.0], (3, 1)), np.zeros((3, 2)))
     verdicts = judge(fourier.grid(FINER), LIMITS)
     told = {(one.joint, one.quantity) for one in verdicts if not one.kept}

@@ -265,7 +265,7 @@ def test_the_default_law_of_all_joints_is_one(truth: Any) -> None:
     assert len({law.model_dump_json() for law in truth.model.laws}) == 1
 
 
-def test_friction_that_remembers_is_told_by_its_springs(simulated: Any) -> None:
+def test_friction_that_remembers_is_described_by_its_springs(simulated: Any) -> None:
     """Weights of springs that slip at 2 and 60 mrad (mm), from one motion, and another motion predicted."""
     law = PrandtlIshlinskiiSettings(thresholds=(0.002, 0.06))
     truth = simulated.Truth(law, np.array([3.0, 1.0, 2.5, 0.5]))  # viscous, the springs, offset

@@ -28,7 +28,7 @@ def test_derivatives_of_a_noisy_period() -> None:
     assert found.discarded[0] < 1e-4
 
 
-def test_what_is_discarded_is_told() -> None:
+def test_what_is_discarded_is_reported() -> None:
     t = np.arange(1000) / 50.0
     q = np.sin(2 * np.pi / 20.0 * t) + 0.3 * np.sin(2 * np.pi / 20.0 * 30 * t)
     assert differentiated(q[:, np.newaxis], 20.0, 25).discarded[0] == pytest.approx(0.09 / 1.09, rel=1e-6)

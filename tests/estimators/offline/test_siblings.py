@@ -54,7 +54,7 @@ def test_half_of_the_siblings_may_be_odd() -> None:
     assert (np.abs(z[15:]) < 5).all()
 
 
-def test_what_is_told_worse_may_lie_further_off() -> None:
+def test_what_is_known_worse_may_lie_further_off() -> None:
     values = np.append(np.random.default_rng(4).normal(0.0, 1.0, 60), 8.0)
     told = against_siblings(values, np.append(np.full(60, 0.5), 0.5))[-1]
     doubted = against_siblings(values, np.append(np.full(60, 0.5), 8.0))[-1]

@@ -74,7 +74,7 @@ def test_what_an_encoders_steps_may_have_done_is_published_with_it() -> None:
     assert str(reason).startswith("omega_tanh = 0.1 rad/s is uncertain by 9 %: where the joint turns")
 
 
-def test_another_law_is_told_by_what_it_has_otherwise() -> None:
+def test_another_law_is_recognised_by_what_it_has_otherwise() -> None:
     eta = in_force()
     other = TanhStribeckSettings(stiffness=True, exponent=2.0)
     assert eta.adopt(other) == "exponent = 2.0"

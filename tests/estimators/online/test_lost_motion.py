@@ -66,7 +66,7 @@ def test_friction_of_the_link_costs_rows_and_never_truth(how: dict[str, float], 
         assert report.values[LOST_MOTION] == pytest.approx(150e-6, rel=0.05)
 
 
-def test_a_spring_that_is_soft_at_first_is_told_apart_from_a_gap() -> None:
+def test_a_spring_that_is_soft_at_first_is_distinguished_from_a_gap() -> None:
     soft = watched(GearPlantSettings(half_gap=0.0, soft_torque=10.0), 150).report()
     assert soft.soft
     assert soft.values[LOST_MOTION] == pytest.approx(2 * 10.0 * 0.67 / 2e4, rel=0.15), "all that it gives"
@@ -85,7 +85,7 @@ def test_the_number_does_not_hang_on_the_band(band: float) -> None:
     assert watch.report().values[LOST_MOTION] == pytest.approx(150e-6, rel=0.03)
 
 
-def test_growth_is_told_within_a_minute_and_nothing_before() -> None:
+def test_growth_is_reported_within_a_minute_and_nothing_before() -> None:
     watch = watched(GearPlantSettings(), 240, Jump(160.0, "lost_motion", 1.5))
     events = watch.events()
     assert [event.kind for event in events] == ["lost_motion_known", "lost_motion_grown"]

@@ -152,7 +152,7 @@ def test_at_rest_the_values_stay_to_the_bit_and_nothing_is_learnt() -> None:
     assert [event.text for event in one.events[1:3]] == ["standstill", "the joint moves again"]
 
 
-def test_a_change_is_told_at_once_with_when_it_began_and_values_of_before_stand() -> None:
+def test_a_change_is_reported_at_once_with_when_it_began_and_values_of_before_stand() -> None:
     one = life()
     alarm, recovered = one.events[-2:]
     assert CHANGES < alarm.time / 1e9 < CHANGES + 0.4
@@ -256,7 +256,7 @@ def fault(when: float, seed: int) -> tuple[np.ndarray, Floats]:
     return np.round(1e9 * t).astype(np.int64), np.column_stack([q, torque])
 
 
-def test_an_alarm_is_told_at_once_wherever_in_a_block_it_comes() -> None:
+def test_an_alarm_is_reported_at_once_wherever_in_a_block_it_comes() -> None:
     """No update is valid between an alarm and its review, which waits for the end of the block of 0.1 s."""
     waited = 0
     for late in range(0, 10, 3):

@@ -67,7 +67,7 @@ def test_one_that_fails_says_why(error: Exception, said: str) -> None:
     assert (found.outcome, found.reason) == (None, said)
 
 
-def test_their_fates_are_counted_and_told() -> None:
+def test_their_fates_are_counted_and_reported() -> None:
     refits, _, log = under_way()
     assert refits.pending is not None
     refits.accepted(refits.pending, "ω1 0.1 → 0.2 rad/s")

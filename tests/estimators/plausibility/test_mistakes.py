@@ -22,7 +22,7 @@ def machine(name: str, seed: int = 0) -> Motion:
 
 @pytest.mark.parametrize("name", ["pick and place", "slide", "two-mass, motor"])
 @pytest.mark.parametrize("mistake", [name for name in MADE if name != "none"])
-def test_a_mistake_is_named_where_it_can_be_told(mistake: str, name: str) -> None:
+def test_a_mistake_is_named_where_it_can_be_recognised(mistake: str, name: str) -> None:
     made, motion = MADE[mistake], machine(name)
     wanted = [made.code] if made.told(motion) else []
     assert [reason.code for reason in look(made.make(motion))] == wanted
@@ -45,7 +45,7 @@ def test_a_gain_without_a_deviation_is_certain() -> None:
         assert reason.code == "time_factor"
 
 
-def test_a_late_torque_is_told_with_its_deviation_and_its_remedy() -> None:
+def test_a_late_torque_is_reported_with_its_deviation_and_its_remedy() -> None:
     (reason,) = look(MADE["torque 5 ms late"].make(machine("rigid, to and fro")))
     assert reason.code == "torque_misaligned"
     assert abs(reason.numbers["milliseconds"] - 5.0) < 5.0 * reason.numbers["deviation"] + 0.1

@@ -54,7 +54,7 @@ def test_the_noise_at_constant_speeds_is_found_in_the_readings(around: float) ->
     assert found.mean() == pytest.approx(is_.mean(), rel=1.0 / 12.0, abs=BEYOND)
 
 
-def test_a_beat_that_the_kernel_lets_through_is_told_from_one_that_it_does_not() -> None:
+def test_a_beat_that_the_kernel_lets_through_is_distinguished_from_one_that_it_does_not() -> None:
     slow, quick = both(2.994), both(3.1)
     assert min(slow) > 15.0
     assert max(quick) < 0.5

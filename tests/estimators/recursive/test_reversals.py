@@ -35,7 +35,7 @@ def test_a_joint_that_creeps_below_standstill_hardly_moves() -> None:
     assert [reversals.turns(v, v, 0.005) for v in (0.001, 0.004, 0.006, 0.5)] == [True, True, False, False]
 
 
-def test_which_way_a_joint_moved_is_told_where_a_row_saw_nothing_else() -> None:
+def test_which_way_a_joint_moved_is_known_where_a_row_saw_nothing_else() -> None:
     mean = np.array([[0.5, -0.5], [0.48, 0.0], [-0.5, 0.5]])
     rows = Rows(np.arange(3), np.ones((3, 3, 2)), np.ones((3, 3)), np.full((3, 2), 0.5), motion=moved(0.0 * mean, mean))
     _, found = reversals.turning(rows, np.array([0, 1, 1]), 0.005)

@@ -52,7 +52,7 @@ def test_motion_in_one_direction_does_not_tell_friction_from_an_offset() -> None
         assert weak or deviation < 0.02 * value, name
 
 
-def test_what_is_told_later_is_known_then() -> None:
+def test_what_is_shown_later_is_known_then() -> None:
     joint, values = built(), samples(np.concatenate([one_way(25.0), -one_way(16.0), one_way(16.0)]))
     fed(joint, values[:25_000])
     found = fed(joint, values[25_000:41_000], 25_000)

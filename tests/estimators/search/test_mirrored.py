@@ -184,7 +184,7 @@ def test_no_value_is_asked_for_beyond_the_budget() -> None:
 
 
 @pytest.mark.parametrize(("evaluations", "stop"), [(2, RUNNING), (3, SPENT)])
-def test_what_ended_a_search_is_told_though_its_budget_is_spent_later(evaluations: int, stop: int) -> None:
+def test_what_ended_a_search_is_reported_though_its_budget_is_spent_later(evaluations: int, stop: int) -> None:
     objective = objective_of(CAMEL.f.function, np.zeros(1), np.full(2, -3.0), np.full(2, 3.0), 3)
     objective.evaluations, objective.stop = evaluations, REACHED
     assert evaluate(objective, np.zeros(2)) == np.inf

@@ -31,7 +31,7 @@ def sound() -> JointYear:
 
 
 @pytest.mark.parametrize("thermometer", [True, False])
-def test_a_step_of_20_percent_is_told_and_its_size_is_right(worn: JointYear, thermometer: bool) -> None:
+def test_a_step_of_20_percent_is_detected_and_its_size_is_right(worn: JointYear, thermometer: bool) -> None:
     hours = seen(worn, thermometer)
     found = wear_of(hours)
     assert found is not None

@@ -105,7 +105,7 @@ def staircase(random: np.random.Generator) -> tuple[Floats, Floats]:
     return use, np.cumsum(stairs) + random.normal(0.0, 0.002, 160)
 
 
-def test_wear_in_steps_is_told_from_smooth_wear_and_is_less_certain() -> None:
+def test_wear_in_steps_is_distinguished_from_smooth_wear_and_is_less_certain() -> None:
     random = np.random.default_rng(6)
     use, drift = staircase(random)
     smooth = time_to_limit(use, 0.15 * use / 160 + random.normal(0.0, 0.002, 160), LIMIT)
@@ -150,7 +150,7 @@ def test_a_limit_that_is_reached_is_now_and_one_that_is_far_has_no_end() -> None
 
 
 @pytest.mark.parametrize(("count", "limit"), [(FEWEST - 1, 0.3), (50, 0.0), (50, -1.0)])
-def test_what_cannot_be_told_is_refused(count: int, limit: float) -> None:
+def test_what_cannot_be_determined_is_refused(count: int, limit: float) -> None:
     use = np.arange(1.0, count + 1.0)
     with pytest.raises(ValueError, match=f"expected at least {FEWEST} values and a limit above 0"):
         time_to_limit(use, use, limit)

@@ -109,7 +109,7 @@ def test_instants_of_a_window_are_those_of_its_first_and_last_row(batch: int) ->
             assert history.span(total - back) == (1_000 * begin + 5, 1_000 * (total - 1) + 5)
 
 
-def test_the_largest_entry_is_told_with_either_sign_and_without_what_is_not_finite() -> None:
+def test_the_largest_entry_is_given_with_either_sign_and_without_what_is_not_finite() -> None:
     history, rows = RowHistory(CAPACITY), numbered(0, 6)
     rows.phi[:, 1, 2] = (1.0, -7.0, np.nan, np.inf, 3.0, 0.0)
     rows.phi[:, 0, 2] = np.nan

@@ -94,7 +94,7 @@ def test_what_is_bolted_on_loosely_moves_by_itself() -> None:
 
 
 def told(sensors: dict[str, float], settings: ServoJointSettings = EXACT) -> tuple[Floats, Floats]:
-    """The same motion as it is, and as these sensors tell it: the controller knows the truth."""
+    """One motion as it is, and as these sensors report it: the controller knows the truth."""
     true, wrong = ServoJoint(settings, 3), ServoJoint(settings, 3)
     wrong.sensors.update(sensors)
     return true.rows(3000), wrong.rows(3000)

@@ -29,7 +29,7 @@ def test_the_box_as_printed_excludes_two_published_results_and_ours_none() -> No
 
 
 def test_beta_exceeds_the_paper_s_own_limits(tmp_path: Path) -> None:
-    """Of the orders of its columns tried in the design this one exceeds least: −78°, and 94, 39, 83 °/s²."""
+    """This order of its columns exceeds least, of those tried in the design: −78°, and 94, 39, 83 °/s²."""
     write_beta(tmp_path / "beta.csv")
     series = FourierMotion(file=tmp_path / "beta.csv").series(LIMITS)
     q, dq, ddq = (np.degrees(one) for one in series.at(np.linspace(0.0, BETA_PERIOD, 5001)))

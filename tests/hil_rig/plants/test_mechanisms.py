@@ -146,7 +146,7 @@ def test_what_is_not_there_is_refused() -> None:
         lambda: Leg(LegSettings(), [Jump(0.5, "pin", 100.0)]).exact(2000),
     ],
 )
-def test_friction_that_locks_itself_is_told_and_not_played(locked: Callable[[], object]) -> None:
+def test_friction_that_locks_itself_is_reported_and_not_played(locked: Callable[[], object]) -> None:
     with pytest.raises(RigError, match="does not settle: self-locking") as caught:
         locked()
     assert "\n" not in str(caught.value)

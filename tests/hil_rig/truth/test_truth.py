@@ -178,7 +178,7 @@ def test_the_deviation_of_rms_z_holds_that_a_trials_z_are_alike() -> None:
     assert not any(table.possible(0.4 * one, 0.4 * sigma, 10) for one, sigma in found if one < 1.2)
 
 
-def test_help_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_is_reported(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["truth", "--help"])
     with pytest.raises(SystemExit, match="0"):
         table.main()

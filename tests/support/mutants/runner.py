@@ -15,7 +15,7 @@ LONG: Final = 20.0  # s: a test that fails after so long may have waited in vain
 
 
 class Outcome(NamedTuple):
-    """Of one mutant."""
+    """Result of one mutant."""
 
     noticed: bool
     how: str  # the test that failed, or why nothing did

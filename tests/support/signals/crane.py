@@ -27,7 +27,7 @@ def arm() -> RobotDescription:
 
 
 class Motion(NamedTuple):
-    """Of both joints, (rows, 2)."""
+    """Motion of both joints, (rows, 2)."""
 
     t: Floats
     q: Floats

@@ -95,7 +95,7 @@ def _bursts(table: Table) -> Table:
 
 
 def _held(every: int, of: int, columns: slice) -> Callable[[Table], Table]:
-    """Of `of` frames `every` have new values, the others repeat the one before."""
+    """Repeats frames: `every` of `of` frames have new values, the others repeat the one before."""
 
     def change(table: Table) -> Table:
         number = np.arange(len(table))

@@ -105,7 +105,7 @@ MACHINES: Final[Mapping[str, Callable[[int], Motion]]] = {
 
 
 def with_velocity(motion: Motion) -> Motion:
-    """The same from a drive that gives a velocity, too: the difference of its encoder, one sample late."""
+    """Motion from a drive that gives a velocity, too: the difference of its encoder, one sample late."""
     velocity = np.gradient(motion.position, motion.time)
     return motion._replace(velocity=np.concatenate([velocity[:1], velocity[:-1]]))
 

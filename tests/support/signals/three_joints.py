@@ -51,7 +51,7 @@ def motion(seed: int, seconds: float) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def torque(parameters: Floats, q: Floats, dq: Floats, ddq: Floats, gravity: Floats | None = None) -> Floats:
-    """Of the rigid body, by Pinocchio; gravity: (3,) m/s², by default downwards."""
+    """Torque of the rigid body, by Pinocchio; gravity: (3,) m/s², by default downwards."""
     pin = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install pin")
     model = pin.Model()
     for i, joint in enumerate(arm().joints):

@@ -76,7 +76,7 @@ def test_a_pin_that_flies_is_measured_where_it_touches(tmp_path: Path, capsys: p
 
 
 @pytest.mark.parametrize(("factor", "grown"), [(1.0, False), (1.3, True)])
-def test_growth_is_told_and_only_growth(
+def test_growth_is_reported_and_only_growth(
     factor: float, grown: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     motion = chirp(10.0, 1.0, 3.0, 0.5)

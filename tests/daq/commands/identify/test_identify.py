@@ -423,7 +423,7 @@ def test_wrong_descriptions_are_configuration_errors(tmp_path: Path, capsys: pyt
     assert main(["identify", str(file.with_suffix(".stl")), str(recording)]) == 78
 
 
-def test_a_faster_test_than_was_learnt_at_is_told(
+def test_a_faster_test_than_was_learnt_at_is_reported(
     urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = tmp_path / "columns.toml"

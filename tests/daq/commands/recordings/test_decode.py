@@ -87,7 +87,9 @@ def test_a_signal_without_a_known_unit_is_named(tmp_path: Path, capsys: pytest.C
     assert 'AXIS.value: found the unknown unit "furlong"' in capsys.readouterr().out
 
 
-def test_a_log_that_breaks_off_is_told_as_far_as_it_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_breaks_off_is_reported_as_far_as_it_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     dbc, log = tmp_path / "x.dbc", tmp_path / "x.blf"
     dbc.write_text(SMALL)
     with can.Logger(str(log)) as logger:
@@ -119,7 +121,7 @@ def test_what_cannot_be_read_is_said(
     assert said in capsys.readouterr().err
 
 
-def test_another_bus_s_dbc_and_a_csv_of_columns_are_told_from_a_log(
+def test_another_bus_s_dbc_and_a_csv_of_columns_are_distinguished_from_a_log(
     small: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, dbc = small

@@ -64,7 +64,7 @@ ARM = """<robot name="arm"><link name="base"/>
 <joint name="aa" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint></robot>"""
 
 
-def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_mistake_is_reported_at_once_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text(WRONG)
     assert main(["check", str(file)]) == 78
@@ -73,7 +73,7 @@ def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path, capsys: pyt
     assert any(line.startswith("5: links.0.mas: unknown key") and 'did you mean "mass"?' in line for line in told)
 
 
-def test_mistakes_beside_a_urdf_are_told_at_once_too(tmp_path: Path) -> None:
+def test_mistakes_beside_a_urdf_are_reported_at_once_too(tmp_path: Path) -> None:
     (tmp_path / "arm.urdf").write_text(ARM)
     file = tmp_path / "arm.toml"
     file.write_text(
@@ -94,7 +94,7 @@ def test_mistakes_beside_a_urdf_are_told_at_once_too(tmp_path: Path) -> None:
         read_mechanism(file)
 
 
-def test_what_cannot_move_or_close_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_move_or_close_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (DOCS / "four_bar.toml").read_text("utf-8")
     for before, after, words in (
         ("drive = false", "drive = true", "expected 1 driven joints"),

@@ -91,7 +91,7 @@ def jumped(jump: float = JUMP) -> tuple[Pipeline, list[tuple[str, Map]]]:
 
 
 @pytest.mark.parametrize("jump", [20.0, JUMP])
-def test_a_friction_jump_is_told_with_its_parameter_its_size_and_its_instant_although_no_baseline_is_set(
+def test_a_friction_jump_is_reported_with_its_parameter_its_size_and_its_instant_although_no_baseline_is_set(
     jump: float,
 ) -> None:
     """Also where it comes while the start still settles."""
@@ -194,7 +194,7 @@ def test_an_alarm_of_before_it_was_within_its_limits_is_no_evidence() -> None:
     assert (told[-1][0]["evidence"], told[-1][0]["since"]) == ("gradual", 111.0)
 
 
-def test_a_change_that_is_over_stays_told_with_when_and_a_second_one_gets_a_record_of_its_own() -> None:
+def test_a_change_that_is_over_stays_reported_with_when_and_a_second_one_gets_a_record_of_its_own() -> None:
     told = follow(watched(baseline=True), 0, *[1.5] * 2, *[1.9] * 5, *[1.5] * 6, *[1.2] * 5)
     first, second = told[-1]
     assert first["over"] == pytest.approx(9.0, abs=1.0)
@@ -307,7 +307,7 @@ def test_a_change_that_no_parameter_shows_gets_a_record_of_its_own_with_its_caus
     assert msgpack.unpackb(body)["records"][0]["over"] == 1090.0
 
 
-def test_a_friction_jump_is_told_with_its_likely_cause() -> None:
+def test_a_friction_jump_is_reported_with_its_likely_cause() -> None:
     pipeline = Pipeline(configuration(), boot=1)
     said = absorb(pipeline, np.concatenate([frames(0.0, 70.0), frames(70.0, 95.0, 1.6 * TRUTH["coulomb"])]))
     (record,) = [one for one in records(said) if one["parameter"] == "coulomb"]

@@ -172,7 +172,7 @@ def test_the_limits_stand_in_the_configuration(tmp_path: Path) -> None:
         load(file)
 
 
-def test_all_by_one_factor_is_one_cause_and_told_once() -> None:
+def test_all_by_one_factor_is_one_cause_and_reported_once() -> None:
     """A torque constant that is 20 % off: Coulomb friction is certain at once, the inertia some seconds later."""
     names = ("inertia", "viscous", "coulomb", "gravity_sin", "offset")
     before = np.array([2.0, 8.0, 5.0, 12.0, 0.5])

@@ -75,7 +75,7 @@ def maps(messages: list[Message], topic: str) -> list[Map]:
     return [msgpack.unpackb(body) for name, body in messages if name == topic.encode()]
 
 
-def test_residuals_and_constraint_forces_are_published_and_a_silent_drive_is_told(
+def test_residuals_and_constraint_forces_are_published_and_a_silent_drive_is_reported(
     config: Config, motion: np.ndarray
 ) -> None:
     to = Pipeline(config, 1)

@@ -131,7 +131,7 @@ def test_a_service_that_goes_is_not_connected_any_more(service: SendingService, 
 
 
 @pytest.mark.parametrize("lacks", ["us", "its key"])
-def test_a_locked_service_that_refuses_is_told_with_why(lacks: str, tmp_path: Path) -> None:
+def test_a_locked_service_that_refuses_is_reported_with_why(lacks: str, tmp_path: Path) -> None:
     """It does not know us; or we do not know that it is locked."""
     assert main(["keys", str(tmp_path / "keys"), "fleet"]) == 0
     assert main(["keys", str(tmp_path / "others"), "fleet"]) == 0

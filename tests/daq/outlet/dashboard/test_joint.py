@@ -206,7 +206,7 @@ def test_a_refit_is_told_with_its_cause(seven: str, view: Callable[..., Page]) -
     expect(drift.locator(".kind")).to_have_attribute("data-tone", "warn")
 
 
-def test_every_event_is_told_with_its_cause_and_what_it_means(
+def test_every_event_is_reported_with_its_cause_and_what_it_means(
     outlet: Any,
     core: Any,
     open_page: Callable[..., Page],

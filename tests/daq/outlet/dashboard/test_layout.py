@@ -175,7 +175,7 @@ def test_the_layout_stands_still(seven: str, view: Callable[..., Page]) -> None:
         assert page.evaluate(boxes) == before
 
 
-def test_minutes_and_hours_are_told_from_two_on(overview: Page) -> None:
+def test_minutes_and_hours_are_said_from_two_on(overview: Page) -> None:
     """Of 100 s "1 min" was told, which was doubted beside the line of time."""
     script = "async () => { const { duration } = await import('./format.js'); "
     script += "return [100, 119, 120, 7199, 7200].map(duration); }"

@@ -93,7 +93,7 @@ def test_a_mechanism_says_what_its_drive_feels_and_every_joint_carries(
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_a_bearing_that_has_worn_is_told_on_the_joints_page(whole: str, view: Callable[..., Page]) -> None:
+def test_a_bearing_that_has_worn_is_reported_on_the_joints_page(whole: str, view: Callable[..., Page]) -> None:
     page = view(whole, 1440, 900)
     page.locator(".card h2 a").nth(1).click()
     section = page.locator("section.clearance")

@@ -156,7 +156,7 @@ def test_one_spike_does_not_flatten_a_plot(overview: Page) -> None:
     assert overview.evaluate(script, [1.5, 1])[1:] == [1.5, None], "what is not far out stays in view"
 
 
-def test_the_keys_are_told(seven: str, view: Callable[..., Page]) -> None:
+def test_the_keys_are_reported(seven: str, view: Callable[..., Page]) -> None:
     page = view(seven)
     expect(page.locator(".card[data-joint]")).to_have_count(7)
     page.keyboard.press("?")

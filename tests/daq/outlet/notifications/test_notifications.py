@@ -73,7 +73,7 @@ def test_a_webhook_is_signed_json_with_remedy_and_link(folder: Path, wait: Calla
     assert "acknowledged" not in told
 
 
-def test_a_change_is_told_once_also_after_a_restart(folder: Path, wait: Callable[..., None]) -> None:
+def test_a_change_is_reported_once_also_after_a_restart(folder: Path, wait: Callable[..., None]) -> None:
     with HttpReceiver() as receiver:
         for restart in range(2):
             telling = told_by(folder)

@@ -82,7 +82,7 @@ def test_what_is_learnt_says_nothing_beyond_what_it_saw_and_is_the_same_from_a_f
     assert (again.predict(u) == found.predict(u)).all()
 
 
-def test_a_damaged_one_is_told() -> None:
+def test_a_damaged_one_is_reported() -> None:
     u, _, y = data(1)
     document = Learned.fit("bases", u, y).document()
     for key, value in (("weight", [1.0]), ("lower", [float("nan")] * 2), ("kind", "spline")):

@@ -51,7 +51,7 @@ def moving(late: float = 0.0) -> Motion:
 
 @pytest.mark.parametrize("form", ["inertial", "measured", "spring"])
 @pytest.mark.parametrize("gear", [1.0, 50.0])
-def test_an_error_of_what_is_known_leaves_in_the_residual_what_is_told(form: str, gear: float) -> None:
+def test_an_error_of_what_is_known_leaves_in_the_residual_what_is_reported(form: str, gear: float) -> None:
     """Against central differences of the residual of a joint whose inertia, scale, zero or delay is another one.
 
     For the encoder's zero and delay the link has no gravity, friction or inertia, which the spring outweighs.

@@ -193,7 +193,7 @@ def test_a_sign_is_smooth_over_1e_4_rad_a_second_and_ten_times_that_where_it_is_
     )
 
 
-def test_other_links_on_the_same_joints_weigh_what_they_are_told() -> None:
+def test_other_links_on_the_same_joints_weigh_what_is_stated_of_them() -> None:
     mechanism = single("revolute", (0.0, 1.0, 0.0))
     still = MechanismMotion(*np.zeros((3, 1, 1)))
     heavier = mechanism.with_parameters(2.0 * mechanism.parameters)
@@ -239,7 +239,7 @@ def test_a_row_that_stays_has_settled_at_once_and_says_so_of_itself(way: str) ->
     assert found.contraction[1] == 0.0
 
 
-def test_a_pose_in_which_loops_fold_flat_is_told() -> None:
+def test_a_pose_in_which_loops_fold_flat_is_reported() -> None:
     """A parallelogram of four rods of 1 m, folded onto one line: it may leave that in two ways."""
     rod = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1, 0.0, 0.0, 0.0)}
     links = [

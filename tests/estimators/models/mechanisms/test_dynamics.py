@@ -163,7 +163,7 @@ def test_forward_is_inverse_turned_round(leg: Mechanism, mode: int) -> None:
         assert found.ddq == pytest.approx(moved.ddq, abs=1e-7)
 
 
-def test_a_tree_of_unit_arms_and_little_friction_settles_and_one_that_locks_is_told() -> None:
+def test_a_tree_of_unit_arms_and_little_friction_settles_and_one_that_locks_is_reported() -> None:
     content = load(DOCS / "tree5.toml").description.model_dump()
     for mu, settles in ((0.05, True), (2.0, False)):
         for link in content["links"]:

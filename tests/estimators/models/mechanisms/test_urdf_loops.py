@@ -53,7 +53,7 @@ def test_the_same_mechanism_from_a_urdf_and_its_loops(tmp_path: Path) -> None:
     assert theirs.ideal(theirs.fit(q, dq)).tau[:, 6] == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_joint_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_joint_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(MechanismError, match=r'drives.0: there is no "wheel"; there are thigh'):
         load_urdf(written(tmp_path, load(LEG), '["wheel"]'))
 
@@ -89,7 +89,7 @@ def test_a_tree_in_turned_frames_needs_the_torque_that_the_same_robot_needs(tmp_
     assert mechanism.ideal(moved).tau == pytest.approx(tau, abs=1e-11 * np.abs(tau).max())
 
 
-def test_a_list_of_loops_that_cannot_be_used_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_list_of_loops_that_cannot_be_used_is_reported_with_its_place(tmp_path: Path) -> None:
     file = written(tmp_path, load(LEG))
     good = file.read_text()
     for text, words in (

@@ -136,7 +136,7 @@ def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
     assert len(error.value.problems) >= 4
 
 
-def test_an_inertia_that_no_body_has_is_used_but_told(tmp_path: Path) -> None:
+def test_an_inertia_that_no_body_has_is_used_but_reported(tmp_path: Path) -> None:
     long = '<inertia ixx="1" iyy="0.1" izz="0.1"/>'
     found = read_urdf(written(tmp_path, link("a") + link("b", inertia=long) + joint("j", "a", "b")))
     assert len(found.warnings) == 1
@@ -255,7 +255,7 @@ def test_a_slip_in_a_file_is_said_where_it_is(tmp_path: Path, inside: str, words
 
 
 @pytest.mark.parametrize(("largest", "told"), [(0.19, False), (0.2, False), (0.2001, False), (0.2005, True)])
-def test_only_an_inertia_that_no_rounding_explains_is_told(tmp_path: Path, largest: float, told: bool) -> None:
+def test_only_an_inertia_that_no_rounding_explains_is_reported(tmp_path: Path, largest: float, told: bool) -> None:
     """0.1 + 0.1: the largest may exceed the sum of the others by a thousandth of itself."""
     inertia = f'<inertia ixx="{largest}" iyy="0.1" izz="0.1"/>'
     found = read_urdf(written(tmp_path, link("a") + link("b", inertia=inertia) + joint("j", "a", "b")))
@@ -274,7 +274,7 @@ def test_a_welded_link_gives_its_weight_to_one_that_has_none(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("axis", ['<axis xyz="0 1"/>', "<axis/>", '<axis xyz="0 0 0"/>'])
-def test_an_axis_that_is_none_is_told_once(tmp_path: Path, axis: str) -> None:
+def test_an_axis_that_is_none_is_reported_once(tmp_path: Path, axis: str) -> None:
     with pytest.raises(RobotError) as error:
         read_urdf(written(tmp_path, link("a") + link("b") + hinge(axis)))
     assert len([one for one in error.value.problems if "axis" in one]) == 1, error.value.problems

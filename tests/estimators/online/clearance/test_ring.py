@@ -87,7 +87,7 @@ def test_where_the_weight_holds_the_pin_there_is_no_number() -> None:
 
 
 @pytest.mark.parametrize("late", [5e-3, 2.5e-2])
-def test_encoders_that_are_read_apart_are_covered_or_told(late: float) -> None:
+def test_encoders_that_are_read_apart_are_covered_or_reported(late: float) -> None:
     """Half of δ² times the acceleration moves the ring like a clearance: 0.3 and 40 µm here."""
     link = pointing(WINDOW, 12, clearance=5e-5, period=4.0, vertical=True, contact="reduced")
     link[round(late / TICK) :, 1] = link[: -round(late / TICK), 1]
@@ -129,7 +129,7 @@ def test_the_equation_of_a_gear_tells_less_than_the_lost_motion_of_a_bearing() -
     assert abs(2.0 * found.clearance / UPRIGHT.ring_radius - whole) < 2.0 * whole * found.deviation / found.clearance
 
 
-def test_growth_is_told_and_outlives_a_restart() -> None:
+def test_growth_is_reported_and_outlives_a_restart() -> None:
     how = {"period": 4.0, "vertical": True, "contact": "reduced"}
     to = RingWatch(UPRIGHT, TICK)
     same = pointing(WINDOW, 6, clearance=5e-5, **how)

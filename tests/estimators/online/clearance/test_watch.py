@@ -66,7 +66,7 @@ def test_noise_alone_is_no_clearance() -> None:
     assert "clearance_none" in [one.code for one in to.report.reasons]
 
 
-def test_growth_is_told_and_never_by_a_window_that_is_half_of_each() -> None:
+def test_growth_is_reported_and_never_by_a_window_that_is_half_of_each() -> None:
     to = ClearanceWatch(0.01)
     feed(to, places(5e-5, 40.0, 2))
     events, seen, codes = [], [], set()

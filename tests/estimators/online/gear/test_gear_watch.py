@@ -311,7 +311,7 @@ def timeline(*changes: tuple[float, float], seconds: float) -> Floats:
     return samples(seconds, lost=lost)
 
 
-def test_lost_motion_is_told_once_it_is_known() -> None:
+def test_lost_motion_is_reported_once_it_is_known() -> None:
     found = learnt(samples(7.0))
     (known,) = found.events()
     assert (known.kind, known.text) == ("lost_motion_known", "lost motion 150.0 ± 0.0 µrad")
@@ -321,7 +321,7 @@ def test_lost_motion_is_told_once_it_is_known() -> None:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(("grown", "told"), [(1.2, False), (1.3, True), (0.5, False)])
-def test_growth_by_more_than_a_quarter_is_told_once(grown: float, told: bool) -> None:
+def test_growth_by_more_than_a_quarter_is_reported_once(grown: float, told: bool) -> None:
     found = learnt(timeline((7.0, grown * LOST), seconds=18.0))
     events = found.events()
     assert [event.kind for event in events] == ["lost_motion_known"] + ["lost_motion_grown"] * told
@@ -338,7 +338,7 @@ def noisy(values: Floats, sigma: float) -> Floats:
 
 
 @pytest.mark.compiled
-def test_growth_is_told_only_where_it_is_significant() -> None:
+def test_growth_is_reported_only_where_it_is_significant() -> None:
     """Of a window of 10 blocks the last third has 10 as well: a difference varies by √2 of what one varies by, and ten
     deviations of one are asked for."""
     first = learnt(noisy(samples(7.0), 2e-4)).report()
@@ -369,7 +369,7 @@ def test_a_stiffness_is_said_from_two_of_its_deviations_on() -> None:
     assert math.isnan(certain[3])
 
 
-def test_growth_is_told_again_after_it_was_gone() -> None:
+def test_growth_is_reported_again_after_it_was_gone() -> None:
     found = learnt(timeline((7.0, 2.0 * LOST), (14.0, LOST), (21.0, 2.0 * LOST), seconds=28.0))
     told = [(event.kind, event.time * 1e-9) for event in found.events()]
     assert [kind for kind, _ in told] == ["lost_motion_known", "lost_motion_grown", "lost_motion_grown"]
@@ -605,7 +605,7 @@ def test_growth_is_watched_in_the_last_third_of_a_window() -> None:
 
 
 @pytest.mark.compiled
-def test_growth_is_told_with_the_third_block_beyond_ten_deviations() -> None:
+def test_growth_is_reported_with_the_third_block_beyond_ten_deviations() -> None:
     """It grows slowly beneath noise; of a window of ten blocks its third has ten as well, so the report is judged."""
     t = np.arange(round(30.0 * RATE)) / RATE
     values = noisy(samples(30.0, lost=LOST * (1.0 + np.clip((t - 7.0) / 5.0, 0.0, None))), 2e-4)

@@ -91,7 +91,7 @@ def test_few_reversals_have_no_number() -> None:
 
 
 @pytest.mark.slow
-def test_a_gap_that_grows_is_told() -> None:
+def test_a_gap_that_grows_is_reported() -> None:
     watch = play(OneEncoder(KNOWN, 1e-3), samples(300e-6, 25, 140, 2.5))
     kinds = [one.kind for one in watch.events()]
     assert kinds == ["lost_motion_known", "lost_motion_grown"]
@@ -137,7 +137,7 @@ def test_a_sample_that_never_came_breaks_the_stretch_as_one_that_is_not_a_number
 
 
 @pytest.mark.parametrize(("deviation", "kinds"), [(1e-6, ["lost_motion_grown"]), (1e-3, [])])
-def test_a_growth_is_told_where_it_is_beyond_the_deviations(deviation: float, kinds: list[str]) -> None:
+def test_a_growth_is_reported_where_it_is_beyond_the_deviations(deviation: float, kinds: list[str]) -> None:
     kept = watched(600e-6, 21)[0].keep()
     assert kept is not None
     watch = OneEncoder(KNOWN, 1e-3)
@@ -146,7 +146,7 @@ def test_a_growth_is_told_where_it_is_beyond_the_deviations(deviation: float, ki
     assert [one.kind for one in play(watch, samples(600e-6, 21)[:40000], first=60000).events()] == kinds
 
 
-def test_a_growth_is_told_once_until_half_of_it_is_gone() -> None:
+def test_a_growth_is_reported_once_until_half_of_it_is_gone() -> None:
     """First lost motions (µrad) from which the same gap of 600 is a growth, three quarters of one, and none."""
     kept = watched(600e-6, 21)[0].keep()
     assert kept is not None

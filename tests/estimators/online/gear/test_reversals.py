@@ -135,7 +135,7 @@ def test_two_changes_within_a_window_are_none_and_the_next_one_behind_it_is() ->
     assert count((560,)) == 0
 
 
-def test_the_noise_of_the_torque_is_told_from_how_it_jumps_and_a_motion_is_none() -> None:
+def test_the_noise_of_the_torque_is_found_from_how_it_jumps_and_a_motion_is_none() -> None:
     rng, rows = np.random.default_rng(3), 4001
     t = PERIOD * np.arange(rows)
     smooth = 5.0 * np.sin(2.0 * np.pi * t)

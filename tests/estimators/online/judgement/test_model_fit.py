@@ -169,7 +169,7 @@ def test_a_lag_that_explains_less_than_half_is_none() -> None:
         assert [one.code for one in fit.causes] == [code]
 
 
-def test_the_size_of_a_dead_zone_is_told() -> None:
+def test_the_size_of_a_dead_zone_is_reported() -> None:
     found = learnt(90.0, dead_zone)
     assert found.reasons[0].numbers["torque"] == pytest.approx(0.6, rel=0.1)
     assert found.reasons[0].numbers["unexplained"] < 5.0, "a measurement that bends is not trusted though it is small"

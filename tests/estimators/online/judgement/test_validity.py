@@ -69,7 +69,7 @@ def test_what_a_learner_knows_is_judged() -> None:
     assert validity.valid.all()
 
 
-def test_the_deviation_that_is_told_does_not_jump_where_a_parameter_is_no_longer_known() -> None:
+def test_the_deviation_that_is_reported_does_not_jump_where_a_parameter_is_no_longer_known() -> None:
     """Σ* of the first grows from nothing to three times its limit, and falls again."""
     learner, validity = judged()
     own, told, states = float(validity.state.deviations[0]), [], set[int]()
@@ -136,7 +136,7 @@ def test_without_a_torque_only_the_value_itself_counts() -> None:
     assert validity.valid.tolist() == [True, False]
 
 
-def test_another_cause_than_a_want_of_motion_is_told_with_value_and_deviation() -> None:
+def test_another_cause_than_a_want_of_motion_is_reported_with_value_and_deviation() -> None:
     validity, asked = Validity(PARAMETERS), list[tuple[int, float]]()
 
     def cause(which: int, deviation: float) -> tuple[Reason, ...]:
@@ -179,7 +179,7 @@ def test_a_value_runs_away_beyond_ten_thousand_times_what_explains_the_torque(
     assert (reason_to_restart(learner) == "a parameter ran away") is sick_of_it
 
 
-def test_the_prediction_may_be_good_where_two_parameters_are_not_told_apart() -> None:
+def test_the_prediction_may_be_good_where_two_parameters_are_not_distinguished() -> None:
     """Only the sum of the two is known: each is, from the other, not identifiable."""
     learner, validity = Learner(2, 1, 0.01, Alarm()), Validity(PARAMETERS)
     phi = np.repeat(np.random.default_rng(1).normal(size=(400, 1, 1)) + 2.0, 2, axis=2)

@@ -79,7 +79,7 @@ def test_results_do_not_depend_on_how_rows_are_cut() -> None:
     assert one.estimate().loads.tolist() == other.estimate().loads.tolist()
 
 
-def test_a_push_is_told_and_over_again() -> None:
+def test_a_push_is_reported_and_over_again() -> None:
     rows = played(20).copy()
     rows[15 * RATE : 16 * RATE, 1] += 0.3  # N·m, the rocker is held
     events = feed(MechanismEstimator(sheet(), 1.0 / RATE, 5.0), rows)
@@ -89,7 +89,7 @@ def test_a_push_is_told_and_over_again() -> None:
     assert events[1].text.startswith("crank: 0.")
 
 
-def test_friction_that_doubles_is_measured_told_and_then_counts() -> None:
+def test_friction_that_doubles_is_measured_reported_and_then_counts() -> None:
     """The plant's pins rub twice as much from 40 s on; its viscous part stays, so the crank feels less than twice."""
     rows, to = played(75, (Jump(40.0, "friction", 2.0),)), MechanismEstimator(sheet(), 1.0 / RATE)
     before = feed(to, rows[: 40 * RATE])

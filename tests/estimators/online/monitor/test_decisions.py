@@ -493,7 +493,7 @@ def test_a_model_without_eta_has_nothing_else_to_decide() -> None:
 
 
 @every_design
-def test_what_is_not_told_is_no_decision(name: str) -> None:
+def test_what_is_not_reported_is_no_decision(name: str) -> None:
     """Comparisons with numbers that are not there."""
     blind = evidence(Purpose.DRIFT, variance=math.nan, gain=math.nan, **BENT)
     monitor = running(name)

@@ -47,7 +47,7 @@ def learnt(values: Floats) -> tuple[Looks, list[Event]]:
 
 
 @pytest.mark.parametrize("seed", [31, 32])
-def test_friction_that_grows_for_a_minute_is_told_once_and_followed(seed: int) -> None:
+def test_friction_that_grows_for_a_minute_is_reported_once_and_followed(seed: int) -> None:
     growth = ramp()
     looks, said = learnt(samples(growth, seed))
     kinds = [event.kind for event in said if event.kind != "standstill"]

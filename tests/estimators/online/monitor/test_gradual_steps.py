@@ -138,7 +138,7 @@ def test_block_by_block_the_parameter_goes_on_by_its_rate_and_is_as_much_less_ce
     (True, 1.3, True, False),
     (False, -0.6, False, False),
 ])  # fmt: skip
-def test_a_change_is_told_once_it_has_gone_on_and_is_over_where_it_has_not(
+def test_a_change_is_reported_once_it_has_gone_on_and_is_over_where_it_has_not(
     told: bool, moved: float, going: bool, news: bool
 ) -> None:
     one, _ = behind_an_alarm(np.array([0.6, 0.0, 0.0]))

@@ -25,7 +25,7 @@ TOLD = [
 
 
 @pytest.mark.parametrize(("phase", "resting", "reasons", "told", "status", "words"), TOLD)
-def test_what_is_told(
+def test_what_is_reported(
     phase: Phase, resting: bool, reasons: tuple[Reason, ...], told: Phase, status: Status, words: tuple[Reason, ...]
 ) -> None:
     assert verdict(phase, resting, reasons) == (told, status, words)

@@ -179,7 +179,7 @@ def test_a_compensation_that_is_switched_is_an_event() -> None:
     assert event.text == "swing: what was learnt of its residual is used: it leaves 1.5 N·m rms, without it 2"
 
 
-def test_the_tool_is_compared_in_undisturbed_motion_behind_the_start_and_told_both_ways() -> None:
+def test_the_tool_is_compared_in_undisturbed_motion_behind_the_start_and_reported_both_ways() -> None:
     """It is configured as 1.5 kg, and none is carried; then as none."""
     one = RobotEstimator(taught(), 1.0 / RATE, start=4.0, tool=ConfiguredTool(1.5, np.zeros(3)))
     check = one._watch.tool
@@ -205,7 +205,7 @@ def test_the_tool_is_compared_in_undisturbed_motion_behind_the_start_and_told_bo
         assert np.isfinite(check.difference.mass) == compared
 
 
-def test_steps_of_friction_that_were_learnt_in_silence_are_told_with_their_sum() -> None:
+def test_steps_of_friction_that_were_learnt_in_silence_are_reported_with_their_sum() -> None:
     """Of 1.8 N·m at half of the speed seen the swing gets 0.53 more, by two coefficients that are 0.2 larger."""
     one = robot()
     one._changes.settle()
@@ -238,7 +238,7 @@ def searched(one: RobotEstimator, reason: str = "", sharpens: bool = False) -> R
         ("it is uncertain", True, "", ""),
     ],
 )
-def test_a_search_that_has_ended_is_told_and_in_force_where_it_is_accepted(
+def test_a_search_that_has_ended_is_reported_and_in_force_where_it_is_accepted(
     reason: str, sharpens: bool, kind: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, asked = robot(), list[tuple[object, ...]]()

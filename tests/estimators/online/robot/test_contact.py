@@ -202,7 +202,7 @@ def behind_low_passes(seed: int, seconds: float, joints: int) -> Floats:
     return np.repeat(noise[250:], 2, axis=0)
 
 
-def test_noise_is_told_from_what_else_the_model_leaves_by_how_fast_it_changes() -> None:
+def test_noise_is_distinguished_from_what_else_the_model_leaves_by_how_fast_it_changes() -> None:
     """Starts of 2 s of 80 joints whose residual is noise and, constant, half its deviation: peaks are of 2.7 of it.
 
     2 s have some 40 changes that are independent, whose median square tells a deviation to 18 %; the median of 80 such

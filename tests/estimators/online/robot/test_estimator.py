@@ -55,7 +55,7 @@ def test_nothing_is_told_of_a_robot_that_is_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("joint", range(3))
-def test_a_push_is_told_within_a_tenth_of_a_second_and_of_that_joint(joint: int) -> None:
+def test_a_push_is_reported_within_a_tenth_of_a_second_and_of_that_joint(joint: int) -> None:
     def push(t: Floats, tau: Floats, _: Floats) -> None:
         tau[(t >= 10.0) & (t < 10.5), joint] += 8.0
 
@@ -110,7 +110,7 @@ def test_a_long_push_is_one_contact_and_no_friction(joint: int) -> None:
     assert np.allclose(friction.torque, truth, rtol=0.04)
 
 
-def test_friction_that_changes_under_a_payload_is_told_and_the_payload_stays() -> None:
+def test_friction_that_changes_under_a_payload_is_reported_and_the_payload_stays() -> None:
     _, q, dq, ddq = motion(5, 60.0)
     heavy = arm().parameters.copy()
     heavy[-1] += standard(2.0, np.array([0.4, 0.0, 0.05]), 0.004 * np.eye(3))
@@ -193,7 +193,7 @@ def test_what_encoders_do_to_a_motion_that_comes_back_is_in_the_deviations(seed:
 
 
 @pytest.mark.parametrize("mass", [0.5, 2.0])
-def test_a_payload_is_told_weighed_and_missed(mass: float) -> None:
+def test_a_payload_is_reported_weighed_and_missed(mass: float) -> None:
     _, q, dq, ddq = motion(5, 40.0)
     with_it, without = arm().parameters.copy(), arm().parameters
     with_it[-1] += standard(mass, np.array([0.4, 0.0, 0.05]), 0.002 * mass * np.eye(3))

@@ -107,7 +107,7 @@ def told(events: list[Event], kind: str) -> list[Event]:
 
 
 @pytest.mark.parametrize(("joint", "omega"), [(0, 1.6), pytest.param(1, 0.7, marks=pytest.mark.slow)])
-def test_a_stribeck_speed_that_changes_is_searched_accepted_and_told(joint: int, omega: float) -> None:
+def test_a_stribeck_speed_that_changes_is_searched_accepted_and_reported(joint: int, omega: float) -> None:
     estimator, events = live(3, 110.0, joint=joint, omega=omega)
     accepted = told(events, "refit_accepted")
     assert accepted, [(one.time / 1e9, one.kind, one.text) for one in events]
@@ -125,7 +125,7 @@ def test_a_stribeck_speed_that_changes_is_searched_accepted_and_told(joint: int,
 
 
 @pytest.mark.parametrize("seed", [4, pytest.param(6, marks=pytest.mark.slow)])
-def test_until_a_nonlinear_parameter_is_found_no_other_coefficients_are_told(seed: int) -> None:
+def test_until_a_nonlinear_parameter_is_found_no_other_coefficients_are_reported(seed: int) -> None:
     """Half a second after the change other coefficients explain the torque; two seconds later they do not."""
     estimator, events = live(seed, 84.0, joint=1, omega=0.7)
     assert [one.text for one in told(events, "friction")] == []
@@ -199,7 +199,7 @@ def test_a_dry_friction_that_grows_by_more_than_a_factor_of_two_is_learnt() -> N
     assert deviations[place] < 0.05 * theta[place]
 
 
-def test_a_friction_that_no_values_of_its_law_explain_is_told_with_what_to_do() -> None:
+def test_a_friction_that_no_values_of_its_law_explain_is_reported_with_what_to_do() -> None:
     """Far from the law's speeds there is more friction: no η bends the law there."""
     estimator, events = live(3, 160.0, joint=0, bump=6.0)
     assert told(events, "refit_accepted") == []

@@ -136,7 +136,7 @@ def test_what_a_slipping_encoder_would_do_is_that_of_the_links_with_what_is_carr
     np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3 * np.abs(wanted).max())
 
 
-def test_a_payload_is_told_after_two_looks_weighed_and_gone_after_two_without_it() -> None:
+def test_a_payload_is_reported_after_two_looks_weighed_and_gone_after_two_without_it() -> None:
     looks = Looks()
     looks.told(20)
     assert looks.told(2, LOAD) == [None, "payload"]
@@ -193,7 +193,7 @@ def test_what_is_told_of_a_payload_follows_what_is_known_of_it() -> None:
     assert (finding.since, finding.updated, finding.over) == (2, 3, False)
 
 
-def test_another_friction_is_told_after_four_looks_and_one_that_drifts_is_learnt_silently() -> None:
+def test_another_friction_is_reported_after_four_looks_and_one_that_drifts_is_learnt_silently() -> None:
     looks = Looks()
     looks.told(20)
     every = [looks.look(friction=0.8) for _ in range(4)]
@@ -210,7 +210,7 @@ def test_another_friction_is_told_after_four_looks_and_one_that_drifts_is_learnt
     assert all(one.silent for one in verdicts)
 
 
-def test_a_friction_that_is_told_is_told_again_after_as_many_looks_unless_it_is_learnt() -> None:
+def test_a_friction_that_is_reported_is_reported_again_after_as_many_looks_unless_it_is_learnt() -> None:
     looks = Looks()
     looks.told(20)
     assert looks.told(8, friction=0.8) == ([None] * 3 + ["friction"]) * 2
@@ -227,7 +227,7 @@ def test_a_friction_that_is_told_is_told_again_after_as_many_looks_unless_it_is_
     assert not learnt.causes.open, "what was unexplained before it is forgotten"
 
 
-def test_other_coefficients_of_a_law_are_told_where_its_shape_is_kept_in_all_looks_but_the_first() -> None:
+def test_other_coefficients_of_a_law_are_reported_where_its_shape_is_kept_in_all_looks_but_the_first() -> None:
     looks, asked, leaves = Looks(), list[tuple[tuple[int, ...], int]](), True
 
     def told(joints: tuple[int, ...], rows: int) -> bool:
@@ -244,7 +244,7 @@ def test_other_coefficients_of_a_law_are_told_where_its_shape_is_kept_in_all_loo
     assert len(asked) == 4
 
 
-def test_a_push_is_told_by_thresholds_alone_and_is_over_two_looks_later() -> None:
+def test_a_push_is_reported_by_thresholds_alone_and_is_over_two_looks_later() -> None:
     looks = Looks()
     looks.told(20)
     assert looks.told(3, steady=3.0) == [None] * 3

@@ -279,7 +279,7 @@ def test_nothing_is_learnt_while_a_payload_is_carried_which_is_kept() -> None:
     assert told.at(18.9).status is Status.VALID
 
 
-def test_another_friction_is_told_with_its_coefficients_and_is_that_of_the_model_from_then_on() -> None:
+def test_another_friction_is_reported_with_its_coefficients_and_is_that_of_the_model_from_then_on() -> None:
     def rubs(moves: Motion, tau: Floats) -> None:
         late = moves.t >= 6.0
         tau[late, 0] += 0.5 * (VISCOUS[0] * moves.dq[late, 0] + COULOMB[0] * np.sign(moves.dq[late, 0]))
@@ -346,7 +346,7 @@ def test_a_start_begins_anew_once_for_a_friction_however_often_it_is_found() -> 
     assert robot.events() == [], "nothing was known yet that could have changed"
 
 
-def test_a_payload_in_a_start_is_told_and_the_start_begins_anew() -> None:
+def test_a_payload_in_a_start_is_reported_and_the_start_begins_anew() -> None:
     told = played(9.0, load(3.0, 99.0, 1.5, np.array([0.25, 0.0, -0.15])))
     assert told.kinds()[:2] == ["payload", "started"]
     (begun, _), (started, _) = told.texts("payload")[0], told.texts("started")[0]
@@ -433,7 +433,7 @@ def test_more_than_its_friction_is_a_contact_at_rest_too() -> None:
     assert 9.5 < contact.time / 1e9 < 9.7
 
 
-def test_where_a_contact_acts_and_how_hard_is_told_anew_each_half_second_while_it_lasts() -> None:
+def test_where_a_contact_acts_and_how_hard_is_reported_anew_each_half_second_while_it_lasts() -> None:
     told = played(7.1, pushed(6.0, 7.1, 1, 6.0))
     records = [told.at(t).findings for t in (6.2, 6.6, 7.05)]
     assert [[one.number for one in each] for each in records] == [[1]] * 3
@@ -497,7 +497,7 @@ def test_before_the_first_row_nothing_is_known() -> None:
     assert estimate.progress == 0.0
 
 
-def test_the_residuals_of_a_start_so_far_are_told() -> None:
+def test_the_residuals_of_a_start_so_far_are_reported() -> None:
     robot = RobotEstimator(taught(), 1.0 / RATE, start=60.0)
     with pytest.raises(ValueError, match="nothing has moved"):
         robot.start_residuals()

@@ -156,7 +156,7 @@ def test_after_the_first_second_of_motion_it_says_what_that_tells_apart_and_what
     assert not [reason for reason in estimate.reasons if reason.parameter in ("inertia", "viscous")]
 
 
-def test_what_is_told_by_stops_alone_is_not_known_until_the_joint_has_moved_either_way() -> None:
+def test_what_is_shown_by_stops_alone_is_not_known_until_the_joint_has_moved_either_way() -> None:
     """Where a joint stands friction is any torque up to Coulomb's: such rows do not tell it from the offset."""
     t = ROW * np.arange(round(60.0 / ROW))
     speed = np.clip(1.2 + tones(60.0), 0.006, None)  # forwards, and every now and then it all but stops
@@ -254,7 +254,7 @@ def test_it_ends_with_a_search_that_is_certain() -> None:
     assert (threshold.allowance, threshold.limit) == (2.0, 25.0), "a false alarm costs little here, a late one more"
 
 
-def test_a_law_that_explains_the_motion_better_is_used_and_told() -> None:
+def test_a_law_that_explains_the_motion_better_is_used_and_reported() -> None:
     joint = searched(Worker())
     events = said(joint, rubbing(4.3, exponent=2.0))
     (law,) = (event for event in events if event.kind == "law")

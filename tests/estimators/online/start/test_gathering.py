@@ -210,7 +210,7 @@ def test_a_direction_that_is_uncertain_by_half_of_the_torque_stays_at_zero(times
         assert one.anchor.sum() == pytest.approx(free.sum(), rel=1e-2), "what both give together is told"
 
 
-def test_without_any_torque_nothing_is_told() -> None:
+def test_without_any_torque_nothing_is_reported() -> None:
     one, learner, _ = gathering()
     found = rows(100)
     found.y[:] = 0.0

@@ -8,7 +8,7 @@ def moved(start: RobotStart, rows: int, moves: bool = True) -> None:
         start.count(moves)
 
 
-def test_rows_of_motion_count_and_the_last_per_cent_is_told_when_it_is_over() -> None:
+def test_rows_of_motion_count_and_the_last_per_cent_is_reported_when_it_is_over() -> None:
     start = RobotStart(200.0)
     assert (start.active, start.progress, start.enough) == (True, 0.0, False)
     moved(start, 50, moves=False)

@@ -199,7 +199,7 @@ def test_how_much_a_deviation_rests_on_rows_with_a_reversal() -> None:
     assert np.isinf(gathered(phi, y, ways=ways).rests_on_reversals(NOISE)).all(), "nothing else tells"
 
 
-def test_rows_that_stick_weigh_by_their_own_variance_once_all_is_told_without_them() -> None:
+def test_rows_that_stick_weigh_by_their_own_variance_once_all_is_identified_without_them() -> None:
     phi, y = made()
     seen = np.zeros((600, 2), np.bool_)
     seen[::10, 0] = seen[5::10, 1] = True
@@ -244,7 +244,7 @@ def test_rows_that_do_not_stick_stay_as_they_are() -> None:
     assert start.raw()[1] == pytest.approx(y, abs=0.0)
 
 
-def test_at_the_end_every_row_weighs_as_it_will_and_what_is_left_of_its_noise_is_told() -> None:
+def test_at_the_end_every_row_weighs_as_it_will_and_what_is_left_of_its_noise_is_reported() -> None:
     """Of two outputs of two joints; the second has no steps."""
     phi, y = made(60)
     motion = moved(np.zeros((60, 2)), np.ones((60, 2)))

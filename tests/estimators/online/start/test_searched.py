@@ -80,7 +80,7 @@ def test_a_torque_sensor_on_the_spring_tells_stiffness_and_gravity() -> None:
 
 
 @pytest.mark.parametrize("zero", [1e-4, -1e-3])
-def test_what_the_encoders_zeros_differ_by_is_found_taken_off_and_told(zero: float) -> None:
+def test_what_the_encoders_zeros_differ_by_is_found_taken_off_and_reported(zero: float) -> None:
     """A small one in the residual; of a large one the offsets on either side of the spring know better."""
     joint, truth, events = run("elastic", 9.5, 8.5, zero=zero)
     told = [event.text for event in events if "the encoders' zeros differ by " in event.text]

@@ -86,7 +86,7 @@ def test_a_limit_that_is_not_met_has_a_row_and_a_reason_and_any_other_is_missed(
     assert _left({name: [*known, "lies"], NOTHING: ["false findings"]}) == [(name, "lies"), (NOTHING, "false findings")]
 
 
-def test_two_kilograms_are_told_in_time_and_nothing_else() -> None:
+def test_two_kilograms_are_reported_in_time_and_nothing_else() -> None:
     found = run("payload", 5)
     assert (found.reported, found.right, found.false) == ("payload", True, 0)
     assert found.delay < 2.0
@@ -94,7 +94,7 @@ def test_two_kilograms_are_told_in_time_and_nothing_else() -> None:
     assert found.lying == 0
 
 
-def test_friction_that_falls_slowly_is_told_as_friction() -> None:
+def test_friction_that_falls_slowly_is_reported_as_friction() -> None:
     """Each step of it is too small for a finding: without their sum nothing at all was told of this arm."""
     found = run("viscous -40 % in 40 s", 9871)
     assert (found.reported, found.right, found.false) == ("friction", True, 0)

@@ -156,7 +156,7 @@ class Observer:
         (self._folder / "seen.json").write_text(json.dumps(seen), "utf-8")
 
     def _saved(self) -> Iterator[coverage.CoverageData]:
-        """Of processes that were started."""
+        """Coverage data of processes that were started."""
         for file in self._folder.glob(f"*{SAVED}"):
             data = coverage.CoverageData(str(file))
             with contextlib.suppress(coverage.CoverageException):  # cut short

@@ -181,7 +181,7 @@ DAMAGES: list[tuple[Change, str]] = [
 
 
 @pytest.mark.parametrize(("change", "words"), DAMAGES, ids=[words for _, words in DAMAGES])
-def test_a_damaged_document_is_told(change: Change, words: str) -> None:
+def test_a_damaged_document_is_reported(change: Change, words: str) -> None:
     document = json.loads(written())
     change(document)
     with pytest.raises(ModelError) as caught:

@@ -156,7 +156,7 @@ def test_a_contact_that_is_over_is_forgotten_and_the_next_is_another() -> None:
         ((2.0, 5.0, 0.6 * WIDE), "at least 50 N"),
     ],
 )
-def test_a_force_is_told_with_what_it_is_certain_to_along_itself(deviation: tuple[float, ...], words: str) -> None:
+def test_a_force_is_reported_with_what_it_is_certain_to_along_itself(deviation: tuple[float, ...], words: str) -> None:
     found = ContactForce(1, 0.87, np.zeros(3), np.array([30.0, 40.0, 0.0]), np.array(deviation))
     assert found.words(("a", "b", "c")) == f"it acts on the link of b (87 %), {words} at its outer end"
 

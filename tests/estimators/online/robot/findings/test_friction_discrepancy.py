@@ -155,7 +155,7 @@ def off_by(discrepancy: FrictionDiscrepancy, percent: float, beside: float = 0.0
     return bool(discrepancy.reasons(("a", "b"), ("N·m", "N"), anyway=beside == 0.0))
 
 
-def test_a_bend_is_told_from_a_twentieth_of_the_torque_on_and_until_it_is_seven_tenths_of_that() -> None:
+def test_a_bend_is_reported_from_a_twentieth_of_the_torque_on_and_until_it_is_seven_tenths_of_that() -> None:
     discrepancy = FrictionDiscrepancy(REACH, 4, None)
     assert [off_by(discrepancy, percent) for percent in (4.9, 5.1, 3.6, 3.4, 4.9)] == [False, True, True, False, False]
 
