@@ -3,8 +3,21 @@
 import numpy as np
 import pytest
 
-from estimators.numerics.directions import Directions, contrast
+from estimators.numerics import directions
+from estimators.numerics.directions import Directions, add_unidentifiable
 from estimators.quantities import Floats
+
+
+def beyond_noise(told: Directions, noise: Floats, *differences: Floats) -> Floats:
+    found = np.array(differences)
+    directions.beyond_noise(told, np.ascontiguousarray(noise), found)
+    return found
+
+
+def contrast(told: Directions, near: Floats, theta: Floats, noise: Floats) -> Floats:
+    pulled = np.empty((1, len(theta)))
+    directions.contrast(told, Directions.zeros(p=len(theta)), near, theta, np.ascontiguousarray(noise), pulled)
+    return np.asarray(pulled[0])
 
 
 def _products(phi: Floats, y: Floats) -> Floats:
@@ -17,11 +30,12 @@ def test_a_direction_that_rows_do_not_tell_has_no_information_and_may_explain_ev
     phi = rng.standard_normal((50, 3)) * (1.0, 100.0, 0.01)
     phi[:, 2] = 1e-4 * phi[:, 1]
     told = Directions.of(phi.T @ phi)
-    assert told.told.tolist() == [False, True, True]
+    assert sorted(told.told.tolist()) == [False, True, True]
     told_part = np.eye(3) - told.ways[:, ~told.told] @ told.ways[:, ~told.told].T
     unit = told.scale[:, None] * told.inverse * told.scale
     assert unit @ (told.gram / np.outer(told.scale, told.scale)) == pytest.approx(told_part, abs=1e-6)
-    covariance = told.unidentifiable(2.0)
+    covariance = np.zeros((3, 3))
+    add_unidentifiable(told, 2.0, covariance)
     way = np.array([0.0, 1e-2, -1e2])
     assert abs(way @ (phi.T @ phi) @ way) < 1e-6, "it moves no torque"
     assert covariance[0] == pytest.approx(np.zeros(3), abs=1e-12)
@@ -39,9 +53,9 @@ def test_noise_along_a_weak_direction_is_no_difference_of_each_parameter() -> No
     gram = np.array([[1.0, 0.999], [0.999, 1.0]]) * 1e4
     told, noise = Directions.of(gram), np.linalg.inv(gram)
     weak = np.array([1.0, -1.0]) / np.sqrt(2.0) * 0.9 / np.sqrt(1e4 * 0.001)
-    assert told.beyond_noise(noise, weak)[0] == pytest.approx(np.zeros(2), abs=1e-12)
+    assert beyond_noise(told, noise, weak)[0] == pytest.approx(np.zeros(2), abs=1e-12)
     strong = np.array([1.0, 1.0]) / np.sqrt(2.0) * 5.0 / np.sqrt(1e4 * 1.999)
-    assert told.beyond_noise(noise, strong)[0] == pytest.approx(strong * np.sqrt(24.0 / 25.0), rel=1e-6)
+    assert beyond_noise(told, noise, strong)[0] == pytest.approx(strong * np.sqrt(24.0 / 25.0), rel=1e-6)
 
 
 def test_of_several_differences_each_is_judged_alone() -> None:
@@ -49,8 +63,8 @@ def test_of_several_differences_each_is_judged_alone() -> None:
     phi = rng.standard_normal((30, 3))
     told, noise = Directions.of(phi.T @ phi), np.asarray(np.linalg.inv(phi.T @ phi), np.float64)
     first, second = rng.standard_normal((2, 3))
-    alone = [*told.beyond_noise(noise, first), *told.beyond_noise(noise, second)]
-    np.testing.assert_array_equal(told.beyond_noise(noise, first, second), alone)
+    alone = [*beyond_noise(told, noise, first), *beyond_noise(told, noise, second)]
+    np.testing.assert_array_equal(beyond_noise(told, noise, first, second), alone)
     assert np.abs(alone).max() > 0.0
 
 
