@@ -106,11 +106,12 @@ def test_where_no_other_rows_tell_a_direction_nothing_is_said_of_it() -> None:
     assert abs(found[1]) < 3.0 * np.sqrt(noise[1, 1])
 
 
-def test_rows_that_are_all_near_a_stop_say_nothing_apart_from_rounding() -> None:
+@pytest.mark.parametrize("sigma", [0.1, 1e-6])
+def test_rows_that_are_all_near_a_stop_say_nothing_apart_from_rounding(sigma: float) -> None:
     rng = np.random.default_rng(5)
     phi = rng.standard_normal((1_000, 3)) * (1.0, 1e3, 1e-3)
-    y = phi @ [1.0, 2.0, -500.0] + 0.1 * rng.standard_normal(1_000)
-    theta, noise = np.linalg.lstsq(phi, y, rcond=None)[0], 0.01 * np.linalg.inv(phi.T @ phi)
-    for off in (-1e-13, 0.0, 1e-13):
+    y = phi @ [1.0, 2.0, -500.0] + sigma * rng.standard_normal(1_000)
+    theta, noise = np.linalg.lstsq(phi, y, rcond=None)[0], sigma**2 * np.linalg.inv(phi.T @ phi)
+    for off in (-1e-13, -2e-15, 0.0, 2e-15, 1e-13):
         near = (1.0 + off) * _products(phi, y)
         assert not contrast(Directions.of(phi.T @ phi), near, theta, noise).any()
