@@ -14,32 +14,43 @@ nothing off it, so it only counts where it makes the inertia smaller. Of that, N
 References: Durbin, Rev. Int. Stat. Inst. 22:23–32, 1954; Hausman, Econometrica 46:1251–1271, 1978.
 """
 
-import math
-
 import numpy as np
 
 from estimators.misfit.unmodelled_torque import NOISE
-from estimators.numerics.directions import Directions
+from estimators.numerics.directions import Directions, share_of
+from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.thresholds import LEAST_DIVISOR
 
 
+@inline
 def position_error(
-    directions: Directions, slow: Floats, theta: Floats, noise: Floats, left: Floats, inertia: int
-) -> Floats:
-    """By how much θ is off (p,) because of such an error, beyond noise; zero where none shows.
+    directions: Directions, slow: Floats, theta: Floats, noise: Floats, left: Floats, inertia: int, found: Floats
+) -> bool:
+    """Write by how much θ is off (p,) because of such an error, beyond noise; returns whether any shows.
 
     directions: of the products of φ; slow (p + 2,): Σ z[φ y z]; theta (p,): of least squares; noise, left: (p, p)
     covariances of it, by the residual and by steps of an encoder; inertia: which parameter it is.
     """
     p, inverse = len(theta), directions.inverse
-    beta, along = inverse @ slow[:p], inverse[:, inertia]
-    own, alone = float(beta[inertia]), float(slow[p + 1] - slow[:p] @ beta)
-    moved = float(slow[p] - slow[:p] @ theta) / own if own != 0.0 else 0.0
-    if moved * theta[inertia] <= 0.0 or not (along[inertia] > 0.0 and alone > 0.0):
-        return np.zeros(p)
+    own, alone, pull, along = 0.0, slow[p + 1], slow[p], inverse[inertia, inertia]
+    for i in range(p):
+        beta = 0.0
+        for j in range(p):
+            beta += inverse[i, j] * slow[j]
+        alone -= slow[i] * beta
+        pull -= slow[i] * theta[i]
+        if i == inertia:
+            own = beta
+        found[i] = 0.0
+    moved = pull / own if own != 0.0 else 0.0
+    if moved * theta[inertia] <= 0.0 or not (along > 0.0 and alone > 0.0):
+        return False
     gram = directions.gram
-    size = float(np.vdot(gram, noise)) / max(float(np.vdot(gram, inverse)), LEAST_DIVISOR)
-    variance = size * alone / own**2 + float(left[inertia, inertia] / along[inertia] ** 2)
-    beyond = moved**2 - NOISE**2 * variance
-    return np.asarray(along * math.copysign(math.sqrt(beyond), moved)) if beyond > 0.0 else np.zeros(p)
+    size = share_of(gram, noise) / max(share_of(gram, inverse), LEAST_DIVISOR)
+    beyond = moved**2 - NOISE**2 * (size * alone / own**2 + left[inertia, inertia] / along**2)
+    if not beyond > 0.0:
+        return False
+    for i in range(p):
+        found[i] = inverse[i, inertia] * np.copysign(np.sqrt(beyond), moved)
+    return True

@@ -77,29 +77,28 @@ class ScoreState(Layout, version=2):
     weight: float = 0.0  # Σf of the blocks with scores
     squared_weight: float = 0.0  # Σf² of the blocks with scores
     unexplained: float = 0.0  # rms of what Φ leaves, over that of y
+    effective_blocks: Scratch[float]  # equally weighted ones that tell as much
     explained: float = 0.0  # rms of what the selected regressors explain of it, over that of y
     bias: Scratch[Annotated[Vector, "p"]]  # of θ, by the selected regressors
     lag: Scratch[Annotated[Matrix, "outputs", "p"]]  # what the unknown lag of each output may have moved θ by
     gains: Scratch[Annotated[Vector, "regressors"]]  # share of y² that each explains, 0 where it is not selected
     coefficients: Scratch[Annotated[Vector, "regressors"]]  # 0 where it is not selected
 
-    @property
-    def covariance(self) -> Floats:
-        """Covariance of the summed scores (N, N): J without what their mean adds."""
-        return np.asarray(
-            self.spread - np.outer(self.sums, self.sums) * self.squared_weight / max(self.weight, 1.0) ** 2
-        )
-
-    @property
-    def effective_blocks(self) -> float:
-        """Number of equally weighted blocks that tell as much."""
-        return float(self.weight**2 / max(self.squared_weight, 1.0))
-
     def clear(self) -> None:
         """Forget all rows."""
         for one in (self.gram, self.spread, self.sums, self.last, self.own, self.theta):
             one[...] = 0.0
-        self.blocks = self.weight = self.squared_weight = self.unexplained = self.explained = 0.0
+        self.blocks = self.weight = self.squared_weight = self.effective_blocks = 0.0
+        self.unexplained = self.explained = 0.0
+
+
+@inline
+def write_covariance(state: ScoreState, covariance: Floats) -> None:
+    """Write the covariance of the summed scores (N, N): J without what their mean adds."""
+    sums, share = state.sums, state.squared_weight / max(state.weight, 1.0) ** 2
+    for i in range(len(sums)):
+        for j in range(len(sums)):
+            covariance[i, j] = state.spread[i, j] - sums[i] * sums[j] * share
 
 
 @inline
@@ -399,3 +398,4 @@ def close(fresh: Floats, weight: Floats, fade: float, lags: Floats, behind: Floa
     if state.blocks > YOUNG:
         _add_score(part, a, scale, theta + behind, fade, state)
         _judge(a, taken, scale, state)
+    state.effective_blocks = state.weight**2 / max(state.squared_weight, 1.0)

@@ -34,11 +34,11 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.misfit.regressors import ANGLE, CAUSES
 from estimators.misfit.scores import LEVEL
-from estimators.numerics.directions import Directions
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline
 from estimators.numerics.symmetric import eigen, product
 from estimators.quantities import Floats
 
@@ -79,47 +79,26 @@ class Floor(NamedTuple):
     white: float  # factor of white noise that the others have
     lowest: float  # factor that none is below
 
-    def mixed(self, relative: Floats) -> Floats:
-        """Covariance (n, n) in units of white noise, mixed and floored along its own directions."""
-        own, ways = np.linalg.eigh((1.0 - self.share) * self.white * np.eye(len(relative)) + self.share * relative)
-        return np.asarray((ways * np.maximum(own, self.lowest)) @ ways.T)
+
+@inline
+def mixed(floor: Floor, relative: Floats, found: Floats) -> None:
+    """Write a covariance (n, n) in units of white noise, mixed and floored along its own directions."""
+    n = len(relative)
+    both = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            found[i, j], both[i, j] = 0.0, floor.share * relative[i, j]
+        both[i, i] += (1.0 - floor.share) * floor.white
+    own, ways = eigen(both)
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                found[i, j] += ways[i, k] * max(own[k], floor.lowest) * ways[j, k]
 
 
-class UnmodelledTorque(NamedTuple):
-    """Covariances (p, p) that θ owes to such a torque."""
-
-    seen: Floats  # what σ of a known value holds of it: all, where the rows surely show that there is one
-    whole: Floats  # all that it may have done
-    prior: Floats  # the same if no row showed any of it
-
-
-def places(parameters: int, own: int, output: int, cause: int = ANGLE) -> tuple[slice, slice]:
-    """Where the columns of one output are: in its products [φ φ̇ w y], and among the scores of all outputs.
-
-    own: misfit regressors of an output, the lag among them; cause: of regressors.py, whose columns are considered.
-    """
-    first, count = CAUSES.index(cause), 2 * HARMONICS if cause == ANGLE else CAUSES.count(cause)
-    raw, all_of_them = 2 * parameters - 1 + first, parameters + output * own + first
-    return slice(raw, raw + count), slice(all_of_them, all_of_them + count)
-
-
-def unmodelled_torque(
-    directions: Directions,
-    columns: Floats,
-    scores: Floats,
-    theta: Floats,
-    variance: float,
-    floor: Floor,
-    prior: float,
-    most: float = math.inf,
-) -> UnmodelledTorque | None:
-    """What these columns may have done; None where all of them are the model's.
-
-    columns: (p + k + 1,)² products of [φ w y]; scores: (p + k, p + k), their covariance; theta: (p,) of least squares;
-    variance: of a row's noise; prior: D, N·m (N); most: rms of y, N·m (N).
-    """
-    any_, *found = _unmodelled(directions.inverse, columns, scores, theta, variance, *floor, prior, most)
-    return UnmodelledTorque(*found) if any_ else None
+def columns_of(cause: int) -> tuple[int, int]:
+    """Number of the first of a cause's misfit columns that are considered, and how many; cause: of regressors.py."""
+    return CAUSES.index(cause), 2 * HARMONICS if cause == ANGLE else CAUSES.count(cause)
 
 
 @inline
@@ -138,13 +117,15 @@ def _likely(information: Floats, pull: Floats, prior: float) -> tuple[float, flo
     for one in range(len(information)):
         if information[one] > 0.0:
             none += 0.5 * pull[one] ** 2 / information[one]
-    best, largest = likelihood.max(), 0
+    best, largest = likelihood[0], 0
+    for at in range(count):
+        best = max(best, likelihood[at])
     while likelihood[largest] < best - DOUBT:
         largest += 1
     return float(sizes[largest]), max(best + none, 0.0)
 
 
-@kernel("f8[:, ::1](f8[:, ::1], f8[::1], f8[::1])")
+@inline
 def _spread(ways: Floats, left: Floats, amplitudes: Floats) -> Floats:
     """Covariance (p, p) by combinations, ways (p, k): their amplitudes (k,), and the variances left of these (k,)."""
     p, k = ways.shape
@@ -176,9 +157,7 @@ def _seen(ways: Floats, information: Floats, pull: Floats, size: float, most: fl
     return _spread(ways, left, amplitudes)
 
 
-@kernel(
-    "Tuple((f8[:, ::1], f8[:, ::1], f8[:, ::1]))(f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8, f8)",
-)
+@inline
 def _considered(
     C: Floats, information: Floats, E: Floats, pull: Floats, prior: float, most: float
 ) -> tuple[Floats, Floats, Floats]:
@@ -207,27 +186,72 @@ def _considered(
 
 
 @inline
+def _unlike_the_model(columns: Floats, effect: Floats) -> NDArray[np.int64]:
+    """Which columns w are not the model's; effect (p, k): least squares of each by those of the model."""
+    p, k = effect.shape
+    own, count = np.empty(k, np.int64), 0
+    for one in range(k):
+        square = left = columns[p + one, p + one]
+        for i in range(p):
+            left -= columns[i, p + one] * effect[i, one]
+        if square > 0.0 and left > SAME * square:
+            own[count] = one
+            count += 1
+    return own[:count]
+
+
+@inline
 def _gathered(
     inverse: Floats, columns: Floats, scores: Floats, theta: Floats
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """C of the columns that are not the model's; Z, r, V of these over the roots of their squares; those roots."""
-    p, k = len(theta), len(columns) - len(theta) - 1
-    C, squares = product(inverse, columns[:p, p : p + k]), np.diag(columns)[p : p + k]
-    left = squares - (columns[:p, p : p + k] * C).sum(axis=0)
-    own = np.flatnonzero((squares > 0.0) & (left > SAME * squares))
-    C, size, w = np.ascontiguousarray(C[:, own]), np.sqrt(squares[own]), columns[p + own]
-    Z = w[:, p + own] - product(w[:, :p], C)
-    half = scores[p + own] - product(C.T, scores[:p])  # scores of these columns without the model's
-    V = half[:, p + own] - product(half[:, :p], C)
-    r = (w[:, p + k] - (w[:, :p] * theta).sum(axis=1)) / size
-    return C, Z / np.outer(size, size), r, V / np.outer(size, size), size
+    p, last = len(theta), len(columns) - 1
+    effect = product(inverse, columns[:p, p:last])
+    own = _unlike_the_model(columns, effect)
+    n = len(own)
+    C, Z, V = np.empty((p, n)), np.empty((n, n)), np.empty((n, n))
+    size, r, half = np.empty(n), np.empty(n), np.empty((n, last))
+    for a in range(n):
+        for i in range(p):
+            C[i, a] = effect[i, own[a]]
+    for a in range(n):
+        row = p + own[a]
+        size[a], r[a] = np.sqrt(columns[row, row]), columns[row, last]
+        for i in range(p):
+            r[a] -= columns[row, i] * theta[i]
+        r[a] /= size[a]
+        for j in range(last):  # scores of these columns without the model's
+            half[a, j] = scores[row, j]
+            for i in range(p):
+                half[a, j] -= C[i, a] * scores[i, j]
+    for a in range(n):
+        for b in range(n):
+            Z[a, b], V[a, b] = columns[p + own[a], p + own[b]], half[a, p + own[b]]
+            for i in range(p):
+                Z[a, b] -= columns[p + own[a], i] * C[i, b]
+                V[a, b] -= half[a, i] * C[i, b]
+            Z[a, b] /= size[a] * size[b]
+            V[a, b] /= size[a] * size[b]
+    return C, Z, r, V, size
 
 
-@kernel(
-    "Tuple((b1, f8[:, ::1], f8[:, ::1], f8[:, ::1]))(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8, f8, f8, f8, "
-    "f8)"
-)
-def _unmodelled(
+@inline
+def _seen_combinations(Z: Floats, variance: float) -> tuple[Floats, Floats]:
+    """Combinations of the columns (n, k) that are not rounding, and the root of the square of each times variance."""
+    left, ways = eigen(Z)
+    n, k = len(left), 0
+    kept, length = np.empty((n, n)), np.empty(n)
+    for one in range(n):
+        if left[one] > UNSEEN:
+            length[k] = np.sqrt(variance * left[one])
+            for a in range(n):
+                kept[a, k] = ways[a, one]
+            k += 1
+    return kept[:, :k], length[:k]
+
+
+@inline
+def unmodelled_torque(
     inverse: Floats,
     columns: Floats,
     scores: Floats,
@@ -239,23 +263,43 @@ def _unmodelled(
     prior: float,
     most: float,
 ) -> tuple[bool, Floats, Floats, Floats]:
-    """Whether there are other columns than the model's, and what an UnmodelledTorque has; arguments as above."""
+    """What these columns may have done: whether any is not the model's, and covariances (p, p) that θ owes to it: what
+    σ of a known value holds (all, where the rows surely show that there is such a torque), all that it may have done,
+    and the same if no row showed any of it.
+
+    inverse: of the products of φ (p, p); columns: (p + k + 1,)² products of [φ w y]; scores: (p + k, p + k), their
+    covariance; theta: (p,) of least squares; variance: of a row's noise; share, white, lowest: see Floor; prior: D, N·m
+    (N); most: rms of y, N·m (N).
+    """
     C, Z, r, V, size = _gathered(inverse, columns, scores, theta)
-    k, none = len(size), np.zeros((0, 0))
-    if k == 0:
+    n, none = len(size), np.zeros((0, 0))
+    if n == 0:
         return False, none, none, none
-    left, ways = eigen(Z)
-    kept = np.flatnonzero(left > UNSEEN)
-    length = np.sqrt(variance * left[kept])
-    root = size.reshape(k, 1) * ways[:, kept] * length  # root rootᵀ = variance · Z
-    back = (ways[:, kept] / length).T  # its inverse
-    mixed = share * product(product(back, V), back.T) + (1.0 - share) * white * np.eye(len(kept))
-    spread, turned = eigen(mixed)
-    middle = product(root, turned)
-    scaled = middle / np.maximum(spread, lowest)
-    information, E = eigen(product(scaled, middle.T) / variance**2)
-    information = np.maximum(information, 0.0)
-    score = product(turned.T, product(back, r.reshape(k, 1))) / variance
-    pull = product(E.T, product(scaled, score))[:, 0].copy()
+    ways, length = _seen_combinations(Z, variance)
+    k = len(length)
+    root, back, pull = np.empty((n, k)), np.empty((k, n)), np.zeros(n)  # root rootᵀ = variance · Z; its inverse
+    for a in range(n):
+        for one in range(k):
+            root[a, one], back[one, a] = size[a] * ways[a, one] * length[one], ways[a, one] / length[one]
+    both, score = product(product(back, V), back.T), product(back, r.reshape(n, 1))
+    for one in range(k):
+        for other in range(k):
+            both[one, other] *= share
+        both[one, one] += (1.0 - share) * white
+    spread, turned = eigen(both)
+    middle, score = product(root, turned), product(turned.T, score)
+    scaled = middle.copy()
+    for one in range(k):
+        for a in range(n):
+            scaled[a, one] /= max(spread[one], lowest)
+    known, drawn = product(scaled, middle.T), product(scaled, score)
+    for a in range(n):
+        for b in range(n):
+            known[a, b] /= variance**2
+    information, E = eigen(known)
+    for one in range(n):
+        information[one] = max(information[one], 0.0)
+        for a in range(n):
+            pull[one] += E[a, one] * drawn[a, 0] / variance
     seen, whole, unseen = _considered(C, information, E, pull, prior, most)
     return True, seen, whole, unseen

@@ -1,4 +1,4 @@
-"""Small square systems solved in place by Gaussian elimination with partial pivoting, inside kernels."""
+"""Small square systems solved in place, inside kernels: Gaussian elimination with partial pivoting, triangles."""
 
 from typing import Final
 
@@ -42,3 +42,13 @@ def eliminate(A: Floats, b: Floats, n: int, columns: int) -> bool:
                 b[j, k] -= A[j, i] * b[i, k]
             b[j, k] /= A[j, j]
     return bool(np.isfinite(b[0, 0])) if n and columns else True
+
+
+@inline
+def divide_by_upper(root: Floats, right: Floats) -> None:
+    """Turn right (n, columns) into root⁻¹ right; root (n, n): upper triangular."""
+    for j in range(len(root) - 1, -1, -1):
+        for k in range(right.shape[1]):
+            for i in range(j + 1, len(root)):
+                right[j, k] -= root[j, i] * right[i, k]
+            right[j, k] /= root[j, j]

@@ -111,12 +111,6 @@ class ShiftedQuantiser:
         self.state.sums[:] = 0.0
         self.state.total, self.state.count = 0.0, 0
 
-    def covariance(self, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
-        """Covariance of θ (p, p), the mean d dᵀ of the sums so far; information: G; noise, own: N and n of a row of
-        ρ = 1. Infinite variances for parameters with noise, where steps may be most of the information in a direction.
-        """
-        return _covariance(self.state.sums, self.state.total, theta, information, noise, own)
-
 
 @inline
 def _interpolate(first: int, last: int, reach: int, state: QuantiserState, place: Floats) -> None:
@@ -264,14 +258,22 @@ def unidentifiable(gram: Floats, noise: Floats, lost: NDArray[np.bool_]) -> bool
     for i in range(p):
         unit[i, i] += RIDGE
     share = largest_share(part, unit, way)
-    most = np.abs(way).max()
+    most = 0.0
+    for i in range(p):
+        most = max(most, abs(way[i]))
     for i in range(p):
         lost[i] = share > HALF and abs(way[i]) >= GOOD * most
     return bool(share > HALF)
 
 
-@kernel("f8[:, ::1](f8[:, :, ::1], f8, f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])")
-def _covariance(sums: Floats, rho: float, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
+@inline
+def covariance_by_place(
+    sums: Floats, rho: float, theta: Floats, information: Floats, noise: Floats, own: Floats
+) -> Floats:
+    """Covariance of θ (p, p), the mean d dᵀ of the sums so far; rho: Σ of ρ; information: G; noise, own: N and n of a
+    row of ρ = 1. Infinite variances for parameters with noise, where steps may be most of the information in a
+    direction.
+    """
     p = len(theta)
     square, scale, lost, any_lost = np.zeros((p, p)), np.ones(p), np.zeros(p, np.bool_), np.zeros(p, np.bool_)
     both, left, moved = np.empty((p, p)), np.empty((p, p)), np.empty((p, 1))

@@ -137,6 +137,33 @@ class Learner:
 
 
 @inline
+def mean_variance(state: RecursiveState) -> float:
+    """Recent residual variance, whitened: what multiplies P."""
+    total = 0.0
+    for j in range(len(state.long)):
+        total += state.long[j]
+    return total / len(state.long)
+
+
+@inline
+def share_of_weights(state: RecursiveState) -> float:
+    """Σw²/Σw of the rows' weights, see RecursiveLeastSquares.share."""
+    return state.squared_weight / state.weight if state.weight > 0.0 else 1.0
+
+
+@inline
+def factor_of(state: RecursiveState, root: Floats) -> None:
+    """Write the upper triangular S (p, p) of P = S Sᵀ."""
+    p = len(state.d)
+    for j in range(p):
+        size = np.sqrt(state.d[j])
+        root[j, j] = size
+        for i in range(p):
+            if i != j:
+                root[i, j] = state.u[j, i] * size if i < j else 0.0
+
+
+@inline
 def covariance_of(learnt: Learnt, out: Floats) -> None:
     """Write Σ (parameters, parameters) of θ."""
     state = learnt.state

@@ -7,8 +7,21 @@ from numpy.typing import NDArray
 
 from estimators.misfit.regressors import BlockSums
 from estimators.misfit.scores import OWN_SUMS, ScoreState
+from estimators.numerics.directions import Directions
+from estimators.quantisation.errors_in_variables import StepNoise
 from estimators.quantisation.shifted_quantiser import QuantiserState
-from jointwatch_numba.layout import Layout, Matrix, Vector
+from jointwatch_numba.layout import Layout, Matrix, Scratch, Vector
+
+
+class FitSettings(Layout):
+    """What is known of the rows of one estimator before any of them."""
+
+    own: int  # misfit regressors of an output
+    overlap: float  # rows that say the same
+    corrects: bool  # whether what an encoder's steps do is taken off θ; not where there is η
+    prior: float  # of a torque of the angle that the model lacks, as a share of the torque's rms; 0: there is none
+    inertia: int  # which parameter it is, of the only joint; −1: there is none
+    instant: float  # s², variance of the instant at which a torque was read
 
 
 class FitState(Layout, version=12):
@@ -17,6 +30,12 @@ class FitState(Layout, version=12):
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
     """
 
+    settings: Scratch[FitSettings]
+    step_noise: Scratch[StepNoise]  # of the encoders known by now
+    only_noise: Scratch[Annotated[Matrix, "parameters", "parameters"]]  # N of the encoder that the quantiser shifts …
+    only_own: Scratch[Annotated[Vector, "parameters"]]  # … and n
+    directions: Scratch[Directions]  # of all rows, when the last block ended …
+    others: Scratch[Directions]  # … and of some of them
     sums: BlockSums  # of the current block
     quantiser: QuantiserState
     scores: ScoreState
@@ -33,6 +52,7 @@ class FitState(Layout, version=12):
     gains: Annotated[Vector, "regressors"]  # share of y² that each misfit regressor explains, as reported
     found: Annotated[Vector, "regressors"]  # their coefficients
     places: Annotated[Matrix, "parameters", "parameters"]  # covariance of θ by the place of an encoder's steps
+    steps_left: Scratch[Annotated[Matrix, "parameters", "parameters"]]  # covariance of θ that the steps leave
     lost: Annotated[
         Matrix, "parameters", "parameters"
     ]  # covariance of θ that moves the torque by 1, where steps hide it
@@ -46,21 +66,22 @@ class FitState(Layout, version=12):
 
     @classmethod
     def of(
-        cls, p: int, owners: NDArray[np.int64], own: int, row: float, remembers: bool, torque: bool, unread: int
-    ) -> "FitState":
+        cls, p: int, owners: NDArray[np.int64], settings: FitSettings, row: float, remembers: bool, torque: bool,
+        unread: int,
+    ) -> "FitState":  # fmt: skip
         """State before any row.
 
-        p: parameters; owners: joint of each output; own: misfit regressors of each output; row: s between rows;
-        remembers: whether friction has a memory of its own; torque: whether outputs are torques; unread: room for rows
-        of the shifted quantiser.
+        p: parameters; owners: joint of each output; row: s between rows; remembers: whether friction has a memory of
+        its own; torque: whether outputs are torques; unread: room for rows of the shifted quantiser.
         """
-        m = len(owners)
+        m, own = len(owners), settings.own
         sums, quantiser = (
             BlockSums.of(owners, p, own, 1e9 * row, remembers, torque),
             QuantiserState.room(unread, p, row),
         )
         scores = ScoreState.zeros(outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own, own_sums=OWN_SUMS)
         return cls.zeros(
-            sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p, regressors=m * own,
-            trail=np.zeros(p + 1), slow=np.zeros((m, p + 2)),
+            settings=settings, step_noise=StepNoise.zeros(outputs=m, parameters=p), directions=Directions.zeros(p=p),
+            others=Directions.zeros(p=p), sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p,
+            regressors=m * own, trail=np.zeros(p + 1), slow=np.zeros((m, p + 2)),
         )  # fmt: skip

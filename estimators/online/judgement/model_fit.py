@@ -17,33 +17,22 @@ import numpy as np
 
 from estimators.misfit import regressors, scores
 from estimators.misfit.regressors import ANGLE, DIRECTION, ECCENTRIC, ELASTIC, LAG, LOAD, MEMORY, PLACE, SPEED, TORQUE
-from estimators.numerics.directions import Directions
-from estimators.online.judgement.fit_state import FitState
+from estimators.online.judgement import step_effects
+from estimators.online.judgement.block_end import LEAST, fade, report
+from estimators.online.judgement.fit_state import FitSettings, FitState
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.validity import SMALL
-from estimators.online.judgement.widening import (
-    EITHER,
-    Widening,
-    consider,
-    directions_of,
-    widen,
-    widen_unidentifiable,
-)
-from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows
+from estimators.online.judgement.widening import EITHER, widen, widen_unidentifiable
+from estimators.quantisation.errors_in_variables import Steps
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.reasons import Reason
 from estimators.recursive.learner import Learner
 from estimators.recursive.weights import reversals
 from estimators.rows import Rows
-from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
+from estimators.thresholds import ENDLESS, GOOD
 
 #: s, argued: Rows of one score; longer than residuals remember (decision 012, point 1).
 BLOCK: Final = 1.0
-#: blocks, argued: Blocks before which no misfit is reported.
-LEAST: Final = 8.0
-#: 1, argued: Torque over its rms along a direction that an encoder's steps may pretend: far from good, and finite.
-LOST: Final = 10.0
 #: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named.
 MOST: Final = 0.5
 #: 1, argued: Share of the square of the unexplained torque that a lag must explain to be named: it shifts all of the
@@ -101,16 +90,18 @@ class ModelFit:
         self._owners = np.array(owners, np.int64)
         names = [one.name for one in parameters]
         self._inertia = names.index("inertia") if "inertia" in names else None
-        self._gate, self._corrects = gate, corrects
-        self._overlap = overlap
+        self._gate = gate
         torque = bool(self._lags.all())  # else y may be a position
-        self._near_zero = np.array([one == TORQUE for one in regressors.CAUSES[:own]])  # which regressors are of it
-        self._instant, self._prior = (sample**2 / 12.0, prior) if torque else (0.0, 0.0)  # s², variance
+        instant, prior = (sample**2 / 12.0, prior) if torque else (0.0, 0.0)
+        inertia = -1 if self._inertia is None else self._inertia
+        settings = FitSettings(
+            own=own, overlap=overlap, corrects=corrects, prior=prior, inertia=inertia, instant=instant
+        )
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         self.earlier = 0  # rows by which the first block of normal mode ends earlier, see JointEstimator
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
-        self.state = state = FitState.of(p, self._owners, own, row, remembers, torque, unread)
+        self.state = state = FitState.of(p, self._owners, settings, row, remembers, torque, unread)
         state.sums.loads[:] = [one.name in LOADS for one in parameters]
         self.quantiser = ShiftedQuantiser(state.quantiser)
 
@@ -152,7 +143,7 @@ class ModelFit:
         self.begin(now, keep_identified=True)
         learner.correlated[:] = np.eye(learner.rls.p)
         self.state.effects[:] = self._left_of_steps(learner) + self.state.late.T @ self.state.late
-        widen_unidentifiable(self.state, learner)
+        learner.misfit[:] = self.state.effects
 
     @property
     def block(self) -> int:
@@ -204,44 +195,28 @@ class ModelFit:
 
         now: number of the next row; time: ns, of the last one; settled: whether θ is published.
         """
-        state, rls, sums = self.state, learner.rls, self.state.sums
+        state, rls = self.state, learner.rls
         state.due = now + self._block
         self._predict_by(learner)
-        forgotten = rls.state.forgotten
-        fade = math.exp(state.forgotten - forgotten) if forgotten >= state.forgotten else 0.0
-        sums.special[: 2 * len(state.rows)] *= fade
-        if state.forgotten > 0.0:  # what an alarm of something else forgets is still identified
-            sums.special[2 * len(state.rows) :] *= fade
-        state.forgotten = forgotten
-        state.rows[:] = fade * state.rows + sums.count
-        state.turns[:] = fade * (state.turns + sums.turned_count)
-        state.forth[:] = fade * state.forth + sums.forth
-        state.rough[:] = fade * state.rough + sums.noise
-        state.slow[:] = fade * state.slow + sums.slow
-        state.owed[:] = fade * state.owed + sums.noise + learner.reversal**2 * sums.turned_noise
-        sums.begin_block()
-        self.quantiser.fade(fade)
+        factor = fade(state, learner.state)
         self.quantiser.read()
-        scores.close(sums.products, rls.noise[0] / rls.noise, fade, self._lags, state.behind, state.scores)
-        if self.state.scores.effective_blocks < LEAST or rls.state.cusum > 0.0:
-            if settled and state.left == 0.0:
-                self._begin_with_steps(learner, time)
-            elif settled:
-                widen_unidentifiable(state, learner)
+        noise = rls.noise[0] / rls.noise
+        scores.close(state.sums.products, noise, factor, self._lags, state.behind, state.scores)
+        enough = report(state, learner.state)
+        if not settled:
             return
-        judged = state.scores
-        state.gains[:], state.found[:], state.late[:] = judged.gains, judged.coefficients, judged.lag
-        state.share, state.left = judged.explained, judged.unexplained
-        over = MISFIT_OVER if state.spoiled else 1.0
-        state.spoiled = state.share > over * GOOD or self._disproportion() > over * SMALL
-        if settled:
-            directions = directions_of(state, learner)
-            self._weigh_steps(rls.noise[0] / rls.noise, directions, time)
-            self.correct(learner, time)
-            state.trail[:] = fade * state.trail + np.append(rls.theta, 1.0)
-            widen(state, learner, directions, self._left_of_steps(learner), self._known)
-            self._lose(learner)
-            self.roughen(learner, time)
+        if not enough and state.left > 0.0:
+            widen_unidentifiable(state, learner.state)
+            return
+        state.step_noise.take(self._steps, time)
+        step_effects.weigh_steps(state, learner.state)
+        step_effects.correct(state, learner.state)
+        step_effects.find_what_is_left(state, learner.state)
+        if not enough:  # the end of a start: steps need no scores, and a lag a few blocks only
+            state.late[:] = state.scores.lag
+        widen(state, learner.state, factor, enough)
+        if enough:
+            step_effects.roughen(state, learner.state)
 
     def _predict_by(self, learner: Learner) -> None:
         """Let rows of the next block be predicted by the present θ."""
@@ -268,38 +243,17 @@ class ModelFit:
         if settled:
             learner.rls.follow_noise(FOLLOWS**BLOCK)
 
-    def _disproportion(self) -> float:
-        """Share of the torque (rms) that a nonlinearity near zero explains; 0 where another cause explains more.
-
-        Such a measurement is wrong in every row, so its limit is that of the prediction.
-        """
-        gains = self.state.gains.reshape(-1, self._own)
-        near = gains[:, self._near_zero]
-        most = near.max(initial=0.0)
-        return math.sqrt(float(near.sum())) if most >= gains.max(initial=0.0) else 0.0
-
-    @property
-    def _corrected(self) -> bool:
-        """Whether θ has been corrected for the steps."""
-        return self._corrects and not self.state.lost.any()
-
     def coarse(self, steps: Steps) -> None:
         """Tell it that the readings of an encoder have steps."""
         self._steps = (*self._steps, steps)
         if steps.reading is not None and len(self.state.quantiser.times):
+            self.state.only_noise[:], self.state.only_own[:] = steps.noise[0], steps.own[0]
             self.quantiser.coarse(steps.size, steps.reading)
 
     def correct(self, learner: Learner, time: int) -> None:
-        """Correct θ for the steps in the rows since the last time: θ += P(Nθ − n), with their N and n.
-
-        So θ follows (G − N)θ = b − n row by row. A model with η is not corrected, since its rows are learnt again and
-        again; nor is θ where the steps are most of the information in a direction.
-        """
-        rls, state = learner.rls, self.state
-        if self._corrected and self._steps:
-            noise, own = noise_of_rows(self._steps, state.owed / rls.noise, time, rls.p)
-            rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
-        state.owed[:] = 0.0
+        """Correct θ for the steps in the rows since the last time; time: ns, of the last one."""
+        self.state.step_noise.take(self._steps, time)
+        step_effects.correct(self.state, learner.state)
 
     def lighten(self, left: Floats) -> None:
         """Note that the rows of a start weigh less than before; left (outputs,): share of the step noise in them."""
@@ -308,63 +262,13 @@ class ModelFit:
 
     def roughen(self, learner: Learner, time: int) -> None:
         """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
-        rls, rounding = learner.rls, learner.state.rounding
-        learner.state.usual_rounding[:] = np.minimum(self.state.rough / np.maximum(self.state.rows, 1.0), 1.0)
-        learner.state.timing[:] = self._instant / learner.row_variance()
-        for o in range(len(rounding) if self._corrected else 0):
-            noise, own = noise_of_rows(self._steps, np.eye(len(rounding))[o], time, rls.p)
-            white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
-            rounding[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
-
-    def _begin_with_steps(self, learner: Learner, time: int) -> None:
-        """Correct for encoder steps at the end of a start, before there are scores enough: the correction needs none.
-
-        A lag that is not known is considered as soon as a few blocks say anything of it.
-        """
-        directions = directions_of(self.state, learner)
-        self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, directions, time)
-        self.correct(learner, time)
-        self.state.late[:] = self.state.scores.lag
-        self.state.effects[:] = self._left_of_steps(learner) + self.state.late.T @ self.state.late
-        widen_unidentifiable(self.state, learner)
-        consider(self.state, learner, directions, self._known)
-        self._lose(learner)
+        self.state.step_noise.take(self._steps, time)
+        step_effects.roughen(self.state, learner.state)
 
     def _left_of_steps(self, learner: Learner) -> Floats:
-        """Covariance of θ (p, p) that the steps leave.
-
-        Along a direction of which steps are most of the information θ is not known, and so its column is mostly noise:
-        what its true part would explain is in the residual, so the prediction is off by the residual's rms at most.
-        """
-        state, rls, reading = self.state, learner.rls, self.quantiser.reading
-        left = (UNSURE if self._corrected else 1.0) * np.outer(state.steps, state.steps)
-        if self._corrected and reading is not None:
-            noise, own = self._steps[0].noise[0], self._steps[0].own[0]
-            state.places[:] = self.quantiser.covariance(
-                rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own
-            )
-            lost = np.isinf(np.diag(state.places))
-            state.places[lost] = state.places[:, lost] = 0.0
-            left += state.places
-            state.lost[:] = np.diag(np.where(lost, 1.0 / learner.leverage**2, 0.0))
-        return np.asarray(left + rls.variance() * rls.noise[0] * state.lost)
-
-    @property
-    def _known(self) -> Widening:
-        """What is known of the rows beforehand."""
-        return Widening(self._own, self._overlap, self._corrected, self._corrects, self._prior, self._inertia)
-
-    def _lose(self, learner: Learner) -> None:
-        """Widen θ, but not its prediction, along directions of which steps are most of the information."""
-        learner.state.unmodelled += LOST**2 * learner.state.power * self.state.lost
-
-    def _weigh_steps(self, weight: Floats, directions: Directions, time: int) -> None:
-        """Compute by how much the steps move θ; directions: see directions_of."""
-        state, p = self.state, len(self.state.scores.theta)
-        noise, own = noise_of_rows(self._steps, weight * state.rough, time, p)
-        if noise.any():
-            state.steps[:], lost = bias_of(directions, noise, own, state.scores.theta)
-            state.lost[:] = max(float(state.rows.sum()), 1.0) * lost @ lost.T
+        """Covariance of θ (p, p) that the steps leave."""
+        step_effects.find_what_is_left(self.state, learner.state)
+        return self.state.steps_left
 
     # --- reports
 

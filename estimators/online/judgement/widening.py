@@ -14,25 +14,24 @@ that the model lacks did to θ (misfit/regressors.py), or may have done (misfit/
 known to act, or may, the prediction is right because of it.
 """
 
-import math
-from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from estimators.misfit import scores
 from estimators.misfit.position_error import position_error
 from estimators.misfit.regressors import ANGLE, ELASTIC, LOAD, PLACE, TORQUE, columns
-from estimators.misfit.unmodelled_torque import SHARE, Floor, UnmodelledTorque, places, unmodelled_torque
-from estimators.numerics.directions import Directions, contrast
-from estimators.online.judgement.fit_state import FitState
+from estimators.misfit.scores import products, write_covariance
+from estimators.misfit.unmodelled_torque import SHARE, Floor, columns_of, mixed, unmodelled_torque
+from estimators.numerics.directions import add_unidentifiable, beyond_noise, contrast, resolve
+from estimators.numerics.elimination import divide_by_upper
+from estimators.numerics.jit import inline, kernel
+from estimators.numerics.symmetric import product
+from estimators.online.judgement.fit_state import FitSettings, FitState
+from estimators.online.judgement.step_effects import is_corrected
 from estimators.online.judgement.validity import SMALL
 from estimators.quantities import Floats
-from estimators.recursive.learner import Learner
+from estimators.recursive.learner import Learnt, factor_of, mean_variance, share_of_weights
 from estimators.thresholds import LEAST_DIVISOR
-
-Indices = tuple[NDArray[np.int64], ...]
 
 #: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
 #: point 4).
@@ -41,173 +40,245 @@ KNOWN: Final = 20.0
 EITHER: Final = 100.0
 #: 1, argued: The least share of the residual variance that is noise and not lag.
 NOISE: Final = 0.1
+#: 1, argued: Torque over its rms along a direction that an encoder's steps may pretend: far from good, and finite.
+LOST: Final = 10.0
+# causes of a torque that the model may lack, the first of its misfit columns, and how many they are
+CONSIDERED: Final = tuple((cause, *columns_of(cause)) for cause in (ANGLE, PLACE, ELASTIC, TORQUE, LOAD))
+OF_ANGLE: Final = columns(turns=True)  # misfit regressors of an output whose position is an angle
 
 
-class Widening(NamedTuple):
-    """Declares what is known beforehand of the rows of one estimator."""
-
-    own: int  # misfit regressors of an output
-    overlap: float  # rows that say the same
-    corrected: bool  # whether θ has been corrected for encoder steps
-    linear: bool  # whether there is no η
-    prior: float  # of a torque of the angle that the model lacks, as a share of the torque's rms; 0: there is none
-    inertia: int | None  # which parameter it is, of the only joint
-
-
-def directions_of(state: FitState, learner: Learner) -> Directions:
-    """Directions of θ that the rows so far identify."""
-    p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
-    return Directions.of(np.ascontiguousarray(scores.products(state.scores.gram, weight, p)[:p, :p]))
+@inline
+def _weights(learnt: Learnt) -> Floats:
+    """Weight of each output, whitened by the noise of the first."""
+    noise = learnt.state.noise
+    weights = np.empty(len(noise))
+    for output in range(len(noise)):
+        weights[output] = noise[0] / noise[output]
+    return weights
 
 
-def widen(state: FitState, learner: Learner, directions: Directions, left: Floats, known: Widening) -> None:
-    """Write into a learner what the rows say of the covariance of θ.
+@inline
+def _rows(fit: FitState) -> float:
+    """Rows of all outputs, at least one."""
+    total = 0.0
+    for output in range(len(fit.rows)):
+        total += fit.rows[output]
+    return max(total, 1.0)
 
-    directions: see directions_of; left: (p, p) covariance that the steps of encoders leave; known: of the rows.
+
+@inline
+def _correlate(learnt: Learnt, floor: Floor, noise: Floats) -> None:
+    """Write C: covariance of the scores, noise (p, p) of θ, in units of S, mixed with that of the start.
+
+    Of white noise the covariance of θ is S Sᵀ, the start's factors included.
     """
-    rls, judged = learner.rls, state.scores
-    p, blocks, rows = rls.p, judged.effective_blocks, max(float(state.rows.sum()), 1.0)
-    weight = rls.noise[0] / rls.noise
-    free, inverse = blocks / max(blocks - p, 0.5 * blocks), directions.inverse
-    noise = free * inverse @ judged.covariance[:p, :p] @ inverse
-
-    straight = judged.theta + state.steps if known.corrected else judged.theta
-    state.behind[:], pulled = directions.beyond_noise(
-        noise, rls.theta - state.trail[:-1] / state.trail[-1], rls.theta - straight
-    )
-    lagging = float(state.behind @ directions.gram @ state.behind) / (float(rls.noise[0]) * rows)
-    least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
-    floor = _floor(learner, least, blocks / (blocks + KNOWN), known)
-    back = np.linalg.inv(_root(learner))
-    learner.correlated[:] = floor.mixed(back @ noise @ back.T)
-
-    outputs = len(weight)
-    near = contrast(directions, scores.products(state.sums.special[outputs:-outputs], weight, p), judged.theta, noise)
-    state.effects[:] = left
-    for effect in (pulled, near, state.behind, *state.late):
-        state.effects += np.outer(effect, effect)
-    widen_unidentifiable(state, learner)
-    _consider(state, learner, directions, floor, known)
-    if known.inertia is not None and known.linear:
-        steps = state.steps if known.corrected else np.zeros(p)
-        effect = position_error(directions, state.slow[0], judged.theta + steps, noise, left, known.inertia)
-        if effect.any():
-            square = np.outer(effect, effect)
-            learner.state.seen += square
-            learner.state.unmodelled += square
+    state, p = learnt.state, len(noise)
+    root, middle = np.empty((p, p)), noise.copy()
+    factor_of(state, root)
+    size = np.sqrt(mean_variance(state) * share_of_weights(state))
+    for i in range(p):
+        for j in range(i, p):
+            root[i, j] *= learnt.deviation_factor[i] * size
+    divide_by_upper(root, middle)
+    middle = middle.T.copy()
+    divide_by_upper(root, middle)
+    mixed(floor, middle, learnt.correlated)
 
 
-def consider(state: FitState, learner: Learner, directions: Directions, known: Widening) -> None:
-    """Write what torques of the angle may have done at the end of a start, before there are scores enough."""
-    blocks = state.scores.effective_blocks
-    floor = _floor(learner, 1.0, blocks / (blocks + KNOWN), known)
-    _consider(state, learner, directions, floor, known)
+@inline
+def _mean_square(deviation_factor: Floats) -> float:
+    total = 0.0
+    for i in range(len(deviation_factor)):
+        total += deviation_factor[i] ** 2
+    return total / len(deviation_factor)
 
 
-def _root(learner: Learner) -> Floats:
-    """S (p, p): of white noise the covariance of θ is S Sᵀ, the start's factors included."""
-    rls = learner.rls
-    root = (np.triu(rls.state.u.T, 1) + np.eye(rls.p)) * np.sqrt(rls.d * rls.variance() * rls.share())
-    return np.asarray(learner.deviation_factor[:, None] * root)
-
-
-def _floor(learner: Learner, least: float, share: float, known: Widening) -> Floor:
+@inline
+def _floor(settings: FitSettings, learnt: Learnt, least: float, share: float) -> Floor:
     """How the scores' covariance is mixed with that of the start; least: share of the residual that is noise.
 
     Rows that a kernel lets say the same do not come below their number of white noise's. What an encoder's rounding
     adds is in a second derivative, which says the opposite a moment later.
     """
-    lowest = least
-    if known.linear:
-        rounding = float((learner.state.rounding * learner.state.usual_rounding).max(initial=0.0))
-        lowest = (least + (known.overlap - 1.0) * max(least - rounding, 0.0)) / float(
-            np.mean(learner.deviation_factor**2)
-        )
+    lowest, rounding = least, 0.0
+    if settings.corrects:
+        for output in range(len(learnt.rounding)):
+            rounding = max(rounding, learnt.rounding[output] * learnt.usual_rounding[output])
+        lowest = least + (settings.overlap - 1.0) * max(least - rounding, 0.0)
+        lowest /= _mean_square(learnt.deviation_factor)
     return Floor(share, least, lowest)
 
 
-def widen_unidentifiable(state: FitState, learner: Learner) -> None:
+@inline
+def _consider(fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor) -> None:
+    """Write what torques that the model lacks may have done to θ: those that are seen, and any torque of the angle.
+
+    At the poses of this motion they make the prediction right, so they are no part of Σ. covariance: of the scores.
+    """
+    bias, settings, p = fit.scores.bias, fit.settings, len(fit.steps)
+    for i in range(p):
+        for j in range(p):
+            late = 0.0
+            for output in range(len(fit.late)):
+                late += fit.late[output, i] * fit.late[output, j]
+            learnt.unmodelled[i, j] = bias[i] * bias[j]
+            learnt.seen[i, j] = bias[i] * bias[j] - (1.0 - SHARE) * late  # the lag is in Σ as a whole
+            fit.prior[i, j] = 0.0
+    if not settings.prior > 0.0 or not settings.corrects or settings.own < OF_ANGLE:
+        return
+    factor = _mean_square(learnt.deviation_factor)
+    floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
+    for output in range(len(fit.rows)):
+        for cause, first, count in CONSIDERED:
+            size = settings.prior if cause in (ANGLE, PLACE) else SMALL
+            _consider_cause(fit, learnt, covariance, floor, output, cause, first, count, size)
+
+
+@inline
+def _consider_cause(
+    fit: FitState, learnt: Learnt, covariance: Floats, floor: Floor, output: int, cause: int, first: int, count: int,
+    size: float,
+) -> None:  # fmt: skip
+    """Add the possible effect of one cause on θ by one output; first, count: its misfit columns; size: as a share of
+    the torque."""
+    state, gram, p = learnt.state, fit.scores.gram[output], len(fit.steps)
+    raw, among = np.empty(p + count + 1, np.int64), np.empty(p + count, np.int64)  # among products, and among scores
+    for i in range(p + count):
+        raw[i] = i if i < p else p - 1 + first + i  # the lag has no column
+        among[i] = i if i < p else output * fit.settings.own + first + i
+    raw[p + count] = len(gram) - 1
+    known, scores = np.empty((p + count + 1, p + count + 1)), np.empty((p + count, p + count))
+    for i in range(p + count + 1):
+        for j in range(p + count + 1):
+            known[i, j] = gram[max(raw[i], raw[j]), min(raw[i], raw[j])] * (state.noise[0] / state.noise[output])
+    for i in range(p + count):
+        for j in range(p + count):
+            scores[i, j] = covariance[among[i], among[j]]
+    rows = max(fit.rows[output], 1.0)
+    most = np.sqrt(gram[len(gram) - 1, len(gram) - 1] / rows)
+    if cause != ANGLE:  # whose columns have a unit of their own
+        square = 0.0
+        for i in range(p, p + count):
+            square += gram[raw[i], raw[i]] / count
+        most /= max(np.sqrt(square / rows), LEAST_DIVISOR)
+    any_, seen, whole, prior = unmodelled_torque(
+        fit.directions.inverse, known, scores, fit.scores.theta, mean_variance(state) * state.noise[0], floor.share,
+        floor.white, floor.lowest, size * most, most,
+    )  # fmt: skip
+    for i in range(p if any_ else 0):
+        for j in range(p):
+            learnt.seen[i, j] += seen[i, j]
+            learnt.unmodelled[i, j] += whole[i, j]
+            if cause == ANGLE:
+                fit.prior[i, j] += prior[i, j]
+
+
+@kernel((FitState, Learnt))
+def widen_unidentifiable(fit: FitState, learnt: Learnt) -> None:
     """Widen along directions that no row identifies, or, of a joint that has moved one way only, only rows at stops.
 
     This needs no residuals, so it follows at once where a motion begins to identify what it did not. Rows clear of any
     stop count from before an alarm, too, where the alarm was of what had not been identifiable (model_fit.py).
     """
-    p, weight = learner.rls.p, learner.rls.noise[0] / learner.rls.noise
-    whole = scores.products(state.scores.gram, weight, p)
-    clear = scores.products(state.sums.special[2 * len(weight) :], weight, p)
-    learner.misfit[:] = state.effects
-    if not state.rows.any():
+    p, outputs, weights = len(fit.steps), len(fit.rows), _weights(learnt)
+    whole = products(fit.scores.gram, weights, p)
+    clear = products(fit.sums.special[2 * outputs :], weights, p)
+    for i in range(p):
+        for j in range(p):
+            learnt.misfit[i, j] = fit.effects[i, j]
+    if not fit.rows.any():
         return
-    learner.misfit += _along_unidentifiable(whole + clear, p)
-    if not (np.minimum(state.forth, state.rows - state.forth) >= EITHER).all():
-        learner.misfit += _along_unidentifiable(clear, p)
-    rows = max(float(state.rows.sum()), 1.0)
-    learner.state.gram[:], learner.state.power = whole[:p, :p] / rows, float(whole[p, p]) / rows
+    both, either = np.empty((p + 1, p + 1)), True
+    for i in range(p + 1):
+        for j in range(p + 1):
+            both[i, j] = whole[i, j] + clear[i, j]
+    for output in range(outputs):
+        either = either and min(fit.forth[output], fit.rows[output] - fit.forth[output]) >= EITHER
+    resolve(both, fit.others)
+    add_unidentifiable(fit.others, both[p, p], learnt.misfit)
+    if not either:
+        resolve(clear, fit.others)
+        add_unidentifiable(fit.others, clear[p, p], learnt.misfit)
+    rows = _rows(fit)
+    learnt.power = whole[p, p] / rows
+    for i in range(p):
+        for j in range(p):
+            learnt.gram[i, j] = whole[i, j] / rows
 
 
-def _along_unidentifiable(products: Floats, p: int) -> Floats:
-    """Covariance (p, p) along what rows do not identify; products: (p + 1, p + 1) of their [φ y]."""
-    return Directions.of(np.ascontiguousarray(products[:p, :p])).unidentifiable(float(products[p, p]))
+@inline
+def _noise_of_theta(fit: FitState, covariance: Floats) -> Floats:
+    """Covariance (p, p) that noise alone gives θ; covariance: of the scores."""
+    inverse, p, blocks = fit.directions.inverse, len(fit.steps), fit.scores.effective_blocks
+    noise = product(product(inverse, covariance[:p, :p]), inverse)
+    for i in range(p):
+        for j in range(p):
+            noise[i, j] *= blocks / max(blocks - p, 0.5 * blocks)
+    return noise
 
 
-def _consider(state: FitState, learner: Learner, directions: Directions, floor: Floor, known: Widening) -> None:
-    """Write what torques that the model lacks may have done to θ: those that are seen, and any torque of the angle.
+@inline
+def _straight(fit: FitState) -> Floats:
+    """θ (p,) of least squares over the rows without a reversal, corrected for steps as θ is."""
+    straight, corrected = fit.scores.theta.copy(), is_corrected(fit)
+    for i in range(len(straight) if corrected else 0):
+        straight[i] += fit.steps[i]
+    return straight
 
-    At the poses of this motion they make the prediction right, so they are no part of Σ.
+
+@inline
+def _add_effects(fit: FitState, learnt: Learnt, factor: float, noise: Floats, straight: Floats) -> float:
+    """Add to the effects on θ: of rows that saw a reversal, of those behind one, and of a truth that moves.
+
+    Returns the least share of the residual that is noise: as at the start, but what θ is behind is no noise.
     """
-    rls = learner.rls
-    learner.state.unmodelled[:] = learner.state.seen[:] = np.outer(state.scores.bias, state.scores.bias)
-    learner.state.seen -= (1.0 - SHARE) * state.late.T @ state.late  # it is in Σ as a whole
-    state.prior[:] = 0.0
-    if not known.prior > 0.0 or not known.linear or known.own < columns(turns=True):
-        return
-    factor, covariance = float(np.mean(learner.deviation_factor**2)), state.scores.covariance
-    floor = Floor(floor.share, floor.white * factor, floor.lowest * factor)
-    for output in range(len(rls.noise)):
-        considered = [(one, known.prior) for one in (ANGLE, PLACE)] + [(one, SMALL) for one in (ELASTIC, TORQUE, LOAD)]
-        for cause, size in considered:
-            found = _of_cause(state, learner, directions, covariance, floor, known, (output, cause, size))
-            if found is None:
-                continue
-            learner.state.seen[:] += found.seen
-            learner.state.unmodelled[:] += found.whole
-            if cause == ANGLE:
-                state.prior[:] += found.prior
+    directions, theta, trail, p, outputs = fit.directions, learnt.state.theta, fit.trail, len(fit.steps), len(fit.rows)
+    trail[p] = factor * trail[p] + 1.0
+    moved, near = np.empty((2, p)), np.empty((1, p))
+    for i in range(p):
+        trail[i] = factor * trail[i] + theta[i]
+        moved[0, i], moved[1, i] = theta[i] - trail[i] / trail[p], theta[i] - straight[i]
+    beyond_noise(directions, noise, moved)
+    behind_reversals = products(fit.sums.special[outputs : 2 * outputs], _weights(learnt), p)
+    contrast(directions, fit.others, behind_reversals, fit.scores.theta, noise, near)
+    lagging = 0.0
+    for i in range(p):
+        fit.behind[i] = moved[0, i]
+        for j in range(p):
+            lagging += moved[0, i] * directions.gram[i, j] * moved[0, j]
+            fit.effects[i, j] += moved[1, i] * moved[1, j] + near[0, i] * near[0, j] + moved[0, i] * moved[0, j]
+    return float(max(1.0 - lagging / (learnt.state.noise[0] * _rows(fit)) / mean_variance(learnt.state), NOISE))
 
 
-def _of_cause(
-    state: FitState,
-    learner: Learner,
-    directions: Directions,
-    covariance: Floats,
-    floor: Floor,
-    known: Widening,
-    what: tuple[int, int, float],
-) -> UnmodelledTorque | None:
-    """Possible effect of one cause on θ by one output; covariance: of the scores; what: output, cause, and its size as
-    a share of the torque."""
-    (output, cause, size), rls, p = what, learner.rls, learner.rls.p
-    gram, rows = state.scores.gram[output], max(float(state.rows[output]), 1.0)
-    taken, own = _places(p, known.own, output, cause, len(gram))
-    products = gram[taken]
-    most = math.sqrt(products[-1, -1] / rows)
-    if cause != ANGLE:  # whose columns have a unit of their own
-        column = math.sqrt(products.diagonal()[p:-1].mean() / rows)
-        most /= max(column, LEAST_DIVISOR)
-    products *= rls.noise[0] / rls.noise[output]
-    variance = rls.variance() * float(rls.noise[0])
-    return unmodelled_torque(
-        directions, products, covariance[own], state.scores.theta, variance, floor, size * most, most
-    )
+@kernel((FitState, Learnt, "f8", "b1"))
+def widen(fit: FitState, learnt: Learnt, factor: float, enough: bool) -> None:
+    """Write into a learner what the rows say of the covariance of θ.
 
-
-@lru_cache
-def _places(p: int, regressors: int, output: int, cause: int, last: int) -> tuple[Indices, Indices]:
-    """Where the products of [φ w y] are in the lower triangle of an output's, and [φ w] among the scores of all.
-
-    last: columns of the output's products.
+    fit: with directions of the rows and what steps leave (step_effects.py); factor: result of fade; enough: whether
+    there are blocks enough for scores, else it is the end of a start. Then a lag, steps and torques of the angle are
+    considered all the same.
     """
-    inside, among = places(p, regressors, output, cause)
-    raw, own = np.r_[0:p, inside, last - 1], np.r_[0:p, among]
-    rows, columns = np.meshgrid(raw, raw, indexing="ij")
-    return (np.maximum(rows, columns), np.minimum(rows, columns)), np.ix_(own, own)
+    settings, count, p, blocks = fit.settings, len(fit.scores.sums), len(fit.steps), fit.scores.effective_blocks
+    covariance = np.empty((count, count))
+    write_covariance(fit.scores, covariance)
+    noise, straight, least = _noise_of_theta(fit, covariance), _straight(fit), 1.0
+    for i in range(p):
+        for j in range(p):
+            fit.effects[i, j] = fit.steps_left[i, j]
+            for output in range(len(fit.late)):
+                fit.effects[i, j] += fit.late[output, i] * fit.late[output, j]
+    if enough:
+        least = _add_effects(fit, learnt, factor, noise, straight)
+    floor = _floor(settings, learnt, least, blocks / (blocks + KNOWN))
+    if enough:
+        _correlate(learnt, floor, noise)
+    widen_unidentifiable(fit, learnt)
+    _consider(fit, learnt, covariance, floor)
+    effect = np.zeros(p)
+    if enough and settings.inertia >= 0 and settings.corrects:
+        position_error(fit.directions, fit.slow[0], straight, noise, fit.steps_left, settings.inertia, effect)
+    for i in range(p):
+        for j in range(p):
+            learnt.seen[i, j] += effect[i] * effect[j]
+            # θ is wider, but not its prediction, along directions of which steps are most of the information
+            learnt.unmodelled[i, j] += effect[i] * effect[j] + LOST**2 * learnt.power * fit.lost[i, j]

@@ -1,16 +1,25 @@
 """What torques of the angle that the model lacks may do to θ, against least squares of rows that contain them."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
-from estimators.misfit.unmodelled_torque import Floor, UnmodelledTorque, _considered, unmodelled_torque
-from estimators.numerics.directions import Directions
+from estimators.misfit.unmodelled_torque import _considered, unmodelled_torque
 from estimators.quantities import Floats
 
 ROWS = 4000
 NOISE = 0.05  # N·m
 PRIOR = 0.3  # N·m
-WHITE = Floor(share=1.0, white=1.0, lowest=1.0)
+WHITE = 1.0, 1.0, 1.0  # share of the scores, factor of white noise, and the lowest one
+
+
+class Considered(NamedTuple):
+    """Covariances (p, p) of θ."""
+
+    seen: Floats
+    whole: Floats
+    prior: Floats
 
 
 def columns(arc: float) -> tuple[Floats, Floats, Floats]:
@@ -21,18 +30,17 @@ def columns(arc: float) -> tuple[Floats, Floats, Floats]:
     return q, np.stack([arc * np.cos(t), np.ones(ROWS), np.sin(q)], axis=1), untold
 
 
-def considered(
-    phi: Floats, w: Floats, y: Floats, prior: float = PRIOR, noise: float = NOISE
-) -> UnmodelledTorque | None:
+def considered(phi: Floats, w: Floats, y: Floats, prior: float = PRIOR, noise: float = NOISE) -> Considered | None:
     gram = np.linalg.inv(phi.T @ phi)
     theta = gram @ phi.T @ y
     whole = np.column_stack([phi, w, y])
     scores = noise**2 * whole[:, :-1].T @ whole[:, :-1]  # of white noise
     products, most = whole.T @ whole, float(np.sqrt(np.mean(y**2)))
-    return unmodelled_torque(Directions.of(phi.T @ phi), products, scores, theta, noise**2, WHITE, prior, most)
+    any_, *found = unmodelled_torque(gram, products, scores, theta, noise**2, *WHITE, prior, most)
+    return Considered(*found) if any_ else None
 
 
-def drawn(arc: float, amplitude: Floats, seed: int) -> tuple[UnmodelledTorque, Floats]:
+def drawn(arc: float, amplitude: Floats, seed: int) -> tuple[Considered, Floats]:
     """What is considered, and by how much θ of least squares is off because of the torque."""
     _, phi, w = columns(arc)
     rng = np.random.default_rng(seed)

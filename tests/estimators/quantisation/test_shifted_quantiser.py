@@ -14,6 +14,7 @@ from estimators.quantisation.shifted_quantiser import (
     EncoderReading,
     QuantiserState,
     ShiftedQuantiser,
+    covariance_by_place,
     unidentifiable,
 )
 from estimators.quantities import Floats
@@ -102,14 +103,15 @@ def test_the_mean_of_what_each_of_them_moves_theta_by_is_owed() -> None:
         np.linalg.solve(G - A[:, :2], (A[:, :2] - rho * N) @ theta - (A[:, 2] - rho * n)) for A in sums[:PLACES]
     ]
     wanted = np.mean([np.outer(one, one) for one in moved_by], axis=0)
-    assert found.covariance(theta, G, N, n) == pytest.approx(wanted, rel=1e-9)
+    assert covariance_by_place(found.state.sums, found.state.total, theta, G, N, n) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_what_is_owed_does_not_change_where_everything_fades_alike() -> None:
     found, _, G, N, n = summed(4)
-    before = found.covariance(np.array([2.0, -1.0]), G, N, n)
+    state, theta = found.state, np.array([2.0, -1.0])
+    before = covariance_by_place(state.sums, state.total, theta, G, N, n)
     found.fade(0.3)
-    assert found.covariance(np.array([2.0, -1.0]), 0.3 * G, N, n) == pytest.approx(before, rel=1e-9)
+    assert covariance_by_place(state.sums, state.total, theta, 0.3 * G, N, n) == pytest.approx(before, rel=1e-9)
 
 
 def test_across_a_pause_the_motion_is_not_known() -> None:

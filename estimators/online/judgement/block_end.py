@@ -1,0 +1,81 @@
+"""End of a block: counts and sums fade as the learner forgets, and what all rows say of the model is reported."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from estimators.misfit.regressors import CAUSES, TORQUE
+from estimators.numerics.jit import inline, kernel
+from estimators.online.judgement.fit_state import FitState
+from estimators.online.judgement.validity import SMALL
+from estimators.recursive.learner import Learnt
+from estimators.thresholds import GOOD, MISFIT_OVER
+
+#: blocks, argued: Blocks before which no misfit is reported.
+LEAST: Final = 8.0
+# misfit regressors of an output that are nonlinear near zero, from the first to before the last
+NEAR_ZERO: Final = (CAUSES.index(TORQUE), CAUSES.index(TORQUE) + CAUSES.count(TORQUE))
+
+
+@kernel((FitState, Learnt))
+def fade(fit: FitState, learnt: Learnt) -> float:
+    """Add the counts of a block to the faded ones, and begin with the next; returns the factor of what was before."""
+    sums, special, quantiser, forgotten = fit.sums, fit.sums.special, fit.quantiser, learnt.state.forgotten
+    factor, outputs = math.exp(fit.forgotten - forgotten) if forgotten >= fit.forgotten else 0.0, len(fit.rows)
+    # what an alarm of something else forgets is still identified by rows that are clear of any stop
+    for kind in range(len(special) if fit.forgotten > 0.0 else 2 * outputs):
+        for i in range(special.shape[1]):
+            for j in range(special.shape[2]):
+                special[kind, i, j] *= factor
+    fit.forgotten = forgotten
+    for o in range(outputs):
+        fit.rows[o] = factor * fit.rows[o] + sums.count[o]
+        fit.turns[o] = factor * (fit.turns[o] + sums.turned_count[o])
+        fit.forth[o] = factor * fit.forth[o] + sums.forth[o]
+        fit.rough[o] = factor * fit.rough[o] + sums.noise[o]
+        fit.owed[o] = factor * fit.owed[o] + sums.noise[o] + learnt.reversal[o] ** 2 * sums.turned_noise[o]
+        sums.count[o] = sums.turned_count[o] = sums.noise[o] = sums.turned_noise[o] = sums.forth[o] = 0.0
+        for i in range(fit.slow.shape[1]):
+            fit.slow[o, i] = factor * fit.slow[o, i] + sums.slow[o, i]
+            sums.slow[o, i] = 0.0
+    for place in range(len(quantiser.sums)):
+        for i in range(quantiser.sums.shape[1]):
+            for j in range(quantiser.sums.shape[2]):
+                quantiser.sums[place, i, j] *= factor
+    quantiser.total *= factor
+    return factor
+
+
+@inline
+def _disproportion(fit: FitState) -> float:
+    """Share of the torque (rms) that a nonlinearity near zero explains; 0 where another cause explains more.
+
+    Such a measurement is wrong in every row, so its limit is that of the prediction.
+    """
+    most, largest, total = 0.0, 0.0, 0.0
+    for k in range(len(fit.gains)):
+        largest = max(largest, fit.gains[k])
+        if NEAR_ZERO[0] <= k % fit.settings.own < NEAR_ZERO[1]:
+            most, total = max(most, fit.gains[k]), total + fit.gains[k]
+    return np.sqrt(total) if most >= largest else 0.0
+
+
+@kernel((FitState, Learnt))
+def report(fit: FitState, learnt: Learnt) -> bool:
+    """Write what misfit regressors explain, and whether it is too much for anything to be valid.
+
+    While there are too few blocks, as behind an alarm, the last report stands; returns whether there are enough.
+    """
+    judged = fit.scores
+    if judged.effective_blocks < LEAST or learnt.state.cusum > 0.0:
+        return False
+    for k in range(len(fit.gains)):
+        fit.gains[k], fit.found[k] = judged.gains[k], judged.coefficients[k]
+    for output in range(len(fit.late)):
+        for i in range(len(fit.steps)):
+            fit.late[output, i] = judged.lag[output, i]
+    fit.share, fit.left = judged.explained, judged.unexplained
+    over = MISFIT_OVER if fit.spoiled else 1.0
+    fit.spoiled = fit.share > over * GOOD or _disproportion(fit) > over * SMALL
+    return True
