@@ -21,6 +21,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
+from jointwatch_numba import numba_alone  # noqa: F401  # before numba
+
+# isort: split
 import numba
 import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -28,7 +31,6 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.sigutils import _parse_signature_string as parsed
 from numba.core.types import unliteral
 
-from jointwatch_numba import numba_alone  # noqa: F401  # before numba
 from jointwatch_numba.jit import Signature
 from jointwatch_numba.library import Unpickler, prepare
 
@@ -65,9 +67,11 @@ def warm() -> None:
     """Have numba import and compile what nearly every kernel needs of it, once in a process; none of it is kept.
 
     A process that compiles its first kernel spends 2 s on it; processes that are forked afterwards share the result.
+    numba keeps apart what it has compiled for kernels and for their parts, whose options differ.
     """
     prepare(cpu_target.target_context)
     numba.jit("f8[::1](f8[:, ::1], i8)", **OPTIONS)(_usual)
+    numba.jit("f8(f8[::1], i8)", **OPTIONS | WITHOUT_WRAPPERS)(_usual_of_parts)
 
 
 def _usual(table: Any, at: int) -> Any:
@@ -83,6 +87,14 @@ def _usual(table: Any, at: int) -> Any:
             row[min(place, at)] = min(max(row[place], one), row[0])
             marks[max(place, int(one))] = np.empty(at)[0] > ones[0]
     return row.copy()
+
+
+def _usual_of_parts(row: Any, at: int) -> Any:
+    """What most parts of kernels do."""
+    spare, square = np.empty(at), np.empty((2, 2))
+    square[0] = row[:2] + np.zeros(2)
+    spare[max(at, int(row[0]))] = max(min(row[0], row[1]), square[0, 0])
+    return spare[min(at, int(at))]
 
 
 def typed(one: Any) -> Any:

@@ -4,6 +4,9 @@ import operator
 from inspect import Parameter, Signature
 from typing import Any, Final, cast
 
+from jointwatch_numba import numba_alone  # noqa: F401  # before numba
+
+# isort: split
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
@@ -24,7 +27,6 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
-from jointwatch_numba import numba_alone  # noqa: F401  # before numba
 from jointwatch_numba.compiled import typed
 from jointwatch_numba.layout import Field, Layout, copy
 

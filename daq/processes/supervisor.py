@@ -23,7 +23,7 @@ from typing import Final
 import zmq
 
 from daq.config.sections import Config
-from daq.processes.child import Child, give_pages_of_files_back, share_arenas
+from daq.processes.child import Child, give_memory_back, give_pages_of_files_back, share_arenas
 from daq.processes.heartbeat import Heartbeats, Life, Silence
 from daq.processes.logs import log
 from daq.processes.process import EXIT_CANNOT_START, endpoint, live, start_error
@@ -152,7 +152,7 @@ class Service:
                 self._systemd.limit, self._config.processes.hang, 3 * self._config.processes.hang,
             )  # fmt: skip
         share_arenas()
-        gc.collect()
+        give_memory_back()
         gc.freeze()  # a collection in a child would write to every object that it shares with the others: a copy of all
         for process in self._processes:
             self._start(process)

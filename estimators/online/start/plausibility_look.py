@@ -5,7 +5,6 @@ executor. The window ends with a span of the watch over channels, so the result 
 A look that finds nothing changes nothing.
 """
 
-from collections import deque
 from concurrent.futures import Executor, Future
 from typing import Final
 
@@ -16,6 +15,7 @@ from estimators.conditioning.dead_channels import SPAN
 from estimators.conditioning.spikes import Spikes
 from estimators.models.base import Model
 from estimators.online.settings import LINK, JointIdentification
+from estimators.online.start.pieces import Pieces
 from estimators.plausibility.mistakes.base import KnownBodies, Motion
 from estimators.plausibility.mistakes.look import look
 from estimators.plausibility.mistakes.torque_scale import find_torque_beyond_limit
@@ -27,6 +27,8 @@ from estimators.refit.inline import Inline
 WINDOW: Final = 30.0
 #: s, argued: Motion before the end of a start at which the look begins at the latest: it takes 0.2 s of a processor.
 AHEAD: Final = 0.5
+#: 1, argued: Samples over those that are looked at, from which those before them are forgotten.
+SLACK: Final = 1.25
 EFFORTS: Final = ("torque", "force")
 
 
@@ -64,8 +66,7 @@ class PlausibilityLook:
         self._facts = motion_facts(settings)
         self._start, self._period, self._executor = settings.start, period, executor or Inline()
         self._most = round(WINDOW / period)
-        self._kept: deque[tuple[Nanoseconds, Floats]] = deque()
-        self._count = 0  # samples that are kept
+        self._clear()
         self._restarts = 0
         self._window = (0, 0)  # ns, of the samples that were last looked at
         self.pending: Future[tuple[Reason, ...]] | None = None  # of a look that is being made
@@ -79,10 +80,11 @@ class PlausibilityLook:
 
     def gather(self, time: Nanoseconds, values: Floats) -> None:
         """Keep samples: time (n,) ns; values (n, channels)."""
-        self._kept.append((time.copy(), values[:, self._columns]))
-        self._count += len(time)
-        while self._count - len(self._kept[0][0]) >= self._most:
-            self._count -= len(self._kept.popleft()[0])
+        self._times.add(time)
+        self._values.add(values[:, self._columns])
+        if len(self._times) > SLACK * self._most:
+            self._times.keep_last(self._most)
+            self._values.keep_last(self._most)
 
     def decide(self, moved: float, idle: bool, restarts: int) -> None:
         """Begin the look at the end of a span, where the start has enough motion (moved: s).
@@ -92,10 +94,10 @@ class PlausibilityLook:
         if restarts != self._restarts:
             self._restarts = restarts
             self.restart()
-        if not self.open or not self._kept:
+        if not self.open or not len(self._times):
             return
         if idle:  # as for ever, where each torque is beyond what the drive can give: none is believed
-            seen = self._count * self._period >= self._start
+            seen = min(len(self._times), self._most) * self._period >= self._start
             found = find_torque_beyond_limit(self._motion()) if seen and np.isfinite(self._facts.limit) else None
             if found is not None:
                 self._close()
@@ -124,13 +126,16 @@ class PlausibilityLook:
         self._close()
 
     def _close(self) -> None:
-        self.open, self._count = False, 0
-        self._kept.clear()
+        self.open = False
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget all samples."""
+        self._times, self._values = Pieces(np.zeros(0, np.int64)), Pieces(np.zeros((0, len(self._roles))))
 
     def _motion(self) -> Motion:
         """The last samples, as many as there may be."""
-        times = np.concatenate([one for one, _ in self._kept])[-self._most :]
-        values = np.concatenate([one for _, one in self._kept])[-self._most :]
+        times, values = self._times.all()[-self._most :], self._values.all()[-self._most :]
         self._window = int(times[0]), int(times[-1])
         link = values[:, 2] if len(self._roles) > 2 else None
         seconds = (times - times[0]) * 1e-9

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.directions import Directions
 from estimators.numerics.robust import OUTLIER, deviation_factors, robust_mean
+from estimators.online.start.pieces import Pieces
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.weights import reversals
@@ -30,26 +31,26 @@ class StartRows:
     """Rows that taught; where all are evaluated, an output that is not finite counts as zero in phi and y."""
 
     def __init__(self) -> None:
-        self.span: tuple[int, int] | None = None  # ns, first and last instant
-        self._parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
-        self._seen: list[NDArray[np.bool_]] = []  # (rows, outputs) which saw a reversal
-        self._ways: list[Floats] = []  # which way the joint moved, 0: something of one was seen, …
-        self._either: Floats = np.zeros((2, 1))  # … and in how many of them it moved forth, and back: (2, outputs)
-        self._motion: list[Floats] = []  # of Rows
-        self._finite: tuple[Floats, Floats] | None = None  # all of them, once someone has asked
+        self.clear()
 
     def __len__(self) -> int:
-        return sum(len(y) for _, y in self._parts)
+        return len(self._y)
 
     @property
     def moving(self) -> bool:
         """Whether rows say how their joint moved."""
-        return any(len(one) for one in self._motion)
+        return len(self._motion) > 0
 
     def clear(self) -> None:
         """Forget all rows."""
-        self._parts, self._seen, self._ways, self._motion, self._finite, self.span = [], [], [], [], None, None
-        self._either = np.zeros((2, 1))
+        self.span: tuple[int, int] | None = None  # ns, first and last instant
+        # as they came, rows without any finite output left out
+        self._phi, self._y = Pieces(np.zeros((0, 1, 1))), Pieces(np.zeros((0, 1)))
+        self._seen = Pieces(np.zeros((0, 1), np.bool_))  # (rows, outputs) which saw a reversal
+        self._ways = Pieces(np.zeros((0, 1)))  # which way the joint moved, 0: something of one was seen, …
+        self._either: Floats = np.zeros((2, 1))  # … and in how many of them it moved forth, and back: (2, outputs)
+        self._motion = Pieces(np.zeros((0, 1, MOTION)))  # of Rows
+        self._finite: tuple[Floats, Floats] | None = None  # all of them, once someone has asked
 
     def add(
         self,
@@ -75,13 +76,14 @@ class StartRows:
             motion = None if motion is None or not len(motion) else motion[whole]
         if len(time):
             self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
-        self._parts.append((phi, y))
-        self._seen.append(np.zeros(y.shape, np.bool_) if seen is None else seen)
+        self._phi.add(phi)
+        self._y.add(y)
+        self._seen.add(np.zeros(y.shape, np.bool_) if seen is None else seen)
         ways = np.ones(y.shape) if ways is None else ways
-        self._ways.append(ways)
+        self._ways.add(ways)
         self._either = self._either + [(ways > 0.0).sum(axis=0), (ways < 0.0).sum(axis=0)]
         if motion is not None:
-            self._motion.append(motion)
+            self._motion.add(motion)
         self._finite = None
         return refused
 
@@ -90,10 +92,10 @@ class StartRows:
 
         Returns the share of the noise of steps that is left: (outputs,); owners: the joint of each output.
         """
-        phi, y = self.raw()
-        motion = np.concatenate(self._motion) if self._motion else np.zeros((0, 1, MOTION))
+        (phi, y), motion = self.raw(), self._motion.all()
         rows = weighed(Rows(np.zeros(len(y), np.int64), phi, y, np.zeros(motion.shape[:2]), motion=motion))
-        self._parts, self._motion, self._finite = [(rows.phi, rows.y)], [rows.motion], None
+        self._phi, self._y, self._motion = Pieces(rows.phi), Pieces(rows.y), Pieces(rows.motion)
+        self._finite = None
         before, after = (one[:, owners, ROUNDING].sum(axis=0) for one in (motion, rows.motion))
         return np.asarray(np.where(before > 0.0, after / np.where(before > 0.0, before, 1.0), 1.0))
 
@@ -102,14 +104,12 @@ class StartRows:
 
         owners: the joint of each output.
         """
-        motion = np.concatenate(self._motion) if self._motion else np.zeros((0, 1, MOTION))
+        motion = self._motion.all()
         return np.asarray(np.mean(motion[:, owners, WEIGHT] ** 2, axis=0)) if len(motion) else np.ones(len(owners))
 
     def raw(self) -> tuple[Floats, Floats]:
         """Return phi (rows, outputs, parameters) and y (rows, outputs) as they came."""
-        if len(self._parts) != 1:
-            self._parts = [(np.concatenate([p[0] for p in self._parts]), np.concatenate([p[1] for p in self._parts]))]
-        return self._parts[0]
+        return self._phi.all(), self._y.all()
 
     def power(self) -> Floats:
         """Mean square of each output, 1 where it is zero: (outputs,)."""
@@ -144,12 +144,12 @@ class StartRows:
 
     def moves(self) -> int:
         """Moves from one stop or reversal to the next that the joint of every output has made, at least."""
-        clear = np.concatenate(self._ways) != 0.0
+        clear = self._ways.all() != 0.0
         return int(np.count_nonzero(np.diff(clear, axis=0, prepend=False) & clear, axis=0).min())
 
     def rests_on_reversals(self, noise: Floats) -> Floats:
         """Factor (parameters,) by which deviations grow without the rows that saw a reversal or a stop."""
-        with_them, without = self.products(noise), self.products(noise, np.concatenate(self._ways) != 0.0)
+        with_them, without = self.products(noise), self.products(noise, self._ways.all() != 0.0)
         scale = np.sqrt(np.maximum(np.diag(with_them), np.finfo(float).tiny))
         unit = np.outer(scale, scale)
         if np.linalg.eigvalsh(without / unit)[0] <= SINGULAR:
@@ -161,7 +161,7 @@ class StartRows:
 
         proven: whether all of θ is identifiable without them.
         """
-        seen, (phi, y) = np.concatenate(self._seen), self._rows()
+        seen, (phi, y) = self._seen.all(), self._rows()
         theta = self.solution(noise, scale, least, ~seen)
         squares = (y - phi @ theta) ** 2
         weights = np.full(y.shape[1], 1.0 if proven else reversals.UNPROVEN)
@@ -174,7 +174,7 @@ class StartRows:
         if (weights < 1.0).any():
             phi, y = self.raw()
             factor = np.where(seen, weights, 1.0)
-            self._parts, self._finite = [(phi * factor[:, :, None], y * factor)], None
+            self._phi, self._y, self._finite = Pieces(phi * factor[:, :, None]), Pieces(y * factor), None
         return weights
 
     def solution(self, noise: Floats, scale: Floats, least: float, which: NDArray[np.bool_] | None = None) -> Floats:
@@ -222,7 +222,7 @@ class StartRows:
         variance.
         """
         phi, y = self._rows()
-        usual = ~np.concatenate(self._seen).any(axis=1)
+        usual = ~self._seen.all().any(axis=1)
         if np.count_nonzero(usual) < BLOCKS * phi.shape[2]:
             usual = np.ones_like(usual)
         weight = 1.0 / np.sqrt(noise)

@@ -33,7 +33,7 @@ STEPS: Final = {
     "Python": "",
     "NumPy": "numpy",
     "pydantic, ZeroMQ, msgpack": "pydantic zmq msgpack",
-    "numba, LLVM": "numba",
+    "numba, LLVM": "jointwatch_numba.numba_alone",
     "the configuration": "daq.config.load",
     "outlet: HTTP, WebSocket, metrics": "daq.outlet.process",
     "core: kernels, estimators": "daq.core.process",

@@ -34,15 +34,17 @@ WEB: Final = {"uvicorn", "starlette", "prometheus_client"}
 CAN: Final = {"can", "cantools", "serial"}
 # numba imports scipy itself, but none of its rooms as long as nothing is compiled
 SCIPY: Final = {f"scipy.{room}" for room in ("linalg", "signal", "stats", "interpolate", "optimize", "special", "io")}
+# what numba imports where it is installed
+OTHERS: Final = {"coverage", "yaml"}
 # what processes of a service, and the commands that are run most, do not import: memory, and time at every start
 NEVER: Final = {
-    "daq.commands.check": {*SCIPY, *WEB, *CAN, "rich", "mcap"},
-    "daq.core.process": {*SCIPY, *WEB, *CAN, "rich", "mcap"},
-    "daq.outlet.process": {*SCIPY, *CAN, "rich", "mcap"},
-    "daq.recording.process": {*SCIPY, *WEB, *CAN, "rich"},
-    "daq.processes.driver": {*SCIPY, *WEB, *CAN, "rich", "mcap"},
-    "daq.commands.recordings.replay": {*SCIPY, *WEB, "rich"},
-    "daq.commands.recordings.export": {*SCIPY, *WEB, *CAN, "rich", "pyarrow"},
+    "daq.commands.check": {*SCIPY, *OTHERS, *WEB, *CAN, "rich", "mcap"},
+    "daq.core.process": {*SCIPY, *OTHERS, *WEB, *CAN, "rich", "mcap"},
+    "daq.outlet.process": {*SCIPY, *OTHERS, *CAN, "rich", "mcap"},
+    "daq.recording.process": {*SCIPY, *OTHERS, *WEB, *CAN, "rich"},
+    "daq.processes.driver": {*SCIPY, *OTHERS, *WEB, *CAN, "rich", "mcap"},
+    "daq.commands.recordings.replay": {*SCIPY, *OTHERS, *WEB, "rich"},
+    "daq.commands.recordings.export": {*SCIPY, *OTHERS, *WEB, *CAN, "rich", "pyarrow"},
 }
 LOADED: Final = """
 import importlib, sys

@@ -1,5 +1,6 @@
 """The plausibility look of a start: once in each start, over a bounded window, without wild samples."""
 
+import sys
 from concurrent.futures import Executor, Future
 from functools import cache
 from typing import Any
@@ -142,3 +143,12 @@ def test_what_the_settings_state_is_known() -> None:
     assert [motion_facts(one).known for one in (unsaid, geared)] == [None, None]
     slide = motion_facts(JointIdentification.model_validate({"model": {"kind": "rigid", "axis": "prismatic"}}))
     assert (slide.axis, slide.spring, slide.limit, slide.source) == (Axis.PRISMATIC, False, np.inf, "")
+
+
+def test_samples_are_gathered_without_an_object_for_each_turn() -> None:
+    one = PlausibilityLook(RIGID, CHANNELS, 1.0 / RATE)
+    time, values = reversed_torque()
+    before = sys.getallocatedblocks()
+    for first in range(0, len(time), 5):
+        one.gather(time[first : first + 5], values[first : first + 5])
+    assert sys.getallocatedblocks() - before < 1000
