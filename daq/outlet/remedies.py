@@ -4,8 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+SCALE: Final = "Compare the torque constant, or its sensor, with a known load."
 # how a parameter's name looks → what a change of it asks for; the first that fits
 REMEDIES: Final = (
+    (r"^torque_constant$", SCALE),
+    (r"^encoder_slip$", "Check the encoder's coupling, then reference the joint anew."),
     (r"^lost_motion$", "Check the gear: are its teeth worn, is a coupling loose, is preload lost?"),
     (r"stiffness|cubic$", "Check coupling and gear: are they loose, worn or cracked?"),
     (
@@ -16,7 +19,6 @@ REMEDIES: Final = (
     (r"offset", "Check the torque sensor's zero, and whether a cable pulls."),
     (r"", "Compare its friction curve with the {reference}'s."),
 )
-SCALE: Final = "Compare the torque constant, or its sensor, with a known load."
 
 
 def remedy(parameter: str, reference: str = "baseline", cause: str = "") -> str:

@@ -184,6 +184,11 @@ class ContactWatch:
         """Whether this chunk is beyond a threshold; arguments as of `judge`."""
         return bool(_exceeded(residual, friction, self.limits, self._moved, self._decay))
 
+    def stuck(self, friction: Floats) -> Floats:
+        """Torque (n,) that each joint's friction may hold now, as far as the low-passes still show it."""
+        since = np.minimum(self._moved.astype(np.int64), len(self._decay))
+        return np.asarray(friction * np.append(self._decay, 0.0)[since])
+
     def judge(
         self, residual: Floats, friction: Floats, before: Floats | None = None
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:

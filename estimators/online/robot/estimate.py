@@ -32,6 +32,14 @@ class Friction(NamedTuple):
     deviations: Floats  # (n, 2)
 
 
+class HeldFinding(NamedTuple):
+    """What is so of one joint and is held beside the model: another torque constant, an encoder that has slipped."""
+
+    value: float  # share of the torque beyond the true one, or angle (length) beyond the true one, rad (m)
+    deviation: float
+    since: int  # ns
+
+
 @dataclass(frozen=True, slots=True)
 class RobotEstimate:
     """Report of n joints with p parameters."""
