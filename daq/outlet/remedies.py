@@ -4,9 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+WEAR: Final = "dry_wear"  # whose cause is a sentence of the history, and no common one
 SCALE: Final = "Compare the torque constant, or its sensor, with a known load."
 # how a parameter's name looks → what a change of it asks for; the first that fits
 REMEDIES: Final = (
+    (f"^{WEAR}$", "Look at lubrication, bearings and gear, and plan their exchange before the limit is reached."),
     (r"^torque_constant$", SCALE),
     (r"^encoder_slip$", "Check the encoder's coupling, then reference the joint anew."),
     (r"^lost_motion$", "Check the gear: are its teeth worn, is a coupling loose, is preload lost?"),
@@ -27,7 +29,7 @@ def remedy(parameter: str, reference: str = "baseline", cause: str = "") -> str:
     reference: baseline or start, what the change is measured against; cause: common to all that has changed, where it
     is one.
     """
-    if cause:
+    if cause and parameter != WEAR:
         return SCALE
     return next(words for pattern, words in REMEDIES if re.search(pattern, parameter)).format(reference=reference)
 

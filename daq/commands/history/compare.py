@@ -109,7 +109,8 @@ def _lines(before: Side, after: Side, both: Both, alone: list[str]) -> list[str]
             lines.append(f"  {name:24}{values[0]:>22}{values[1]:>22}{percent:>10}{z:>7}{mark}")
         warmth = both.get(Quantity(joint, TEMPERATURE, "°C"))
         if warmth is not None and abs(warmth[2].change) >= WARMER:
-            lines.append(f"  B was {warmth[2].change:+.1f} K warmer: friction follows temperature")
+            kelvins, other = abs(warmth[2].change), "warmer" if warmth[2].change > 0.0 else "colder"
+            lines.append(f"  B was {kelvins:.1f} K {other}: friction follows temperature")
     return lines + alone
 
 

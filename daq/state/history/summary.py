@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from daq.state.history.friction import BAND
+from daq.state.history.interval import BAND
 from daq.state.history.reading import ValueRow
 
 LEVELS: Final = ("residual", "torque")  # quantities whose rms is their level

@@ -51,7 +51,7 @@ class RobotEstimate:
     measured: Floats  # (n,) filtered torque, N·m (N)
     predicted: Floats  # (n,) of the model, the payload included
     deviations: Floats  # (n,) of the residual where nothing was wrong
-    thresholds: Floats  # (n,) NaN until they stand
+    thresholds: Floats  # (n,) with what a joint that turns around may hold by its friction; NaN until they stand
     contact: tuple[bool, ...]  # joints whose residual is beyond theirs, or has been just before
     payload: Payload
     progress: float  # of the start, per cent

@@ -130,9 +130,10 @@ class RobotEstimator:
         phase, status, reasons = self._state()
         contact, watch = self._watch.contact, self._watch
         contacts = tuple((contact.reported & (not self._start.active)).tolist())
+        thresholds = contact.limits + contact.stuck(self._learner.stiction)
         return RobotEstimate(
             self._changes.time, phase, status, reasons, self._measured, self._predicted, contact.deviations,
-            contact.limits, contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
+            thresholds, contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
             self._findings.every, watch.location.found, None if watch.tool is None else watch.tool.difference,
         )  # fmt: skip
 

@@ -117,7 +117,9 @@ def test_the_comparison_says_what_changed_and_that_it_was_warmer(told: Told, pat
     [row] = [line for line in out.splitlines() if line.strip().startswith("coulomb") and "changed" in line]
     assert "+10.0 %" in row
     assert "elbow: 8.0 h and 4.0 h in motion" in out
-    assert "B was +10.0 K warmer: friction follows temperature" in out
+    assert "B was 10.0 K warmer: friction follows temperature" in out
+    _, out, _ = told("compare", path, f"{path}@{name(5)}..{name(4)}")
+    assert "B was 10.0 K colder: friction follows temperature" in out
 
 
 def test_what_cannot_be_compared_is_said_in_one_line(told: Told, path: Path, tmp_path: Path) -> None:

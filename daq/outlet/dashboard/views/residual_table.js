@@ -24,8 +24,8 @@ export class ResidualTable {
         element("td", {}, meter), ...cells);
       return { name, column: first + i, node, bar, meter, cells };
     });
-    const titles = [["joint", ""], ["", "the mark is the threshold, a full bar one and a half of it"], ["of threshold", "largest over threshold"],
-      [`largest of ${RECENT} s`, "magnitude of the residual"], ["threshold", "of a contact"], ["now", "measured − predicted"], ["compensated", "what was learnt of the residual and is taken off"]];
+    const titles = [["joint", ""], ["", "the mark is the threshold, a full bar one and a half of it"], ["of threshold", "largest residual over the threshold of its instant"],
+      [`largest of ${RECENT} s`, "magnitude of the residual"], ["threshold", "of a contact; a joint that turns around may hold its friction, too"], ["now", "measured − predicted"], ["compensated", "what was learnt of the residual and is taken off"]];
     this.node = element("div", { class: "scroll" }, element("table", { class: "residual-table", "aria-label": "Residual and threshold of every joint" },
       element("thead", {}, element("tr", {}, ...titles.map(([text, hint]) => element("th", { scope: "col", title: hint }, text)))),
       element("tbody", {}, ...this.rows.map(({ node }) => node))));
@@ -35,11 +35,11 @@ export class ResidualTable {
   words(joints, trace) {
     let nearest = ["", -1];
     for (const { name, column, node, bar, meter, cells: [share, most, limit, now, learnt] } of this.rows) {
-      const told = joints[name], peak = largest(trace, column), ratio = told.threshold > 0 && peak !== null ? peak / told.threshold : null;
+      const told = joints[name], peak = largest(trace, column), usual = told.usual_threshold ?? told.threshold, ratio = told.largest_share ?? (told.threshold > 0 && peak !== null ? peak / told.threshold : null);
       mark(node, "contact", String(told.contact));
       write(now, torque(told.residual, told.unit));
       write(most, torque(peak, told.unit));
-      write(limit, told.threshold > 0 ? torque(told.threshold, told.unit) : "not yet");
+      write(limit, usual > 0 ? torque(usual, told.unit) : "not yet");
       write(share, ratio === null ? "–" : `${told.contact ? "◆ " : ""}${format.percent(ratio)}`);
       write(learnt, Number.isFinite(told.compensation) ? torque(told.compensation, told.unit) : "–");
       mark(meter, "beyond", String(ratio !== null && ratio >= 1));

@@ -28,6 +28,9 @@ function changed({ percent = {}, drifted = [] }, name) {
   return percent[name] === undefined ? "" : `${drifted.includes(name) ? "◆ " : ""}${format.change(percent[name] / 100)}`;
 }
 
+// of one that a record tells, against the start
+const recorded = (one) => (one ? `◆ ${format.change(format.ratio(one))}` : "");
+
 const size = (told) => (told.threshold > 0 ? Math.abs(told.residual) / told.threshold : null);
 const torque = (value, unit) => `${format.significant(value, 2)} ${unit}`;
 
@@ -127,8 +130,8 @@ export class Residual {
     mark(this.node, "contact", String(told.contact));
     write(this.panel.live.firstChild, format.significant(told.residual, 2));
     this.node.style.order = told.contact ? place - 100 : 0; // the others keep their places
-    this.threshold = told.threshold;
-    this.panel.plot.levels = size(told) === null ? [] : [[told.threshold, "bad"], [-told.threshold, "bad"]];
+    const usual = this.threshold = told.usual_threshold ?? told.threshold; // a joint that turns around may hold its friction, too
+    this.panel.plot.levels = usual > 0 ? [[usual, "bad"], [-usual, "bad"]] : [];
   }
 
   draw(start, end, trace) {
@@ -147,13 +150,16 @@ class FrictionTable {
     this.node = element("div", { class: "scroll" }, element("table", { "aria-label": "Friction of every joint at two speeds" }, element("thead", {}, this.head), this.body));
   }
 
-  words({ friction = {}, joints = {}, drift = {} }) {
+  // records: joint → records of what has changed of it
+  words({ friction = {}, joints = {}, drift = {} }, records) {
     const units = [...new Set(Object.values(joints).map(({ unit }) => unit))];
     const efforts = units.join(" or "), rates = units.map((unit) => (unit === "N" ? "m/s" : "rad/s")).join(" or ");
-    const titles = ["joint", ...["slow", "fast"].flatMap((word) => [`${word}, ${rates}`, efforts, ...(drift.since ? ["drift"] : [])])];
+    const of = (name, word) => records.get(name)?.find(({ parameter, over }) => parameter === `friction_${word}` && !over);
+    const drifts = drift.since || Object.keys(friction).some((name) => of(name, "slow") || of(name, "fast"));
+    const titles = ["joint", ...["slow", "fast"].flatMap((word) => [`${word}, ${rates}`, efforts, ...(drifts ? ["change"] : [])])];
     const rows = Object.entries(friction).map(([name, { speeds, torques, deviations }]) => [name, ...speeds.flatMap((speed, i) => [
       format.significant(speed, 2), `${format.significant(torques[i], 3)} ± ${format.significant(deviations[i], 1)}`,
-      ...(drift.since ? [changed(drift, `${name}.${["slow", "fast"][i]}`)] : []),
+      ...(drifts ? [changed(drift, `${name}.${["slow", "fast"][i]}`) || recorded(of(name, ["slow", "fast"][i]))] : []),
     ])]);
     const key = JSON.stringify([titles, rows]);
     if (key === this.key) return;
@@ -222,7 +228,7 @@ export class WholeView {
     write(figures.nearest.more, nearest ? `${format.percent(most)} in ${RECENT} s` : "");
     write(figures.learnt.value, format.duration(state.learnt));
     this.residuals.forEach((one) => one.words(state.joints[one.name], order.findIndex(([other]) => other === one.name)));
-    this.friction.words(state);
+    this.friction.words(state, new Map([...robot.joints].map(([name, joint]) => [name, joint.changes])));
     this.contact.words(stale || state.phase === "faulted" ? null : state.contact, state.timestamp, now);
     const events = robot.events.filter((event) => event.joint === NAME);
     this.events.update(events);

@@ -90,7 +90,7 @@ def test_joints_are_judged_each_by_itself() -> None:
     told = [one.judge(residual, np.zeros(3)) for _ in range(3)][-1]
     assert told is not None
     assert told[0].tolist() == [False, True, False]
-    assert one.words(told[0], residual, "abc", ("N·m",) * 3) == (
+    assert one.words(told[0], residual, np.zeros(3), "abc", ("N·m",) * 3) == (
         "b: 3 N·m that the model does not explain, threshold 1.5"
     )
 
