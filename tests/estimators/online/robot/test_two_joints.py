@@ -455,7 +455,8 @@ def test_a_restart_goes_on_with_what_was_known() -> None:
     first = again.at(10.1)
     assert first.progress == 100.0
     assert (first.thresholds > quiet().at(10.0).thresholds).all(), "it is not known yet whether a joint turns around"
-    np.testing.assert_array_equal(again.at(11.4).thresholds, quiet().at(10.0).thresholds)
+    least = np.min([again.at(10.5 + 0.1 * k).thresholds for k in range(9)], axis=0)  # while each does not turn around
+    np.testing.assert_array_equal(least, quiet().at(10.0).thresholds)
     np.testing.assert_array_equal(first.deviations, quiet().at(10.0).deviations)
     assert again.at(11.4).status is Status.VALID
     assert again.kinds() == ["contact", "recovered"]
