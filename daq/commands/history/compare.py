@@ -117,8 +117,9 @@ def _lines(before: Side, after: Side, both: Both, alone: list[str]) -> list[str]
             lines.append(f"  {name:24}{values[0]:>22}{values[1]:>22}{percent:>10}{z:>7}{mark}")
         warmth = both.get(Quantity(joint, TEMPERATURE, "°C"))
         if warmth is not None and abs(warmth[2].change) >= WARMER:
-            kelvins, other = abs(warmth[2].change), "warmer" if warmth[2].change > 0.0 else "colder"
-            lines.append(f"  B was {kelvins:.1f} K {other}: friction follows temperature")
+            kelvins = warmth[2].change
+            word = "warmer" if kelvins > 0.0 else "colder"
+            lines.append(f"  B was {abs(kelvins):.1f} K {word}: friction follows temperature")
     return lines + alone
 
 

@@ -156,8 +156,9 @@ def test_another_baseline_of_the_joint_itself_makes_the_present_friction_the_ref
     one.joint.refer(50.0)
     one.records.refer(50.0, 50.0)
     one.tell(9, (3.0, 4.0))
-    one.joint.refer(50.0)
     assert one.told == [("friction_slow", 2.0, 3.0, True, True)]
     one.tell(40, (3.0, 4.0))
     one.tell(7, (4.0, 4.0), findings=(finding(1, "friction", 97.0),))
+    one.joint.refer(50.0)
+    one.tell(9, (4.0, 4.0))
     assert one.told[1:] == [("friction_slow", 3.0, 4.0, False, False)], "the same baseline again begins nothing anew"

@@ -283,7 +283,7 @@ def test_rows_count_by_their_mean_size() -> None:
 def test_the_torque_that_friction_may_hold_is_what_it_adds_to_the_threshold_after_a_turn() -> None:
     """Judged by the compiled rule: residuals just beyond threshold and friction, and just within them."""
     one, friction = watch(), np.array([2.0])
-    held = []
+    held = list[float]()
     for _ in range(one.remembered + 2):
         one.notice(np.ones((10, 1)), np.zeros((10, 1)) if not held else np.ones((10, 1)))
         (more,) = one.stuck(friction)
