@@ -143,7 +143,7 @@ export class Residual {
 }
 
 // Friction at two speeds, the numbers by which joints are compared over months.
-class FrictionTable {
+export class FrictionTable {
   constructor() {
     this.head = element("tr");
     this.body = element("tbody");
@@ -155,17 +155,16 @@ class FrictionTable {
     const units = [...new Set(Object.values(joints).map(({ unit }) => unit))];
     const efforts = units.join(" or "), rates = units.map((unit) => (unit === "N" ? "m/s" : "rad/s")).join(" or ");
     const of = (name, word) => records.get(name)?.find(({ parameter, over }) => parameter === `friction_${word}` && !over);
-    const drifts = drift.since || Object.keys(friction).some((name) => of(name, "slow") || of(name, "fast"));
-    const titles = ["joint", ...["slow", "fast"].flatMap((word) => [`${word}, ${rates}`, efforts, ...(drifts ? ["change"] : [])])];
+    const titles = ["joint", ...["slow", "fast"].flatMap((word) => [`${word}, ${rates}`, efforts])];
     const rows = Object.entries(friction).map(([name, { speeds, torques, deviations }]) => [name, ...speeds.flatMap((speed, i) => [
-      format.significant(speed, 2), `${format.significant(torques[i], 3)} ± ${format.significant(deviations[i], 1)}`,
-      ...(drifts ? [changed(drift, `${name}.${["slow", "fast"][i]}`) || recorded(of(name, ["slow", "fast"][i]))] : []),
+      [format.significant(speed, 2)], [`${format.significant(torques[i], 3)} ± ${format.significant(deviations[i], 1)}`,
+        changed(drift, `${name}.${["slow", "fast"][i]}`) || recorded(of(name, ["slow", "fast"][i]))],
     ])]);
     const key = JSON.stringify([titles, rows]);
     if (key === this.key) return;
     this.key = key;
     this.head.replaceChildren(...titles.map((text) => element("th", { scope: "col" }, text)));
-    this.body.replaceChildren(...rows.map(([name, ...cells]) => element("tr", {}, element("th", { scope: "row" }, name), ...cells.map((text) => element("td", {}, text)))));
+    this.body.replaceChildren(...rows.map(([name, ...cells]) => element("tr", {}, element("th", { scope: "row" }, name), ...cells.map(([text, change]) => element("td", {}, text, ...(change ? [element("br"), element("b", {}, change)] : []))))));
   }
 }
 
