@@ -96,6 +96,7 @@ class Checkpoints:
         self._keys |= {change_state_name(name): _settings(joint) for name, joint in config.joints.items()}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot_model.encode()).hexdigest()[:16]
+            self._keys[change_state_name(ROBOT)] = self._keys[ROBOT]
         if config.mechanism:
             self._keys[MECHANISM] = hashlib.sha256(config.mechanism.encode()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
@@ -142,6 +143,8 @@ class Checkpoints:
         states += [(clearance_state_name(name), clearance.keep) for name, clearance in watched]
         states += [(change_state_name(joint.name), joint.comparison.keep) for joint in joints]
         states += [(one.name, one.keep) for one in pipeline.of_all_joints]
+        if pipeline.robot is not None:
+            states.append((change_state_name(ROBOT), pipeline.robot.keep_changes))
         self._due = now + EVERY / len(states)
         name, keep = states[self._turn % len(states)]
         self._turn += 1

@@ -31,7 +31,7 @@ from daq.config.routes import routes
 from daq.config.sections import Config, JointSection
 from daq.core.align import Sorter
 from daq.core.batch_pass import BatchPass
-from daq.core.changes.change_records import change_state_name
+from daq.core.changes.change_records import ChangeRecords, change_state_name
 from daq.core.gear_pipeline import gear_state_name
 from daq.core.joint_pipeline import JointPipeline, Message
 from daq.core.mechanisms.clearance_pipeline import clearance_state_name
@@ -97,7 +97,8 @@ class Pipeline:
             [joint.beside for joint in self.joints],
         )
         introduced = {name: described(joint) for name, joint in config.joints.items()}
-        self.robot = _robot_pipeline(config, boot, interval, executor)
+        records = {one.name: one.comparison.records for one in self.joints if one.comparison.records is not None}
+        self.robot = _robot_pipeline(config, boot, interval, executor, records)
         self.mechanism = _mechanism_pipeline(config, boot, interval)
         self.of_all_joints = [one for one in (self.robot, self.mechanism) if one is not None]
         for joint in self.joints:
@@ -207,15 +208,21 @@ class Pipeline:
         """Measure drift against these from now on: joint → daq.state.baselines.Baseline, as a map."""
         for joint in self.joints:
             if joint.name in baselines:
-                joint.set_baseline(Baseline.model_validate(baselines[joint.name]))
+                baseline = Baseline.model_validate(baselines[joint.name])
+                joint.set_baseline(baseline)
+                if self.robot is not None:
+                    self.robot.refer(joint.name, baseline.since)
         if self.robot is not None and ROBOT in baselines:
             self.robot.set_baseline(Baseline.model_validate(baselines[ROBOT]))
 
     def acknowledge(self, seen: Mapping[str, float]) -> list[Message]:
         """A person has seen what has changed: joint → Unix s at which. Returns the messages about it."""
-        return [
-            message for joint in self.joints if joint.name in seen for message in joint.acknowledge(seen[joint.name])
-        ]
+        messages: list[Message] = []
+        for joint in self.joints:
+            if joint.name in seen:  # the robot first: what stands of its records then is settled with the joint's own
+                messages += [] if self.robot is None else self.robot.acknowledge(joint.name, seen[joint.name])
+                messages += joint.acknowledge(seen[joint.name])
+        return messages
 
     def set_wear(self, worn: Mapping[str, Any]) -> list[Message]:
         """What the history says of wear from now on: joint → the fields of `wear/<joint>`. Returns the messages."""
@@ -241,6 +248,8 @@ class Pipeline:
         for pipeline in self.of_all_joints:
             if pipeline.name in states:
                 pipeline.resume(states[pipeline.name])
+        if self.robot is not None and change_state_name(ROBOT) in states:
+            self.robot.resume_changes(states[change_state_name(ROBOT)])
 
     def introduce(self, time: int) -> Message:
         """The `meta` message: robot, configuration and joints. time: Unix ns."""
@@ -257,7 +266,9 @@ def _offset(index: int, joints: int, interval: int) -> int:
     return index * groups // joints * interval // groups
 
 
-def _robot_pipeline(config: Config, boot: int, interval: int, executor: Executor | None) -> "RobotPipeline | None":
+def _robot_pipeline(
+    config: Config, boot: int, interval: int, executor: Executor | None, records: Mapping[str, ChangeRecords]
+) -> "RobotPipeline | None":
     """The pipeline of the whole robot, where the configuration names a model of it."""
     if config.robot.model is None:
         return None
@@ -266,9 +277,9 @@ def _robot_pipeline(config: Config, boot: int, interval: int, executor: Executor
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
     learnt = model_of(config)
-    return (
-        None if learnt is None else RobotPipeline(learnt, config.joints, publication, interval, config.robot, executor)
-    )
+    if learnt is None:
+        return None
+    return RobotPipeline(learnt, config.joints, publication, interval, config.robot, executor, records)
 
 
 def _mechanism_pipeline(config: Config, boot: int, interval: int) -> "MechanismPipeline | None":

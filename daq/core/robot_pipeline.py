@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from daq.config.robots.robot_model import torque_role
 from daq.config.sections import JointSection, RobotSection
-from daq.core.changes.drift import Comparison
+from daq.core.changes.change_records import ChangeRecords
+from daq.core.changes.drift import Comparison, Drift
+from daq.core.changes.joint_in_robot import JointInRobot, JointNow
 from daq.core.mechanisms.joints_together import JointsTogether, Message
 from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.reasons import as_maps
@@ -43,9 +45,11 @@ class RobotPipeline:
         interval: int,
         settings: RobotSection,
         executor: Executor | None = None,
+        records: Mapping[str, ChangeRecords] | None = None,
     ) -> None:
         """learnt: the robot's model; joints: of the configuration, with all joints of the model; interval: ns between
-        two updates; settings: drift's limits and the tool; executor: runs the refits of the frictions."""
+        two updates; settings: drift's limits and the tool; executor: runs the refits of the frictions; records: of what
+        has changed of each joint."""
         self.name = ROBOT
         self._learnt = learnt
         self._names = learnt.robot.names
@@ -65,8 +69,15 @@ class RobotPipeline:
         self._publication = publication
         self._interval = interval
         self._slot, self._second = -1, -1  # of the last update, and of the last parameters
-        self._comparison = Comparison(ROBOT, settings.drift, publication)
+        self._comparison, self._drift = Comparison(ROBOT, settings.drift, publication), settings.drift
         self._effort = [joint.axis.effort for joint in learnt.robot.joints]
+        self._changes = {
+            one.name: JointInRobot(
+                one.name, one.axis.effort, one.axis.length, settings.drift, (records or {})[one.name]
+            )
+            for one in learnt.robot.joints
+            if one.name in (records or {})
+        }
 
     def messages_due(self, epoch: int) -> list[Message]:
         """The messages that are due after the rows so far. epoch: ns to add to get Unix time."""
@@ -86,6 +97,7 @@ class RobotPipeline:
             self._second = last // PARAMETERS_EVERY
             messages.append(self._parameters(epoch))
             messages += self._comparison.compare(*self._comparable(), (last + epoch) / 1e9)
+            messages += self._compare_joints(epoch)
         return messages
 
     def check_joints(self, faults: Mapping[str, tuple[Reason, ...]], now: int, epoch: int) -> list[Message]:
@@ -117,6 +129,29 @@ class RobotPipeline:
     def set_baseline(self, baseline: Baseline) -> None:
         """Measure drift against this baseline from now on."""
         self._comparison.set_baseline(baseline)
+        estimate, speeds = self._comparable()
+        fits = Drift(self._drift, baseline).fits(ROBOT, speeds(), estimate.names)
+        for one in self._changes.values():
+            one.set_baseline(baseline if fits else None)
+
+    def refer(self, joint: str, since: float) -> None:
+        """A joint itself is compared with a baseline of this Unix s."""
+        if joint in self._changes:
+            self._changes[joint].refer(since)
+
+    def acknowledge(self, joint: str, timestamp: float) -> list[Message]:
+        """A person has seen what has changed of a joint. timestamp: Unix s. Returns the messages about it."""
+        return self._changes[joint].acknowledge(timestamp) if joint in self._changes else []
+
+    def keep_changes(self) -> Map:
+        """What changes of the joints are measured against, for a checkpoint."""
+        return {name: one.keep() for name, one in self._changes.items()}
+
+    def resume_changes(self, kept: Mapping[str, Any]) -> None:
+        """Continue from what `keep_changes` gave. Raises TypeError, KeyError or ValueError where it is not that."""
+        for name, one in self._changes.items():
+            if name in kept:
+                one.resume(kept[name])
 
     def counters(self) -> dict[str, int]:
         """Counters since the start: blocks learnt, faults, dropped rows."""
@@ -131,6 +166,24 @@ class RobotPipeline:
             friction.deviations.ravel(), math.nan, 1.0, math.nan, math.nan, found.progress,
         )  # fmt: skip
         return estimate, lambda: friction_speeds(dict(zip(self._names, friction.speeds.tolist(), strict=True)))
+
+    def _compare_joints(self, epoch: int) -> list[Message]:
+        """What has changed of each joint, in its own records."""
+        estimator, found = self.estimator, self.estimator.estimate()
+        status = Status.FAULTED if self._together.faults else found.status
+        friction, held = estimator.friction(), estimator.held()
+        values = dict(zip(estimator.model.names, zip(*estimator.parameters(), strict=True), strict=True))
+        messages: list[Message] = []
+        for j, name in enumerate(self._names):
+            if name in self._changes:
+                offset, deviation = values[f"offset.{name}"]
+                now = JointNow(
+                    found.time, epoch, status, (friction.torque[j], friction.deviations[j]),
+                    (float(offset), float(deviation)), held.get(name, {}),
+                    [one for one in found.findings if name in one.joints],
+                )  # fmt: skip
+                messages += self._changes[name].compare(now)
+        return messages
 
     def _update(self, epoch: int) -> Message:
         found = self.estimator.estimate()

@@ -4,8 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+WEAR: Final = "dry_wear"  # whose cause is a sentence of the history, and no common one
+SCALE: Final = "Compare the torque constant, or its sensor, with a known load."
 # how a parameter's name looks → what a change of it asks for; the first that fits
 REMEDIES: Final = (
+    (f"^{WEAR}$", "Look at lubrication, bearings and gear, and plan their exchange before the limit is reached."),
+    (r"^torque_constant$", SCALE),
+    (r"^encoder_slip$", "Check the encoder's coupling, then reference the joint anew."),
     (r"^lost_motion$", "Check the gear: are its teeth worn, is a coupling loose, is preload lost?"),
     (r"stiffness|cubic$", "Check coupling and gear: are they loose, worn or cracked?"),
     (
@@ -16,7 +21,6 @@ REMEDIES: Final = (
     (r"offset", "Check the torque sensor's zero, and whether a cable pulls."),
     (r"", "Compare its friction curve with the {reference}'s."),
 )
-SCALE: Final = "Compare the torque constant, or its sensor, with a known load."
 
 
 def remedy(parameter: str, reference: str = "baseline", cause: str = "") -> str:
@@ -25,7 +29,7 @@ def remedy(parameter: str, reference: str = "baseline", cause: str = "") -> str:
     reference: baseline or start, what the change is measured against; cause: common to all that has changed, where it
     is one.
     """
-    if cause:
+    if cause and parameter != WEAR:
         return SCALE
     return next(words for pattern, words in REMEDIES if re.search(pattern, parameter)).format(reference=reference)
 

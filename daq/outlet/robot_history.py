@@ -1,5 +1,7 @@
 """The last minutes of the whole robot, and of a mechanism with loops: residuals, bounded, and the newest values."""
 
+import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -13,6 +15,7 @@ from estimators.reasons import Reason
 Map = dict[str, Any]
 
 RATE: Final = 25.0  # rows/s kept: a push of a tenth of a second is seen
+RECENT: Final = 10  # s of which each joint's residual is compared with its threshold
 PAYLOAD: Final = 3  # columns before the residuals: time, mass, its deviation
 
 
@@ -24,6 +27,8 @@ class RobotHistory:
         self._parameters: Map = {}
         self._trace = Trace(PAYLOAD, RATE)
         self._names: tuple[str, ...] = ()
+        # of the last RECENT s, second by second: joint → largest residual over its threshold then, least threshold
+        self._nearest: deque[tuple[int, dict[str, tuple[float, float]]]] = deque(maxlen=RECENT)
         self.drift: Map = {}  # the newest of drift/robot
 
     def absorb(self, name: str, update: Mapping[str, Any], now: float) -> bool:
@@ -38,6 +43,7 @@ class RobotHistory:
         payload = update["payload"]
         residuals = (one["residual"] for one in update["joints"].values())
         self._trace.append((update["timestamp"], payload["mass"], payload["mass_deviation"], *residuals))
+        self._compare(int(update["timestamp"]), update["joints"])
         kept = ("timestamp", "phase", "health", "progress", "joints", "payload", "tool", "contact", "findings")
         self._state = {key: update.get(key) for key in kept} | {"received": now}
         health = update["health"]
@@ -52,6 +58,8 @@ class RobotHistory:
         if stale:
             faulted = {"status": str(Status.FAULTED), "reasons": with_todo(as_maps([stale]))}
             state = state | {"phase": str(Phase.FAULTED), "health": faulted}
+        joints = {name: one | self._near(name) for name, one in state["joints"].items()}
+        state = state | {"joints": joints}
         message = {"friction": self._parameters.get("friction", {}), "learnt": self._parameters.get("learnt", 0)}
         return state | message | {"drift": self.drift}
 
@@ -72,6 +80,23 @@ class RobotHistory:
         speeds = friction_speeds({joint: one["speeds"] for joint, one in friction.items()})
         time = self._state["timestamp"]
         return CurrentValues(time, health["status"], health["reasons"], values, deviations, speeds)
+
+    def _compare(self, second: int, joints: Mapping[str, Mapping[str, float]]) -> None:
+        """Note how near each joint comes to its threshold, which is larger while the joint turns around."""
+        if not self._nearest or self._nearest[-1][0] != second:
+            self._nearest.append((second, {}))
+        now = self._nearest[-1][1]
+        for name, one in joints.items():
+            if one["threshold"] > 0.0:  # NaN: it does not stand yet
+                most, least = now.get(name, (0.0, math.inf))
+                now[name] = max(most, abs(one["residual"]) / one["threshold"]), min(least, one["threshold"])
+
+    def _near(self, name: str) -> Map:
+        """`largest_share` and `usual_threshold` of a joint; empty before its threshold stands."""
+        found = [one[name] for _, one in self._nearest if name in one]
+        if not found:
+            return {}
+        return {"largest_share": max(most for most, _ in found), "usual_threshold": min(least for _, least in found)}
 
     def message(self, base: float, stale: Reason | None, whole: bool) -> Map:
         """The robot's part of a message to a page: newest values, and all rows or those since the last message."""

@@ -1,6 +1,5 @@
 """A fleet while it runs as one self-contained HTML page that loads itself again: who stands out, is silent, wears."""
 
-import time
 from collections.abc import Sequence
 from html import escape
 from typing import Final
@@ -20,11 +19,12 @@ def document(standing: FleetStanding, left: Sequence[FleetTimeLeft], every: floa
     robots = {one.robot for one in standing.joints}
     parts = [
         _head(standing),
-        who_stands_out(standing.quantities, lambda _: (standing.first, standing.end)),
+        who_stands_out(standing.quantities, lambda _: (standing.first, standing.end), standing.grain),
         _left(left),
         _silent(standing),
     ]
-    parts += [board(robots, standing.quantities), strips(standing.quantities), _unsettled(standing.joints)]
+    parts += [board(robots, standing.quantities)] if robots else []
+    parts += [strips(standing.quantities), _unsettled(standing.joints)]
     text = page("A fleet, live · jointwatch", parts, STYLE)
     again = f'<meta http-equiv="refresh" content="{max(5, round(every))}">'
     return text.replace("<head>", f"<head>{again}", 1) if every else text
@@ -36,11 +36,12 @@ def _head(standing: FleetStanding) -> str:
         ("robots", str(len({one.robot for one in standing.joints}))),
         ("joints", str(len(standing.joints))),
         ("from", date(standing.first)),
-        ("to", f"{date(standing.end)} {time.strftime('%H:%M', time.gmtime(standing.end))} UTC"),
+        ("to", f"{date(standing.end)} UTC"),
         ("intervals", standing.grain),
         ("summaries missing", f"{lost} of {lost + there}"),
     ]
-    return header("jointwatch fleet, live", headline(standing.quantities), facts)
+    said = headline(standing.quantities) if standing.joints else "Nothing has come in this time"
+    return header("jointwatch fleet, live", said, facts)
 
 
 def _left(left: Sequence[FleetTimeLeft]) -> str:

@@ -11,9 +11,9 @@ from daq.fleet.comparison import JudgedQuantity
 LISTED: Final = 40  # rows of a table at most; the Parquet file has all
 UNDATED: Final = "no dates"
 HEAD: Final = ("robot", "joint", "quantity", "", "value", "siblings", "differs by", "change", "since when", "evidence")
-TEXT: Final = (
+TEXT: Final = (  # {parts}: what a robot's time consists of: recordings, days, …
     "<b>odd</b>: its value differs from its siblings' (the same joint of the other robots) by more than they scatter. "
-    "<b>drifts</b>: from its earlier recordings to its later ones it has changed by more than its siblings have. "
+    "<b>drifts</b>: from its earlier {parts} to its later ones it has changed by more than its siblings have. "
     "<b>evidence</b>: how many times the limit; the limit is set so that of twenty pages about robots which are all "
     "alike, one names a robot by chance."
 )
@@ -22,17 +22,17 @@ TEXT: Final = (
 When = Callable[[JudgedQuantity], tuple[float, float]]
 
 
-def who_stands_out(judged: Sequence[JudgedQuantity], when: When) -> str:
-    """The table of what is odd or drifts, the worst first; nothing where nothing is."""
+def who_stands_out(judged: Sequence[JudgedQuantity], when: When, parts: str = "recordings") -> str:
+    """The table of what is odd or drifts, the worst first; nothing where nothing is. parts: see TEXT."""
     out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
     if not out:
         return ""
-    rows = [_row(one, since(one, when(one))) for one in out[:LISTED]]
+    rows = [_row(one, since(one, when(one), parts)) for one in out[:LISTED]]
     more = f"<p>and {len(out) - LISTED} more.</p>" if len(out) > LISTED else ""
     undated = any(row[8] == UNDATED for row in rows)
     note = f'<p class="none">{UNDATED}: the recordings\' times do not count from 1970.</p>' if undated else ""
     text = f"<section><h2>Who stands out</h2>{stacked_table(HEAD, rows)}{more}"
-    return f'{text}{note}<p class="none">{TEXT}</p></section>\n'
+    return f'{text}{note}<p class="none">{TEXT.format(parts=parts)}</p></section>\n'
 
 
 def anomaly_words(one: JudgedQuantity) -> str:
@@ -50,13 +50,13 @@ def relative_difference(one: JudgedQuantity) -> str:
     return _percent(one.value - one.median, one.median)
 
 
-def since(one: JudgedQuantity, between: tuple[float, float]) -> str:
-    """Say between which recordings a quantity began to drift; between: see When."""
+def since(one: JudgedQuantity, between: tuple[float, float], parts: str = "recordings") -> str:
+    """Say between which recordings a quantity began to drift; between: see When; parts: see TEXT."""
     last, first = between
     if not math.isfinite(first):
         return UNDATED
     if not one.drifts:
-        return f"in all recordings (up to {date(first)})"
+        return f"in all {parts} (up to {date(first)})"
     return f"between {date(last)} and {date(first)}"
 
 

@@ -87,9 +87,10 @@ def _show(look: Any, options: argparse.Namespace) -> None:
 def render(standing: FleetStanding, left: Sequence[FleetTimeLeft]) -> RenderableType:
     """The table of who stands out, and what else is to be known."""
     out = outstanding(standing.quantities)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)  # a row fits 80 columns
     for name in ("robot", "joint", "", "quantity", "value", "siblings", "z", "change", "z of it"):
-        table.add_column(name, justify="right" if name in ("z", "z of it", "value", "siblings", "change") else "left")
+        right = name in ("z", "z of it", "value", "siblings", "change")
+        table.add_column(name, justify="right" if right else "left", no_wrap=name == "value")
     for one in out[:LISTED]:
         word = " and ".join(word for word, applies in (("odd", one.odd), ("drifts", one.drifts)) if applies)
         table.add_row(
@@ -109,7 +110,9 @@ def headline(standing: FleetStanding) -> str:
     """How many robots there are, how many stand out, which are silent, and what is missing."""
     robots = {one.robot for one in standing.joints}
     clock = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(standing.end))
-    found = [f"{clock} UTC, {standing.grain} of {(standing.end - standing.first) / 3600:.3g} h: {len(robots)} robots"]
+    found = [f"{clock} UTC, the last {_span(standing.end - standing.first)} by {standing.grain}: {len(robots)} robots"]
+    if not robots:
+        return f"{found[0]}, nothing has come in this time"
     out = {one.robot for one in outstanding(standing.quantities)}
     compared = any(math.isfinite(one.z) for one in standing.quantities)
     found.append(f"{len(out)} stand out" if out else "none stands out" if compared else
@@ -121,6 +124,13 @@ def headline(standing: FleetStanding) -> str:
     if lost:
         found.append(f"{lost} of {lost + there} summaries missing")
     return ", ".join(found)
+
+
+def _span(seconds: float) -> str:
+    """A time in words."""
+    if seconds < 2 * 3600:
+        return f"{seconds / 60:.3g} min"
+    return f"{seconds / 3600:.3g} h" if seconds < 3 * 86_400 else f"{seconds / 86_400:.3g} days"
 
 
 def outstanding(quantities: Sequence[JudgedQuantity]) -> list[JudgedQuantity]:

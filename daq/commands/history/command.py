@@ -14,7 +14,7 @@ from daq.commands.history.source import SourceError, day, file_of, since
 from daq.config.words import ConfigError
 from daq.state.history.file import HistoryError
 from daq.state.history.reading import HistoryReader, grain_of, reading
-from daq.state.history.summary import difference, summary
+from daq.state.history.summary import change_of, difference, summary
 from daq.state.history.tables import DAY, GRAINS, HOUR, Grain
 from daq.state.history.time_left import TimeLeft
 from daq.stream.json_messages import finite
@@ -123,7 +123,7 @@ def _table(history: HistoryReader, joint: str, start: float, end: float) -> list
         text = difference(first, last)
         name = f"{quantity.name} {quantity.unit}".rstrip()
         values = [f"{one.value:.4g} ± {one.deviation:.2g}".replace(" ± nan", "") for one in (first, last)]
-        change = "" if len(days) == 1 or text.percent != text.percent else f"{text.percent:+.1f} %"
+        change = "" if len(days) == 1 else change_of(quantity.name, text)
         z = "" if len(days) == 1 or text.z != text.z else f"{text.z:+.1f}"
         lowest, highest = min(row.low for row in rows), max(row.high for row in rows)
         lines.append(f"  {name:24}{values[0]:>22}{values[1]:>22}{change:>10}{z:>7}{lowest:>11.4g}{highest:>11.4g}")

@@ -9,9 +9,10 @@ from daq.commands.codes import EXIT_USAGE, fail, refuse
 from daq.commands.history.source import Source, SourceError, day, source
 from daq.config.words import ConfigError
 from daq.state.history.file import HistoryError
+from daq.state.history.friction import TEMPERATURE
 from daq.state.history.interval import Quantity
 from daq.state.history.reading import reading
-from daq.state.history.summary import Difference, Summary, difference, summary
+from daq.state.history.summary import Difference, Summary, change_of, difference, summary
 from daq.state.history.tables import DAY, HOUR
 from daq.stream.json_messages import finite
 
@@ -19,7 +20,6 @@ from daq.stream.json_messages import finite
 CHANGED: Final = 3.0
 #: K, argued: Difference of temperature that is said beside the values, since friction changes by a per cent a kelvin.
 WARMER: Final = 3.0
-TEMPERATURE: Final = "temperature"
 
 
 class Side(NamedTuple):
@@ -54,10 +54,9 @@ def run(options: argparse.Namespace) -> int:
         if quantity in after.values
     }
     alone = [
-        f"only {side.name} has {quantity.joint} {quantity.name}"
+        f"only {side.name} has of {joint}: {', '.join(names)}"
         for side, other in ((before, after), (after, before))
-        for quantity in side.values
-        if quantity not in other.values
+        for joint, names in _lacking(side, other).items()
     ]
     if options.json:
         print(json.dumps(finite(_as_map(before, after, both, alone)), ensure_ascii=False))
@@ -89,6 +88,15 @@ def _side(given: Source) -> Side:
     return Side(name, values, hours)
 
 
+def _lacking(side: Side, other: Side) -> dict[str, list[str]]:
+    """Joint → what only the first of them has of it."""
+    found: dict[str, list[str]] = {}
+    for quantity in side.values:
+        if quantity not in other.values:
+            found.setdefault(quantity.joint, []).append(quantity.name)
+    return found
+
+
 Both = dict[Quantity, tuple[Summary, Summary, Difference]]
 
 
@@ -103,13 +111,15 @@ def _lines(before: Side, after: Side, both: Both, alone: list[str]) -> list[str]
                 continue
             name = f"{quantity.name} {quantity.unit}".rstrip()
             values = [f"{side.value:.4g} ± {side.deviation:.2g}".replace(" ± nan", "") for side in (one, other)]
-            percent = "" if math.isnan(apart.percent) else f"{apart.percent:+.1f} %"
+            percent = change_of(quantity.name, apart)
             z = "" if math.isnan(apart.z) else f"{apart.z:+.1f}"
             mark = "  changed" if abs(apart.z) >= CHANGED and quantity.name != TEMPERATURE else ""
             lines.append(f"  {name:24}{values[0]:>22}{values[1]:>22}{percent:>10}{z:>7}{mark}")
         warmth = both.get(Quantity(joint, TEMPERATURE, "°C"))
         if warmth is not None and abs(warmth[2].change) >= WARMER:
-            lines.append(f"  B was {warmth[2].change:+.1f} K warmer: friction follows temperature")
+            kelvins = warmth[2].change
+            word = "warmer" if kelvins > 0.0 else "colder"
+            lines.append(f"  B was {abs(kelvins):.1f} K {word}: friction follows temperature")
     return lines + alone
 
 

@@ -72,7 +72,8 @@ def _overview(run: ReportContent) -> str:
         kinds = [event["kind"] for event in run.events if event["joint"] == joint.name]
         error = joint.estimates[:, 1]
         usual = error[np.isfinite(error)]
-        drifted = joint.drift.get("drifted", [])
+        records = [one["parameter"] for one in joint.changes if not one["acknowledged"]]
+        changed = dict.fromkeys([*joint.drift.get("drifted", []), *records])  # those that are within limits again, too
         rows.append(
             (
                 f'<a href="#joint-{escape(joint.name)}">{escape(joint.name)}</a>',
@@ -81,11 +82,20 @@ def _overview(run: ReportContent) -> str:
                 f"{100 * float(np.median(usual)):.2f} %" if len(usual) else "–",
                 f"{100 * float(np.quantile(usual, 0.95)):.2f} %" if len(usual) else "–",
                 str(kinds.count("alarm")),
-                _beyond(", ".join(map(readable, drifted))) if drifted else _no_drift(joint),
+                _beyond(", ".join(map(readable, changed))) if changed else _no_drift(joint),
                 _lost(joint),
             )
         )
-    head = ("joint", "at the end", "in normal mode", "error, median", "error, 95 %", "alarms", "drift", "samples lost")
+    head = (
+        "joint",
+        "at the end",
+        "in normal mode",
+        "error, median",
+        "error, 95 %",
+        "alarms",
+        "changed",
+        "samples lost",
+    )
     return f"<section><h2>Overview</h2>{table(head, rows)}</section>\n"
 
 

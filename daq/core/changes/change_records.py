@@ -38,6 +38,14 @@ ALARM_BEFORE: Final = 2.0
 #: s, argued: A time below this, the year 1970, is no date: many a recording's clock counts from its start.
 DATED: Final = 365 * 86_400.0
 WEAR: Final = "dry_wear"  # the parameter of a record about wear, which the history finds
+# what a parameter is that no model of the joint alone has
+ABOUT: Final = {
+    "friction_slow": "friction torque at a tenth of the joint's highest speed, by the model of the whole robot",
+    "friction_fast": "friction torque at half of the joint's highest speed, by the model of the whole robot",
+    "torque_offset": "the zero of the joint's torque, by the model of the whole robot",
+    "torque_constant": "the torque measured over the true one, by the model of the whole robot",
+    "encoder_slip": "what the encoder reads beyond what it did, by the model of the whole robot",
+}
 
 
 def instant(stamp: float) -> str:
@@ -82,6 +90,8 @@ class ChangeRecord:
         )
         if self.parameter == SIGNATURE:
             found = f"the motion {how} needs another torque, by {self.now:.2g}{unit} rms, since {instant(self.since)}"
+        if self.parameter in ABOUT:
+            found += f"; {ABOUT[self.parameter]}"
         if self.cause:
             found += f"; {self.cause}"
         if self.diagnosis:
@@ -237,6 +247,13 @@ class ChangeRecords:
             record.over = record.over or timestamp
         self._within.clear()
         return self.acknowledge(timestamp)
+
+    def settle(self, parameters: Collection[str], timestamp: float) -> list[tuple[bytes, bytes]]:
+        """Another reference settles what has changed of these parameters; returns the message that is due."""
+        for record in self.records:
+            if record.parameter in parameters and not record.over:
+                record.over, record.acknowledged = timestamp, record.acknowledged or timestamp
+        return self._message_due(timestamp)
 
     def keep(self) -> Map:
         """All records as plain data."""

@@ -81,8 +81,20 @@ class JointsTogether:
         changed, self.faults = bool(reasons) != bool(self.faults), reasons
         if not changed:
             return []
-        kind, text = ("fault", joined(reasons)) if reasons else ("recovered", all_well)
+        kind, text = ("fault", self._said_once(faults)) if reasons else ("recovered", all_well)
         return [publication.event(kind, text, timestamp)]
+
+    def _said_once(self, faults: Mapping[str, tuple[Reason, ...]]) -> str:
+        """Why joints give no rows: what is so of several is said once."""
+        causes: dict[str, list[str]] = {}
+        for name in self.names:
+            if name in faults:
+                causes.setdefault(joined(faults[name]), []).append(name)
+        every = f"all {len(self.names)} joints" if len(self.names) > 1 else ""
+        return "; ".join(
+            f"{every if every and len(names) == len(self.names) else ', '.join(names)}: {cause}"
+            for cause, names in causes.items()
+        )
 
     def fault_due(self, now: int) -> bool:
         """Whether an update is due that says a fault, since no rows make one; now: monotonic ns."""

@@ -9,6 +9,8 @@ export const TROUBLES = ORDER.slice(0, 3); // what somebody should look at
 const CORE = ["core_down", "core_silent"]; // codes by which the outlet says that a state is out of date
 const URGENT = ["faulted", "transient"]; // states that are named before what has changed
 
+const WEAR = "dry_wear"; // the parameter of a record that the history tells
+
 // events that begin a condition, and those that end it
 export const BEGINS = { faulted: ["fault"], transient: ["alarm", "transient"], changed: ["drift"] };
 export const ENDS = {
@@ -28,12 +30,16 @@ export const listed = (words) => (words.length < 2 ? words.join() : `${words.sli
 // Reasons as short as they can be: what many parameters have in common appears once.
 export function brief(reasons, since = null) {
   // where it is known since when no data has come, the page shows that time beside it: the text needs no duration
-  const others = reasons.filter((reason) => !weak(reason)).map(({ code, text }) => (code === "no_data" && since !== null ? "no data" : text));
-  const names = reasons.filter(weak).map(({ parameter }) => readable(parameter));
-  if (!names.length) return others;
-  const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names;
-  return [...others, `not identifiable yet: ${listed(shown)}`];
+  const whole = new Set(reasons.filter(({ parameter }) => !parameter).map(({ code }) => code));
+  const follows = (reason) => reason.parameter && !weak(reason) && whole.has(reason.code); // from what is so of the whole joint
+  const others = reasons.filter((reason) => !weak(reason) && !follows(reason)).map(({ code, text }) => (code === "no_data" && since !== null ? "no data" : text));
+  const named = (which) => some([...new Set(reasons.filter(which).map(({ parameter }) => readable(parameter)))]);
+  const doubted = named(follows), weakly = named(weak);
+  return [...others, ...(doubted ? [`not certain therefore: ${doubted}`] : []), ...(weakly ? [`not identifiable yet: ${weakly}`] : [])];
 }
+
+// the first of many names
+const some = (names) => listed(names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names);
 
 // What to do about reasons: one sentence with all the motion that is needed, then what other reasons ask for.
 function todoOf(reasons) {
@@ -68,7 +74,7 @@ const unrecorded = (joint) => (joint.drift.drifted ?? []).filter((name) => !join
 
 // what has changed and is not acknowledged, the largest first
 function drifts(joint) {
-  const recorded = joint.open.map((one) => ({ ...one, name: one.parameter, change: (one.percent ?? NaN) / 100 }));
+  const recorded = joint.open.map((one) => ({ ...one, name: one.parameter, change: format.ratio(one) }));
   const changes = [...recorded, ...unrecorded(joint).map((name) => ({ name, todo: joint.drift.todo?.[name], ...joint.drifted(name) }))];
   const size = ({ change, z }) => (Number.isFinite(change) ? Math.abs(change) : Math.abs(z) / 100);
   return changes.sort((a, b) => size(b) - size(a));
@@ -84,13 +90,14 @@ function changeOf(joint) {
   const since = joint.open.length ? Math.min(...joint.open.map((one) => one.since)) : null;
   const size = Math.abs(worst.change) || 0;
   if (joint.drift.cause) return { short: "torque scale", rounded: "torque scale", size, line: joint.drift.cause, todo: worst.todo ?? "", since };
-  const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
+  // what the history tells of wear is a sentence of its own
+  const texts = found.map((one) => (one.name === WEAR && one.cause ? one.cause : `${readable(one.name)} ${format.drift(one)}`));
   const all = listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts);
   const sudden = found.some(({ evidence }) => evidence === "alarm") ? ", suddenly" : "";
   const against = worst.reference === "start" ? " (against its start: no baseline is set)" : "";
   const todo = found.every(({ over }) => over) ? "It is within its limits again. Acknowledge it." : worst.todo ?? "";
   const rounded = `${readable(worst.name)} ${format.drift(worst, 0)}`;
-  return { short: texts[0], rounded, size, line: `${all}${sudden}${against}`, todo, since };
+  return { short: `${readable(worst.name)} ${format.drift(worst)}`, rounded, size, line: `${all}${sudden}${against}`, todo, since };
 }
 
 // how much torque is not explained since the change, against what is usual

@@ -37,8 +37,11 @@ export const change = (ratio, decimals = 1) => {
   return text === NOTHING ? text : `${signed(Number(text) > 0 ? `+${text}` : text.replace(/^-(0\.0+)$/, "$1"))}\u00a0%`;
 };
 
+// by how much a record says that something has changed, relative; what is told in per cent has changed by so many; NaN: not told
+export const ratio = ({ percent: told, unit, from, to }) => (Number.isFinite(told) ? told : unit === "%" ? to - from : NaN) / 100;
+
 // how far from the baseline; a baseline that may be zero has no percentage
-export const drift = ({ change: ratio, z }, decimals = 1) => (Number.isFinite(ratio) || !Number.isFinite(z) ? change(ratio, decimals) : `z ${signed(z.toFixed(1))}`);
+export const drift = ({ change: share, z }, decimals = 1) => (Number.isFinite(share) || !Number.isFinite(z) ? change(share, decimals) : `z ${signed(z.toFixed(1))}`);
 
 export const perSecond = (rate) => (rate === null ? NOTHING : rate < 9.95 ? rate.toFixed(1) : count(Math.round(rate)));
 
@@ -58,7 +61,14 @@ export const duration = (seconds) => {
   if (seconds < 1e-3) return `${(1e6 * seconds).toFixed(0)} µs`;
   if (seconds < 1) return `${(1e3 * seconds).toFixed(seconds < 0.1 ? 1 : 0)} ms`;
   if (seconds < 120) return `${Math.floor(seconds)} s`;
-  return seconds < 7200 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 2 * 86400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86400)} days`;
+};
+
+// "2 776.7 h"
+export const hours = (seconds) => {
+  const [whole, tenth] = (seconds / 3600).toFixed(1).split(".");
+  return `${count(whole)}.${tenth} h`;
 };
 
 // condition number of a regressor: how much better its best known direction is than its worst
@@ -83,10 +93,13 @@ export const span = (from, to) => {
 
 export const clock = (timestamp) => new Date(1000 * timestamp).toLocaleTimeString("en-GB");
 
-// "since 22:10:03, 12 s"
-export const sinceAndFor = (since, now) => `since ${clock(since)}, ${duration(Math.max(1, now - since))}`;
-
 export const date = (timestamp) => new Date(1000 * timestamp).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+// "22:10:03", or of another day "15 Sept 2026"; now: Unix s
+export const when = (timestamp, now = Date.now() / 1000) => (date(timestamp) === date(now) ? clock(timestamp) : date(timestamp));
+
+// "since 22:10:03, 12 s"
+export const sinceAndFor = (since, now) => `since ${when(since, now)}, ${duration(Math.max(1, now - since))}`;
 
 export const bytes = (size) => (size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : size < 1e9 ? `${(size / 1e6).toFixed(1)} MB` : `${(size / 1e9).toFixed(2)} GB`);
 

@@ -41,7 +41,7 @@ export class Badges {
 // the line about a change that stands beside a state; "" where the change is the headline itself
 export function changeBeside({ key, change }) {
   if (!change || key === "changed") return "";
-  return `${change.line}${change.since ? `, since ${format.clock(change.since)}` : ""}`;
+  return `${change.line}${change.since ? `, since ${format.when(change.since)}` : ""}`;
 }
 
 // "0.4127 ± 0.0015 kg·m²", in columns so that digits stand still
@@ -122,7 +122,8 @@ export class EventLog {
   }
 
   update(events) {
-    const shown = events.slice(-this.limit).reverse();
+    // what the robot says with the time of its data may come after what the service says with its own
+    const shown = events.slice(-this.limit).reverse().sort((a, b) => b.timestamp - a.timestamp);
     const key = shown.map((event) => `${event.timestamp}${event.joint}${event.kind}`).join();
     if (key === this.key) return;
     this.key = key;

@@ -10,13 +10,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.state.history.interval import Quantity
+from daq.state.history.interval import BAND, Quantity
 from daq.state.history.reading import HistoryReader, ValueRow
 from daq.state.history.tables import DAY, HOUR
 from estimators.quantities import Floats
 from estimators.wear.friction_hours import FrictionHours
 
-BAND: Final = "friction@"
 #: rad/s (m/s), argued: Middles of the bands, 2.5 times apart: within one, a friction law is about straight.
 MIDDLES: Final = tuple(0.01 * 2.5**step for step in range(10))
 #: 1, argued: Values in a band and hour from which its mean counts: four seconds of motion at 25 values a second.

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from estimators.wear.use_counts import UseCounts
 
@@ -37,12 +37,20 @@ class Figures:
         return self.n, self.total / self.n, math.sqrt(self.squares / self.n), self.low, self.high
 
 
+BAND: Final = "friction@"  # what the names of a friction's bands of speed begin with
+
+
 class Quantity(NamedTuple):
     """What figures are of."""
 
     joint: str
     name: str
     unit: str
+
+    @property
+    def speed(self) -> float:
+        """The middle of the speeds that a friction's band is of; 0 of every other quantity."""
+        return float(self.name.removeprefix(BAND)) if self.name.startswith(BAND) else 0.0
 
 
 class SeenUse(NamedTuple):

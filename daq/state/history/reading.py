@@ -81,7 +81,10 @@ class HistoryReader:
         return first or 0, last or 0
 
     def values(self, grain: Grain, start: float, end: float, joint: str) -> dict[Quantity, list[ValueRow]]:
-        """Figures of each quantity of a joint, of the intervals that begin from start to before end (Unix s)."""
+        """Figures of each quantity of a joint, of the intervals that begin from start to before end (Unix s).
+
+        Frictions by speed come last, the slowest first.
+        """
         found: dict[Quantity, list[ValueRow]] = {}
         for name, unit, *row in self._all(
             f"""SELECT q.name, q.unit, v.start, v.n, v.mean, v.deviation, v.low, v.high
@@ -90,7 +93,7 @@ class HistoryReader:
             *(start, end, self._now, joint),
         ):
             found.setdefault(Quantity(joint, name, unit), []).append(ValueRow(*row))
-        return found
+        return dict(sorted(found.items(), key=lambda one: one[0].speed))
 
     def use(self, grain: Grain, start: float, end: float, joint: str) -> list[UseRow]:
         """Use of a joint in the intervals that begin from start to before end (Unix s)."""

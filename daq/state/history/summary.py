@@ -12,7 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from daq.state.history.friction import BAND
+from daq.state.history.friction import TEMPERATURE
+from daq.state.history.interval import BAND
 from daq.state.history.reading import ValueRow
 
 LEVELS: Final = ("residual", "torque")  # quantities whose rms is their level
@@ -51,6 +52,13 @@ def summary(name: str, rows: Sequence[ValueRow]) -> Summary:
     known = not measured or len(rows) > 1
     low, high = min(row.low for row in rows), max(row.high for row in rows)
     return Summary(value, math.sqrt(spread + own) if known else math.nan, low, high, total)
+
+
+def change_of(name: str, told: Difference) -> str:
+    """A change in words: of a temperature in kelvins, of anything else relative; "" where it is not known."""
+    if name == TEMPERATURE:
+        return "" if math.isnan(told.change) else f"{told.change:+.1f} K"
+    return "" if math.isnan(told.percent) else f"{told.percent:+.1f} %"
 
 
 def difference(before: Summary, after: Summary) -> Difference:

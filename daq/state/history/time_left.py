@@ -70,4 +70,4 @@ def _words(left: Remaining) -> str:
         return "reached"
     span = f"{left.low:.0f}–{left.high:.0f}" if math.isfinite(left.high) else f"{left.low:.0f} or more"
     middle = f", most likely about {left.middle:.0f}" if math.isfinite(left.middle) else ""
-    return f"in {span} days in use (80 %){middle}, at the use of the last {PACE}"
+    return f"in {span} days in use (80 %){middle}, at the use of the last {PACE} days"

@@ -79,7 +79,7 @@ class RobotChangeHandling:
         names = self._robot.names
         if fresh.any():
             watch.attribution.mark()
-            self._contact_words = watch.contact.words(fresh, unexplained, names, self._units)
+            self._contact_words = watch.contact.words(fresh, unexplained, friction, names, self._units)
             text = self._contact_words + watch.where(names)
             touched = tuple(name for name, one in zip(names, fresh, strict=True) if one)
             if self.findings.examine(self.time, "contact", touched, text):

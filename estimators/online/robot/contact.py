@@ -165,9 +165,11 @@ class ContactWatch:
         self.thresholds = np.maximum(self.thresholds, MARGIN * self._learnt - self.steps)
         self._learnt = np.zeros_like(self._learnt)
 
-    def words(self, fresh: NDArray[np.bool_], residual: Floats, names: Sequence[str], units: Sequence[str]) -> str:
-        """Sentence about joints in contact from now on; residual: (rows, n) of the chunk."""
-        size, limits = np.abs(residual).mean(axis=0), self.limits
+    def words(
+        self, fresh: NDArray[np.bool_], residual: Floats, friction: Floats, names: Sequence[str], units: Sequence[str]
+    ) -> str:
+        """Sentence about joints in contact from now on; residual: (rows, n) of the chunk; friction: as of `judge`."""
+        size, limits = np.abs(residual).mean(axis=0), self.limits + self.stuck(friction)
         return "; ".join(
             f"{names[j]}: {size[j]:.3g} {units[j]} that the model does not explain, threshold {limits[j]:.3g}"
             for j in map(int, np.flatnonzero(fresh))
@@ -183,6 +185,11 @@ class ContactWatch:
     def exceeded(self, residual: Floats, friction: Floats) -> bool:
         """Whether this chunk is beyond a threshold; arguments as of `judge`."""
         return bool(_exceeded(residual, friction, self.limits, self._moved, self._decay))
+
+    def stuck(self, friction: Floats) -> Floats:
+        """Torque (n,) that each joint's friction may hold now, as far as the low-passes still show it."""
+        since = np.minimum(self._moved.astype(np.int64), len(self._decay))
+        return np.asarray(friction * np.append(self._decay, 0.0)[since])
 
     def judge(
         self, residual: Floats, friction: Floats, before: Floats | None = None

@@ -32,6 +32,14 @@ class Friction(NamedTuple):
     deviations: Floats  # (n, 2)
 
 
+class HeldFinding(NamedTuple):
+    """What is so of one joint and is held beside the model: another torque constant, an encoder that has slipped."""
+
+    value: float  # share of the torque beyond the true one, or angle (length) beyond the true one, rad (m)
+    deviation: float
+    since: int  # ns
+
+
 @dataclass(frozen=True, slots=True)
 class RobotEstimate:
     """Report of n joints with p parameters."""
@@ -43,7 +51,7 @@ class RobotEstimate:
     measured: Floats  # (n,) filtered torque, N·m (N)
     predicted: Floats  # (n,) of the model, the payload included
     deviations: Floats  # (n,) of the residual where nothing was wrong
-    thresholds: Floats  # (n,) NaN until they stand
+    thresholds: Floats  # (n,) with what a joint that turns around may hold by its friction; NaN until they stand
     contact: tuple[bool, ...]  # joints whose residual is beyond theirs, or has been just before
     payload: Payload
     progress: float  # of the start, per cent

@@ -21,7 +21,14 @@ from estimators.conditioning.finer_rows import FinerRows
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.change_handling import DOUBTFUL, RobotChangeHandling
-from estimators.online.robot.estimate import VERSION, Friction, RobotEstimate, RobotEstimatorState, read_state
+from estimators.online.robot.estimate import (
+    VERSION,
+    Friction,
+    HeldFinding,
+    RobotEstimate,
+    RobotEstimatorState,
+    read_state,
+)
 from estimators.online.robot.findings.carried import NO_PAYLOAD, Payload
 from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.quick_samples import QuickSamples
@@ -123,9 +130,10 @@ class RobotEstimator:
         phase, status, reasons = self._state()
         contact, watch = self._watch.contact, self._watch
         contacts = tuple((contact.reported & (not self._start.active)).tolist())
+        thresholds = contact.limits + contact.stuck(self._learner.stiction)
         return RobotEstimate(
             self._changes.time, phase, status, reasons, self._measured, self._predicted, contact.deviations,
-            contact.limits, contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
+            thresholds, contacts, _possible(watch.attribution.payload), self._start.progress, watch.compensated,
             self._findings.every, watch.location.found, None if watch.tool is None else watch.tool.difference,
         )  # fmt: skip
 
@@ -152,6 +160,17 @@ class RobotEstimator:
     def findings(self) -> tuple[RobotFinding, ...]:
         """What has happened, the oldest first: one record each, refined while more is known."""
         return self._findings.every
+
+    def held(self) -> dict[str, dict[str, HeldFinding]]:
+        """What holds beside the model of single joints: joint → cause → how much."""
+        names, found = self.model.robot.names, dict[str, dict[str, HeldFinding]]()
+        since = {one.number: one.since for one in self._findings.every}
+        for one in self._watch.attribution.explanation.others:
+            for j, value, variance in zip(one.cause.joints, one.values, np.diag(one.covariance), strict=False):
+                began = since.get(self._findings.held.get((one.cause.name, one.cause.joints), 0), self._changes.time)
+                held = HeldFinding(float(value), float(np.sqrt(variance)), began)
+                found.setdefault(names[j], {})[one.cause.name] = held
+        return found
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

@@ -140,7 +140,7 @@ class GradualFriction:
         if self._number:
             self._findings.refine(time, self._number, text, tuple(names))
             return ""
-        self._number = self._findings.decide(time, "friction", tuple(names), text, True, self._since)
+        self._number = self._findings.decide(time, "friction", tuple(names), text, True, self._since, gradual=True)
         return text
 
 

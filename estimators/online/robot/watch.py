@@ -130,7 +130,7 @@ class RobotWatch:
         """Locate the contact and its force; arguments as of `judge`, whose chunk this is."""
         contact, attribution = self.contact, self.attribution
         touched = bool(contact.reported.any()) and not starting
-        hidden = np.where(contact.moving, 0.0, friction)  # torque that a joint at rest may hide
+        hidden = contact.stuck(friction)
         last = attribution.bodies[-1] + attribution.explanation.carried if touched else np.zeros(PARAMETERS)
         self.location.follow(touched, chunk.q[-1], unexplained, np.hypot(contact.deviations, hidden), last)
 

@@ -117,7 +117,12 @@ def test_the_comparison_says_what_changed_and_that_it_was_warmer(told: Told, pat
     [row] = [line for line in out.splitlines() if line.strip().startswith("coulomb") and "changed" in line]
     assert "+10.0 %" in row
     assert "elbow: 8.0 h and 4.0 h in motion" in out
-    assert "B was +10.0 K warmer: friction follows temperature" in out
+    assert "B was 10.0 K warmer: friction follows temperature" in out
+    _, out, _ = told("compare", path, f"{path}@{name(5)}..{name(4)}")
+    assert "B was 10.0 K colder: friction follows temperature" in out
+    [row] = [line for line in out.splitlines() if line.strip().startswith("temperature")]
+    assert "-10.0 K" in row
+    assert "%" not in row, "a per cent of °C means nothing"
 
 
 def test_what_cannot_be_compared_is_said_in_one_line(told: Told, path: Path, tmp_path: Path) -> None:
@@ -181,7 +186,7 @@ def test_the_time_to_a_limit_is_in_days_in_use_and_has_the_truth_within(told: To
         1
     ].splitlines()
     assert "limit coulomb = 2.6: in " in lines[-3]
-    assert lines[-3].endswith("at the use of the last 30")
+    assert lines[-3].endswith("at the use of the last 30 days")
     assert lines[-2].endswith("not known: it moves away from its limit")
     assert lines[-1].endswith("not known: the history has no values of it")
 

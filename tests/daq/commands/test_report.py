@@ -124,6 +124,12 @@ def test_drift_from_its_own_start_is_not_called_one_from_a_baseline(
     assert "since its start" not in text
     (joint,) = run.joints
     monkeypatch.setattr(joint, "drift", joint.drift | {"reference": "start", "drifted": []})
+    worn = {"parameter": "dry_wear", "acknowledged": 0.0, "text": "dry_wear changed gradually"}
+    monkeypatch.setattr(
+        joint, "changes", [worn, {"parameter": "viscous", "acknowledged": 9.0, "text": "viscous changed"}]
+    )
+    assert '<td><span class="warn">◆ dry wear</span></td>' in document(run), "in the overview until it is acknowledged"
+    monkeypatch.setattr(joint, "changes", [])
     text = document(run)
     assert re.search(r"<small>since its start, 20[^<]*; no baseline was set</small>", text)
     assert ">none since its start<" in text

@@ -10,6 +10,7 @@ import pytest
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
+from daq.core.changes.change_records import change_state_name
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.state.baselines import friction_names, friction_speeds
@@ -41,8 +42,8 @@ def arm() -> RobotDescription:
     return RobotDescription("arm", joints, np.array(bodies))
 
 
-def measured(seconds: float, seed: int, friction: float = 1.0) -> tuple[Floats, Floats, Floats]:
-    """Time, positions, torques."""
+def measured(seconds: float, seed: int, friction: float | Floats = 1.0) -> tuple[Floats, Floats, Floats]:
+    """Time, positions, torques. friction: times the usual one, or (rows, 2)."""
     random = np.random.default_rng(seed)
     t = np.arange(0.0, seconds, 1.0 / RATE)
     q, dq, ddq = np.zeros((3, len(t), 2))
@@ -80,8 +81,12 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     return load(folder / "arm.toml")
 
 
-def readings(seconds: float, seed: int = 2, begin: float = 0.0, friction: float = 1.0) -> np.ndarray:
+def readings(
+    seconds: float, seed: int = 2, begin: float = 0.0, friction: float | Floats = 1.0, gain: float | Floats = 1.0
+) -> np.ndarray:
+    """gain: of the torque that is told over the true one, as friction is given."""
     t, q, tau = measured(seconds, seed, friction)
+    tau = gain * tau
     table = np.zeros((len(t), 4), READING)
     table["time"] = START + np.round((begin + t) * 1e9).astype(np.int64)[:, None]
     table["channel"] = np.arange(4)
@@ -284,12 +289,112 @@ def test_friction_is_compared_with_the_baseline_of_the_robot(
     kinds = [(one["kind"], one["text"].split(":")[0]) for one in of(told, b"event/robot")]
     assert all(START / 1e9 <= one["timestamp"] - 1e9 <= START / 1e9 + 24.0 for one in of(told, b"event/robot"))
     assert ("drift", "elbow.slow has drifted") in kinds
+    (record,) = of_the_robot(records(told, "elbow"))
+    assert (record["parameter"], record["reference"]) == ("friction_slow", "baseline")
+    assert record["from"] == baseline["values"]["elbow.slow"]  # type: ignore[index]
+    assert not of_the_robot(records(told, "shoulder"))
     other = Pipeline(config, boot=1)
     other.set_baselines({"robot": baseline | {"friction": {"speeds": {}}}})
     told = play(other, readings(16.0))
     assert not of(told, b"drift/robot")
     (text,) = [one["text"] for one in of(told, b"event/robot") if one["kind"] == "baseline"]
     assert text.endswith("is of another model or friction law: set a new one")
+
+
+JUMP, END = 22.0, 42.0  # s
+
+
+def stepped(factor: float, joint: int = 1, jump: float = JUMP, end: float = END) -> Floats:
+    """Factors (rows, 2): that of one joint from an instant on, 1 else."""
+    factors = np.ones((round(end * RATE), 2))
+    factors[round(jump * RATE) :, joint] = factor
+    return factors
+
+
+def records(messages: list[Message], joint: str) -> list[dict[str, Any]]:
+    """Of the last message about what has changed of a joint."""
+    found = of(messages, f"change/{joint}".encode())
+    return found[-1]["records"] if found else []
+
+
+@pytest.fixture(scope="module")
+def rubbing(config: Config) -> tuple[Pipeline, list[Message]]:
+    """The elbow has 1.8 times its friction from JUMP on; no baseline is set."""
+    pipeline = Pipeline(config, boot=1)
+    return pipeline, play(pipeline, readings(END, friction=stepped(1.8)))
+
+
+def of_the_robot(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Records that the model of the whole robot tells."""
+    return [one for one in found if "by the model of the whole robot" in one["text"]]
+
+
+def test_a_friction_that_the_model_of_the_whole_robot_has_learnt_anew_is_a_record_of_its_joint(
+    rubbing: tuple[Pipeline, list[Message]],
+) -> None:
+    _, said = rubbing
+    assert "friction" in {one["kind"] for one in of(said, b"event/robot")}
+    slow, fast = of_the_robot(records(said, "elbow"))
+    speeds = of(said, b"robot/parameters")[-1]["friction"]["elbow"]["speeds"]
+    for one, name, speed in zip((slow, fast), ("friction_slow", "friction_fast"), speeds, strict=True):
+        assert (one["parameter"], one["unit"], one["reference"], one["evidence"]) == (name, "N·m", "start", "alarm")
+        truth = COULOMB[1] * np.tanh(speed / 0.01) + VISCOUS[1] * speed
+        assert one["from"] == pytest.approx(truth, abs=4 * one["from_deviation"] + 0.02 * truth)
+        assert one["to"] == pytest.approx(1.8 * truth, abs=4 * one["to_deviation"] + 0.05 * truth)
+        assert one["percent"] == pytest.approx(80.0, abs=8.0)
+        assert one["z"] > 5.0
+        assert one["since"] == pytest.approx(START / 1e9 + JUMP, abs=1.0)
+        assert (one["over"], one["acknowledged"]) == (0.0, 0.0)
+        assert f"{name} changed suddenly from " in one["text"]
+    assert not of_the_robot(records(said, "shoulder")), "its neighbour has not changed"
+
+
+def test_what_the_whole_robot_tells_of_a_joint_stands_over_a_restart_until_it_is_acknowledged(
+    rubbing: tuple[Pipeline, list[Message]], config: Config
+) -> None:
+    before, _ = rubbing
+    assert before.robot is not None
+    states = {"robot": before.robot.keep(), change_state_name("robot"): before.robot.keep_changes()}
+    states |= {change_state_name(one.name): one.comparison.keep() for one in before.joints if one.comparison.keep()}
+    pipeline = Pipeline(config, boot=2)
+    pipeline.resume(msgpack.unpackb(msgpack.packb(states)))
+    table = readings(36.0, seed=3, begin=50.0, friction=stepped(1.8, jump=0.0, end=36.0))
+    half = len(table) // 2
+    said = play(pipeline, table[:half])
+    kept = of_the_robot(records(said, "elbow"))
+    assert [(one["parameter"], one["over"], one["acknowledged"]) for one in kept] == [
+        ("friction_slow", 0.0, 0.0), ("friction_fast", 0.0, 0.0),
+    ]  # fmt: skip
+    seen = pipeline.acknowledge({"elbow": 60.0})
+    settled = of_the_robot(records(seen, "elbow"))
+    assert [(one["over"], one["acknowledged"]) for one in settled] == [(60.0, 60.0)] * 2
+    after = of_the_robot(records(play(pipeline, table[half:]), "elbow") or records(seen, "elbow"))
+    assert [(one["over"], one["acknowledged"]) for one in after] == [(60.0, 60.0)] * 2, "and none anew"
+
+
+def test_another_torque_constant_that_the_robot_holds_beside_its_model_is_a_record_of_its_joint(
+    config: Config,
+) -> None:
+    pipeline = Pipeline(config, boot=1)
+    said = play(pipeline, readings(36.0, gain=stepped(1.2, jump=JUMP, end=36.0)))
+    assert "torque_constant" in {one["kind"] for one in of(said, b"event/robot")}
+    (record,) = of_the_robot(records(said, "elbow"))
+    assert (record["parameter"], record["unit"], record["from"]) == ("torque_constant", "%", 100.0)
+    assert record["to"] == pytest.approx(120.0, abs=max(1.0, 4 * record["to_deviation"]))
+    assert record["since"] == pytest.approx(START / 1e9 + JUMP, abs=1.0)
+    pipeline.acknowledge({"elbow": 60.0})
+    again = play(pipeline, readings(3.0, seed=3, begin=36.0, gain=stepped(1.2, jump=0.0, end=3.0)))
+    open_ones = [one for one in of_the_robot(records(again, "elbow")) if not one["acknowledged"]]
+    assert open_ones == [], "it holds, and a person has seen it"
+
+
+def test_what_is_so_of_every_joint_is_said_once(config: Config) -> None:
+    pipeline = Pipeline(config, boot=1)
+    play(pipeline, readings(2.0))
+    said = pipeline.check_silence(START + 30_000_000_000, 0)
+    (fault,) = [one for one in of(said, b"event/robot") if one["kind"] == "fault"]
+    assert fault["text"].startswith("all 2 joints: no data for ")
+    assert fault["text"].count("no data") == 1
 
 
 def test_a_second_encoder_goes_the_whole_way_and_its_lack_is_reported(tmp_path: Path) -> None:

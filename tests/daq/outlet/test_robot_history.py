@@ -52,6 +52,25 @@ def test_a_row_is_time_mass_its_deviation_and_each_joints_residual_with_its_sign
     np.testing.assert_allclose(row, [0.5, 2.01, 0.03, 0.5, -6.0], rtol=1e-6)
 
 
+def test_a_residual_is_compared_with_the_threshold_of_its_own_instant_for_ten_seconds() -> None:
+    """The base turns around at 20.5 s, where 6 N·m are within a threshold of 8; the usual one is 1."""
+    history = RobotHistory()
+    for time, measured, threshold in ((20.0, 5.1, 1.0), (20.5, 10.5, 8.0), (21.0, 4.9, 1.0), (30.9, 4.6, 2.0)):
+        one = update(time, measured)
+        one["joints"]["base"]["threshold"] = threshold
+        history.absorb("", one, time)
+        base = history.latest(None)["joints"]["base"]
+        if time == 21.0:
+            assert (base["largest_share"], base["usual_threshold"]) == (pytest.approx(6.0 / 8.0), 1.0)
+    for second in range(31, 42):
+        history.absorb("", update(float(second), 4.6), float(second))
+    base = history.latest(None)["joints"]["base"]
+    assert base["largest_share"] == pytest.approx(0.1), "what is older is forgotten"
+    nothing = update()
+    nothing["joints"]["base"]["threshold"] = float("nan")
+    assert "largest_share" not in told(("", nothing)).latest(None)["joints"]["base"], "no threshold stands yet"
+
+
 def test_the_newest_is_reported_in_words_and_numbers() -> None:
     found = told(("", update()), ("parameters", parameters())).latest("")
     assert (found["timestamp"], found["received"], found["phase"], found["progress"]) == (9.0, 10.0, "normal", 100.0)

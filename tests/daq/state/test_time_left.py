@@ -35,7 +35,7 @@ def test_a_straight_line_takes_the_way_that_it_has_left_at_the_pace_of_its_last_
     assert found.left.low < found.left.middle < found.left.high
     assert found.text == (
         f"in {found.left.low:.0f}–{found.left.high:.0f} days in use (80 %), most likely about "
-        f"{found.left.middle:.0f}, at the use of the last 30"
+        f"{found.left.middle:.0f}, at the use of the last 30 days"
     )
     assert found[:2] == ("coulomb", REFERENCE + 3.0 * sign)
 

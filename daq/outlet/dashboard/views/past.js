@@ -6,6 +6,7 @@ import { extent, TimePlot } from "../plots.js";
 import { readable } from "../words.js";
 
 const FLAT = 4e-3; // of the values, what a plot spans at least
+const SEEN = 0.008; // of the time shown, what a line takes at least
 const HOUR = 3600, DAY = 24 * HOUR;
 const SPANS = [[HOUR, "last hour"], [DAY, "last day"], [7 * DAY, "last week"], [30 * DAY, "last month"], [365 * DAY, "last year"]];
 const STEPS = [600, 1200, HOUR, 3 * HOUR, 6 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 61 * DAY];
@@ -29,15 +30,18 @@ class LongPlot extends TimePlot {
 
 const BAND = "friction@"; // "friction@0.39" is the friction about that speed
 
-// rows of a quantity as columns, with a gap where an interval is missing; one between two gaps is drawn as long as it is
-function columns({ name, rows }, interval) {
+// Rows of a quantity as columns, with a gap where an interval is missing. One between two gaps is drawn as long as it is, or
+// as is needed to be seen; seen: s of that.
+export function columns({ name, rows }, interval, seen) {
   const found = [[], [], [], []];
   const near = (a, b) => a && b && Math.abs(a[0] - b[0]) <= 1.5 * interval;
   rows.forEach((row, k) => {
     const [start, , mean, deviation] = row, before = near(rows[k - 1], row), after = near(row, rows[k + 1]);
-    if (k > 0 && !before) { found[0].push(rows[k - 1][0] + interval); found.slice(1).forEach((column) => column.push(null)); }
+    if (k > 0 && !before) { found[0].push(Math.max(found[0].at(-1), rows[k - 1][0] + interval)); found.slice(1).forEach((column) => column.push(null)); }
     const level = LEVELS.includes(name), value = level ? deviation : mean, measured = level || name === "temperature" || name.startsWith(BAND), sigma = measured ? 0 : deviation;
-    for (const at of before || after ? [0.5] : [0.05, 0.95]) [start + at * interval, value + sigma, value - sigma, value].forEach((one, i) => found[i].push(one));
+    const half = Math.max(0.45, 0.5 * seen / interval);
+    const [from, to] = [Math.max(found[0].at(-1) ?? -Infinity, start + (0.5 - half) * interval), Math.min(rows[k + 1]?.[0] ?? Infinity, start + (0.5 + half) * interval)];
+    for (const at of before || after ? [start + 0.5 * interval] : [from, to]) [at, value + sigma, value - sigma, value].forEach((one, i) => found[i].push(one));
   });
   return found;
 }
@@ -86,10 +90,10 @@ export class Past {
     if (!cause && !quantities.length) words.push("no valid values in this time");
     write(this.note, words.filter(Boolean).join(" · "));
     const seconds = use.reduce((sum, [, one]) => sum + one, 0);
-    write(this.use, total ? `In motion ${(seconds / HOUR).toFixed(1)} h in this time; since ${format.date(total.since)} ${(total.seconds / HOUR).toFixed(1)} h, ${number(total.travel, total.unit)}, ${format.count(total.reversals)} reversals, ${format.count(total.starts)} start${total.starts === 1 ? "" : "s"}` : "");
+    write(this.use, total ? `In motion ${format.hours(seconds)} in this time; since ${format.date(total.since)} ${format.hours(total.seconds)}, ${total.travel < 100 ? number(total.travel, total.unit) : `${format.count(Math.round(total.travel))} ${total.unit}`}, ${format.count(total.reversals)} reversals, ${format.count(total.starts)} start${total.starts === 1 ? "" : "s"}` : "");
     for (const name of this.panels.keys()) if (!quantities.some((one) => one.name === name)) this.remove(name);
     for (const one of [...quantities].sort((a, b) => speedOf(a) - speedOf(b))) {
-      const { plot, live } = this.panels.get(one.name) ?? this.add(one, total?.unit ?? "rad"), data = columns(one, interval);
+      const { plot, live } = this.panels.get(one.name) ?? this.add(one, total?.unit ?? "rad"), data = columns(one, interval, SEEN * (end - start));
       plot.events = changes.filter(({ parameter }) => parameter === one.name).map(({ since }) => ({ timestamp: since, kind: "drift" }));
       plot.draw(start, end, data, roomy(extent(data[1], data[2])));
       write(live, number(data[3].at(-1), one.unit));

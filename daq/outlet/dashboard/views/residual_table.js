@@ -24,8 +24,8 @@ export class ResidualTable {
         element("td", {}, meter), ...cells);
       return { name, column: first + i, node, bar, meter, cells };
     });
-    const titles = [["joint", ""], ["", "the mark is the threshold, a full bar one and a half of it"], ["of threshold", "largest over threshold"],
-      [`largest of ${RECENT} s`, "magnitude of the residual"], ["threshold", "of a contact"], ["now", "measured − predicted"], ["compensated", "what was learnt of the residual and is taken off"]];
+    const titles = [["joint", ""], ["", "the mark is the threshold, a full bar one and a half of it"], ["of threshold", "largest residual over the threshold of its instant"],
+      [`largest of ${RECENT} s`, "magnitude of the residual"], ["threshold", "of a contact; a joint that turns around may hold its friction, too"], ["now", "measured − predicted"], ["compensated", "what was learnt of the residual and is taken off"]];
     this.node = element("div", { class: "scroll" }, element("table", { class: "residual-table", "aria-label": "Residual and threshold of every joint" },
       element("thead", {}, element("tr", {}, ...titles.map(([text, hint]) => element("th", { scope: "col", title: hint }, text)))),
       element("tbody", {}, ...this.rows.map(({ node }) => node))));
@@ -35,11 +35,11 @@ export class ResidualTable {
   words(joints, trace) {
     let nearest = ["", -1];
     for (const { name, column, node, bar, meter, cells: [share, most, limit, now, learnt] } of this.rows) {
-      const own = joints[name], peak = largest(trace, column), ratio = own.threshold > 0 && peak !== null ? peak / own.threshold : null;
+      const own = joints[name], peak = largest(trace, column), usual = own.usual_threshold ?? own.threshold, ratio = own.largest_share ?? (own.threshold > 0 && peak !== null ? peak / own.threshold : null);
       mark(node, "contact", String(own.contact));
       write(now, torque(own.residual, own.unit));
       write(most, torque(peak, own.unit));
-      write(limit, own.threshold > 0 ? torque(own.threshold, own.unit) : "not yet");
+      write(limit, usual > 0 ? torque(usual, own.unit) : "not yet");
       write(share, ratio === null ? "–" : `${own.contact ? "◆ " : ""}${format.percent(ratio)}`);
       write(learnt, Number.isFinite(own.compensation) ? torque(own.compensation, own.unit) : "–");
       mark(meter, "beyond", String(ratio !== null && ratio >= 1));

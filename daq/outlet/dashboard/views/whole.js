@@ -28,6 +28,9 @@ function changed({ percent = {}, drifted = [] }, name) {
   return percent[name] === undefined ? "" : `${drifted.includes(name) ? "◆ " : ""}${format.change(percent[name] / 100)}`;
 }
 
+// of one that has a record, against the start
+const recorded = (one) => (one ? `◆ ${format.change(format.ratio(one))}` : "");
+
 const size = (values) => (values.threshold > 0 ? Math.abs(values.residual) / values.threshold : null);
 const torque = (value, unit) => `${format.significant(value, 2)} ${unit}`;
 
@@ -127,8 +130,8 @@ export class Residual {
     mark(this.node, "contact", String(values.contact));
     write(this.panel.live.firstChild, format.significant(values.residual, 2));
     this.node.style.order = values.contact ? place - 100 : 0; // the others keep their places
-    this.threshold = values.threshold;
-    this.panel.plot.levels = size(values) === null ? [] : [[values.threshold, "bad"], [-values.threshold, "bad"]];
+    const usual = this.threshold = values.usual_threshold ?? values.threshold; // a joint that turns around may hold its friction, too
+    this.panel.plot.levels = usual > 0 ? [[usual, "bad"], [-usual, "bad"]] : [];
   }
 
   draw(start, end, trace) {
@@ -140,26 +143,28 @@ export class Residual {
 }
 
 // Friction at two speeds, the numbers by which joints are compared over months.
-class FrictionTable {
+export class FrictionTable {
   constructor() {
     this.head = element("tr");
     this.body = element("tbody");
     this.node = element("div", { class: "scroll" }, element("table", { "aria-label": "Friction of every joint at two speeds" }, element("thead", {}, this.head), this.body));
   }
 
-  words({ friction = {}, joints = {}, drift = {} }) {
+  // records: joint → records of what has changed of it
+  words({ friction = {}, joints = {}, drift = {} }, records) {
     const units = [...new Set(Object.values(joints).map(({ unit }) => unit))];
     const efforts = units.join(" or "), rates = units.map((unit) => (unit === "N" ? "m/s" : "rad/s")).join(" or ");
-    const titles = ["joint", ...["slow", "fast"].flatMap((word) => [`${word}, ${rates}`, efforts, ...(drift.since ? ["drift"] : [])])];
+    const of = (name, word) => records.get(name)?.find(({ parameter, over }) => parameter === `friction_${word}` && !over);
+    const titles = ["joint", ...["slow", "fast"].flatMap((word) => [`${word}, ${rates}`, efforts])];
     const rows = Object.entries(friction).map(([name, { speeds, torques, deviations }]) => [name, ...speeds.flatMap((speed, i) => [
-      format.significant(speed, 2), `${format.significant(torques[i], 3)} ± ${format.significant(deviations[i], 1)}`,
-      ...(drift.since ? [changed(drift, `${name}.${["slow", "fast"][i]}`)] : []),
+      [format.significant(speed, 2)], [`${format.significant(torques[i], 3)} ± ${format.significant(deviations[i], 1)}`,
+        changed(drift, `${name}.${["slow", "fast"][i]}`) || recorded(of(name, ["slow", "fast"][i]))],
     ])]);
     const key = JSON.stringify([titles, rows]);
     if (key === this.key) return;
     this.key = key;
     this.head.replaceChildren(...titles.map((text) => element("th", { scope: "col" }, text)));
-    this.body.replaceChildren(...rows.map(([name, ...cells]) => element("tr", {}, element("th", { scope: "row" }, name), ...cells.map((text) => element("td", {}, text)))));
+    this.body.replaceChildren(...rows.map(([name, ...cells]) => element("tr", {}, element("th", { scope: "row" }, name), ...cells.map(([text, change]) => element("td", {}, text, ...(change ? [element("br"), element("b", {}, change)] : []))))));
   }
 }
 
@@ -222,7 +227,7 @@ export class WholeView {
     write(figures.nearest.more, nearest ? `${format.percent(most)} in ${RECENT} s` : "");
     write(figures.learnt.value, format.duration(state.learnt));
     this.residuals.forEach((one) => one.words(state.joints[one.name], order.findIndex(([other]) => other === one.name)));
-    this.friction.words(state);
+    this.friction.words(state, new Map([...robot.joints].map(([name, joint]) => [name, joint.changes])));
     this.contact.words(stale || state.phase === "faulted" ? null : state.contact, state.timestamp, now);
     const events = robot.events.filter((event) => event.joint === NAME);
     this.events.update(events);

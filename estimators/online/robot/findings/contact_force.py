@@ -3,20 +3,23 @@
     −r = J_kᵀ w + e,   w = [F, M],   F ~ N(0, s²), M ~ N(0, (s ρ_k)²),   e_j ~ N(0, σ_j² + (ε r_j)²)
 
 A force on link k loads the joints before it and none behind it. The links are compared by the likelihood of the
-residual, averaged over sizes s of the force and, by ρ_k, over the places where the link may be touched; no threshold
-decides. The force is estimated by least squares as if it acted at the link's outer end, the next joint's origin. In
-directions in which it loads no joint its deviation is WIDE.
+residual, averaged over sizes s of the force and, by ρ_k, over the places where the link may be touched. No link is
+named until a force on it is likelier than none at all by odds of twenty to one: a joint that has just turned around may
+hold any torque up to its friction. The force is estimated by least squares as if it acted at the link's outer end, the
+next joint's origin. In directions in which it loads no joint its deviation is WIDE.
 
 Reference: De Luca, Mattone, "Sensorless robot collision detection and hybrid force/motion control", ICRA 2005: a
 contact does not load the joints behind the touched link.
 """
 
+import math
 from collections import deque
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from estimators.models.robots.tree import AXIS, COSINE, FIXED, OFFSET, REVOLUTE, SINE, SLIDE, Tree
+from estimators.online.robot.findings.competition import BETTER
 from estimators.quantities import Floats
 
 #: N, argued: Sizes of a force (standard deviations) that are averaged over: from a finger's push to a crash.
@@ -46,6 +49,7 @@ class ContactForce(NamedTuple):
     point: Floats  # (3,) m
     force: Floats  # (3,) N
     deviation: Floats  # (3,) N
+    evidence: float = math.inf  # nats of a force on this link over no force at all
 
     def words(self, names: tuple[str, ...]) -> str:
         """The contact in words, as part of a sentence. names: of the joints."""
@@ -62,7 +66,7 @@ class ContactLocation:
     def __init__(self, tree: Tree) -> None:
         self._tree, self._seen = tree, 0
         self._recent: deque[tuple[Floats, Floats]] = deque(maxlen=AVERAGED)  # residual and q of each chunk
-        self.found: ContactForce | None = None
+        self.found: ContactForce | None = None  # while it lasts, once a link can be named
 
     def follow(self, touched: bool, q: Floats, residual: Floats, noise: Floats, last: Floats) -> None:
         """Take a chunk. touched: in contact; q, noise: (n,); residual: (rows, n); last: (10,) of the last link."""
@@ -73,12 +77,16 @@ class ContactLocation:
         if self._seen % EVERY == 0:
             since = list(self._recent)[-max(1, min(self._seen, AVERAGED)) :]
             torque, place = (np.mean(one, axis=0) for one in zip(*since, strict=True))
-            self.found = locate(self._tree, place, torque, noise, last)
+            found = locate(self._tree, place, torque, noise, last)
+            self.found = found if found.evidence > BETTER else None
         self._seen += 1
 
 
 def locate(tree: Tree, q: Floats, residual: Floats, noise: Floats, last: Floats) -> ContactForce:
-    """Find the most likely touched link, and the force. q, residual, noise: (n,); last: (10,) of the last link."""
+    """Find the most likely touched link, and the force, however small the evidence of one.
+
+    q, residual, noise: (n,); last: (10,) of the last link.
+    """
     rotations, origins = frames(tree, q)
     n, torque, noise = len(q), -residual, np.hypot(noise, BELIEVED * residual) + NO_NOISE
     ends = np.array([_end(tree, k, q, rotations, origins, last) for k in range(n)])
@@ -93,11 +101,14 @@ def locate(tree: Tree, q: Floats, residual: Floats, noise: Floats, last: Floats)
             likelihood[k, i] = -0.5 * float(torque @ np.linalg.solve(covariance, torque)) - 0.5 * logarithm
     chances = np.exp(likelihood - likelihood.max()).sum(axis=1)
     link = int(np.argmax(chances))
+    nothing = -0.5 * float(((torque / noise) ** 2).sum()) - float(np.log(noise).sum())
+    evidence = float(likelihood.max() + np.log(chances[link] / len(SIZES))) - nothing
     _, moving = jacobian(tree, link, ends[link], rotations, origins)
     weighted = moving / noise**2
     covariance = np.asarray(np.linalg.inv(weighted @ moving.T + np.eye(3) / WIDE**2), np.float64)
     force = np.asarray(covariance @ weighted @ torque, np.float64)
-    return ContactForce(link, float(chances[link] / chances.sum()), ends[link], force, np.sqrt(np.diag(covariance)))
+    deviation = np.sqrt(np.diag(covariance))
+    return ContactForce(link, float(chances[link] / chances.sum()), ends[link], force, deviation, evidence)
 
 
 def frames(tree: Tree, q: Floats) -> tuple[Floats, Floats]:

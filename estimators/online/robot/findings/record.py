@@ -19,6 +19,7 @@ class RobotFinding(NamedTuple):
     text: str
     others: tuple[str, ...]  # causes that fit as well
     over: bool
+    gradual: bool = False  # whether it has come by many small steps
 
 
 class Findings:
@@ -63,16 +64,25 @@ class Findings:
         return True
 
     def decide(
-        self, time: int, cause: str, joints: tuple[str, ...], text: str, over: bool, since: int | None = None
+        self,
+        time: int,
+        cause: str,
+        joints: tuple[str, ...],
+        text: str,
+        over: bool,
+        since: int | None = None,
+        gradual: bool = False,
     ) -> int:
         """The cause of what is examined, or of something that no threshold has shown; returns its number.
 
-        since: ns, when that began; None: now.
+        since: ns, when that began; None: now; gradual: see RobotFinding.
         """
         number = self._examined or self._new(time if since is None else since, cause, joints, text)
         self._examined = 0
         found = self._every[number]
-        self._every[number] = found._replace(updated=time, cause=cause, joints=joints, text=text, others=(), over=over)
+        self._every[number] = found._replace(
+            updated=time, cause=cause, joints=joints, text=text, others=(), over=over, gradual=gradual
+        )
         return number
 
     def note(self, time: int, cause: str, text: str) -> int:

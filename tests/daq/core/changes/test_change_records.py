@@ -307,6 +307,14 @@ def test_a_change_that_no_parameter_shows_gets_a_record_of_its_own_with_its_caus
     assert msgpack.unpackb(body)["records"][0]["over"] == 1090.0
 
 
+def test_wear_that_the_history_tells_asks_for_other_things_than_a_torque_that_is_told_by_another_factor() -> None:
+    worn = {"parameter": "dry_wear", "cause": "dry friction has grown by 15 %; limit of 30 % in 30–55 days at this use"}
+    scaled = {"parameter": "coulomb", "cause": "all parameters by one factor"}
+    first, second = (one["todo"] for one in with_remedies([worn, scaled]))
+    assert first.startswith("Look at lubrication, bearings and gear")
+    assert second.startswith("Compare the torque constant")
+
+
 def test_a_friction_jump_is_reported_with_its_likely_cause() -> None:
     pipeline = Pipeline(configuration(), boot=1)
     said = absorb(pipeline, np.concatenate([frames(0.0, 70.0), frames(70.0, 95.0, 1.6 * TRUTH["coulomb"])]))

@@ -1,14 +1,19 @@
 """Robots against their siblings by what a lake has: as the offline fleet judges the same values, at like conditions."""
 
+import io
 import itertools
 import math
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from daq.commands.fleet.live_page import document
+from daq.commands.fleet.watch import headline, render
 from daq.fleet.comparison import JudgedQuantity
 from daq.fleet.examine import ExaminedRecording, JointFound, RecordedQuantity
 from daq.fleet.live.lake import Lake
@@ -131,3 +136,32 @@ def test_the_time_to_a_limit_is_that_of_joints_that_have_changed(tmp_path: Path)
 @pytest.mark.parametrize(("seconds", "table"), [(3600.0, "minutes"), (86_400.0, "hours"), (14 * 86_400.0, "days")])
 def test_the_grain_follows_the_time_that_is_looked_at(seconds: float, table: str) -> None:
     assert grain_of(seconds).table == table
+
+
+def test_what_is_told_of_days_speaks_of_days_and_a_row_fits_a_terminal(tmp_path: Path) -> None:
+    """ "days of 1.44e+03 h" was told, of recordings that there are none of, and a value on three lines."""
+    random = np.random.default_rng(4)
+    updates = [
+        summary(f"robot{i:02}", day, T0 + day * DAY, {"coulomb": 5.0 + (i == 3) + 0.02 * random.standard_normal()})
+        for day in range(4)
+        for i in range(12)
+    ]
+    standing = lake(tmp_path, updates).standing(T0, T0 + 4 * DAY)
+    told = Console(width=80, file=io.StringIO())
+    told.print(render(standing, []))
+    text = told.file.getvalue()  # type: ignore[attr-defined]
+    assert "the last 4 days by days: 12 robots, 1 stand out" in " ".join(text.split())
+    [row] = [line for line in text.splitlines() if line.strip().startswith("robot03")]
+    assert re.search(r"odd +coulomb +[\d.]+ ± [\d.]+ N·m", row)
+    page = document(standing, [], 0.0)
+    assert "in all days (up to" in page
+    assert "recordings" not in page
+    assert f"{time.strftime('%Y-%m-%d %H:%M', time.gmtime(T0 + 4 * DAY))} UTC" in page
+
+
+def test_an_empty_time_says_that_nothing_has_come(tmp_path: Path) -> None:
+    standing = lake(tmp_path, [summary("robot", 0, T0)]).standing(T0 - 9 * DAY, T0 - 5 * DAY)
+    page = document(standing, [], 0.0)
+    assert "Nothing has come in this time" in page
+    assert "Every robot" not in page
+    assert headline(standing).endswith("0 robots, nothing has come in this time")

@@ -178,5 +178,28 @@ def test_the_layout_stands_still(seven: str, view: Callable[..., Page]) -> None:
 def test_minutes_and_hours_are_said_from_two_on(overview: Page) -> None:
     """Of 100 s "1 min" was told, which was doubted beside the line of time."""
     script = "async () => { const { duration } = await import('./format.js'); "
-    script += "return [100, 119, 120, 7199, 7200].map(duration); }"
-    assert overview.evaluate(script) == ["100 s", "119 s", "2 min", "119 min", "2 h"]
+    script += "return [100, 119, 120, 7199, 7200, 172799, 6350400].map(duration); }"
+    assert overview.evaluate(script) == ["100 s", "119 s", "2 min", "119 min", "2 h", "47 h", "73 days"]
+
+
+def test_what_began_on_another_day_has_a_date(overview: Page) -> None:
+    """Of wear that began at a midnight ten weeks ago, "since 00:00:00, 1764 h" was told."""
+    script = "async () => { const { sinceAndFor } = await import('./format.js'); "
+    script += "const now = Date.UTC(2026, 10, 27, 12) / 1000; "
+    script += "return [sinceAndFor(now - 60, now), sinceAndFor(now - 73.5 * 86400, now)]; }"
+    today, earlier = overview.evaluate(script)
+    assert today.endswith(":00, 60 s")
+    assert earlier == "since 15 Sept 2026, 73 days"
+
+
+def test_one_value_between_gaps_is_wide_enough_to_be_seen_and_instants_never_go_back(overview: Page) -> None:
+    """A day, then eight days later two days with one between them, on a year."""
+    script = """async () => {
+      const { columns } = await import("./views/past.js");
+      const rows = [0, 9, 11].map((day) => [day * 86400, 1, 2, 0.1]);
+      return columns({ name: "coulomb", rows }, 86400, 0.008 * 365 * 86400);
+    }"""
+    at, _, _, values = overview.evaluate(script)
+    assert at == sorted(at)
+    assert at[1] - at[0] == pytest.approx(0.008 * 365 * 86_400)
+    assert values.count(2) == 6

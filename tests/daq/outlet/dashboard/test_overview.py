@@ -325,6 +325,36 @@ def test_a_chip_rounds_its_change_and_names_a_fault_by_its_code_whatever_the_sen
     ]
 
 
+def test_wear_is_told_in_the_words_of_the_history_and_what_is_doubted_for_one_reason_once(overview: Page) -> None:
+    """ "dry wear z 7.3" was told, and one line for each parameter of a joint whose friction is another one."""
+    found = overview.evaluate(
+        """async () => {
+          const { judge, brief } = await import("./condition.js");
+          const cause = "dry friction has grown by 15 ± 2 %; limit of 30 % in 30–55 days at this use";
+          const open = [{ parameter: "dry_wear", unit: "%", from: 0, to: 15.1, percent: null, z: 7.3, since: 40,
+            evidence: "gradual", reference: "baseline", cause, todo: "Look at it." }];
+          const joint = { name: "a", names: ["viscous"], drift: {}, changes: open, open, condition: {}, reasons: [],
+            phase: "normal", state: { phase: "normal", health: { status: "valid", reasons: [] } } };
+          const { lines, change, todo } = judge(joint, [], 100);
+          const names = ["inertia", "viscous", "coulomb", "offset", "gravity_sin"];
+          const reasons = [{ code: "friction_place", text: "54 %: friction changes with the angle" },
+            ...names.map((parameter) => ({ code: "friction_place", parameter, text: `${parameter} = 1: changes` })),
+            { code: "uncertain", parameter: "gravity_cos", text: "gravity_cos is not certain enough yet" }];
+          return [lines, change.short, todo, brief(reasons)];
+        }"""
+    )
+    assert found == [
+        ["dry friction has grown by 15 ± 2 %; limit of 30 % in 30–55 days at this use"],
+        "dry wear +15.1\u00a0%",
+        "Look at it.",
+        [
+            "54 %: friction changes with the angle",
+            "not certain therefore: inertia, viscous, coulomb and 2 more",
+            "not identifiable yet: gravity cos",
+        ],
+    ]
+
+
 def test_a_joint_that_starts_alone_is_named(overview: Page) -> None:
     told = overview.evaluate(
         """async () => {

@@ -143,3 +143,18 @@ def test_wear_stands_by_itself_with_its_day(whole: str, view: Callable[..., Page
     expect(page.locator(".changes li")).to_contain_text("likely the lubricant")
     numbers = page.locator(".changes .number").first
     assert numbers.evaluate("(e) => e.getBoundingClientRect().right <= innerWidth - 8")
+
+
+def test_a_friction_of_which_there_is_a_record_says_how_it_has_changed_without_a_baseline(overview: Page) -> None:
+    cells = overview.evaluate(
+        """async () => {
+          const { FrictionTable } = await import("./views/whole.js");
+          const table = new FrictionTable(), joints = { elbow: { unit: "N·m" } };
+          const friction = { elbow: { speeds: [0.1, 0.5], torques: [3.83, 5.65], deviations: [0.07, 0.05] } };
+          const changes = [{ parameter: "friction_fast", percent: 80.2, over: 0 },
+            { parameter: "friction_slow", percent: 9, over: 7 }];
+          table.words({ friction, joints }, new Map([["elbow", changes]]));
+          return [...table.body.querySelectorAll("td")].map((cell) => cell.textContent);
+        }"""
+    )
+    assert cells == ["0.10", "3.83 ± 0.07", "0.50", "5.65 ± 0.05◆ +80.2\u00a0%"]

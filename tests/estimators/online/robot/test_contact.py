@@ -90,7 +90,7 @@ def test_joints_are_judged_each_by_itself() -> None:
     told = [one.judge(residual, np.zeros(3)) for _ in range(3)][-1]
     assert told is not None
     assert told[0].tolist() == [False, True, False]
-    assert one.words(told[0], residual, "abc", ("N·m",) * 3) == (
+    assert one.words(told[0], residual, np.zeros(3), "abc", ("N·m",) * 3) == (
         "b: 3 N·m that the model does not explain, threshold 1.5"
     )
 
@@ -278,3 +278,18 @@ def test_rows_count_by_their_mean_size() -> None:
     assert [other.exceeded(way, np.zeros(1)), other.exceeded(wild, np.zeros(1))] == [True, False]
     assert [one.judge(way, np.zeros(1)) is None for _ in range(3)] == [True, True, False]
     assert [other.judge(wild, np.zeros(1)) is None for _ in range(5)] == [True] * 5
+
+
+def test_the_torque_that_friction_may_hold_is_what_it_adds_to_the_threshold_after_a_turn() -> None:
+    """Judged by the compiled rule: residuals just beyond threshold and friction, and just within them."""
+    one, friction = watch(), np.array([2.0])
+    held = list[float]()
+    for _ in range(one.remembered + 2):
+        one.notice(np.ones((10, 1)), np.zeros((10, 1)) if not held else np.ones((10, 1)))
+        (more,) = one.stuck(friction)
+        assert one.exceeded(np.full((10, 1), 1.5 + more + 1e-9), friction)
+        assert not one.exceeded(np.full((10, 1), 1.5 + more - 1e-9), friction)
+        held.append(float(more))
+    assert held[0] == 2.0, "all of it while it turns around"
+    assert held[-1] == 0.0, "nothing when the low-passes have forgotten the turn"
+    assert held == sorted(held, reverse=True)

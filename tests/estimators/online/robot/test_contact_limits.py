@@ -229,9 +229,11 @@ def test_words_say_how_much_is_not_explained_of_which_joint() -> None:
     one = ContactWatch(np.array([2.0, 4.0]), np.array([0.1, 0.1]), CHUNK)
     one.steps[:] = 0.5
     residual = np.array([[3.0, -8.0], [5.0, -10.0]])
-    said = one.words(np.array([True, True]), residual, ("slide", "swing"), ("N", "N·m"))
+    friction = np.array([0.25, 0.0])  # the slide has not moved yet
+    said = one.words(np.array([True, True]), residual, friction, ("slide", "swing"), ("N", "N·m"))
     assert said == (
-        "slide: 4 N that the model does not explain, threshold 3.5; "
+        "slide: 4 N that the model does not explain, threshold 3.75; "
         "swing: 9 N·m that the model does not explain, threshold 6.5"
     )
-    assert one.words(np.array([False, True]), residual, ("slide", "swing"), ("N", "N·m")).startswith("swing: 9 ")
+    only = one.words(np.array([False, True]), residual, friction, ("slide", "swing"), ("N", "N·m"))
+    assert only.startswith("swing: 9 ")

@@ -454,7 +454,9 @@ def test_a_restart_goes_on_with_what_was_known() -> None:
     again = played(13.0, pushed(11.5, 12.0, 0, 8.0), robot=robot, first=10.0)
     first = again.at(10.1)
     assert first.progress == 100.0
-    np.testing.assert_array_equal(first.thresholds, quiet().at(10.0).thresholds)
+    assert (first.thresholds > quiet().at(10.0).thresholds).all(), "it is not known yet whether a joint turns around"
+    least = np.min([again.at(10.5 + 0.1 * k).thresholds for k in range(9)], axis=0)  # while each does not turn around
+    np.testing.assert_array_equal(least, quiet().at(10.0).thresholds)
     np.testing.assert_array_equal(first.deviations, quiet().at(10.0).deviations)
     assert again.at(11.4).status is Status.VALID
     assert again.kinds() == ["contact", "recovered"]

@@ -108,6 +108,8 @@ def test_links_are_compared_by_the_likelihood_of_a_force_anywhere_on_them() -> N
                 chances[link] += multivariate_normal(np.zeros(3), covariance).pdf(-residual)
         found = locate(tree, Q, residual, NOISE, LAST)
         assert found.link == np.argmax(chances)
+        nothing = multivariate_normal(np.zeros(3), np.diag(noise**2)).logpdf(-residual)
+        assert found.evidence == pytest.approx(np.log(chances.max() / len(SIZES)) - nothing, rel=1e-6)
         assert found.probability == pytest.approx(chances.max() / chances.sum(), rel=1e-6)
         np.testing.assert_allclose(found.point, ends[found.link], atol=1e-12)
 
@@ -128,6 +130,17 @@ def test_a_contact_is_located_at_once_and_then_every_fifth_chunk_by_what_came_si
         mean = float(np.mean([forces[2 + place] for place in places]))
         expected = locate(tree, Q, -mean * push, NOISE, LAST)
         np.testing.assert_allclose(group[0].force, expected.force, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("residual", [(0.0, 0.0, 0.0), (0.0, 0.0, 4.0), (-1.0, 0.5, 0.0)])
+def test_no_link_is_named_while_a_force_is_hardly_likelier_than_none(residual: tuple[float, ...]) -> None:
+    """The last joint has just turned around: its friction holds up to 6 N·m, so 4 N·m of it say nothing."""
+    location, noise = ContactLocation(arm().tree()), np.array([1.0, 1.0, 6.0])
+    location.follow(True, Q, np.array(residual)[None], noise, LAST)
+    assert location.found is None
+    for _ in range(5):
+        location.follow(True, Q, -torque_of(arm().tree(), 2, 1.0, np.array([0.0, 0.0, 60.0]))[None], noise, LAST)
+    assert location.found is not None, "now it is likelier than none"
 
 
 def test_a_direction_that_the_joints_do_not_tell_is_wide_and_said_to_be_so() -> None:

@@ -1,0 +1,244 @@
+"""What has changed of one joint by the model of the whole robot; it goes into the joint's own records.
+
+    friction_slow, friction_fast   friction torque at two speeds, compared as a parameter of the joint is (drift.py)
+    torque_offset                  another zero of its torque, where a finding says so
+    torque_constant, encoder_slip  what a finding says and the robot holds beside its model
+
+The reference of a friction is the robot's baseline, or without one the values of the robot's own start. That of the
+others is what was so before the finding. A payload, the tool, a tilted base and links that do not fit are no changes of
+a joint: they stay among the robot's findings.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from pydantic import ValidationError
+
+from daq.config.drift_limits import DriftSettings
+from daq.core.changes.change_records import ALARM_BEFORE, ChangeRecord, ChangeRecords
+from daq.core.changes.drift import NOTHING, SETTLING, Drift
+from daq.state.baselines import JUDGED, Baseline, friction_names
+from daq.stream.update import ROBOT, Map
+from estimators.base import Estimate, Phase, Status
+from estimators.online.robot.estimate import HeldFinding
+from estimators.online.robot.findings.record import RobotFinding
+from estimators.quantities import Floats
+
+Message = tuple[bytes, bytes]
+
+FRICTION: Final = ("friction_slow", "friction_fast")
+OFFSET: Final = "torque_offset"
+#: 1, derived: What holds beside the model: its value before, the factor that makes its unit, and that unit, "" where it
+#: is the joint's own. A torque constant is told in per cent, a slip as it is.
+HELD: Final = {"torque_constant": (100.0, 100.0, "%"), "encoder_slip": (0.0, 1.0, "")}
+SUDDEN: Final = ("contact", "friction")  # causes of findings that say when a friction has changed
+
+
+class JointNow(NamedTuple):
+    """What the model of the whole robot says of one joint at one instant."""
+
+    time: int  # ns of the rows
+    epoch: int  # ns to add to get Unix time
+    status: Status
+    friction: tuple[Floats, Floats]  # torques at the two speeds and their deviations, (2,) each
+    offset: tuple[float, float]  # of its torque, and the deviation
+    held: Mapping[str, HeldFinding]  # by cause
+    findings: Sequence[RobotFinding]  # that name the joint, the oldest first
+
+    @property
+    def timestamp(self) -> float:
+        """Unix s."""
+        return (self.time + self.epoch) / 1e9
+
+
+class JointInRobot:
+    """The references of one joint, and what has left them."""
+
+    def __init__(self, name: str, effort: str, length: str, settings: DriftSettings, records: ChangeRecords) -> None:
+        """effort, length: the joint's units of torque (force) and angle (length); records: of the joint."""
+        self._name, self._effort, self._length = name, effort, length
+        self._settings, self._records = settings, records
+        self._drift: Drift | None = None
+        self._own: Baseline | None = None  # the friction of the robot's own start
+        self._commissioned: Baseline | None = None  # the friction of its baseline
+        # Unix s of the robot's baseline that records are measured against, and of the joint's own; 0: none
+        self._since = self._referred = 0.0
+        self._settling = SETTLING  # comparisons for which the own reference may still be replaced
+        self._offset: tuple[float, float] | None = None  # the torque's zero before a finding, and its deviation
+        self._seen: set[int] = set()  # numbers of findings of an offset that are known
+        self._accepted: set[str] = set()  # causes that hold, which a person has acknowledged
+        self._within: dict[str, float] = {}  # friction → Unix s at which it was within its limits last
+
+    def set_baseline(self, baseline: Baseline | None) -> None:
+        """Compare the friction with this baseline of the robot from now on; None: it is of another model."""
+        self._drift, self._commissioned = None, None
+        if baseline is not None:
+            values, deviations = (
+                dict(zip(FRICTION, (found[name] for name in friction_names([self._name])), strict=True))
+                for found in (baseline.values, baseline.deviations)
+            )
+            self._commissioned = Baseline(since=baseline.since, model=ROBOT, values=values, deviations=deviations)
+
+    def compare(self, now: JointNow) -> list[Message]:
+        """Compare what is known now, once a second; returns the messages about the joint's records."""
+        messages = self._compare_friction(now) if now.status in JUDGED else []
+        return messages + self._follow_offset(now) + self._follow_held(now)
+
+    def acknowledge(self, timestamp: float) -> list[Message]:
+        """A person has seen what has changed: without a baseline the present values are the reference from here on.
+
+        timestamp: Unix s. Returns the messages about it.
+        """
+        settled = (OFFSET,) if self._commissioned is not None else (OFFSET, *FRICTION)
+        self._refer_anew()
+        return self._records.settle(settled, timestamp)
+
+    def refer(self, since: float) -> None:
+        """The joint itself has another baseline, of this Unix s: what has changed before is settled."""
+        if since != self._referred:
+            self._referred = since
+            self._refer_anew()
+
+    def keep(self) -> Map:
+        """What outlives a restart, as plain data."""
+        own = None if self._own is None else self._own.model_dump()
+        return {
+            "own": own, "settling": self._settling, "since": self._since, "referred": self._referred,
+            "accepted": sorted(self._accepted), "offset": self._offset,
+        }  # fmt: skip
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Continue from what was kept. Raises TypeError, KeyError or ValueError where it is of another kind."""
+        own = None if kept["own"] is None else Baseline.model_validate(kept["own"])
+        offset = None if kept["offset"] is None else (float(kept["offset"][0]), float(kept["offset"][1]))
+        self._settling, self._since, self._referred = (
+            int(kept["settling"]),
+            float(kept["since"]),
+            float(kept["referred"]),
+        )
+        self._own, self._offset, self._accepted = own, offset, set(kept["accepted"])
+
+    def _compare_friction(self, now: JointNow) -> list[Message]:
+        settled = self._begin(now)
+        if self._drift is None:
+            return settled
+        estimate = _estimate(now)
+        compared, _ = self._drift.update(estimate)
+        away, back = self._drift.leaving | self._drift.unsure, self._drift.returning
+        messages = settled
+        for k, name in enumerate(FRICTION):
+            if name not in away:
+                self._within[name] = now.timestamp
+            if name in back or name not in self._drift.drifted | self._records.standing(FRICTION):
+                continue
+            found = self._changed(k, compared, now) if name in self._drift.drifted else None
+            messages += self._records.follow(found, name, now.timestamp)
+        return messages
+
+    def _begin(self, now: JointNow) -> list[Message]:
+        """Take the reference of the friction, while there is none or the start settles; returns what is due then."""
+        settled: list[Message] = []
+        reference = self._commissioned
+        if reference is not None and reference.since != self._since:
+            self._since = reference.since
+            settled = self._records.settle(FRICTION, now.timestamp)
+        if reference is None:
+            reference = self._own
+            if reference is not None and any(one > reference.since for one in self._sudden(now)):
+                self._settling = 0  # what follows is no start any more
+            if now.status is Status.VALID and self._settling > 0:
+                self._settling -= 1
+                reference = self._own = _as_baseline(now) or reference
+                self._drift = None
+        if self._drift is None and reference is not None:
+            self._drift = Drift(self._settings, reference)
+            self._drift.drifted |= self._records.standing(FRICTION)
+        return settled
+
+    def _changed(self, k: int, compared: Map, now: JointNow) -> ChangeRecord:
+        """How the friction at one of the speeds differs from its reference."""
+        assert self._drift is not None
+        name, reference = FRICTION[k], self._drift.baseline
+        since, evidence = self._began(name, now)
+        torque, deviations = now.friction
+        return ChangeRecord(
+            name, self._effort, reference.values[name], reference.deviations[name], float(torque[k]),
+            float(deviations[k]), compared["percent"][name], compared["z"][name], since, now.timestamp, evidence,
+            "start" if self._commissioned is None else "baseline",
+        )  # fmt: skip
+
+    def _began(self, name: str, now: JointNow) -> tuple[float, str]:
+        """When a friction has begun to change (Unix s), and whether something sudden has shown it."""
+        within = self._within.get(name, now.timestamp)
+        sudden = [one for one in self._sudden(now) if one >= within - ALARM_BEFORE]
+        return (min(sudden), "alarm") if sudden else (within, "gradual")
+
+    def _sudden(self, now: JointNow) -> list[float]:
+        """When something sudden has shown at the joint, Unix s."""
+        return [(one.since + now.epoch) / 1e9 for one in now.findings if one.cause in SUDDEN and not one.gradual]
+
+    def _follow_offset(self, now: JointNow) -> list[Message]:
+        """Record another zero of the torque from the finding of it on, until it is acknowledged."""
+        standing = bool(self._records.standing([OFFSET]))
+        fresh = [one for one in now.findings if one.cause == "offset" and one.number not in self._seen]
+        self._seen |= {one.number for one in fresh}
+        value, deviation = now.offset
+        if self._offset is None or not (standing or fresh):
+            self._offset = value, deviation
+            return []
+        before, uncertain = self._offset
+        since = ((fresh[0].since if fresh else now.time) + now.epoch) / 1e9
+        return self._records.follow(
+            _record(OFFSET, self._effort, (before, uncertain), (value, deviation), since, now.timestamp), OFFSET,
+            now.timestamp,
+        )  # fmt: skip
+
+    def _follow_held(self, now: JointNow) -> list[Message]:
+        """Record what holds beside the model, until it is gone from a robot whose values can be trusted."""
+        messages: list[Message] = []
+        standing = self._records.standing(HELD)
+        for cause, (before, scale, unit) in HELD.items():
+            held = now.held.get(cause)
+            if held is not None and (cause in standing or cause not in self._accepted):
+                value, since = (before + scale * held.value, scale * held.deviation), (held.since + now.epoch) / 1e9
+                found = _record(cause, unit or self._length, (before, 0.0), value, since, now.timestamp)
+                messages += self._records.follow(found, cause, now.timestamp)
+            elif held is None and now.status in JUDGED:
+                self._accepted.discard(cause)
+                messages += self._records.follow(None, cause, now.timestamp) if cause in standing else []
+        return messages
+
+    def _refer_anew(self) -> None:
+        """What is so now is what later changes are measured against; a baseline of the robot stays."""
+        self._accepted |= self._records.standing(HELD)
+        self._offset = None
+        if self._commissioned is None:
+            self._own, self._drift, self._settling = None, None, SETTLING
+
+
+def _estimate(now: JointNow) -> Estimate:
+    """The friction as parameters."""
+    torque, deviations = now.friction
+    nothing = float("nan")
+    return Estimate(
+        now.time, Phase.NORMAL, now.status, (), FRICTION, torque, deviations, nothing, 1.0, nothing, nothing, 100.0
+    )
+
+
+def _as_baseline(now: JointNow) -> Baseline | None:
+    """The present friction as a reference; None where a value is not finite."""
+    try:
+        return Baseline.of(_estimate(now), now.timestamp, ROBOT, None)
+    except ValidationError:
+        return None
+
+
+def _record(
+    parameter: str, unit: str, before: tuple[float, float], after: tuple[float, float], since: float, now: float
+) -> ChangeRecord:
+    """A record of what a finding says; before, after: value and deviation; since, now: Unix s."""
+    change, sigma = after[0] - before[0], float(np.hypot(before[1], after[1]))
+    percent = 100.0 * change / abs(before[0]) if abs(before[0]) > NOTHING * before[1] else float("nan")
+    z = change / sigma if sigma > 0.0 else float("nan")
+    return ChangeRecord(parameter, unit, *before, *after, percent, z, since, now, "alarm", "start")
