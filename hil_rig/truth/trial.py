@@ -15,6 +15,7 @@ from daq.core.changes.drift import Drift
 from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Publication
+from estimators.online.joint import JointEstimator
 from hil_rig.plants.base import Floats
 
 CHUNK: Final = 100  # samples handed over at once: 0.1 s at 1 kHz, after which the estimate is looked at
@@ -80,7 +81,7 @@ class Observer:
     """Counts what the estimate of one joint says, look by look."""
 
     def __init__(self, trial: Trial, line: JointPipeline) -> None:
-        self._trial, self._line, self._estimator = trial, line, line.estimator
+        self._trial, self._line = trial, line
         self._estimate = line.estimator.estimate()
         self._looks = self._trusted = self._lying = self._material = self._alarms = self._drifts = 0
         self._worst, self._worst_name, self._judged = 0.0, "", -1
@@ -91,6 +92,11 @@ class Observer:
         self._known: dict[str, int] = {}
         self._last: dict[str, tuple[float, float, float]] = {}
         self._drift: Drift | None = None
+
+    @property
+    def _estimator(self) -> JointEstimator:
+        """The present estimator: behind a fault of its signals a joint begins with another one."""
+        return self._line.estimator
 
     def look(self, now: float, events: list[str]) -> None:
         """Look at the estimate; now: s; events: the kinds of those since the last look."""
@@ -154,7 +160,7 @@ class Observer:
         """What the trial showed."""
         return TrialOutcome(
             self._looks, self._trusted, self._lying, self._worst, np.concatenate([*self._scores, np.empty(0)]),
-            self._alarms, self._drifts, float(np.median(self._errors)) if self._errors else np.nan, self._reasons,
+            self._alarms, self._drifts, float(np.nanmedian(self._errors)) if np.isfinite(self._errors).any() else np.nan, self._reasons,
             self._worst_name, self._last, self._material, self._first - self._began if self._trusted else np.inf,
             {name: count / self._trusted for name, count in self._known.items()},
         )  # fmt: skip
