@@ -78,14 +78,6 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "Each parameter may be certain enough by itself; all of them together move the torque by more than 1 %.",
         "Let it move longer, and through more speeds and positions.",
     ),
-    "torque_moves_nothing": ReasonEntry(
-        _MISFIT,
-        "the torque does not move the joint: neither inertia nor friction is in it",
-        "The measured torque only carries the joint, and something else moves it: a hand that leads it, another drive. "
-        "Or the signal is not all of the torque, but that part of it which holds the weight.",
-        "If it is led by hand, let it go: the values follow within seconds. Else look which signal is configured as the "
-        "torque.",
-    ),
     "torque_peaks_low": ReasonEntry(
         _MOTION,
         "{parameter} is not certain enough yet: {value:.4g} ± {deviation:.2g}{unit}; "
@@ -185,6 +177,14 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "where the joint turns round, friction is not what its law says",
         "Rows just behind a reversal pull the value away: backlash, or friction with memory.",
         "Let it move farther between reversals, or use the friction law prandtl_ishlinskii.",
+    ),
+    "torque_moves_nothing": ReasonEntry(
+        _MISFIT,
+        "the torque does not move the joint: neither inertia nor friction is in it",
+        "The measured torque only carries the joint, and something else moves it: a hand that leads it, another drive. "
+        "Or the signal is not all of the torque, but that part of it which holds the weight.",
+        "If it is led by hand, let it go: the values follow within seconds. Else look which signal is configured as "
+        "the torque.",
     ),
     "nonlinear_uncertain": ReasonEntry(
         _ETA,

@@ -158,9 +158,10 @@ class Observer:
 
     def outcome(self) -> TrialOutcome:
         """What the trial showed."""
+        errors = [one for one in self._errors if np.isfinite(one)]  # of one that waits for motion there is none
         return TrialOutcome(
             self._looks, self._trusted, self._lying, self._worst, np.concatenate([*self._scores, np.empty(0)]),
-            self._alarms, self._drifts, float(np.nanmedian(self._errors)) if np.isfinite(self._errors).any() else np.nan, self._reasons,
+            self._alarms, self._drifts, float(np.median(errors)) if errors else np.nan, self._reasons,
             self._worst_name, self._last, self._material, self._first - self._began if self._trusted else np.inf,
             {name: count / self._trusted for name, count in self._known.items()},
         )  # fmt: skip
