@@ -15,7 +15,6 @@ from daq.core.changes.drift import Drift
 from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Publication
-from estimators.online.joint import JointEstimator
 from hil_rig.plants.base import Floats
 
 CHUNK: Final = 100  # samples handed over at once: 0.1 s at 1 kHz, after which the estimate is looked at
@@ -93,14 +92,9 @@ class Observer:
         self._last: dict[str, tuple[float, float, float]] = {}
         self._drift: Drift | None = None
 
-    @property
-    def _estimator(self) -> JointEstimator:
-        """The present estimator: behind a fault of its signals a joint begins with another one."""
-        return self._line.estimator
-
     def look(self, now: float, events: list[str]) -> None:
         """Look at the estimate; now: s; events: the kinds of those since the last look."""
-        trial, estimator = self._trial, self._estimator
+        trial, estimator = self._trial, self._line.estimator  # behind a fault of its signals it is another one
         if not estimator.phases.parts.gate.resting:
             self._began = min(self._began, now)
         changed = any(0.0 <= now - change < EXCUSED for change in trial.changes)
@@ -124,7 +118,7 @@ class Observer:
 
     def _judge(self, now: float) -> None:
         """Judge a trusted estimate: the values that it says are known."""
-        truth, learnt, trial = self._trial.truth(), self._estimator.phases.parts.learner.state, self._trial
+        truth, learnt, trial = self._trial.truth(), self._line.estimator.phases.parts.learner.state, self._trial
         estimate, known = self._estimate, self._estimate.known
         told = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
         self._last = {name: (value, deviation, truth[name]) for name, value, deviation in told if name in truth}

@@ -38,7 +38,6 @@ NOT_MET: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "payload from the start": {
         "right cause": "in the first seconds heavier links explain as much as a payload does, and may be told first",
-        "false findings": "what is not known yet of a payload of the start may pass a small threshold, as a contact",
     },
 }
 HEAD: Final = ("valid %", "lies %", "right", "wrong", "not told", "false/h", "slowest", "rms z")
