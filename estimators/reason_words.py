@@ -178,6 +178,14 @@ CATALOGUE: Final[dict[str, ReasonEntry]] = {
         "Rows just behind a reversal pull the value away: backlash, or friction with memory.",
         "Let it move farther between reversals, or use the friction law prandtl_ishlinskii.",
     ),
+    "torque_moves_nothing": ReasonEntry(
+        _MISFIT,
+        "the torque does not move the joint: neither inertia nor friction is in it",
+        "The measured torque only carries the joint, and something else moves it: a hand that leads it, another drive. "
+        "Or the signal is not all of the torque, but that part of it which holds the weight.",
+        "If it is led by hand, let it go: the values follow within seconds. Else look which signal is configured as "
+        "the torque.",
+    ),
     "nonlinear_uncertain": ReasonEntry(
         _ETA,
         "{parameter} = {value:.4g}{unit} is uncertain by {percent:.0f} %",

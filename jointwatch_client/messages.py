@@ -156,6 +156,7 @@ EstimateMessageHealthReasonCode = Literal[
     "encoder_steps",
     "instant_not_identifiable",
     "reversal_friction",
+    "torque_moves_nothing",
     "nonlinear_uncertain",
     "nonlinear_at_range_end",
     "coefficient_negative",

@@ -16,6 +16,7 @@ from hil_rig.truth.trial import Trial
 LEVEL: Final = {"kind": "rigid", "gravity_sin": True}  # of a base that is level
 RATE: Final = 1000.0  # Hz
 BITS: Final = 19
+LED: Final = (60.0, 80.0)  # s, by hand
 Extra = Callable[[GivenMotion, Floats], Floats]
 
 
@@ -108,6 +109,21 @@ def push(seed: int) -> Trial:
         return torque
 
     return _one(seed, 5, extra, changes=(60.0,), seconds=240.0)
+
+
+def led(seed: int) -> Trial:
+    """Somebody leads the joint by hand for 20 s, while its drive only carries its weight."""
+
+    def extra(_rng: np.random.Generator, truth: Mapping[str, float]) -> Extra:
+        def torque(motion: GivenMotion, _torque: Floats) -> Floats:
+            t = np.arange(len(motion.place)) / RATE
+            share = np.clip(np.minimum(t - LED[0], LED[1] - t) / 0.5, 0.0, 1.0)
+            moves = truth["inertia"] * motion.acceleration + truth["viscous"] * motion.speed
+            return np.asarray(-share * (moves + truth["coulomb"] * np.sign(motion.speed)))
+
+        return torque
+
+    return _one(seed, 18, extra, changes=LED, seconds=150.0)
 
 
 def payloads(seed: int) -> Trial:

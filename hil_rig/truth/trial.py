@@ -80,7 +80,7 @@ class Observer:
     """Counts what the estimate of one joint says, look by look."""
 
     def __init__(self, trial: Trial, line: JointPipeline) -> None:
-        self._trial, self._line, self._estimator = trial, line, line.estimator
+        self._trial, self._line = trial, line
         self._estimate = line.estimator.estimate()
         self._looks = self._trusted = self._lying = self._material = self._alarms = self._drifts = 0
         self._worst, self._worst_name, self._judged = 0.0, "", -1
@@ -94,7 +94,7 @@ class Observer:
 
     def look(self, now: float, events: list[str]) -> None:
         """Look at the estimate; now: s; events: the kinds of those since the last look."""
-        trial, estimator = self._trial, self._estimator
+        trial, estimator = self._trial, self._line.estimator  # behind a fault of its signals it is another one
         if not estimator.phases.parts.gate.resting:
             self._began = min(self._began, now)
         changed = any(0.0 <= now - change < EXCUSED for change in trial.changes)
@@ -118,7 +118,7 @@ class Observer:
 
     def _judge(self, now: float) -> None:
         """Judge a trusted estimate: the values that it says are known."""
-        truth, learnt, trial = self._trial.truth(), self._estimator.phases.parts.learner.state, self._trial
+        truth, learnt, trial = self._trial.truth(), self._line.estimator.phases.parts.learner.state, self._trial
         estimate, known = self._estimate, self._estimate.known
         parameters = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
         self._last = {name: (value, deviation, truth[name]) for name, value, deviation in parameters if name in truth}
@@ -152,9 +152,10 @@ class Observer:
 
     def outcome(self) -> TrialOutcome:
         """What the trial showed."""
+        errors = [one for one in self._errors if np.isfinite(one)]  # of one that waits for motion there is none
         return TrialOutcome(
             self._looks, self._trusted, self._lying, self._worst, np.concatenate([*self._scores, np.empty(0)]),
-            self._alarms, self._drifts, float(np.median(self._errors)) if self._errors else np.nan, self._reasons,
+            self._alarms, self._drifts, float(np.median(errors)) if errors else np.nan, self._reasons,
             self._worst_name, self._last, self._material, self._first - self._began if self._trusted else np.inf,
             {name: count / self._trusted for name, count in self._known.items()},
         )  # fmt: skip

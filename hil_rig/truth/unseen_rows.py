@@ -82,6 +82,7 @@ ROWS: Final[dict[str, TruthRow]] = {
     "dead zone 3 %": TruthRow(False, left_out.dead_zone, ZONE),
     "payload every 10 s": TruthRow(False, left_out.payloads, {"lies": SWITCHED, "material": SWITCHED}),
     "one push": TruthRow(True, left_out.push, WIDE),
+    "led by hand": TruthRow(False, left_out.led),
     "friction ramp": TruthRow(True, gradual.ramp, dict.fromkeys(("lies", "rms z", ">3σ", "valid"), UNSEEN)),
     "belt 8 Hz": TruthRow(False, left_out.belt, BELT),
     "encoder eccentric": TruthRow(False, left_out.eccentric, ECCENTRIC),

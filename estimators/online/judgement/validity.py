@@ -2,7 +2,8 @@
 
 With Σ the covariance of θ, R the mean φφᵀ and s the rms torque of the motion that is remembered:
 
-    the prediction is good      √tr(RΣ) ≤ SMALL · s, lost at LOSE times that, and every value is within its range
+    the prediction is good      √tr(RΣ) ≤ SMALL · s, lost at LOSE times that, every value is within its range, and the
+                                torque is what moves the joint (moves)
     a parameter is known        √Σ*_ii ≤ ℓ_i = max(GOOD·|θ_i|, SMALL · s / leverage_i), lost at LOSE times that
     … is not identifiable       1/√(Σ*⁻¹)_ii ≤ ℓ_i: it would be known if some others were (parameter_state.py)
 
@@ -45,6 +46,8 @@ SMALL: Final = 0.01
 LOSE: Final = 2.0
 #: deviations, argued: A value may be outside its plausible range by this much, since it is not known better.
 RANGE_MARGIN: Final = 3.0
+#: parameters, argued: Known ones that must all be zero before a torque is said to move nothing: one may be so small.
+NEITHER: Final = 2
 #: 1, argued: Times the value that alone would explain the torque; beyond it θ has run away.
 RUNAWAY: Final = 1e4
 
@@ -148,9 +151,9 @@ class Validity:
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """Why the prediction may not be trusted."""
-        return (
-            () if self.state.good else tuple(self._reason(which) for which in self._doubted()) or (self._uncertain(),)
-        )
+        if self.state.good:
+            return ()
+        return tuple(self._reason(which) for which in self._doubted()) or (self._uncertain(),)
 
     @property
     def missing(self) -> tuple[Reason, ...]:
@@ -175,7 +178,7 @@ class Validity:
         if not which:
             if self.state.good:
                 return ()
-            return of_all() or (self._uncertain(),)
+            return (self._uncertain(),) if not moves(self.state) else of_all() or (self._uncertain(),)
         return tuple(one for i in which for one in self._caused(i, causes(i, float(self.state.deviations[i]))))
 
     def _unknown(self) -> list[int]:
@@ -190,7 +193,9 @@ class Validity:
         return [i for i, weak in enumerate(alone) if weak or not plausible(state, i)]
 
     def _uncertain(self) -> Reason:
-        """That all of θ together is not certain enough, though each parameter may be."""
+        """That all of θ together is not certain enough, or not of this torque, though each parameter may be."""
+        if not moves(self.state):
+            return Reason("torque_moves_nothing")
         return Reason("prediction_uncertain", None, {"percent": 100.0 * float(self.state.prediction)})
 
     def _caused(self, which: int, causes: tuple[Reason, ...]) -> tuple[Reason, ...]:
@@ -227,6 +232,22 @@ def plausible(judged: ValidityState, which: int) -> bool:
     """Whether a value is within its range, give or take three deviations."""
     value, margin = judged.values[which], RANGE_MARGIN * judged.deviations[which]
     return bool(judged.low[which] - margin <= value and value <= judged.high[which] + margin)
+
+
+@kernel((ValidityState,))
+def moves(judged: ValidityState) -> bool:
+    """Whether the torque may be what moves the joint: then inertia or friction is in it.
+
+    These are the parameters that cannot be negative. Where two of them are known, and no known one is above zero by
+    three deviations, the torque only carries the joint while something else moves it, as where it is led by hand.
+    """
+    nothing = 0
+    for i in range(len(judged.valid)):
+        if judged.low[i] == 0.0 and judged.valid[i]:
+            if judged.values[i] > RANGE_MARGIN * judged.deviations[i]:
+                return True
+            nothing += 1
+    return nothing < NEITHER
 
 
 @inline
@@ -318,7 +339,7 @@ def judge_learner(learnt: Learnt, judged: ValidityState) -> None:
         within, known = within and plausible(judged, i), known and judged.valid[i]
     if learnt.power > 0.0:
         judged.prediction = np.sqrt(max(square, 0.0) / learnt.power)
-        judged.good = within and judged.prediction <= SMALL * (LOSE if judged.good else 1.0)
+        judged.good = within and moves(judged) and judged.prediction <= SMALL * (LOSE if judged.good else 1.0)
     else:  # there was no torque that it could be a share of
         judged.prediction, judged.good = 0.0, known
 

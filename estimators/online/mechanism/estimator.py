@@ -151,7 +151,7 @@ class MechanismEstimator:
             return
         fresh, over = changes
         if fresh.any():
-            self._say("contact", contact.words(fresh, residual, self.drives, self._units))
+            self._say("contact", contact.words(fresh, residual, chunk.stiction, self.drives, self._units))
             for level, one in zip(self.levels, fresh, strict=True):
                 if one:
                     level.begin_anew()

@@ -12,6 +12,7 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import Block
 from estimators.online.robot.compensation import Switched
 from estimators.online.robot.contact import SOON
+from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.quick_samples import QuickSamples
 from estimators.online.robot.friction_refit import FrictionRefits
 from estimators.online.robot.learner import RobotLearner
@@ -66,9 +67,10 @@ class RobotChangeHandling:
         watch, starting = self._watch, self._start.active
         contact, friction = watch.contact, self._learner.stiction
         contact.unknown = unseen
-        changing = self.time < self._changing and not starting and contact.ready
-        if changing and contact.exceeded(unexplained, friction):
-            contact.unknown = unseen + DOUBTFUL * self._learner.unknown(chunk)
+        changing = self.time < self._changing and not starting
+        unsure = changing or BODY in watch.attribution.explanation.holding
+        if unsure and contact.ready and contact.exceeded(unexplained, friction):
+            contact.unknown = unseen + DOUBTFUL * self._learner.unknown(chunk, changing)
         changes = watch.judge(chunk, predicted, unexplained, friction, self._reference, starting)
         if not watch.contact.calm and not starting:
             self._learner.drop_waiting()
@@ -106,7 +108,11 @@ class RobotChangeHandling:
         self.findings.follow(self.time, watch.attribution)
         self._check_tool(moves)
         if verdict is not None and verdict.silent:
-            self._report_gradual(self._gradual.step(self.time, self.time + CHANGES_ON, verdict, learner.friction()))
+            if verdict.fitted.cause.name == "friction":
+                self._report_gradual(self._gradual.step(self.time, self.time + CHANGES_ON, verdict, learner.friction()))
+            elif examined is not None:  # what looked like a contact has lasted too long for one
+                self.findings.take(self.time, verdict)
+                self._add_event(verdict.fitted.cause.name, verdict.text)
             if examined is not None and self.findings.examined is None:
                 watch.contact.explained()
             self._learn(verdict)

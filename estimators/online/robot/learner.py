@@ -18,6 +18,7 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.block import BLOCK, ROWS, Block
 from estimators.online.robot.estimate import Friction
 from estimators.online.robot.findings.causes.base import Fitted
+from estimators.online.robot.findings.explanation import BODY
 from estimators.online.robot.findings.friction_discrepancy import FrictionDiscrepancy
 from estimators.online.robot.findings.friction_terms import friction_columns, own_terms
 from estimators.online.robot.motion import Chunk, RobotMotion
@@ -213,13 +214,19 @@ class RobotLearner:
         self.change(place, moved[place], doubt**2 * fitted.spread[np.ix_(place, place)] + np.diag(floor**2))
         self.adopt()
 
-    def unknown(self, chunk: Chunk) -> Floats:
-        """Deviation (n,) of the predicted torque at the chunk's end by what is not known of θ."""
+    def unknown(self, chunk: Chunk, changing: bool) -> Floats:
+        """Deviation (n,) of the explained torque at the chunk's end by what is not known of a payload that is held.
+
+        changing: whether what is not known of θ counts, too.
+        """
         n = self._model.tree.size()
         X, last = np.empty((n, self._model.size + n)), np.empty((n, PARAMETERS))
         self._motion.row(chunk, len(chunk.q) - 1, X, last)
-        covariance = self._attribution.covariance
-        return np.asarray(np.sqrt(np.maximum(np.einsum("jk,kl,jl->j", X, covariance, X), 0.0)))
+        carried = self._attribution.explanation.holding.get(BODY)
+        variance = np.zeros(n) if carried is None else np.einsum("jk,kl,jl->j", last, carried.covariance, last)
+        if changing:
+            variance += np.einsum("jk,kl,jl->j", X, self._attribution.covariance, X)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
     def adopt(self) -> None:
         """Predict with the present parameters from here on."""

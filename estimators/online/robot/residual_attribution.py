@@ -49,6 +49,7 @@ SETTLED: Final = 2
 MOST: Final = 25.0
 # causes that are not learnt: they hold beside the model, until they are over
 BESIDE_MODEL: Final = frozenset({"payload", "torque_constant", "encoder_slip", "base_tilt"})
+DRIFTS: Final = frozenset({"friction", "offset"})  # of the model, and learnt where they are no finding
 
 
 LeavesLaw = Callable[[tuple[int, ...], int], bool]  # of joints, over the last looks: has a friction another shape?
@@ -71,7 +72,7 @@ class AttributionVerdict(NamedTuple):
 
     fitted: Fitted
     ends: bool  # something that held beside the model is gone
-    silent: bool  # no finding, but the model's own friction that drifts: learnt
+    silent: bool  # no finding, but the model's own friction or the torque's zero that drifts: learnt
     text: str
 
     @property
@@ -108,6 +109,7 @@ class ResidualAttribution:
         self.open, self._excess, self._spread, self._marked = False, 0.0, 0.0, MARKED + 1
         self._beyond: deque[tuple[float, float]] = deque(maxlen=CALM)  # of the last looks: excess, and its variance
         self._over = 0  # looks in a row at whose end nothing is unexplained
+        self._troubled = 0  # looks since what is held beside the model explained all, or since the first
         self._lasts, self._suspect, self._times = False, ("", tuple[int, ...]()), 0
         self.standing: Standing | None = None
 
@@ -149,6 +151,7 @@ class ResidualAttribution:
         self._excess, self._spread = FADE * self._excess + beyond, FADE**2 * self._spread + 2.0 * rows_alike
         self._beyond.append((beyond, 2.0 * rows_alike))
         self._marked += 1
+        self._troubled = 0 if self.explanation.holding and self._passed() else self._troubled + 1
         self._recent.append(rows)
         if not self.open and (_large(self._excess, self._spread) or _large(*self._beyond[-1])):
             self._open()
@@ -199,7 +202,7 @@ class ResidualAttribution:
         carried = np.zeros(PARAMETERS) if bare else self.explanation.carried
         return RobotKnowledge(
             self._model, self.columns, self.theta, root, self._prior, self._reach, carried, self.bodies,
-            self._starting, self.looks.count,
+            self._starting, min(self.looks.count, self._troubled),
         )  # fmt: skip
 
     def verdict(self, leaves: LeavesLaw | None = None) -> AttributionVerdict | None:
@@ -222,7 +225,7 @@ class ResidualAttribution:
         best = standing.best
         assert best is not None
         silent = not standing.notable
-        if (silent and (best.cause.name != "friction" or self._starting)) or (not silent and not self._lasts):
+        if (silent and (best.cause.name not in DRIFTS or self._starting)) or (not silent and not self._lasts):
             return None
         key = best.cause.name, best.cause.joints
         self._times = self._times + 1 if key == self._suspect else 1

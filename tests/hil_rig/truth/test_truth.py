@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hil_rig.plants.base import Floats
 from hil_rig.truth import left_out, table
 from hil_rig.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
+from hil_rig.truth.signals import faulty
 from hil_rig.truth.trial import TrialOutcome, run, together
 from hil_rig.truth.truth_row import TruthRow
 
@@ -29,6 +31,19 @@ def test_an_encoder_that_is_too_coarse_is_said_with_what_would_help() -> None:
     outcome = run(rigid(3, bits=14, seconds=75.0, trial=narrow))
     assert outcome.lying == 0
     assert any(code.startswith("encoder_steps") for code, _ in outcome.reasons), outcome.reasons
+
+
+def test_behind_a_fault_of_its_signals_the_estimator_is_judged_that_a_joint_began_anew_with() -> None:
+    """An encoder that leaps at 20 s, once: a second later the joint waits for motion, and learns."""
+    taken = {"count": 0}
+
+    def leaps(values: Floats) -> Floats:
+        found, taken["count"] = values.copy(), taken["count"] + len(values)
+        found[:, 0] += 0.5 if taken["count"] > 20_000 else 0.0
+        return found
+
+    outcome = run(replace(faulty(3, leaps), seconds=24.0))
+    assert [code for code, _ in outcome.reasons][:2] == ["encoder_leaps", "waiting_for_motion"]
 
 
 @pytest.mark.parametrize(("bits", "off"), [(14, 0.005), (12, 0.02)])

@@ -69,6 +69,36 @@ def test_what_a_learner_knows_is_judged() -> None:
     assert validity.valid.all()
 
 
+@pytest.mark.parametrize(
+    ("theta", "low", "moved"),
+    [
+        ((0.0, 0.0, 1.0), 0.0, False),  # of what a joint takes to move nothing is there, and it has a weight
+        ((0.0, 0.1, 1.0), 0.0, True),
+        ((0.1, 0.0, 1.0), 0.0, True),
+        ((0.0, 0.0, 1.0), -np.inf, True),  # one alone may be so small
+    ],
+)
+def test_a_torque_without_inertia_and_friction_does_not_move_the_joint(
+    theta: tuple[float, ...], low: float, moved: bool
+) -> None:
+    """As while somebody leads it by hand: the drive only carries its weight."""
+    parameters = (
+        Parameter("inertia", "kg·m²", 0.0, np.inf, ""),
+        Parameter("coulomb", "N·m", low, np.inf, ""),
+        Parameter("gravity_sin", "N·m", -np.inf, np.inf, ""),
+    )
+    learner, validity, rng = Learner(3, 1, 0.01, Alarm()), Validity(parameters), np.random.default_rng(1)
+    phi = rng.normal(size=(400, 1, 3))
+    y = phi @ np.array(theta) + 0.01 * rng.normal(size=(400, 1))
+    learner.learn(phi, y, np.array([1e-4]), np.full(3, 100.0), 100.0, np.zeros(3))
+    validity.judge(learner)
+    assert validity.valid.all()
+    assert validity.good is moved
+    expected = [] if moved else ["torque_moves_nothing"]
+    assert [one.code for one in validity.reasons] == expected
+    assert [one.code for one in validity.reasons_with_causes(lambda *_: (), lambda: ())] == expected
+
+
 def test_the_deviation_that_is_reported_does_not_jump_where_a_parameter_is_no_longer_known() -> None:
     """Σ* of the first grows from nothing to three times its limit, and falls again."""
     learner, validity = judged()

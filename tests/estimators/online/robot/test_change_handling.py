@@ -11,6 +11,7 @@ from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.causes.base import Fitted
 from estimators.online.robot.findings.causes.friction import JointFriction
 from estimators.online.robot.findings.causes.offset import Offset
+from estimators.online.robot.findings.causes.payload import PayloadCause
 from estimators.online.robot.findings.tool import ConfiguredTool
 from estimators.online.robot.friction_refit import FrictionRefits, RefittedFriction
 from estimators.online.robot.residual_attribution import AttributionVerdict
@@ -71,6 +72,34 @@ def test_within_a_minute_of_a_change_three_deviations_of_what_is_not_known_of_it
     push = share * (usual[1] + 3.0 * 0.5)
     assert ("contact" in goes_on(one, BEGUN, BEGUN + 0.3, (0.0, push))) is told
     np.testing.assert_array_equal(limit(one), usual, "published are the limits of what is known")
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.9, False), (1.1, True)])
+def test_three_deviations_of_what_is_not_known_of_a_payload_are_no_contact(share: float, told: bool) -> None:
+    """Where its centre is, times its mass, is known to 0.1 kg·m, and nothing else is in doubt."""
+    one = robot()
+    explanation, known = one._watch.attribution.explanation, one._watch.attribution.known()
+    covariance = np.diag([1e-12, 0.1**2] + [1e-12] * 8)
+    explanation.hold(Fitted(PayloadCause(), np.zeros(10), covariance, 20.0, PayloadCause().moves(known)))
+    body = np.zeros((2, 10))
+    body[-1, 1] = 0.1
+    q = moves().q[round(BEGUN * RATE) : round((BEGUN + 0.1) * RATE)]
+    weight = np.abs(one.model.torque(body, q, 0.0 * q, 0.0 * q)[:, 1])
+    push = share * (limit(one)[1] + 3.0 * float(weight.mean()))
+    assert ("contact" in goes_on(one, BEGUN, BEGUN + 0.1, (0.0, push))) is told
+
+
+def test_what_looked_like_a_contact_and_has_lasted_is_another_zero_however_small() -> None:
+    one = robot()
+    assert goes_on(one, BEGUN, BEGUN + 0.2, (0.0, 2.0)) == ["contact"]
+    verdict = found(one, 0.05, False)._replace(silent=True)
+    one._changes.follow([], verdict, True)
+    assert [event.kind for event in one.events()] == ["offset"]
+    [finding] = one.findings()
+    assert (finding.cause, finding.joints, finding.text) == ("offset", ("swing",), verdict.text)
+    other, before = robot(), len(one.findings())
+    other._changes.follow([], verdict, True)
+    assert (other.events(), len(other.findings()), before) == ([], 0, 1), "without one it is learnt in silence"
 
 
 def test_a_minute_later_or_where_nothing_was_learnt_they_are_one() -> None:

@@ -144,7 +144,7 @@ def test_the_torque_that_is_unknown_is_that_of_draws_of_the_parameters() -> None
     tau = torque(moves)
     robot.absorb(np.round(moves.t * 1e9).astype(np.int64), moves.q, tau)
     chunk = robot._motion.absorb(np.stack([moves.q[-2:], tau[-2:]], axis=1))
-    told = robot._learner.unknown(chunk)
+    told = robot._learner.unknown(chunk, True)
     theta, P = robot._learner.bayesian.theta, robot._learner.covariance
     draws = np.random.default_rng(2).multivariate_normal(theta, P, 1000)
     each = [Prediction(robot.model, one, robot._motion.shares(one[robot.model.base : -2])) for one in draws]

@@ -268,6 +268,27 @@ def test_a_steady_torque_that_lasts_ten_seconds_is_another_zero() -> None:
     assert set(told) == {None, "offset"}
 
 
+def test_a_small_steady_torque_that_lasts_is_learnt_in_silence() -> None:
+    """A quarter more than the noise: within what a model may leave, but not for ever."""
+    looks = Looks()
+    looks.told(20)
+    verdicts = [one for one in (looks.look(steady=1.25 * NOISE) for _ in range(40)) if one is not None]
+    assert verdicts
+    assert {(one.fitted.cause.name, one.silent) for one in verdicts} == {("offset", True)}
+
+
+def test_while_a_payload_is_carried_what_happens_is_as_young_as_what_is_unexplained() -> None:
+    """Ten seconds after a payload was taken a push is a push, and no links have changed when it is put down."""
+    looks = Looks()
+    looks.told(20)
+    looks.told(30, LOAD)
+    assert looks.causes.known().looks == 0
+    assert looks.told(6, LOAD, steady=3.0) == [None] * 6
+    assert looks.causes.known().looks == 6
+    looks.told(14, LOAD)
+    assert looks.causes.known().looks == 0
+
+
 def test_what_the_start_leaves_is_usual() -> None:
     looks = Looks()
     looks.causes._starting = True
