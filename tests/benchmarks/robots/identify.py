@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from parts.recorded_robots import DATA, Split, missing, splits
+from parts.recorded_robots import Split, missing, splits
 
 from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.whole_robot import WholeRobot
@@ -27,6 +27,7 @@ from estimators.offline.least_squares import ordinary, weighted
 from estimators.offline.robot.fit import relative_error
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.rows import RobotRows, build
+from hil_rig.plants.recording import DATA
 
 WORSE: Final = 1.02  # times the better of ordinary and weighted least squares, at most
 INSIDE: Final = (0.90, 0.98)  # share of the unseen rows within 2 deviations
