@@ -91,10 +91,10 @@ def taught(run: RobotRun) -> IdentifiedRobot:
 
 
 def ignorant(found: IdentifiedRobot, torque: Floats) -> IdentifiedRobot:
-    """Error of what the URDF alone says of the robot; torque: (n,) rms."""
+    """What the URDF alone says of the robot, of torques' lags, too; torque: (n,) rms."""
     return replace(
         found, theta=found.prior, covariance=found.prior_covariance, variance=(0.1 * torque) ** 2,
-        correlation=np.full(len(torque), CORRELATED), peaks=None, deviations=0.1 * torque,
+        correlation=np.full(len(torque), CORRELATED), peaks=None, deviations=0.1 * torque, lag=None,
     )  # fmt: skip
 
 
