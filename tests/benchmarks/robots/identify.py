@@ -39,8 +39,6 @@ WIDE: Final = "more than .98: deviations are wide enough for a motion of another
 # Limits that are not met, by robot and split, and why.
 BEYOND: Final = {
     ("LWR4", "3 > 2"): "friction of joints 1 and 3 differs between the runs, and one run cannot tell by how much",
-    ("KR300", "A > B"): "2764 values of 2820 are inside, one more than .98: blocks that were left out leave 13.3 %, "
-    "and the other run 12.3 % (docs/decisions/073-slow-joints-laws-that-share-and-intervals.md)",
     ("Kinova, current", "first 60 % > last 40 %"): WIDE,
     ("Kinova, current, joint 1", "first half > second half"): HELD,
     ("Kinova, current, joint 1", "second half > first half"): HELD,
