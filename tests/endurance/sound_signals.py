@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from estimators.reasons import Reason
 from hil_rig.plants import RIGS
-from tests.support.signals.real_motions import DATA
+from hil_rig.plants.recording import DATA
 from tests.support.signals.sound_signals import of_recordings, of_rig
 
 JITTER: Final = (0.0, 1e-3, 4e-3)  # s

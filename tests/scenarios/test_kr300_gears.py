@@ -7,7 +7,8 @@ import pytest
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.gear_twists import gear_twists
-from tests.benchmarks.robots.parts.recorded_robots import DATA, splits
+from hil_rig.plants.recording import DATA
+from tests.benchmarks.robots.parts.recorded_robots import splits
 
 PAGE = Path(__file__).parents[2] / "docs" / "identify.md"
 NUMBER = r"(\d+\.\d) ± (\d+\.\d)"

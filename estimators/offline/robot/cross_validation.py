@@ -36,11 +36,11 @@ class Validated(NamedTuple):
     left: Floats  # (rows, n) N·m (N), where joints move; NaN elsewhere and where nothing was predicted
 
     def beside(self, spread: Floats, least: Floats) -> Floats:
-        """Variance beside the parameters' with which two deviations hold COVERED of what is left, at least `least`.
+        """Variance beside these with which two deviations hold COVERED of what is left, (n,).
 
-        spread: (rows, n) variance of each prediction by the parameters' covariance, which is not to count twice; (n,).
+        spread: (rows, n) of each prediction by what is known, which is not to count twice; least: (n,) of both.
         """
-        found = least.copy()
+        found = np.maximum(least - spread.mean(axis=0), 0.0)
         for j, left in enumerate(self.left.T):
             known = np.isfinite(left)
             if known.any():

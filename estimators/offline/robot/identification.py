@@ -20,7 +20,7 @@ from estimators.offline.robot.law_choice import LawScore, choose, imposed
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rotors import with_rotors
 from estimators.offline.robot.rows import RobotRows, build, joined, resting_speed
-from estimators.offline.robot.unmodelled.friction import beyond_law
+from estimators.offline.robot.unmodelled.friction import BeyondLaw, beyond_law
 from estimators.offline.robot.unmodelled.lag import torque_lag
 from estimators.offline.robot.weak_directions import WeakDirection, weak_directions
 from estimators.quantities import Floats
@@ -134,17 +134,23 @@ def identify(
     say("physical links")
     physical = entropic(model, rows, found)
     learned = () if compensation is None else learn(compensation, model, train, rows.y - predicted, rows.moves)
-    unseen = choice.validated.beside(rows.spread(found.covariance), found.variance)
-    learnt = _identified(robot, model, rows, found, unseen, physical.parameters, choice.loading, learned)
+    beyond = beyond_law(rows, found)
+    unseen = choice.validated.beside(rows.spread(found.covariance) + beyond.spread(rows), found.variance)
+    learnt = _identified(robot, model, rows, found, unseen, physical.parameters, choice.loading, learned, beyond)
     learnt = replace(learnt, resting=np.where(rows.pushed, AT_REST, resting_speed(train)))
     reach = learnt.reach()
     judged = []
     for number, test in enumerate(tests):
         say(f"test {number + 1} of {len(tests)}")
         held = build(model, test, choice.loading, reach)
-        deviation = held.deviation(found.covariance, unseen, found.holding)
-        judged.append(JudgedPrediction(held, held.predicted(found.theta), np.abs(held.dq) > reach, deviation))
-    within, deviation = np.zeros(rows.y.shape, np.bool_), rows.deviation(found.covariance, unseen, found.holding)
+        faster, predicted_there = np.abs(held.dq) > reach, held.predicted(found.theta)
+        beside = unseen + beyond.spread(held)
+        if faster.any():  # what a law would add as it is written is as likely as that it stays (see UnseenSpeed)
+            beside += (build(model, test, choice.loading).predicted(found.theta) - predicted_there) ** 2
+        deviation = held.deviation(found.covariance, beside, found.holding)
+        judged.append(JudgedPrediction(held, predicted_there, faster, deviation))
+    within = np.zeros(rows.y.shape, np.bool_)
+    deviation = rows.deviation(found.covariance, unseen + beyond.spread(rows), found.holding)
     taught = JudgedPrediction(rows, predicted, within, deviation)
     both = zip([taught, *judged], [train, *tests], strict=True) if learnt.learned else ()
     say("least squares for comparison")
@@ -172,12 +178,12 @@ def _identified(
     physical: Floats,
     loading: Floats,
     learned: tuple[Learned | None, ...],
+    beyond: BeyondLaw,
 ) -> IdentifiedRobot:
     """What a fit to these rows says of a robot.
 
     unseen: (n,) variance of motions that were not learnt from; physical, loading: (n, 10) standard parameters.
     """
-    beyond = beyond_law(rows, found)
     return IdentifiedRobot(
         robot,
         model.laws,

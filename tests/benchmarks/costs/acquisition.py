@@ -39,11 +39,12 @@ from drivers.layout.frame import Frames
 from drivers.serial import deframer as deframe
 from drivers.serial.packets import encode
 from drivers.serial.port import SerialPortSettings
+from hil_rig.plants.recording import DATA
 
 BATCHES: Final = (1, 10, 100, 1000)
 TOTAL: Final = 2000  # frames in one run
 RUNS: Final = 15
-MOTEC: Final = Path(__file__).parents[4] / "shared/data/can/motec"
+MOTEC: Final = DATA / "can/motec"
 AXES: Final = tuple(
     FrameSettings.model_validate(
         {

@@ -18,10 +18,11 @@ from typing import Any
 
 from estimators.plausibility.mistakes.base import Motion
 from estimators.plausibility.mistakes.look import look, look_at_joints
+from hil_rig.plants.recording import DATA
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support" / "signals"))
 from mistaken_motions import MACHINES, MADE, every_rig
-from real_motions import DATA, recordings
+from real_motions import recordings
 
 
 @cache

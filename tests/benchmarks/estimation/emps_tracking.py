@@ -11,7 +11,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final, TextIO
 
 import numpy as np
@@ -23,8 +22,8 @@ from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Axis, Floats
 from estimators.recursive.forgetting import Alarm, Fixed, Forgetting, Fortescue, Paleologu, RandomWalk, VarianceRatio
+from hil_rig.plants.recording import EMPS
 
-DATA: Final = Path(__file__).parents[4] / "shared" / "data" / "emps" / "nlid_emps_sim_data_training.mat"
 NAMES: Final = ("mass", "viscous", "coulomb", "offset")
 PUBLISHED: Final = np.array([95.1089, 203.5034, 20.3935, -3.1648])
 PERIOD: Final = 1e-3  # s
@@ -45,7 +44,7 @@ LAWS: Final[dict[str, Forgetting]] = {
 
 def recording() -> tuple[Floats, Floats]:
     """Position, m, and force, N, at 1 kHz: (rows,) each."""
-    data = scipy.io.loadmat(str(DATA))
+    data = scipy.io.loadmat(str(EMPS))
     return data["qm"].ravel(), data["vir"].ravel() * float(data["gtau"][0, 0])
 
 
@@ -121,8 +120,8 @@ def main() -> None:
     parser.add_argument("--rates", default="1000,100,40")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    if not DATA.exists():
-        sys.exit(f"no recording at {DATA}")
+    if not EMPS.exists():
+        sys.exit(f"no recording at {EMPS}")
     told = sys.stderr if arguments.json else sys.stdout
     print("parameters: " + ", ".join(NAMES), file=told)
     rows = table(arguments.laws.split(","), [float(rate) for rate in arguments.rates.split(",")], told)

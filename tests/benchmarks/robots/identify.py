@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from parts.recorded_robots import DATA, Split, missing, splits
+from parts.recorded_robots import Split, missing, splits
 
 from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.whole_robot import WholeRobot
@@ -27,6 +27,7 @@ from estimators.offline.least_squares import ordinary, weighted
 from estimators.offline.robot.fit import relative_error
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.rows import RobotRows, build
+from hil_rig.plants.recording import DATA
 
 WORSE: Final = 1.02  # times the better of ordinary and weighted least squares, at most
 INSIDE: Final = (0.90, 0.98)  # share of the unseen rows within 2 deviations
@@ -38,8 +39,6 @@ WIDE: Final = "more than .98: deviations are wide enough for a motion of another
 # Limits that are not met, by robot and split, and why.
 BEYOND: Final = {
     ("LWR4", "3 > 2"): "friction of joints 1 and 3 differs between the runs, and one run cannot tell by how much",
-    ("KR300", "A > B"): "2764 values of 2820 are inside, one more than .98: blocks that were left out leave 13.3 %, "
-    "and the other run 12.3 % (docs/decisions/073-slow-joints-laws-that-share-and-intervals.md)",
     ("Kinova, current", "first 60 % > last 40 %"): WIDE,
     ("Kinova, current, joint 1", "first half > second half"): HELD,
     ("Kinova, current, joint 1", "second half > first half"): HELD,

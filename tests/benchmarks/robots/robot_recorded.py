@@ -34,9 +34,10 @@ from estimators.offline.robot.live_residuals import Recorded, with_live_residual
 from estimators.offline.robot.motion import EDGE, pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats
+from hil_rig.plants.recording import DATA
 
 ROOT: Final = Path(__file__).parents[3]
-FOLDER: Final = ROOT.parent / "shared" / "data" / "kuka_lwr4"
+FOLDER: Final = DATA / "kuka_lwr4"
 RATE: Final = 200.0  # Hz
 CUT: Final = 2  # rows at a time
 STARTED: Final = 13.0  # s of a run, by which the start is over
@@ -90,10 +91,10 @@ def taught(run: RobotRun) -> IdentifiedRobot:
 
 
 def ignorant(found: IdentifiedRobot, torque: Floats) -> IdentifiedRobot:
-    """Error of what the URDF alone says of the robot; torque: (n,) rms."""
+    """What the URDF alone says of the robot, of torques' lags, too; torque: (n,) rms."""
     return replace(
         found, theta=found.prior, covariance=found.prior_covariance, variance=(0.1 * torque) ** 2,
-        correlation=np.full(len(torque), CORRELATED), peaks=None, deviations=0.1 * torque,
+        correlation=np.full(len(torque), CORRELATED), peaks=None, deviations=0.1 * torque, lag=None,
     )  # fmt: skip
 
 

@@ -16,9 +16,10 @@ from scipy.interpolate import CubicSpline
 
 from daq.recording.columns import Channels, load_columns, read
 from daq.replay.delays import find
+from hil_rig.plants.recording import DATA
 
 ROOT: Final = Path(__file__).parents[3]
-DATA: Final = ROOT.parent / "shared" / "data" / "kr300"
+FOLDER: Final = DATA / "kr300"
 
 
 def plot(channels: Channels, found: dict[str, Any], file: Path) -> None:
@@ -56,13 +57,13 @@ def main() -> int:
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    if not DATA.exists():
-        print(f"needs {DATA}", file=sys.stderr)
+    if not FOLDER.exists():
+        print(f"needs {FOLDER}", file=sys.stderr)
         return 1
     table = load_columns(ROOT / "docs" / "kr300-columns.toml")
     results = []
     for run in "AB":
-        channels = read(DATA / f"traj_{run}.mat", table)
+        channels = read(FOLDER / f"traj_{run}.mat", table)
         findings = [{"run": run} | one for one in find(channels, 0.1) if "delay" in one]
         results += findings
         if run == "A" and options.plot:

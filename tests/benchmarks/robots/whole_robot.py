@@ -34,9 +34,9 @@ from estimators.offline.robot.entropic import entropic
 from estimators.offline.robot.fit import fit, relative_error
 from estimators.offline.robot.motion import Piece, pieces
 from estimators.offline.robot.rows import build
+from hil_rig.plants.recording import DATA
 
 ROOT: Final = Path(__file__).parents[3]
-DATA: Final = ROOT.parent / "shared" / "data"
 TIMED: Final = 20_000  # rows
 REPEATS: Final = 11
 SPLIT: Final = 0.6  # of the Kinova's recording

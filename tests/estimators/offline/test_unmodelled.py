@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.fit import fit
-from estimators.offline.robot.motion import pieces
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.motion import Piece, pieces
 from estimators.offline.robot.rows import RobotRows, build
 from estimators.offline.robot.unmodelled.friction import beyond_law
 from estimators.offline.robot.unmodelled.lag import torque_lag
+from estimators.online.robot.findings.friction_discrepancy import KNOTS
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD
 
@@ -74,3 +77,57 @@ def test_friction_that_turns_round_late_is_no_lag(truth: Any) -> None:
         lag = torque_lag(rows, found, beyond_law(rows, found))
         assert (np.abs(lag.values) < 2.0 * np.sqrt(np.diag(lag.covariance))).all()
         assert (np.abs(lag.values) < LAG_SPREAD).all()
+
+
+def recording(truth: Any, seed: int, pace: float, more: Any) -> list[Piece]:
+    """Twenty seconds of the truth's motion at another pace, with noise, and with torque beside that of its law."""
+    random, t, q = np.random.default_rng(seed), np.arange(4000) / RATE, np.zeros((3, 4000, 3))
+    for k in range(1, 6):
+        w, size, phase = 0.2 * np.pi * k * pace, random.uniform(0.1, 0.5, 3) / k, random.uniform(0.0, 2.0 * np.pi, 3)
+        at = w * t[:, np.newaxis] + phase
+        q += size * np.sin(at), size * w * np.cos(at), -size * w**2 * np.sin(at)
+    tau = truth.model.torque(truth.parameters, *q)
+    for joint, term, column in truth.model.others(*q, tau, np.full(3, np.inf)):
+        tau[:, joint] += truth.phi[term] * column
+    return pieces(t, q[0], tau + more(q[1]) + 0.2 * random.normal(size=tau.shape))
+
+
+def test_a_slower_motion_lies_within_what_friction_beyond_its_law_is_there(truth: Any) -> None:
+    """Taught at one pace and judged at a fifth of it, where friction that bends has its largest error throughout."""
+    train, slow = (
+        recording(truth, seed, pace, lambda dq: np.arctan(8.0 * dq)) for seed, pace in ((50, 1.0), (70, 0.2))
+    )
+    found = identify(truth.robot, train, [slow], ())
+    assert found.validation.covered == pytest.approx(0.954, abs=0.02), "as before: of motions of the same kind"
+    assert found.tests[0].covered > 0.9  # 0.58 if that friction counts with its mean over the motion that taught
+
+
+def test_a_faster_motion_lies_within_what_a_law_may_be_off_beyond_the_speeds_it_was_taught_at(truth: Any) -> None:
+    train, fast = (recording(truth, seed, pace, lambda dq: 0.0 * dq) for seed, pace in ((50, 0.3), (70, 0.9)))
+    [judged] = identify(truth.robot, train, [fast], law=CubicViscousSettings()).tests
+    assert judged.outside.mean() > 0.3
+    assert judged.covered > 0.9  # 0.76 with deviations of the speeds that taught
+
+
+def test_what_a_prediction_is_off_by_is_what_such_a_friction_in_the_taught_rows_does_to_it(truth: Any) -> None:
+    """Against least squares of the torque with each part of that friction, and its own torque in the other rows."""
+    rows, other = (rows_of(truth, seed, lambda dq: BEND * np.arctan(8.0 * dq)) for seed in (50, 51))
+    found = fit(WholeRobot(truth.robot), rows)
+    beyond, part, expected = beyond_law(rows, found), other.part(slice(0, 200)), np.zeros((200, 3))
+    X = rows.teaching().X
+    fastest = np.abs(rows.dq[rows.moves]).max(axis=0)
+    for j in range(3):
+        for k, sign in itertools.product(range(len(KNOTS)), (1.0, -1.0)):
+            learnt, there = (hat(one, fastest[j], j, k, sign) for one in (rows.part(rows.moves), part))
+            off = np.linalg.solve(found.information, found.weights[0, j] * X[:, j].T @ learnt)
+            error = -part.X @ off
+            error[:, j] += there
+            expected += beyond.deviations[j] ** 2 * error**2
+    np.testing.assert_allclose(beyond.spread(part), expected, rtol=1e-9)
+
+
+def hat(rows: RobotRows, fastest: float, j: int, k: int, sign: float) -> Floats:
+    """Friction of 1 N·m (N) at one knot of one direction, 0 where the joint stands: (rows,)."""
+    share = np.clip(sign * rows.dq[:, j] / fastest, 0.0, KNOTS[-1])
+    size = np.interp(share, KNOTS, np.arange(len(KNOTS)) == k)
+    return np.asarray(np.where(rows.slides[:, j] & (share > 0.0), sign * size, 0.0))

@@ -3,8 +3,7 @@
 import pytest
 
 from hil_rig.plants import RIGS
-from hil_rig.plants.recording import EMPS
-from tests.support.signals.real_motions import DATA
+from hil_rig.plants.recording import DATA, EMPS
 from tests.support.signals.sound_signals import of_recordings, of_rig
 
 NAMES = [

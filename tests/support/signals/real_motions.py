@@ -13,9 +13,9 @@ from daq.recording.columns import Channels, load_columns, read
 from estimators.numerics.named_arrays import arrays
 from estimators.plausibility.mistakes.base import Motion
 from estimators.quantities import Axis
+from hil_rig.plants.recording import DATA
 
 ROOT: Final = Path(__file__).parents[3]
-DATA: Final = ROOT.parent / "shared" / "data"
 SECONDS: Final = 12.0  # of a window, as long as that of a start
 
 Motions = dict[str, Motion]

@@ -29,6 +29,7 @@ class BeyondLaw(NamedTuple):
     deviations: Floats  # (n,) D, N·m (N)
     hats: Floats  # (rows, n, k) B
     moved: Floats  # (p, n, k) S
+    fastest: Floats  # (n,) rad/s (m/s) of these rows
 
     @property
     def covariance(self) -> Floats:
@@ -40,12 +41,20 @@ class BeyondLaw(NamedTuple):
         scaled = (moved * self.deviations[:, np.newaxis]).reshape(len(moved), -1)
         return np.asarray(scaled @ scaled.T)
 
+    def spread(self, rows: RobotRows) -> Floats:
+        """Variance (rows, n) of a prediction by θ of any rows: what this friction has there, less what θ has of it."""
+        left = -np.tensordot(rows.X, self.moved, 1)  # (rows, n, n, k)
+        own = np.arange(left.shape[1])
+        left[:, own, own] += _hats(rows, self.fastest)
+        return np.asarray(np.einsum("tjik,i->tj", left**2, self.deviations**2))
+
 
 def beyond_law(rows: RobotRows, found: RobotFit) -> BeyondLaw:
     """The friction beyond the law in these rows, from the θ that was learnt from them."""
     rows = rows.teaching()
     residual = rows.y - rows.predicted(found.theta)
-    B = _hats(rows)
+    fastest = np.maximum(np.abs(rows.dq).max(axis=0, initial=0.0), 1e-9)
+    B = _hats(rows, fastest)
     right = np.einsum("j,tjp,tjk->pjk", found.weights[0], rows.X, B, optimize=True)
     S = np.tensordot(np.linalg.inv(found.information), right, 1)
     D = np.zeros(residual.shape[1])
@@ -57,12 +66,11 @@ def beyond_law(rows: RobotRows, found: RobotFit) -> BeyondLaw:
         noise = found.variance[j] * found.correlation[j] * (A**2).sum()
         squares, share = ((A @ residual[:, j]) ** 2).sum() - noise, (left**2).sum()
         D[j] = np.sqrt(squares / share) if share > LEAST and squares > 0.0 else 0.0
-    return BeyondLaw(D, B, S)
+    return BeyondLaw(D, B, S, fastest)
 
 
-def _hats(rows: RobotRows) -> Floats:
-    """B of each joint (rows, n, 2 knots), forwards and backwards; 0 where it stands."""
-    fastest = np.maximum(np.abs(rows.dq).max(axis=0, initial=0.0), 1e-9)
+def _hats(rows: RobotRows, fastest: Floats) -> Floats:
+    """B of each joint (rows, n, 2 knots), forwards and backwards; 0 where it stands. fastest: (n,) speed of K = 1."""
     share = np.abs(rows.dq) / fastest
     hats = np.stack([np.interp(share, KNOTS, one) for one in HATS], axis=2) * rows.slides[:, :, np.newaxis]
     direction = np.sign(rows.dq)[:, :, np.newaxis]

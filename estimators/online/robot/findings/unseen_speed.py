@@ -23,6 +23,7 @@ class UnseenSpeed:
         self._fastest, self._chunk = np.zeros((chunks, len(reach))), 0  # of each chunk, written round and round
         self._speed = np.zeros(len(reach))
         self._any = bool(np.isfinite(self._reach).any())
+        self._places = [law_terms(model, j) for j in range(len(reach))]
         self.joints: NDArray[np.bool_] = np.zeros(len(reach), np.bool_)
         """(n,) which are, or have just been, faster than their law was seen."""
 
@@ -40,5 +41,5 @@ class UnseenSpeed:
         found = np.zeros(len(self._speed))
         for j in map(int, np.flatnonzero(self.joints)):
             last, now = law_columns(self._model, j, np.array([self._reach[j], self._speed[j]]))
-            found[j] = abs(float((now - last) @ theta[law_terms(self._model, j)]))
+            found[j] = abs(float((now - last) @ theta[self._places[j]]))
         return found

@@ -21,9 +21,9 @@ from estimators.models.robots.files.dh_table import DhTable
 from estimators.offline.robot.motion import Piece, pieces
 from estimators.quantities import Floats
 from hil_rig.papers.recordings.readers import emps, xl330, xl330_published
+from hil_rig.plants.recording import DATA
 
 ROOT: Final = Path(__file__).parents[4]
-DATA: Final = ROOT.parent / "shared" / "data"
 FOLDERS: Final = ("kuka_lwr4", "kr300", "kinova_gen3", "unisa_bags", "emps", "bam_xl330")
 KINOVA_SHARE: Final = 0.6  # of its one recording, 5 s, that is the longer part
 

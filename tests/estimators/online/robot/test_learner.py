@@ -1,12 +1,14 @@
 """What a whole robot's learner takes for known from the beginning, and what becomes of it while nothing is taught."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.torque_lag import TorqueLag
 from estimators.online.robot.block import BLOCK
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.causes.base import Cause, Fitted
@@ -21,6 +23,7 @@ from estimators.recursive.kernel import LONG_CLIP
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.recursive.process_noise_correction import Belief
 from estimators.thresholds import LAG_SPREAD
+from tests.benchmarks.robots.robot_recorded import ignorant
 from tests.support.signals.crane import COULOMB, RATE, VISCOUS, motion, taught, torque
 
 
@@ -94,6 +97,36 @@ def test_what_is_distrusted_teaches_nothing_and_a_block_that_cannot_teach_is_cou
     assert learnt[7:10] == [learnt[6]] * 3, "three blocks wait again"
     assert learnt[10] == learnt[6] + 1
     assert counts[11:] == [(learnt[10], 1), (learnt[10], 2)]
+
+
+def test_what_rests_is_known_as_well_as_before_and_nothing_is_less_certain_than_its_prior() -> None:
+    """Begun from the description alone, as far as it says anything; then twenty seconds of motion and of rest."""
+    learnt, moves = taught(), motion(20.0)
+    rms = np.sqrt((torque(moves) ** 2).mean(axis=0))
+    robot = RobotEstimator(ignorant(replace(learnt, lag=identified_lag(learnt)), rms), 1.0 / RATE, start=20.0)
+    bayesian = robot._learner.bayesian
+    np.testing.assert_allclose(bayesian.covariance, bayesian.prior_covariance, rtol=1e-9)
+    tau, q = torque(moves), moves.q
+    held = np.random.default_rng(8).uniform(-0.3, 0.3, (20, 2)).repeat(round(RATE), axis=0)  # stiction
+    q, tau = np.vstack([q, np.tile(q[-1], (len(held), 1))]), np.vstack([tau, tau[-1] + held])
+    ticks = np.round(np.arange(len(q)) / RATE * 1e9).astype(np.int64)
+    at = [0, round(24.0 * RATE), len(q)]  # three blocks wait behind the motion
+    after = []
+    for first, last in pairwise(at):
+        robot.absorb(ticks[first:last], q[first:last], tau[first:last])
+        after.append((robot.learnt, bayesian.covariance))
+    assert after[0][0] > 10
+    assert after[1][0] == after[0][0]
+    np.testing.assert_array_equal(after[1][1], after[0][1])
+    scale = np.sqrt(np.diag(bayesian.prior_covariance))
+    less = (bayesian.prior_covariance - bayesian.covariance) / np.outer(scale, scale)
+    assert np.linalg.eigvalsh(less).min() > -1e-9
+
+
+def identified_lag(learnt: IdentifiedRobot) -> TorqueLag:
+    """A lag that a motion has told to 1 ms; θ without it hangs on it."""
+    p = len(learnt.theta)
+    return TorqueLag(np.zeros(2), 1e-6 * np.eye(2), 100.0 * np.outer(learnt.theta, np.ones(2)).reshape(p, 2))
 
 
 def found(cause: Cause, robot: RobotEstimator, values: Floats, covariance: Floats) -> Fitted:
