@@ -1,5 +1,6 @@
 """Rig → service → subscriber: a controller over RTDE, joint states of ROS 2 over DDS and zenoh."""
 
+import time
 import urllib.request
 from importlib.util import find_spec
 from typing import Any
@@ -21,8 +22,10 @@ def metrics(page: str, name: str, *left_out: str) -> float:
 def the_truth_comes_out(live: Live) -> None:
     """Two joints come to normal mode with parameters near the rig's."""
     normal: dict[str, Any] = {}
+    end = time.monotonic() + 120.0
     with Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         for _, update in subscriber:
+            assert time.monotonic() < end, f"normal so far: {', '.join(normal)}"
             if update["phase"] == "normal":
                 normal[update["joint"]] = update
             if len(normal) == 2:
