@@ -68,6 +68,7 @@ CANNOT = {
 }
 CANNOT |= {("servo_polled", name): words for (wire, name), words in CANNOT.items() if wire == "servo"}
 
+MECHANISM = Path(__file__).parents[3] / "docs" / "four_bar.toml"
 SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}  # of a device's time
 # the wire on which each rig is played in `make test`
 ON = {
@@ -175,12 +176,13 @@ def test_the_configuration_is_toml_that_says_where_it_came_from(name: str, play:
     config = tmp_path / "rig.toml"
     publish = {"endpoint": "tcp://127.0.0.1:7001", "page": "http://127.0.0.1:7002"}
     words = ["--endpoint", publish["endpoint"], "--page", publish["page"], "--config", str(config)]
-    rig, hello = play(name, *words, "--duration", "0.2")
+    rig, hello = play(name, *words, "--model", str(MECHANISM), "--duration", "0.2")
     assert rig.wait() == 0, "--duration ends it, reader or none"
     text = config.read_text()
     assert text.startswith(f"# Written by the rig {name}")
     read = tomllib.loads(text)
     assert read["publish"] == publish
+    assert read["robot"] == {"name": name, "mechanism": str(MECHANISM)}, "what the robot is watched with"
     assert read["drivers"]["wire"]["channel"] == hello["device"]
 
 
