@@ -1,7 +1,7 @@
 """Calls of a kernel from Python without a look at the types of its arguments, where these are known anyway.
 
-numba's dispatcher asks each argument for its type, of a layout by a call back into Python: 0.9 µs of the 1.2 µs that a
-call takes. A kernel that is called for each joint and turn, by code that made its arguments, spares that.
+numba's dispatcher looks for the type of each argument: half of the 0.7 µs that a call with a layout and two arrays
+takes. A kernel that is called for each joint and turn, by code that made its arguments, spares that.
 """
 
 from collections.abc import Callable

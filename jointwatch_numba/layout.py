@@ -192,7 +192,7 @@ class Layout(metaclass=_Slots):
         cls._size = place
 
     _size: ClassVar[int] = 0
-    _type: ClassVar[Any]
+    _numba_type_: ClassVar[Any]  # under this name numba's dispatcher asks for the type of an argument, without Python
 
     def __init__(self, **values: Any) -> None:
         """One value a field, by name; a field with a default may be left out.
@@ -267,11 +267,11 @@ class Layout(metaclass=_Slots):
     @classmethod
     def numba_type(cls) -> Any:
         """Type of its objects in signatures of kernels."""
-        if "_type" not in cls.__dict__:
+        if "_numba_type_" not in cls.__dict__:
             from jointwatch_numba.layout_type import LayoutType
 
-            cls._type = LayoutType(cls)
-        return cls._type
+            cls._numba_type_ = LayoutType(cls)
+        return cls._numba_type_
 
     def as_dict(self) -> dict[str, Any]:
         """Its numbers, and copies of its arrays, by name: what may be pickled."""

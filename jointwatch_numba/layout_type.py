@@ -245,7 +245,7 @@ class Pointer(types.WrapperAddressProtocol):
     def __init__(self, function: Any) -> None:
         (signature,) = function.nopython_signatures
         result = function.get_compile_result(signature)
-        self.type = types.FunctionType(signature)
+        self._numba_type_ = types.FunctionType(signature)
         self._address = int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
         self._function = function  # owns the code
 
@@ -255,11 +255,11 @@ class Pointer(types.WrapperAddressProtocol):
 
     def signature(self) -> Any:
         """The signature, as numba's protocol asks."""
-        return self.type.signature
+        return self._numba_type_.signature
 
 
 def _type_of_pointer(pointer: Pointer, _context: Any) -> Any:
-    return pointer.type
+    return pointer._numba_type_
 
 
 typeof_impl.register(Pointer)(_type_of_pointer)

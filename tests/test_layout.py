@@ -27,6 +27,7 @@ from jointwatch_numba.layout import (
     own_as,
 )
 from jointwatch_numba.layout import copy as copy_layout
+from jointwatch_numba.matrix import Floats, as_matrix
 
 pytestmark = pytest.mark.interpreted
 
@@ -159,6 +160,38 @@ def test_a_kernel_with_an_unknown_name_does_not_compile() -> None:
 
     with pytest.raises(Exception, match="Unknown attribute 'thetta'"):
         kernel((Inner,))(misspelt)
+
+
+@kernel((Inner,))
+def doubled(inner: Inner) -> None:
+    inner.factor *= 2.0
+
+
+@pytest.mark.skipif(INTERPRETED, reason="interpreted a kernel is Python")
+def test_a_kernel_is_called_with_a_layout_without_a_detour_through_python() -> None:
+    inner = Inner.zeros(count=3)
+    doubled(inner)  # the first call may be another one
+    seen: list[str] = []
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: seen.append(frame.f_code.co_qualname) if event == "call" else None)
+    try:
+        doubled(inner)
+    finally:
+        sys.setprofile(before)
+    assert (seen, inner.factor) == (["doubled"], 4.0), "numba itself says that it is called"
+
+
+@kernel("f8(f8[::1], i8)")
+def corner(values: Floats, columns: int) -> float:
+    matrix = as_matrix(values[1:], 2, columns)
+    matrix[1, 0] += 10.0
+    return float(matrix[1, columns - 1])
+
+
+def test_a_stretch_of_a_vector_is_a_matrix_that_shares_its_memory() -> None:
+    values = np.arange(8.0)
+    assert corner(values, 3) == 6.0
+    assert values.tolist() == [0.0, 1.0, 2.0, 3.0, 14.0, 5.0, 6.0, 7.0]
 
 
 @pytest.mark.skipif(INTERPRETED, reason="interpreted there are no types")

@@ -18,6 +18,7 @@ from estimators.refit.eta_grid import read
 from estimators.refit.settings import POINTS
 from estimators.refit.variable_projection import ProjectionProblem
 from jointwatch_numba.layout import pointer
+from jointwatch_numba.matrix import as_matrix
 
 #: 1, argued: Share of the box by which two visits must differ to begin a descent each.
 DISTINCT: Final = 0.1
@@ -174,14 +175,14 @@ def _unpack(data: Floats) -> _Packed:
         data[b:c].view(np.int64),
         data[c:d].view(np.int64),
         data[d:e],
-        data[e:f].reshape((3, q)),
-        data[f:g].reshape((n, n)),
-        data[g:h].reshape((stored, stored)),
+        as_matrix(data[e:f], 3, q),
+        as_matrix(data[f:g], n, n),
+        as_matrix(data[g:h], stored, stored),
         data[h:i],
         data[i:j],
         data[j:k].reshape((nodes, 2, head.signals // 2)),
-        data[k:m].reshape((width, nodes)),
-        data[m:o].reshape((rows, nodes)),
+        as_matrix(data[k:m], width, nodes),
+        as_matrix(data[m:o], rows, nodes),
         data[o:],
     )
 
@@ -211,13 +212,13 @@ def _scratch(p: _Packed) -> _Scratch:
     g = f + (n + 1) * n
     v = p.visits
     return _Scratch(
-        v[a:b].reshape((n, n)),
+        as_matrix(v[a:b], n, n),
         v[b:c],
         v[c:d],
         v[d:e],
         v[e:f].view(np.int64),
-        v[f:g].reshape((n + 1, n)),
-        v[g:].reshape((m, POINTS + 1)),
+        as_matrix(v[f:g], n + 1, n),
+        as_matrix(v[g:], m, POINTS + 1),
     )
 
 

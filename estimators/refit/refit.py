@@ -104,12 +104,14 @@ def _check(window: RefitRows, model: RefitModel, structure: Structure) -> None:
         low, high = int(window.first.min()), int(window.first.max())
         if len(window.first) != rows or low < 0 or high + taps > len(window.velocity):
             raise ValueError(f"expected `first` ({rows},) within the {len(window.velocity)} samples less {taps} taps")
+    wanted = {"position": len(window.velocity), "load": len(window.velocity), "gain": rows, "weight": rows}
     for name in ("fixed", "y", "velocity", "position", "load", "gain", "weight", "taps"):
         values = getattr(window, name)
-        wanted = {"position": len(window.velocity), "load": len(window.velocity), "gain": rows, "weight": rows}
-        if values is not None and values.shape != (wanted.get(name, len(values)), *values.shape[1:]):
+        if values is None:
+            continue
+        if len(values) != wanted.get(name, len(values)):
             raise ValueError(f"expected {name} of length {wanted[name]}, found {values.shape}")
-        if values is not None and not math.isfinite(float(np.sum(values))) and not np.isfinite(values).all():
+        if not math.isfinite(float(values.sum())) and not np.isfinite(values).all():
             raise ValueError(f"{name} has {int((~np.isfinite(values)).sum())} values that are not finite")
 
 

@@ -75,16 +75,18 @@ def report(found: SearchResult, problem: ProjectionProblem, prepared: PreparedWi
     X = np.concatenate([found.X[:m], D])
     A, b = np.empty((fixed + m + q,) * 2), np.empty(fixed + m + q)
     unprojected(X, statistics.band, statistics.cross, statistics.gram, A, b)
-    at_zero[fixed + m :] = np.diag(A)[fixed + m :] <= 0.0
-    lengths = np.sqrt(np.where(at_zero, 1.0, np.diag(A)))
-    A, b = A / np.outer(lengths, lengths), b / lengths
+    squares = A.diagonal()
+    at_zero[fixed + m :] = squares[fixed + m :] <= 0.0
+    lengths = np.sqrt(np.where(at_zero, 1.0, squares))
+    products = lengths[:, np.newaxis] * lengths
+    A, b = A / products, b / lengths
     theta = np.zeros(fixed + m)
-    used = np.flatnonzero(~at_zero[: fixed + m])
-    theta[used] = np.linalg.solve(A[np.ix_(used, used)], b[used])
+    used = (~at_zero[: fixed + m]).nonzero()[0]
+    theta[used] = np.linalg.solve(A[used[:, np.newaxis], used], b[used])
     variance = value / (statistics.rows - len(A))
     covariance, condition = _covariance(A, at_zero, variance)
     theta /= lengths[: fixed + m]
-    covariance /= np.outer(lengths, lengths)
+    covariance /= products
     names = tuple(parameter.name for parameter in parameters)
     low, high, _ = problem.scale
     apart = np.abs(found.where - s) > APART * np.where(log, 1.0, high - low)
@@ -115,13 +117,14 @@ def report(found: SearchResult, problem: ProjectionProblem, prepared: PreparedWi
 
 def _covariance(A: Floats, at_zero: NDArray[np.bool_], variance: float) -> tuple[Floats, float]:
     """σ²(JᵀJ)⁻¹ of the columns in use, and the condition of J; columns of length one."""
-    used = np.flatnonzero(~at_zero)
+    used = (~at_zero).nonzero()[0]
+    block = used[:, np.newaxis], used
     covariance = np.diag(np.where(at_zero, np.inf, 0.0))
-    values, vectors = np.linalg.eigh(A[np.ix_(used, used)])
+    values, vectors = np.linalg.eigh(A[block])
     if values[0] <= 0.0:
         covariance[used, used] = np.inf
         return covariance, math.inf
-    covariance[np.ix_(used, used)] = variance * (vectors / values) @ vectors.T
+    covariance[block] = variance * (vectors / values) @ vectors.T
     return covariance, math.sqrt(values[-1] / values[0])
 
 

@@ -250,12 +250,16 @@ class FrictionRefits:
             doubts.append(f"{', '.join(found.edge)} at an end of the range")
         if found.ambiguous:
             doubts.append(found.ambiguous)
-        far = bool((np.abs(np.log(found.eta / joint.law.start)) > np.log(accept.plausible)).any())
-        if far and joint.room <= round(WINDOW * ROWS):
+        if is_far(found.eta, joint.law.start, accept.plausible) and joint.room <= round(WINDOW * ROWS):
             doubts.append(f"a change by more than a factor of {accept.plausible:g}, which a longer window must show")
         if cause := "; ".join(beyond + doubts):
             joint.refuse(cause, not beyond)
         return cause
+
+
+def is_far(eta: Floats, before: Floats, factor: float) -> bool:
+    """Whether any η is more than `factor` times what it was, or less than one part of so many."""
+    return bool((np.abs(np.log(eta / before)) > np.log(factor)).any())
 
 
 def _searchable(law: FrictionLaw) -> bool:

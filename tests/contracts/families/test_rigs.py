@@ -68,6 +68,8 @@ CANNOT = {
 }
 CANNOT |= {("servo_polled", name): words for (wire, name), words in CANNOT.items() if wire == "servo"}
 
+MECHANISM = Path(__file__).parents[3] / "docs" / "four_bar.toml"
+SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}  # of a device's time
 # the wire on which each rig is played in `make test`
 ON = {
     "two_mass": "slcan",
@@ -134,7 +136,8 @@ def test_it_plays_what_its_configuration_listens_to(
         named = {parameter.name for parameter in settings.joints[joint].model.build().parameters}
         assert truth.keys() == (named if truth else set()), "the truth in the estimator's own names"
         assert settings.joints[joint].rate == hello["rate"]
-    channels = wanted(settings, "wire")
+    channels, units = wanted(settings, "wire"), settings.drivers["wire"].signals()
+    assert getattr(settings.drivers["wire"], "rate", hello["rate"]) == hello["rate"], "of a wire that asks for one"
     batches, still = [], []
     with settings.drivers["wire"].open(channels) as driver:
         deadline = time.monotonic() + 60
@@ -151,7 +154,9 @@ def test_it_plays_what_its_configuration_listens_to(
         mine = readings[readings["channel"] == channel.channel]
         assert np.isfinite(mine["value"]).all()
         if channel.signal.endswith(("timestamp", "stamp")):
-            assert (np.diff(mine["value"]) > 0).all()
+            steps = np.diff(mine["value"])
+            assert (steps > 0).all()
+            assert np.median(steps) * hello["rate"] * SECONDS[units[channel.signal]] == pytest.approx(1.0, rel=0.01)
         elif channel.signal.endswith(("counter", "sequence")):
             # only datagrams get lost or overtake each other, where their sender is moved to another processor
             numbers = np.sort(mine["value"]) if wire == "udp" else mine["value"]
@@ -171,12 +176,13 @@ def test_the_configuration_is_toml_that_says_where_it_came_from(name: str, play:
     config = tmp_path / "rig.toml"
     publish = {"endpoint": "tcp://127.0.0.1:7001", "page": "http://127.0.0.1:7002"}
     words = ["--endpoint", publish["endpoint"], "--page", publish["page"], "--config", str(config)]
-    rig, hello = play(name, *words, "--duration", "0.2")
+    rig, hello = play(name, *words, "--model", str(MECHANISM), "--duration", "0.2")
     assert rig.wait() == 0, "--duration ends it, reader or none"
     text = config.read_text()
     assert text.startswith(f"# Written by the rig {name}")
     read = tomllib.loads(text)
     assert read["publish"] == publish
+    assert read["robot"] == {"name": name, "mechanism": str(MECHANISM)}, "what the robot is watched with"
     assert read["drivers"]["wire"]["channel"] == hello["device"]
 
 

@@ -24,6 +24,7 @@ from hil_rig.faults.blind.joint import BlindJoint
 from hil_rig.faults.rigs import RIGS
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 H: Final = 0.01  # s, of a block
 COURSE, END, SINCE = Course(60.0, 120.0), 120.0, 100.0  # s, as in `bench causes`; the classifier's last window
 VISCOUS_HEAT: Final = 21.0  # K
@@ -36,6 +37,29 @@ def blocks(values: Floats, rate: float) -> Floats:
     return np.asarray(values[: len(values) // size * size].reshape(-1, size).mean(axis=1))
 
 
+def left_over(torque: Floats, q: Floats, inertia: float) -> Floats:
+    """Torque less what the inertia takes, of blocks (blocks, …); the first and the last have no acceleration."""
+    return np.asarray(torque[1:-1] - inertia * (q[2:] - 2 * q[1:-1] + q[:-2]) / H**2)
+
+
+def evidence(s: Floats, healthy: Floats, slides: Mask, torque: float, position: float, inertia: float) -> float:
+    """Nats by which s (blocks,) is told from what the columns of `healthy` (blocks, columns) may absorb.
+
+    slides: (blocks,) which count, in stretches of FEWEST at least. torque, position: variances of a block's, (N·m)² and
+    rad².
+    """
+    of_position = inertia**2 * position / H**4
+    edges, white = np.flatnonzero(np.diff(np.concatenate([[0], slides.astype(int), [0]]))), []
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        if end - begin >= FEWEST:
+            second = np.diff(np.eye(end - begin + 2), 2, axis=0)
+            C = torque * np.eye(end - begin) + of_position * second @ second.T
+            white.append(np.linalg.solve(np.linalg.cholesky(C), np.column_stack([s, healthy])[begin:end]))
+    rows = np.vstack(white)
+    rest = rows[:, 0] - rows[:, 1:] @ np.linalg.lstsq(rows[:, 1:], rows[:, 0])[0]
+    return float(rest @ rest) / 2
+
+
 def bound(rig: str, fault: Fault, seed: int) -> tuple[float, float]:
     """Share of the torque (rms) and nats."""
     settings = RIGS[rig]
@@ -45,10 +69,11 @@ def bound(rig: str, fault: Fault, seed: int) -> tuple[float, float]:
     motions = []
     for one in (None, fault):
         values = play(quiet, one, COURSE, END, seed, BlindJoint)
-        torque, q = blocks(values[:, 1], settings.rate)[1:-1], blocks(values[:, 2], settings.rate)
+        torque, q = blocks(values[:, 1], settings.rate), blocks(values[:, 2], settings.rate)
         a, v = (q[2:] - 2 * q[1:-1] + q[:-2]) / H**2, (q[2:] - q[:-2]) / (2 * H)
-        q = q[1:-1]
-        left = torque - inertia * a - viscous * v - own["G_s"] * np.sin(q) - own["G_c"] * np.cos(q)
+        left = left_over(torque, q, inertia)
+        torque, q = torque[1:-1], q[1:-1]
+        left -= viscous * v + own["G_s"] * np.sin(q) + own["G_c"] * np.cos(q)
         motions.append((left, q, v, a, torque))
     (before, q, v, a, torque), (after, _, other, *_) = motions
     s, slow = after - before, 0.05 * float(np.percentile(np.abs(v), 99))
@@ -58,19 +83,10 @@ def bound(rig: str, fault: Fault, seed: int) -> tuple[float, float]:
     )
     slides = (np.minimum(np.abs(v), np.abs(other)) > slow) & (side == np.sign(other))
     slides &= (np.arange(len(s)) + 1.5) * H > SINCE
-    count = H * settings.rate
-    of_torque, step = settings.noise**2 / count, 2 * np.pi / 2**settings.bits
-    of_position = inertia**2 * step**2 / 12 / count / H**4
-    edges, white = np.flatnonzero(np.diff(np.concatenate([[0], slides.astype(int), [0]]))), []
-    for begin, end in zip(edges[::2], edges[1::2], strict=True):
-        if end - begin >= FEWEST:
-            second = np.diff(np.eye(end - begin + 2), 2, axis=0)
-            C = of_torque * np.eye(end - begin) + of_position * second @ second.T
-            white.append(np.linalg.solve(np.linalg.cholesky(C), np.column_stack([s, healthy])[begin:end]))
-    rows = np.vstack(white)
-    rest = rows[:, 0] - rows[:, 1:] @ np.linalg.lstsq(rows[:, 1:], rows[:, 0])[0]
+    count, step = H * settings.rate, 2 * np.pi / 2**settings.bits
     share = float(np.sqrt(np.mean(s[slides] ** 2) / np.mean(torque[slides] ** 2)))
-    return share, float(rest @ rest) / 2
+    noises = settings.noise**2 / count, step**2 / 12 / count  # of a block
+    return share, evidence(s, healthy, slides, *noises, inertia)
 
 
 if __name__ == "__main__":

@@ -152,16 +152,15 @@ def test_a_receiver_that_stalls_moves_nothing_and_is_given_up(
     with receiver() as port:
         telling = told_by(folder)
         telling.add("webhook", Webhook(f"http://127.0.0.1:{port}", SECRET, longest=0.5).send, pauses=())
-        slowest = 0.0
         for number in range(2 * WAITING):
-            start = time.perf_counter()
             telling.changed("elbow", [record(told=1e9 + number)])
-            slowest = max(slowest, time.perf_counter() - start)
-        assert slowest < 0.2, "much less than one attempt takes"
         counts = telling.counts()["webhook"]
-        assert counts["dropped_queue_full"] == pytest.approx(WAITING, abs=3)
+        attempts = counts.get("dropped_gave_up", 0) + 1
+        assert attempts < WAITING, "whoever hands over does not wait for attempts"
+        assert WAITING - attempts <= counts["dropped_queue_full"] <= WAITING
         wait(lambda: telling.counts()["webhook"].get("dropped_gave_up", 0) >= 2)
-        assert "sent" not in telling.counts()["webhook"]
+    wait(lambda: sum(telling.counts()["webhook"].values()) == 2 * WAITING)  # nobody is there any longer: soon over
+    assert telling.counts()["webhook"].keys() == {"dropped_queue_full", "dropped_gave_up"}
 
 
 def test_nobody_at_the_other_end_is_counted(folder: Path, wait: Callable[..., None]) -> None:

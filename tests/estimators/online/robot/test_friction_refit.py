@@ -15,6 +15,7 @@ from estimators.offline.robot.live_residuals import Recorded, with_live_residual
 from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.findings.friction_window import WINDOW
+from estimators.online.robot.friction_refit import is_far
 from estimators.quantities import Axis, Floats
 
 pytestmark = pytest.mark.compiled
@@ -154,6 +155,13 @@ def test_nothing_is_searched_in_a_robot_that_is_as_it_was_and_a_restart_keeps_wh
     assert estimator.model.law_of(0).start == pytest.approx(changed.model.law_of(0).start)
 
 
+def test_a_change_is_far_upwards_and_downwards_and_of_any_nonlinear_parameter() -> None:
+    before = np.array([0.05, 0.15])
+    far = {factors: is_far(before * factors, before, 2.0) for factors in ((2.1, 1.0), (1.0, 2.1), (1.0, 0.47))}
+    assert far == dict.fromkeys(far, True)
+    assert not is_far(before * (1.9, 0.53), before, 2.0)
+
+
 @pytest.mark.parametrize(
     ("joint", "omega", "seed"),
     [(1, 2.5, 3), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 0.4, 3), (0, 2.5, 11)))],
@@ -169,7 +177,9 @@ def test_a_change_by_more_than_a_factor_of_two_is_accepted_when_a_longer_window_
     assert accepted[0].time / 1e9 < CHANGED + longer + WINDOW
     found = estimator.model.law_of(joint).start
     assert found == pytest.approx([LAW.omega_tanh, omega * LAW.omega_stribeck], rel=0.01), "no bias is left"
-    assert [one.text for one in told(events, "sharpened")], "more motion has made it more certain"
+    sharpened = told(events, "sharpened")
+    assert sharpened, "more motion has made it more certain"
+    assert not any(f"{LAW.omega_stribeck:.4g} →" in one.text for one in sharpened), "from what was in force"
     state = estimator.estimate()
     assert (state.status, state.reasons) == (Status.VALID, ())
     assert [one for one in told(events, "contact") if one.time > accepted[0].time] == []

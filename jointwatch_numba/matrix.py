@@ -1,0 +1,39 @@
+"""A stretch of a vector as a matrix, in kernels: what `reshape` gives, without its call of a function of numba."""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jointwatch_numba.jit import INTERPRETED
+
+Floats = NDArray[np.float64]
+
+
+def _as_matrix(part: Floats, rows: int, columns: int) -> Floats:
+    """The first rows · columns numbers of a contiguous vector, row by row; the vector must outlive it."""
+    return part[: rows * columns].reshape((rows, columns))
+
+
+if not INTERPRETED:
+    from numba.core import types
+    from numba.extending import intrinsic
+    from numba.np.arrayobj import make_array, populate_array
+
+    from jointwatch_numba import numba_alone  # noqa: F401  # before numba
+
+    def _compiled(_typing: Any, part: Any, _rows: Any, _columns: Any) -> Any:
+        matrix = types.Array(part.dtype, 2, "C")
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            vector = make_array(signature.args[0])(context, builder, arguments[0])
+            shape = arguments[1:]
+            strides = [builder.mul(shape[1], vector.itemsize), vector.itemsize]
+            made = make_array(matrix)(context, builder)
+            populate_array(made, data=vector.data, shape=shape, strides=strides, itemsize=vector.itemsize, meminfo=None)
+            return made._getvalue()
+
+        return matrix(part, types.int64, types.int64), generate
+
+
+as_matrix: Final[Any] = _as_matrix if INTERPRETED else intrinsic(_compiled)
