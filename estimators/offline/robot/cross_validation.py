@@ -40,7 +40,7 @@ class Validated(NamedTuple):
 
         spread: (rows, n) of each prediction by what is known, which is not to count twice; least: (n,) of both.
         """
-        found = np.maximum(least - spread.mean(axis=0), 0.0)
+        found: Floats = np.maximum(least - spread.mean(axis=0), 0.0)
         for j, left in enumerate(self.left.T):
             known = np.isfinite(left)
             if known.any():

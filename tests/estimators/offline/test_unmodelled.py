@@ -69,7 +69,7 @@ def test_friction_that_turns_round_late_is_no_lag(truth: Any) -> None:
 
     def turned(dq: Floats) -> Floats:
         before = np.concatenate([dq[:1].repeat(late, axis=0), dq[:-late]])
-        return 2.0 * (np.sign(before) - np.sign(dq))
+        return np.asarray(2.0 * (np.sign(before) - np.sign(dq)))
 
     for seed in (70, 71):
         rows = rows_of(truth, seed, turned)
