@@ -123,6 +123,16 @@ def test_what_rests_is_known_as_well_as_before_and_nothing_is_less_certain_than_
     assert np.linalg.eigvalsh(less).min() > -1e-9
 
 
+def test_friction_may_change_of_a_joint_that_had_none_as_it_never_moved() -> None:
+    learnt = taught()
+    swing = [k for k, name in enumerate(learnt.model().names) if name in ("viscous.swing", "coulomb.swing")]
+    theta = learnt.theta.copy()
+    theta[swing] = 0.0
+    robot = RobotEstimator(replace(learnt, theta=theta), 1.0 / RATE)
+    prior = JointFriction((1,)).prior(robot._watch.attribution.known())
+    assert np.linalg.eigvalsh(prior).min() > 0.0
+
+
 def identified_lag(learnt: IdentifiedRobot) -> TorqueLag:
     """A lag that a motion has told to 1 ms; θ without it hangs on it."""
     p = len(learnt.theta)

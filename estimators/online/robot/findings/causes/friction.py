@@ -17,11 +17,17 @@ SPEEDS: Final = (0.1, 0.5)
 
 
 def sizes(known: RobotKnowledge, j: int) -> Floats:
-    """What of each coefficient of joint j alone would be its friction at half the speed seen, (own,)."""
+    """What of each coefficient of joint j alone would be its friction at half the speed seen, (own,).
+
+    Of a joint without any friction so far, as it never moved, what the model's prior lets a coefficient be.
+    """
     speeds = np.array([SPEEDS[1] * known.reach[j]])
     columns = np.abs(known.friction_columns(j, speeds)[0])
-    theta = np.abs(known.theta[known.friction_terms(j)])
+    place = known.friction_terms(j)
+    theta = np.abs(known.theta[place])
     torque = float(columns @ theta)
+    if not theta.any():
+        return np.asarray(np.sqrt(np.diag(known.prior)[place]))
     return np.maximum(np.where(columns > 0.0, torque / np.where(columns > 0.0, columns, 1.0), 0.0), theta)
 
 
