@@ -91,7 +91,7 @@ def test_case_1_noise_free(form: str, gear: float, offsets: bool) -> None:
     assert found.theta[:10] == pytest.approx(truth(), rel=1e-5)
     assert found.theta[10:] == pytest.approx(0.0, abs=1e-4)
     assert found.eta == pytest.approx([RIG.omega1, RIG.omega_s], rel=1e-5)
-    assert not found.held
+    assert not found.at_zero
     assert found.ambiguous is None
 
 
