@@ -30,7 +30,7 @@ Message = tuple[bytes, bytes]
 FRICTION: Final = ("friction_slow", "friction_fast")
 OFFSET: Final = "torque_offset"
 #: 1, derived: What holds beside the model: its value before, the factor that makes its unit, and that unit, "" where it
-#: is the joint's own. A torque constant is told in per cent, a slip as it is.
+#: is the joint's own. A torque constant is stated in per cent, a slip as it is.
 HELD: Final = {"torque_constant": (100.0, 100.0, "%"), "encoder_slip": (0.0, 1.0, "")}
 SUDDEN: Final = ("contact", "friction")  # causes of findings that say when a friction has changed
 
